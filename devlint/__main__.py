@@ -1,0 +1,6 @@
+"""`python -m devlint` is `devlint`."""
+
+from devlint.cli import main
+
+if __name__ == "__main__":
+    main()

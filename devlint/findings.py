@@ -1,0 +1,108 @@
+"""What devlint says: findings, their places in files, their severity and confidence.
+
+These are the outward types: rules make them, reporters print them, the runtime guard judges them.
+Lines and columns start at 1; a span's end column is the column after its last character.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+
+
+class Severity(str, enum.Enum):
+    """How bad it is when the finding is right."""
+
+    ERROR = "error"  # raises, or is silently wrong
+    WARNING = "warning"  # breaks on other machines or devices
+    PERFORMANCE = "performance"
+
+    @property
+    def rank(self) -> int:
+        """0 for `performance` up to 2 for `error`: what `--fail-on` compares."""
+        return ("performance", "warning", "error").index(self.value)
+
+
+class Confidence(str, enum.Enum):
+    """How sure devlint is."""
+
+    CERTAIN = "certain"  # fails whenever reached on an accelerator
+    LIKELY = "likely"  # fails for the ordinary caller
+    POSSIBLE = "possible"  # depends on the caller
+
+    @property
+    def rank(self) -> int:
+        """0 for `possible` up to 2 for `certain`: what `--min-confidence` compares."""
+        return ("possible", "likely", "certain").index(self.value)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Location:
+    """A span of one file. `path` is relative to the project root and `/`-separated."""
+
+    path: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """One step of a trace: why the finding is there."""
+
+    location: Location
+    message: str
+
+
+class Applicability(str, enum.Enum):
+    """Whether `--fix` may apply a fix, or only `--unsafe-fixes`."""
+
+    SAFE = "safe"
+    UNSAFE = "unsafe"
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Replace the text of a span; an empty span inserts."""
+
+    location: Location
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """Edits that belong together: all are applied, or none."""
+
+    applicability: Applicability
+    edits: tuple[Edit, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A rule's claim at one place.
+
+    `message` is the claim, `advice` what to write instead, `related` the trace. `fingerprint` stays
+    the same when lines above the finding move.
+    """
+
+    rule: str
+    name: str
+    severity: Severity
+    confidence: Confidence
+    location: Location
+    message: str
+    advice: str = ""
+    related: tuple[Related, ...] = ()
+    fix: Fix | None = None
+    fingerprint: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class FileError:
+    """A file, or a place in one, that could not be checked."""
+
+    path: str
+    line: int
+    column: int
+    message: str

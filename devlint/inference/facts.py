@@ -1,0 +1,311 @@
+"""What the inference found out about one file: all that a rule may read.
+
+A fact says what happens, never whether it is bad: that is a rule's to say. `Site`s are places in
+the source by node; the engine turns them into lines and columns for those that become findings.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import libcst as cst
+
+from devlint.findings import Confidence
+from devlint.inference.placement import Placement
+
+
+class Source(Protocol):
+    """The file that a site lies in. `path` is relative to the project root, `/`-separated."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A node in a file."""
+
+    source: Source
+    node: cst.CSTNode
+
+
+class StepKind(str, enum.Enum):
+    """How a value came to be where it is."""
+
+    CREATED = "created"  # a factory
+    LOADED = "loaded"  # a batch of a DataLoader, torch.load, from_numpy
+    MOVED = "moved"  # a move, of a tensor or of its module
+    COMPUTED = "computed"  # an operation on other values
+    PARAMETER = "parameter"  # handed in by the caller
+    REGISTERED = "registered"  # a parameter or buffer of a module
+    ATTRIBUTE = "attribute"  # kept on an object
+    BRANCH = "branch"  # one of several branches
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a value's history. `text` reads after the value's name: "is on cpu: made here"."""
+
+    kind: StepKind
+    site: Site
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A value that takes part in a fact.
+
+    `name` is its source text (shortened), `steps` its history, oldest first, at most five.
+    """
+
+    name: str
+    placement: Placement
+    site: Site
+    steps: tuple[Step, ...] = ()
+    by_default: bool = False  # made by a factory without `device=`: on the default device
+    loaded: bool = False  # came from a DataLoader or the disk, never moved
+    scalar: bool = False  # 0-dim
+    requires_grad: bool = False
+    is_parameter: bool = False
+    pinned: bool = False
+    indirect: bool = False  # it, or the other operand's place, went through an unknown callee
+
+    @property
+    def moved(self) -> bool:
+        """Whether a move is in its history."""
+        return any(step.kind is StepKind.MOVED for step in self.steps)
+
+
+class Hotness(str, enum.Enum):
+    """How often a loop's body runs for each unit of work."""
+
+    HOT = "hot"  # batches, steps, tokens, time steps
+    EPOCHS = "epochs"
+    COLD = "cold"  # a few items: layers, files, devices; or under `if step % n == 0`
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A loop around a fact. `feeds_device`: its body runs operations on an accelerator."""
+
+    site: Site
+    over: str  # source text of what it iterates over, or its condition
+    hotness: Hotness
+    feeds_device: bool
+    depth: int  # 1 is the outermost
+
+
+class MeetingKind(str, enum.Enum):
+    """What kind of operation brings the operands together."""
+
+    OPERATION = "operation"  # arithmetic, cat, matmul, a loss: all on one device
+    INPUT = "input"  # a module called with an input
+    INDEX = "index"  # an index, mask or out=
+    GENERATOR = "generator"
+    CALLEE = "callee"  # an unknown callee gets both: they must live together
+    RETURN = "return"  # one return here, another there
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """Operands that one operation brings together although their devices contradict.
+
+    `left` is the operand that is out of place (the one to mend), `right` the one that sets the
+    device. `inside` is the operation in a callee, when the contradiction shows only at the call.
+    """
+
+    site: Site
+    kind: MeetingKind
+    operation: str  # "+", "torch.cat", "self.proj", …
+    left: Operand
+    right: Operand
+    confidence: Confidence
+    in_module: bool  # inside a method of an nn.Module
+    inside: Site | None = None
+    caught: bool = False  # inside `try … except RuntimeError`
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A move that the code asks for: `.to`, `.cuda`, `.cpu`, `type_as`, `Module.to`."""
+
+    site: Site
+    method: str  # "to", "cuda", "cpu", "type_as", "from_numpy().to" …
+    subject: Operand  # before the move
+    target: Placement
+    of_module: bool  # Module.to: in place
+    discarded: bool  # the result is thrown away
+    used_later: bool  # with `discarded`: the subject is read afterwards in the function
+    non_blocking: bool
+    loop: Loop | None  # the innermost loop
+    invariant: bool  # the subject and the target do not change in that loop
+    creation: Site | None  # the factory call that this move directly follows, on a fresh tensor
+    target_node: cst.CSTNode | None  # the expression that names the target device, if one does
+    guarded: bool  # under a condition on availability or on the device
+    statement: cst.CSTNode | None = None  # the expression statement, when discarded
+
+
+@dataclass(frozen=True, slots=True)
+class RoundTrip:
+    """A tensor is moved away and back, and nothing in between needs it there."""
+
+    away: Site
+    back: Site
+    subject: Operand
+    start: Placement
+    middle: Placement
+
+
+@dataclass(frozen=True, slots=True)
+class Sync:
+    """The host waits for the device."""
+
+    site: Site
+    call: str  # ".item()", "float()", "if tensor", "print", …
+    operand: Operand
+    loop: Loop | None
+    cold: bool  # under `if step % n == 0` and the like, or in a branch that leaves the loop
+    for_logging: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class HostRead:
+    """Something that reads host memory gets a tensor: `.numpy()`, `np.*`, PIL, matplotlib."""
+
+    site: Site
+    sink: str  # ".numpy()", "np.mean", …
+    operand: Operand
+    confidence: Confidence
+    caught: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LateRead:
+    """A tensor copied to the host with `non_blocking=True` is read with no synchronisation."""
+
+    copy: Site
+    read: Site
+    operand: Operand
+
+
+@dataclass(frozen=True, slots=True)
+class NonLeaf:
+    """A tensor that requires grad was moved; the result, a non-leaf, is used as a parameter.
+
+    `use` says how: "optimizer", "grad", "attribute" (kept on a module), "returned" or "" (nothing
+    seen).
+    """
+
+    site: Site  # the move
+    operand: Operand  # before the move
+    use: str
+    use_site: Site | None
+
+
+@dataclass(frozen=True, slots=True)
+class PlainAttribute:
+    """A module keeps a tensor, or modules in a container, as a plain attribute.
+
+    `.to()`, `state_dict` and `parameters()` pass it by. `used_at` is the meeting with a value on
+    the module's or an input's device, if one was seen.
+    """
+
+    site: Site
+    class_name: str
+    attribute: str
+    operand: Operand
+    of_modules: bool  # a list, tuple or dict of modules
+    overwrites: str  # "buffer" or "parameter" when it rebinds a registered name, else ""
+    used_at: Site | None
+    excused: bool  # the class moves it elsewhere: an overridden _apply/to, `.to(x.device)` at use
+    method: str  # the method that assigns it
+
+
+@dataclass(frozen=True, slots=True)
+class LateMove:
+    """An optimizer was built on parameters of a module that is moved afterwards."""
+
+    optimizer: Site
+    move: Site
+    module: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rebinding:
+    """`for t in ts: t = t.to(d)`: the container keeps the old tensors."""
+
+    site: Site
+    variable: str
+    container: str
+    used_later: bool  # the container is used after the loop
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """The code names an accelerator, a backend or a legacy type without asking whether it is there.
+
+    `kind`: "device" (`"cuda"`, `.cuda()`), "backend" (`torch.cuda.*` that raises without CUDA),
+    "legacy-type" (`torch.cuda.FloatTensor`), "load" (`torch.load` with no map_location).
+    """
+
+    site: Site
+    kind: str
+    text: str
+    index: int | None
+    guarded: bool
+    in_main: bool  # in a script's main part or a test
+    per_rank: bool  # in code that runs once per rank
+
+
+@dataclass(frozen=True, slots=True)
+class ElementAccess:
+    """Python reads or writes a device tensor element by element in a loop."""
+
+    site: Site
+    operand: Operand
+    writes: bool
+    loop: Loop
+
+
+@dataclass(frozen=True, slots=True)
+class DroppedArgument:
+    """A `device` (or `map_location`) parameter is accepted and not passed on."""
+
+    site: Site
+    function: str
+    parameter: str
+    callee: str
+    callee_site: Site | None
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerAccess:
+    """`Dataset.__getitem__`, a `collate_fn` or a worker touches an accelerator."""
+
+    site: Site
+    where: str
+    text: str
+
+
+@dataclass(slots=True)
+class Facts:
+    """All facts of one file, each list in source order of inference."""
+
+    source: Source
+    meetings: list[Meeting] = field(default_factory=list)
+    moves: list[Move] = field(default_factory=list)
+    round_trips: list[RoundTrip] = field(default_factory=list)
+    syncs: list[Sync] = field(default_factory=list)
+    host_reads: list[HostRead] = field(default_factory=list)
+    late_reads: list[LateRead] = field(default_factory=list)
+    non_leaves: list[NonLeaf] = field(default_factory=list)
+    plain_attributes: list[PlainAttribute] = field(default_factory=list)
+    late_moves: list[LateMove] = field(default_factory=list)
+    rebindings: list[Rebinding] = field(default_factory=list)
+    mentions: list[Mention] = field(default_factory=list)
+    element_accesses: list[ElementAccess] = field(default_factory=list)
+    dropped_arguments: list[DroppedArgument] = field(default_factory=list)
+    worker_accesses: list[WorkerAccess] = field(default_factory=list)
+    accelerated: bool = False  # the file shows that it is meant for accelerators
+    budgets_hit: list[str] = field(default_factory=list)  # honest notes for --verbose

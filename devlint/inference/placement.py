@@ -1,0 +1,66 @@
+"""Placements: where a value lives, as inferred.
+
+A placement is a known `Device`, a device `Variable`, or `None` for unknown. An unknown placement
+meets anything in silence.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import TypeAlias
+
+ACCELERATORS = frozenset({"cuda", "mps", "xpu", "hpu", "npu", "mlu", "tpu", "xla", "musa"})
+HOSTS = frozenset({"cpu"})
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """A device as PyTorch names it: a type and, where the code fixes one, an index."""
+
+    type: str
+    index: int | None = None
+
+    @property
+    def is_accelerator(self) -> bool:
+        return self.type in ACCELERATORS
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+
+CPU = Device("cpu")
+CUDA = Device("cuda")
+META = Device("meta")
+
+
+class VariableKind(str, enum.Enum):
+    """Who chooses the device that a variable stands for."""
+
+    MODULE = "module"  # whoever calls Module.to: δ(self)
+    INPUT = "input"  # the caller, by the tensor handed in
+    DEVICE = "device"  # the caller or the configuration, by a device handed in
+    FLEXIBLE = "flexible"  # nobody yet: unification may bind it
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Variable:
+    """A device that the code's reader does not know. Two variables are equal only if identical."""
+
+    name: str
+    kind: VariableKind
+
+    @property
+    def rigid(self) -> bool:
+        return self.kind is not VariableKind.FLEXIBLE
+
+    def __str__(self) -> str:
+        return f"δ({self.name})"
+
+
+Placement: TypeAlias = Device | Variable | None
+
+
+def describe(placement: Placement) -> str:
+    """The placement as messages name it: `cuda:1`, `δ(self)`, `an unknown device`."""
+    return "an unknown device" if placement is None else str(placement)
