@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+"""Set up the test environment in `.venv-test`, then run every check: ruff, mypy, pytest.
+
+Needs nothing but Python and git. Arguments go to pytest: `python3 scripts/test.py -k pre_commit`.
+Exits with 1 if a check fails, after all of them have run.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+ENVIRONMENT = ROOT / ".venv-test"
+PYTHON = ENVIRONMENT / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+CPU_TORCH = "https://download.pytorch.org/whl/cpu"
+
+
+def run(*arguments: str) -> bool:
+    """Run a module of the test environment from the repository root; whether it succeeded."""
+    print("$ python -m", *arguments, flush=True)
+    return subprocess.run([str(PYTHON), "-m", *arguments], cwd=ROOT).returncode == 0
+
+
+def set_up() -> bool:
+    if not PYTHON.exists():
+        venv.create(ENVIRONMENT, with_pip=True)
+    pip = ("pip", "install", "--quiet", "--constraint", "constraints.txt")
+    if sys.platform == "linux" and shutil.which("nvidia-smi") is None:
+        # PyPI's Linux build of torch brings gigabytes of CUDA libraries. Where there is no GPU,
+        # prefer the CPU build; if its index is out of reach, pip falls back to PyPI.
+        if not run(*pip, "--no-deps", "--retries=1", f"--extra-index-url={CPU_TORCH}", "torch"):
+            return False
+    return run(*pip, "--editable", ".[test]")
+
+
+def main() -> int:
+    if not set_up():
+        print("the test environment could not be set up", file=sys.stderr)
+        return 1
+    checks = (
+        ("ruff", "check"),
+        ("ruff", "format", "--check"),
+        ("mypy",),
+        ("pytest", *sys.argv[1:]),
+    )
+    failed = [" ".join(check) for check in checks if not run(*check)]
+    if failed:
+        print("failed:", ", ".join(failed), file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
