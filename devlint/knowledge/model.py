@@ -8,7 +8,7 @@ a bare name for a method of Tensor.
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 class Agreement(str, enum.Enum):
@@ -27,6 +27,7 @@ class Result(str, enum.Enum):
     DEVICE = "device"  # `device=`, else the default device: a factory
     LIKE = "like"  # `device=`, else where the first operand lives
     CPU = "cpu"  # always a host tensor
+    CUDA = "cuda"  # always the current CUDA device (`torch.cuda.FloatTensor`)
     HOST = "host"  # no tensor: a number, shape, bool, string, NumPy array
     NONE = "none"  # nothing of use
     UNKNOWN = "unknown"
@@ -43,11 +44,17 @@ class Call:
         pack_padded_sequence, indices given to a CUDA tensor).
     indices: the parameters that index the first operand.
     results: how many tensors it returns (0: one value, n: a tuple of n, -1: a list or tuple of
-        unknown length).
-    scalar: the result is 0-dim ("always", "without-dim": when no `dim` is given, "": no).
+        unknown length). Where `scalar` is "without-dim", a call without `dim` returns one value.
+    scalar: the result is 0-dim ("always", "without-dim": when no `dim` is given, "without-none":
+        unless `reduction="none"`, "": no).
     sync: the host waits for the device.
     in_place: it writes its first operand and returns it.
     random: it takes a `generator=`.
+    zero_dim: the parameters of a strict operation that take a 0-dim CPU tensor all the same; a
+        method's own tensor is `self`.
+    reads_host: it reads the memory of every tensor it gets on the host, and raises for a tensor on
+        an accelerator (NumPy, PIL, matplotlib).
+    instance: the dotted name of the class that the result is an instance of, where that is known.
     """
 
     params: tuple[str, ...] = ()
@@ -61,6 +68,9 @@ class Call:
     sync: bool = False
     in_place: bool = False
     random: bool = False
+    zero_dim: frozenset[str] = frozenset()
+    reads_host: bool = False
+    instance: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +84,11 @@ class ModuleClass:
         constructor arguments only (`nn.ReLU`) is not. "weight": stateful only with `weight=` or
         `pos_weight=` given (losses).
     agreement: among its inputs.
+    bases: classes that it inherits from, by dotted name; what it does not say, they do.
+    device_attribute: the attribute that is the module's own device (`self.device`).
+    hooks: methods that its framework calls with arguments on the module's own device
+        (`training_step`); in them nothing needs to be moved.
+    methods: its methods, by bare name; `first` is where the module lives.
     """
 
     params: tuple[str, ...] = ()
@@ -83,3 +98,31 @@ class ModuleClass:
     stateful: str = "always"  # "always", "never" or "weight"
     agreement: Agreement = Agreement.STRICT
     scalar: bool = False
+    bases: tuple[str, ...] = ()
+    device_attribute: str = ""
+    hooks: frozenset[str] = frozenset()
+    methods: dict[str, Call] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ClassInfo:
+    """A class of a library that is no `nn.Module`: where its instances live and how they move.
+
+    params: the constructor's parameters in order.
+    tensors: those of them that take tensors, which must agree.
+    result: where a new instance lives, as of a function.
+    to: what its `.to(device)`, `.cuda()` and `.cpu()` do: "in-place" (it moves itself and returns
+        itself), "new" (it returns a moved one and stays) or "" (it has none, or nobody knows).
+    bases, device_attribute, hooks, methods: as of a module.
+    attributes: where its tensor attributes live, by name; `first` is where the instance lives.
+    """
+
+    params: tuple[str, ...] = ()
+    tensors: frozenset[str] = frozenset()
+    result: Result = Result.UNKNOWN
+    to: str = ""
+    bases: tuple[str, ...] = ()
+    device_attribute: str = ""
+    hooks: frozenset[str] = frozenset()
+    methods: dict[str, Call] = field(default_factory=dict)
+    attributes: dict[str, Result] = field(default_factory=dict)

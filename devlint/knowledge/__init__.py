@@ -1,0 +1,18 @@
+"""What API calls do to devices, as data: torch (generated from torch itself), other libraries and
+a user's own files. docs/knowledge.md describes the format."""
+
+from devlint.knowledge.model import Agreement, Call, ClassInfo, ModuleClass, Result
+from devlint.knowledge.reading import KnowledgeError
+from devlint.knowledge.tables import Knowledge, Table, load
+
+__all__ = [
+    "Agreement",
+    "Call",
+    "ClassInfo",
+    "Knowledge",
+    "KnowledgeError",
+    "ModuleClass",
+    "Result",
+    "Table",
+    "load",
+]

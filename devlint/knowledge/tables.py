@@ -1,0 +1,255 @@
+"""The tables that the inference looks things up in, and where they are read from.
+
+torch's table is always there; a library's is read when a file imports that library. Reading is
+lazy: a file is parsed whole, an entry becomes an object when it is first asked for.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+import pathlib
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Generic, TypeVar
+
+from devlint.knowledge.model import Call, ClassInfo, ModuleClass, Result
+from devlint.knowledge.reading import Entry, KnowledgeError, check_entry, nearest, read_entry
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+_HERE = pathlib.Path(__file__).parent
+_LIBRARIES = _HERE / "libraries"
+
+Kind = TypeVar("Kind", Call, ModuleClass, ClassInfo)
+
+
+class Table(Mapping[str, Kind], Generic[Kind]):
+    """Entries by dotted name: a read-only mapping whose values are built on first look-up.
+
+    A value that is a string is an alias: the name of the entry that is meant. A key with `*` is a
+    pattern (`numpy.*`); it answers for names that have no entry, the longest pattern first.
+    """
+
+    def __init__(self, kind: type[Kind]) -> None:
+        self._kind = kind
+        self._entries: dict[str, Entry | str] = {}
+        self._built: dict[str, Kind | None] = {}
+        self._patterns: dict[str, list[tuple[str, Entry | str]]] = {}  # by root package
+
+    def update(self, entries: Mapping[str, Entry | str]) -> None:
+        """Add entries; one that is there already is replaced."""
+        self._built.clear()
+        self._entries.update(entries)
+
+    def add_patterns(self, root: str, entries: Mapping[str, Entry | str]) -> None:
+        """Add entries whose keys are patterns for names below the package `root`."""
+        self._built.clear()
+        known = dict(self._patterns.get(root, ()))
+        known.update(entries)
+        self._patterns[root] = sorted(known.items(), key=lambda item: (-len(item[0]), item[0]))
+
+    def get(self, name: str, default: Any = None) -> Any:
+        try:
+            found = self._built[name]
+        except KeyError:
+            found = self._built[name] = self._build(name)
+        return default if found is None else found
+
+    def __getitem__(self, name: str) -> Kind:
+        found = self.get(name)
+        if found is None:
+            raise KeyError(name)
+        result: Kind = found
+        return result
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self.get(name) is not None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def _build(self, name: str) -> Kind | None:
+        entry = self._entries.get(name)
+        if entry is None:
+            entry = self._by_pattern(name)
+        if isinstance(entry, str):
+            target: Kind | None = self.get(entry) if entry != name else None
+            return target
+        return None if entry is None else read_entry(self._kind, entry)
+
+    def _by_pattern(self, name: str) -> Entry | str | None:
+        for pattern, entry in self._patterns.get(name.partition(".")[0], ()):
+            if fnmatch.fnmatchcase(name, pattern):
+                return entry
+        return None
+
+
+class Knowledge:
+    """All that is known of APIs. Look-ups are by canonical dotted name and take constant time.
+
+    functions: functions and constructors of tensors, `torch.nn.functional.relu`.
+    methods: methods of Tensor by bare name, `add_`.
+    attributes: where Tensor's attributes live, by bare name: `first` for `T`, `host` for `shape`.
+    modules: `nn.Module` classes, `torch.nn.Linear`.
+    classes: other classes, `transformers.BatchEncoding`.
+    torch_version: the version of torch that the torch table was generated from.
+    """
+
+    def __init__(self) -> None:
+        self.functions: Table[Call] = Table(Call)
+        self.methods: Table[Call] = Table(Call)
+        self.modules: Table[ModuleClass] = Table(ModuleClass)
+        self.classes: Table[ClassInfo] = Table(ClassInfo)
+        self.attributes: dict[str, Result] = {}
+        self.torch_version = ""
+        self._prefixes: dict[str, str] = {}
+        self._ensured: set[str] = {"torch"}
+
+    def ensure(self, package: str) -> None:
+        """Read what is known of a top-level package, if anything is and it was not read yet."""
+        if package in self._ensured:
+            return
+        self._ensured.add(package)
+        path = _LIBRARIES / f"{package}.toml"
+        if path.is_file():
+            self._add(_read_toml(path), checked=True)
+
+    def canonical(self, name: str) -> str:
+        """The name under which a re-exported one is known: `pytorch_lightning.Trainer` is
+        `lightning.pytorch.Trainer`. Names that nothing renames stay as they are."""
+        prefix = name
+        while prefix:
+            target = self._prefixes.get(prefix)
+            if target is not None:
+                return target + name[len(prefix) :]
+            prefix = prefix.rpartition(".")[0]
+        return name
+
+    def function(self, name: str) -> Call | None:
+        """What a function does, by any of its dotted names."""
+        found: Call | None = self.functions.get(name)
+        if found is None and self._prefixes:
+            found = self.functions.get(self.canonical(name))
+        return found
+
+    def module(self, name: str) -> ModuleClass | None:
+        """What an `nn.Module` class is, by any of its dotted names."""
+        found: ModuleClass | None = self.modules.get(name)
+        if found is None and self._prefixes:
+            found = self.modules.get(self.canonical(name))
+        return found
+
+    def class_(self, name: str) -> ClassInfo | None:
+        """What another class is, by any of its dotted names."""
+        found: ClassInfo | None = self.classes.get(name)
+        if found is None and self._prefixes:
+            found = self.classes.get(self.canonical(name))
+        return found
+
+    def method_of(self, owner: str, method: str) -> Call | None:
+        """What a method of a module class or other class does; its bases are searched as well.
+
+        owner: the class by dotted name.
+        """
+        pending, seen = [owner], set()
+        while pending:
+            name = pending.pop(0)
+            if name in seen:
+                continue
+            seen.add(name)
+            info: ModuleClass | ClassInfo | None = self.module(name) or self.class_(name)
+            if info is None:
+                continue
+            if method in info.methods:
+                return info.methods[method]
+            pending.extend(info.bases)
+        return None
+
+    def _add(self, tables: Mapping[str, Any], *, checked: bool = False) -> None:
+        for package in tables.get("needs", ()):
+            self.ensure(package)
+        self._prefixes.update(tables.get("renamed", {}))
+        for section in _SECTIONS:
+            entries = tables.get(section, {})
+            table = getattr(self, section)
+            if checked:
+                patterns = {key: entry for key, entry in entries.items() if "*" in key}
+                if patterns:
+                    for root in {key.partition(".")[0] for key in patterns}:
+                        table.add_patterns(
+                            root,
+                            {k: e for k, e in patterns.items() if k.partition(".")[0] == root},
+                        )
+                    entries = {key: e for key, e in entries.items() if key not in patterns}
+            table.update(entries)
+        for name, result in tables.get("attributes", {}).items():
+            self.attributes[name] = Result(result)
+
+
+_SECTIONS: dict[str, type[Call] | type[ModuleClass] | type[ClassInfo]] = {
+    "functions": Call,
+    "methods": Call,
+    "modules": ModuleClass,
+    "classes": ClassInfo,
+}
+
+
+def load(extra: Sequence[pathlib.Path] = ()) -> Knowledge:
+    """torch's table, and a user's own files on top of it.
+
+    extra: TOML files in the form of docs/knowledge.md; a later one replaces entries of an earlier.
+    Raises KnowledgeError for a file that can't be read or has an error in it.
+    """
+    knowledge = Knowledge()
+    generated = json.loads((_HERE / "torch.json").read_bytes())
+    knowledge.torch_version = generated["torch"]
+    knowledge._add(generated)
+    for path in extra:
+        tables = _read_toml(path)
+        _check(tables, str(path))
+        for section in _SECTIONS:  # the library's own file must not replace the user's entries
+            for name in tables.get(section, ()):
+                knowledge.ensure(name.partition(".")[0])
+        knowledge._add(tables, checked=True)
+    return knowledge
+
+
+def _read_toml(path: pathlib.Path) -> Mapping[str, Any]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise KnowledgeError(f"{path}: can't be read: {reason}") from error
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise KnowledgeError(f"{path}: no valid TOML: {error}") from error
+
+
+def _check(tables: Mapping[str, Any], path: str) -> None:
+    """Raise KnowledgeError at the first thing in a TOML file that can't be read."""
+    checks: dict[str, Callable[[object], bool]] = {
+        "needs": lambda value: isinstance(value, list),
+        "renamed": lambda value: isinstance(value, Mapping),
+        "attributes": lambda value: isinstance(value, Mapping),
+    }
+    for section, entries in tables.items():
+        if section in checks:
+            if not checks[section](entries):
+                raise KnowledgeError(f"{path}: key {section!r}: {entries!r} is not of its type")
+        elif section not in _SECTIONS:
+            known = [*_SECTIONS, *checks]
+            raise KnowledgeError(f"{path}: unknown section {section!r}{nearest(section, known)}")
+        elif not isinstance(entries, Mapping):
+            raise KnowledgeError(f"{path}: section {section!r}: expected a table of names")
+        else:
+            for name, entry in entries.items():
+                if not isinstance(entry, str):
+                    check_entry(_SECTIONS[section], entry, f"{path}: {section}.{name!r}")

@@ -1,0 +1,314 @@
+"""What torch's own registry says about its functions: operator schemas, tags and signatures.
+
+Everything here becomes entries of devlint/knowledge/torch.json, as plain dicts of the fields of
+`devlint.knowledge.model`; fields that keep their default are left out.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+import typing
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch.overrides import get_testing_overrides
+
+Entry = dict[str, Any]
+
+# A namespace, and how the names of its operators begin.
+NAMESPACES = {
+    "torch": "",
+    "torch.nn.functional": "",
+    "torch.linalg": "linalg_",
+    "torch.fft": "fft_",
+    "torch.special": "special_",
+    "torch.sparse": "_sparse_",
+    "torch.nested": "_nested_",
+    "torch.nn.init": "",
+    "torch.nn.utils.rnn": "",
+    "torch.signal.windows": "",
+}
+
+# Python-level arguments that every factory has and a schema spells otherwise or not at all.
+_NOT_PARAMETERS = {"layout", "pin_memory"}
+
+
+class Argument(typing.NamedTuple):
+    """One parameter of one overload."""
+
+    name: str
+    is_tensor: bool
+    keyword_only: bool
+
+
+def schemas() -> dict[str, list[Any]]:
+    """The overloads of each `aten` operator that take or give tensors, by bare name."""
+    found: dict[str, list[Any]] = {}
+    for schema in torch._C._jit_get_all_schemas():
+        namespace, _, name = schema.name.partition("::")
+        if namespace != "aten" or "Dimname" in str(schema) or "hacked_twin" in str(schema):
+            continue
+        if any(_is_tensor(argument.type) for argument in [*schema.arguments, *schema.returns]):
+            found.setdefault(name, []).append(schema)
+    for overloads in found.values():
+        overloads.sort(key=lambda schema: (len(schema.arguments), str(schema)))
+    return found
+
+
+def _is_tensor(kind: object) -> bool:
+    return str(kind) in ("Tensor", "Optional[Tensor]", "List[Tensor]", "List[Optional[Tensor]]")
+
+
+def _tags(schemas: list[Any]) -> set[str]:
+    """The names of the tags of the overloads."""
+    names = set()
+    for schema in schemas:
+        packet = getattr(torch.ops.aten, schema.name.partition("::")[2])
+        overload = getattr(packet, schema.overload_name or "default", None)
+        names.update(tag.name for tag in getattr(overload, "tags", ()))
+    return names
+
+
+def merged_parameters(overloads: list[list[Argument]]) -> tuple[list[str], set[str]]:
+    """One order of parameters for all overloads, and which take tensors.
+
+    A position that is a tensor in one overload and not in another (`max(input, dim)`,
+    `max(input, other)`) is a tensor parameter by every name it has.
+    """
+    positions: list[list[Argument]] = []
+    keyword_only: list[Argument] = []
+    for overload in overloads:
+        positional = [argument for argument in overload if not argument.keyword_only]
+        keyword_only += [argument for argument in overload if argument.keyword_only]
+        for index, argument in enumerate(positional):
+            if index == len(positions):
+                positions.append([])
+            positions[index].append(argument)
+    names: list[str] = []
+    later: list[str] = []
+    tensors: set[str] = set()
+    for position in positions:
+        distinct = list(dict.fromkeys(argument.name for argument in position))
+        distinct.sort(key=lambda name: name != "dim")
+        first = next((name for name in distinct if name not in names), None)
+        if first is None:
+            continue
+        names.append(first)
+        later += distinct
+        if any(argument.is_tensor for argument in position):
+            tensors.add(first)
+            tensors.update(argument.name for argument in position if argument.is_tensor)
+    later += [argument.name for argument in keyword_only]
+    tensors.update(argument.name for argument in keyword_only if argument.is_tensor)
+    names += [name for name in dict.fromkeys(later) if name not in names]
+    return names, tensors
+
+
+def from_schemas(overloads: list[Any], *, is_method: bool) -> Entry | None:
+    """The entry of an operator, from its schemas. None when they are of no use here."""
+    plain = [schema for schema in overloads if not any(a.is_out for a in schema.arguments)]
+    if is_method:
+        plain = [
+            schema for schema in plain if schema.arguments and schema.arguments[0].name == "self"
+        ]
+    if not plain:
+        return None
+    rename = {} if is_method else {"self": "input"}
+    arguments = [
+        [
+            Argument(rename.get(a.name, a.name), _is_tensor(a.type), a.kwarg_only)
+            for a in schema.arguments[1 if is_method else 0 :]
+        ]
+        for schema in plain
+    ]
+    params, tensors = merged_parameters(arguments)
+    params = [name for name in params if name not in _NOT_PARAMETERS]
+    if len(plain) < len(overloads) and any(a.is_out for s in overloads for a in s.arguments):
+        params.append("out")
+    entry: Entry = {"params": params, "tensors": sorted(tensors)}
+
+    tags = _tags(plain)
+    takes_tensor = is_method or bool(tensors)
+    returned = [schema.returns for schema in plain]
+    most = max(returned, key=len)
+    own = plain[0].arguments[0] if plain[0].arguments else None
+    writes = bool(own is not None and own.alias_info is not None and own.alias_info.is_write)
+    if not most:
+        entry["result"] = "none"
+    elif not any(_is_tensor(value.type) for value in most):
+        entry["result"] = "host"
+    elif "device" in params:
+        entry["result"] = "like" if takes_tensor else "device"
+    elif takes_tensor and any(value.alias_info is not None for value in most):
+        entry["result"] = "first"
+    elif not takes_tensor:
+        entry["result"] = "device"
+    if any(str(value.type) == "List[Tensor]" for value in most):
+        entry["results"] = -1
+    elif len(most) > 1:
+        entry["results"] = len(most)
+    if writes:
+        entry["in_place"] = True
+    if tags & {"data_dependent_output", "dynamic_output_shape"}:
+        entry["sync"] = True
+    if "generator" in params:
+        entry["random"] = True
+    count = len(tensors) + is_method
+    several = count > 1 or any(
+        "List" in str(a.type) for s in plain for a in s.arguments if _is_tensor(a.type)
+    )
+    if several and "pointwise" not in tags:
+        entry["agreement"] = "strict"
+    elif not several:
+        entry["agreement"] = "free"
+    if "reduction" in tags and entry.get("result") in (None, "first"):
+        dims = [any(a.name == "dim" for a in schema.arguments) for schema in plain]
+        if any(dims):
+            entry["scalar"] = "without-dim"
+    return entry
+
+
+def from_signature(signature: inspect.Signature) -> Entry | None:
+    """The entry of a Python function, from its annotations. None when no tensor is in them."""
+    params: list[str] = []
+    tensors: set[str] = set()
+    for parameter in signature.parameters.values():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            continue
+        params.append(parameter.name)
+        if "Tensor" in _annotation(parameter.annotation):
+            tensors.add(parameter.name)
+    result = _annotation(signature.return_annotation)
+    if not tensors and "Tensor" not in result:
+        return None
+    entry: Entry = {"params": params, "tensors": sorted(tensors)}
+    several = len(tensors) > 1 or any(
+        re.search(r"(ist|uple|Sequence)\[[^]]*Tensor", _annotation(p.annotation))
+        for p in signature.parameters.values()
+    )
+    if several:
+        entry["agreement"] = "strict"
+    else:
+        entry["agreement"] = "free"
+    if result in ("None", "NoneType"):
+        entry["result"] = "none"
+    elif result in ("bool", "int", "float", "str"):
+        entry["result"] = "host"
+    elif "device" in params:
+        entry["result"] = "like" if tensors else "device"
+    elif not tensors:
+        entry["result"] = "device"
+    plain = re.sub(r"typing\.|torch\.", "", result)
+    if re.fullmatch(r"(tuple|Tuple)\[Tensor(, Tensor)+\]", plain):
+        entry["results"] = plain.count("Tensor")
+    elif re.match(r"(list|List|tuple|Tuple)\[", plain):
+        entry["results"] = -1
+    if "generator" in params:
+        entry["random"] = True
+    if "reduction" in params and len(tensors) > 1:
+        entry["scalar"] = "without-none"
+    return entry
+
+
+def _annotation(annotation: object) -> str:
+    if annotation is inspect.Signature.empty:
+        return ""
+    if isinstance(annotation, str):
+        return annotation
+    if isinstance(annotation, type) and not typing.get_args(annotation):
+        return annotation.__name__
+    return str(annotation)
+
+
+def functions() -> Iterator[tuple[str, Entry]]:
+    """Every function of the NAMESPACES that takes or makes tensors: its dotted name, its entry."""
+    known = schemas()
+    overridable = get_testing_overrides()
+    for namespace, prefix in NAMESPACES.items():
+        module = importlib.import_module(namespace)
+        for name in sorted(dir(module)):
+            function = getattr(module, name)
+            if name.startswith("_") or not callable(function) or isinstance(function, type):
+                continue
+            entry = None
+            if inspect.isbuiltin(function):
+                overloads = known.get(prefix + name) or known.get(name)
+                entry = from_schemas(overloads, is_method=False) if overloads else None
+            elif getattr(function, "__module__", "").startswith("torch"):
+                entry = _from_python(function, overridable)
+            if entry is not None:
+                yield f"{namespace}.{name}", entry
+
+
+def _from_python(
+    function: Callable[..., Any], overridable: dict[Callable[..., Any], Callable[..., Any]]
+) -> Entry | None:
+    signature = _signature(function)
+    if signature is None:
+        return None
+    entry = from_signature(signature)
+    if entry is None and function in overridable:
+        loose = _signature(overridable[function])
+        names = list(loose.parameters) if loose else []
+        tensors = [n for n in names if n in ("input", "tensor", "tensors", "A", "B", "other")]
+        if tensors:
+            entry = {"params": names, "tensors": sorted(tensors)}
+            entry["agreement"] = "strict" if len(tensors) > 1 else "free"
+    return entry
+
+
+def _signature(function: Callable[..., Any]) -> inspect.Signature | None:
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return None
+    if list(signature.parameters) == ["args", "kwargs"]:  # torch._jit_internal.boolean_dispatch
+        for cell in getattr(function, "__closure__", None) or ():
+            inner = cell.cell_contents
+            if inspect.isfunction(inner) and "input" in inspect.signature(inner).parameters:
+                return inspect.signature(inner)
+    return signature
+
+
+def methods() -> Iterator[tuple[str, Entry]]:
+    """Every method of Tensor that a schema describes: its bare name, its entry."""
+    known = schemas()
+    for name in sorted(dir(torch.Tensor)):
+        if not callable(getattr(torch.Tensor, name)) or name not in known:
+            continue
+        if name.startswith("_") and not name.startswith("__"):
+            continue
+        entry = from_schemas(known[name], is_method=True)
+        if entry is not None:
+            yield name, entry
+
+
+def attributes() -> Iterator[tuple[str, str]]:
+    """Every attribute of Tensor that is no method: its name, and where it lives."""
+    tensors = {"H", "T", "mH", "mT", "data", "grad", "imag", "real"}
+    for name in sorted(dir(torch.Tensor)):
+        if not name.startswith("_") and not callable(getattr(torch.Tensor, name)):
+            yield name, "first" if name in tensors else "host"
+
+
+def modules() -> Iterator[tuple[str, Entry | str]]:
+    """Every public class of torch.nn: its dotted name, its entry; an alias for its own module."""
+    for name in sorted(dir(torch.nn)):
+        cls = getattr(torch.nn, name)
+        if not (isinstance(cls, type) and issubclass(cls, torch.nn.Module)):
+            continue
+        params = [
+            parameter.name
+            for parameter in inspect.signature(cls.__init__).parameters.values()
+            if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+        ][1:]
+        entry: Entry = {"params": params}
+        if "device" in params:
+            entry["takes_device"] = True
+        public = f"torch.nn.{name}"
+        yield public, entry
+        if cls.__module__ != "torch.nn":
+            yield f"{cls.__module__}.{cls.__name__}", public
