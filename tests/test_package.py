@@ -1,0 +1,194 @@
+"""What `pip install` gives: the linter alone, everything in the wheel, torch only with an extra."""
+
+from __future__ import annotations
+
+import email.message
+import email.parser
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import venv
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = {
+    "devlint": "devlint",
+    "rules/devlint_rules": "devlint_rules",
+    "runtime_guard": "runtime_guard",
+}
+NOT_SOURCE = shutil.ignore_patterns(
+    ".git", ".venv*", ".*_cache", ".hypothesis", "__pycache__", "build", "dist", "*.egg-info"
+)
+
+
+@dataclass(frozen=True)
+class Distributions:
+    wheel: Path
+    sdist: Path
+
+    def files(self) -> set[str]:
+        return set(zipfile.ZipFile(self.wheel).namelist())
+
+    def metadata(self) -> email.message.Message:
+        with zipfile.ZipFile(self.wheel) as wheel:
+            name = next(name for name in wheel.namelist() if name.endswith("/METADATA"))
+            return email.parser.Parser().parsestr(wheel.read(name).decode())
+
+
+@dataclass(frozen=True)
+class Environment:
+    """A virtual environment outside the tests' own."""
+
+    path: Path
+
+    def run(self, *command: str) -> subprocess.CompletedProcess[str]:
+        program = self.path / "bin" / command[0]
+        clean = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+        return subprocess.run(
+            [str(program), *command[1:]], cwd=self.path, env=clean, capture_output=True, text=True
+        )
+
+    def distributions(self) -> set[str]:
+        listed = self.run("python", "-m", "pip", "list", "--format=json")
+        return {str(entry["name"]).lower() for entry in json.loads(listed.stdout)}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Distributions:
+    """The sdist of a copy of the source tree, and the wheel built from that sdist."""
+    copy = tmp_path_factory.mktemp("source") / "devlint"
+    shutil.copytree(ROOT, copy, ignore=NOT_SOURCE)
+    out = copy.parent / "out"
+    build = [sys.executable, "-m", "build", "--outdir", str(out), str(copy)]
+    result = subprocess.run(build, capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout + result.stderr
+    (wheel,) = out.glob("*.whl")
+    (sdist,) = out.glob("*.tar.gz")
+    return Distributions(wheel, sdist)
+
+
+@pytest.fixture(scope="module")
+def installed(
+    built: Distributions, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Environment]:
+    """`pip install devlint` in a fresh environment."""
+    environment = Environment(tmp_path_factory.mktemp("environment"))
+    venv.create(environment.path, with_pip=True)
+    result = environment.run("python", "-m", "pip", "install", "--quiet", str(built.wheel))
+    assert result.returncode == 0, result.stderr
+    yield environment
+
+
+def test_the_wheel_carries_every_module_every_data_file_and_the_type_marker(
+    built: Distributions,
+) -> None:
+    wanted = {
+        f"{package}/{path.relative_to(ROOT / folder).as_posix()}"
+        for folder, package in PACKAGES.items()
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix in {".py", ".json", ".toml"} or path.name == "py.typed"
+    }
+    assert {f"{package}/py.typed" for package in PACKAGES.values()} <= wanted
+    carried = {name for name in built.files() if ".dist-info/" not in name}
+    assert carried == wanted
+
+
+def test_the_sdist_carries_what_a_packager_needs_to_run_the_tests(built: Distributions) -> None:
+    with tarfile.open(built.sdist) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert {"LICENSE", "README.md", "CHANGELOG.md", "constraints.txt", "scripts/test.py"} <= names
+    assert {".pre-commit-hooks.yaml", "tests/test_package.py"} <= names
+
+
+def test_torch_is_required_by_the_guard_only_and_never_pinned(built: Distributions) -> None:
+    requirements = built.metadata().get_all("Requires-Dist", [])
+    plain = {name(text) for text in requirements if "extra ==" not in text}
+    assert plain == {"libcst", "click", "tomli"}
+    torch = [text for text in requirements if name(text) == "torch"]
+    assert len(torch) == 1
+    assert "torch>=2.4" in torch[0].replace(" ", "") and 'extra == "guard"' in torch[0]
+
+
+def test_the_metadata_names_licence_and_python(built: Distributions) -> None:
+    metadata = built.metadata()
+    assert metadata["License-Expression"] == "MIT"
+    assert metadata["Requires-Python"] == ">=3.10"
+    assert any(name.endswith("licenses/LICENSE") for name in built.files())
+
+
+def test_installing_brings_libcst_and_click_and_no_torch(installed: Environment) -> None:
+    """PyYAML (`pyyaml-ft` from Python 3.13 on) is libcst's own requirement."""
+    allowed = {"devlint", "libcst", "click", "tomli", "pyyaml", "pyyaml-ft", "pip", "setuptools"}
+    distributions = installed.distributions()
+    assert {"devlint", "libcst", "click"} <= distributions <= allowed
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["rules"], ["check", "--no-such-option"]])
+def test_the_module_and_the_command_are_the_same(
+    installed: Environment, arguments: list[str]
+) -> None:
+    command = installed.run("devlint", *arguments)
+    module = installed.run("python", "-m", "devlint", *arguments)
+    assert (module.returncode, module.stdout) == (command.returncode, command.stdout)
+    assert module.stderr == command.stderr
+    assert command.stdout or command.stderr
+
+
+def test_the_version_is_the_packages_own(installed: Environment, built: Distributions) -> None:
+    assert str(built.metadata()["Version"]) in installed.run("devlint", "--version").stdout
+
+
+def test_the_installed_rules_are_found_by_their_entry_point(installed: Environment) -> None:
+    assert "DEV101" in installed.run("devlint", "rules").stdout
+
+
+def test_the_installed_command_finds_a_bug(installed: Environment) -> None:
+    bad = installed.path / "bad.py"
+    bad.write_text("import torch\n\nx = torch.zeros(3).cuda() + torch.ones(3)\n")
+    result = installed.run("devlint", "check", "bad.py")
+    assert result.returncode == 1, result.stderr
+    assert "DEV101" in result.stdout
+
+
+def test_pytest_still_runs_where_devlint_is_and_torch_is_not(installed: Environment) -> None:
+    """Our pytest plugin is loaded by every pytest of that environment, and must not break it."""
+    result = installed.run("python", "-m", "pip", "install", "--quiet", "pytest")
+    assert result.returncode == 0, result.stderr
+    (installed.path / "test_user.py").write_text("def test_user():\n    assert 1 + 1 == 2\n")
+    result = installed.run("python", "-m", "pytest", "-q", "test_user.py")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "1 passed" in result.stdout
+
+
+def test_the_guard_says_which_extra_it_needs_where_torch_is_missing(
+    installed: Environment,
+) -> None:
+    (installed.path / "test_user.py").write_text("def test_user():\n    assert 1 + 1 == 2\n")
+    installed.run("python", "-m", "pip", "install", "--quiet", "pytest")
+    result = installed.run("python", "-m", "pytest", "-q", "--device-guard", "test_user.py")
+    assert result.returncode != 0
+    assert "devlint[guard]" in result.stdout + result.stderr
+    assert "Traceback" not in result.stdout + result.stderr
+
+
+@pytest.mark.parametrize("module", ["devlint.cli", "devlint.engine", "runtime_guard.pytest_plugin"])
+def test_importing_does_not_import_torch(module: str) -> None:
+    """It takes seconds, and neither the linter nor a test run without the guard needs it."""
+    code = f"import sys, {module}; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0
+
+
+def name(requirement: str) -> str:
+    """The distribution that a `Requires-Dist` line names."""
+    match = re.match(r"[A-Za-z0-9._-]+", requirement)
+    assert match is not None
+    return match[0].lower()
