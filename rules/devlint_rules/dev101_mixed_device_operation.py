@@ -1,0 +1,123 @@
+"""DEV101: operands of one operation on different devices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from devlint.findings import Applicability, Severity
+from devlint.inference.facts import Facts, Meeting
+from devlint.rule import Claim, Rule
+from devlint_rules.ownership import rule_of_meeting
+from devlint_rules.rewriting import where_it_meets
+from devlint_rules.wording import clash, device_expression, meeting_trace
+
+
+def _advice(meeting: Meeting) -> str:
+    device = device_expression(meeting.right)
+    if device is None:
+        return f"move `{meeting.left.name}` to the device of the other operand before they meet"
+    return f"move it before they meet: `{meeting.left.name}.to({device})`"
+
+
+def _check(facts: Facts) -> Iterator[Claim]:
+    for meeting in facts.meetings:
+        if rule_of_meeting(meeting) != "DEV101":
+            continue
+        yield Claim(
+            meeting.site,
+            Severity.ERROR,
+            meeting.confidence,
+            clash(meeting),
+            advice=_advice(meeting),
+            trace=meeting_trace(meeting),
+            fix=where_it_meets(facts, meeting.left, meeting.right),
+            applicability=Applicability.UNSAFE,
+        )
+
+
+RULE = Rule(
+    code="DEV101",
+    name="mixed-device-operation",
+    severity=Severity.ERROR,
+    summary="Operands of one operation are on different devices.",
+    what="""\
+Reports an operation (arithmetic, `matmul`, `cat`, `where`, a functional loss, …) whose tensor
+operands live on two different devices, for example on the host and on an accelerator. 0-dim CPU
+tensors and Python numbers meet every device, as in PyTorch.""",
+    why="""\
+PyTorch computes where the operands are and does not copy between devices on its own: an operation
+on tensors of different devices raises `RuntimeError: Expected all tensors to be on the same
+device`. Only `copy_`, `to`, `cuda` and their like copy across. On a machine without an accelerator
+the same code runs, so that the error first shows where accelerator time is paid for.""",
+    reference="https://docs.pytorch.org/docs/stable/notes/cuda.html",
+    bad=(
+        """\
+import torch
+
+weights = torch.randn(64, 64).cuda()
+bias = torch.zeros(64)
+out = weights + bias
+""",
+        """\
+import torch
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+queries = torch.randn(8, 16, device=device)
+keys = torch.randn(8, 16)
+scores = queries @ keys.T
+""",
+        """\
+import torch
+import torch.nn.functional as F
+from torch.utils.data import DataLoader
+
+
+def train(model, dataset, optimizer):
+    model.cuda()
+    for images, labels in DataLoader(dataset, batch_size=32):
+        logits = model(images.cuda())
+        loss = F.cross_entropy(logits, labels)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+""",
+    ),
+    good=(
+        """\
+import torch
+
+weights = torch.randn(64, 64).cuda()
+bias = torch.zeros(64, device=weights.device)
+out = weights + bias
+""",
+        """\
+import torch
+
+temperature = torch.tensor(0.7)  # 0-dim: meets every device
+logits = torch.randn(8, 100, device="cuda")
+scaled = logits / temperature
+""",
+        """\
+import torch
+import torch.nn.functional as F
+from torch.utils.data import DataLoader
+
+
+def train(model, dataset, optimizer, device):
+    model.to(device)
+    for images, labels in DataLoader(dataset, batch_size=32):
+        images, labels = images.to(device), labels.to(device)
+        loss = F.cross_entropy(model(images), labels)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+""",
+    ),
+    check=_check,
+    fix="""\
+Moves the operand that is out of place where the two meet: `bias.to(weights.device)`. Unsafe: the
+copy may belong further up, outside a loop.""",
+    limits="""\
+A value whose place is unknown meets anything in silence. A tensor made on the default device that
+meets a module's or a caller's device is DEV102; two indices of one accelerator are DEV106.""",
+)

@@ -1,0 +1,188 @@
+"""DEV102: a tensor made on the default device meets one that lives where the module does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from devlint.findings import Applicability, Severity
+from devlint.inference.facts import Facts, Meeting
+from devlint.inference.placement import Variable, VariableKind
+from devlint.rule import Claim, Replacement, Rule
+from devlint_rules.ownership import rule_of_meeting
+from devlint_rules.rewriting import (
+    add_argument,
+    argument,
+    factory_of,
+    in_file,
+    is_path,
+    text_of,
+    where_it_meets,
+    with_argument,
+)
+from devlint_rules.wording import clash, device_expression, meeting_trace
+
+
+def _device(meeting: Meeting) -> str | None:
+    """The device to make the tensor on, in a name that is bound where it is made."""
+    placement = meeting.right.placement
+    if (
+        isinstance(placement, Variable)
+        and placement.kind is VariableKind.INPUT
+        and is_path(placement.name)
+    ):
+        return f"{placement.name}.device"
+    return device_expression(meeting.right)
+
+
+def _advice(meeting: Meeting) -> str:
+    device = _device(meeting)
+    made = factory_of(meeting.left)
+    if device is None:
+        return "make it on the device of the other operand: pass `device=` to the factory"
+    if made is None or not isinstance(made.node, cst.Call) or argument(made.node, "device"):
+        return f"move it before they meet: `{meeting.left.name}.to({device})`"
+    call = with_argument(made.node, f"device={device}")
+    if call is None or len(call) > 80 or "\n" in call:
+        call = f"{text_of(made.node.func)}(…, device={device})"
+    return f"make it where the other one lives: `{call}`"
+
+
+def _fix(facts: Facts, meeting: Meeting) -> tuple[Replacement, ...]:
+    """`device=` at the factory when it stands right there, else a move where they meet."""
+    left, right = meeting.left, meeting.right
+    if meeting.inside is not None:
+        return ()
+    made, call = factory_of(left), left.site.node
+    if made is not None and made.node is call and isinstance(call, cst.Call):
+        if argument(call, "device") or not is_path(right.name) or not in_file(facts, made):
+            return ()
+        return add_argument(made, f"device={right.name}.device")
+    return where_it_meets(facts, left, right)
+
+
+def _check(facts: Facts) -> Iterator[Claim]:
+    for meeting in facts.meetings:
+        if rule_of_meeting(meeting) != "DEV102":
+            continue
+        yield Claim(
+            meeting.site,
+            Severity.ERROR,
+            meeting.confidence,
+            clash(meeting),
+            advice=_advice(meeting),
+            trace=meeting_trace(meeting),
+            fix=_fix(facts, meeting),
+            applicability=Applicability.SAFE,
+        )
+
+
+RULE = Rule(
+    code="DEV102",
+    name="cpu-tensor-meets-module-device",
+    severity=Severity.ERROR,
+    summary=(
+        "A tensor made on the default device meets one that lives where the module or the input "
+        "lives."
+    ),
+    what="""\
+Reports a tensor made without `device=` (or plainly on the CPU) that meets a parameter of the
+module, an input, or a value computed from them. Whoever writes the method does not choose that
+device: the caller does, with `Module.to` or by the tensor handed in. devlint writes it `δ(self)`,
+`δ(x)`; code is right only if it works for every value of it.""",
+    why="""\
+A factory such as `torch.zeros(n)` makes its tensor on the default device, which is the CPU unless
+somebody changes it. Once the module is on an accelerator, the operation raises `RuntimeError:
+Expected all tensors to be on the same device`. On the CPU it works, which is why tests on CPU-only
+machines never see it.""",
+    reference="https://docs.pytorch.org/docs/stable/tensor_attributes.html#torch.device",
+    bad=(
+        """\
+import torch
+from torch import nn
+
+
+class Attention(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.proj = nn.Linear(dim, dim)
+
+    def forward(self, x):
+        scores = self.proj(x) @ x.transpose(-2, -1)
+        mask = torch.triu(torch.ones(x.size(1), x.size(1)), diagonal=1)
+        return scores - 1e9 * mask
+""",
+        """\
+import torch
+from torch import nn
+
+
+class NoisyLinear(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(width, width))
+
+    def forward(self, x):
+        noise = torch.randn(self.weight.shape)
+        return x @ (self.weight + 0.1 * noise)
+""",
+        """\
+import torch
+
+
+def dice_loss(prediction: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+    weights = torch.linspace(0.0, 1.0, prediction.shape[1])
+    overlap = (prediction * target * weights).sum()
+    return 1 - 2 * overlap / (prediction.sum() + target.sum())
+""",
+    ),
+    good=(
+        """\
+import torch
+from torch import nn
+
+
+class Attention(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.proj = nn.Linear(dim, dim)
+
+    def forward(self, x):
+        scores = self.proj(x) @ x.transpose(-2, -1)
+        mask = torch.triu(torch.ones(x.size(1), x.size(1), device=x.device), diagonal=1)
+        return scores - 1e9 * mask
+""",
+        """\
+import torch
+from torch import nn
+
+
+class NoisyLinear(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(width, width))
+
+    def forward(self, x):
+        noise = torch.randn_like(self.weight)
+        return x @ (self.weight + 0.1 * noise)
+""",
+        """\
+import torch
+
+
+def dice_loss(prediction: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+    weights = prediction.new_ones(prediction.shape[1])
+    overlap = (prediction * target * weights).sum()
+    return 1 - 2 * overlap / (prediction.sum() + target.sum())
+""",
+    ),
+    check=_check,
+    fix="""\
+Gives the factory `device=` where it stands beside the other operand, else moves the tensor where
+the two meet. Both do nothing on the CPU.""",
+    limits="""\
+Under `torch.set_default_device` or `with torch.device(...)` the default device is followed only as
+far as it is in sight. Where the tensor goes through a function that devlint cannot see, it is taken
+to stay where its arguments are, and the confidence is lower.""",
+)

@@ -1,0 +1,150 @@
+"""DEV103: a module called with an input that is elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from devlint.findings import Applicability, Severity
+from devlint.inference.facts import Facts, Meeting
+from devlint.rule import Claim, Rule
+from devlint_rules.ownership import rule_of_meeting
+from devlint_rules.rewriting import where_it_meets
+from devlint_rules.wording import HIDDEN, clash, device_expression, meeting_trace, place_of
+
+
+def _message(meeting: Meeting) -> str:
+    if meeting.operation != meeting.right.name:
+        return clash(meeting)
+    left, right = meeting.left, meeting.right
+    claim = f"`{right.name}` is on {place_of(right)}, its input `{left.name}` on {place_of(left)}"
+    return claim + (HIDDEN if meeting.caught else "")
+
+
+def _advice(meeting: Meeting) -> str:
+    left, right = meeting.left, meeting.right
+    if meeting.operation == right.name:
+        return f"move `{left.name}` to the module's device before the call"
+    device = device_expression(right)
+    if device is None:
+        return f"move `{left.name}` to the module's device before the call"
+    return f"move it before the call: `{left.name}.to({device})`"
+
+
+def _check(facts: Facts) -> Iterator[Claim]:
+    for meeting in facts.meetings:
+        if rule_of_meeting(meeting) != "DEV103":
+            continue
+        of_tensors = meeting.operation != meeting.right.name
+        yield Claim(
+            meeting.site,
+            Severity.ERROR,
+            meeting.confidence,
+            _message(meeting),
+            advice=_advice(meeting),
+            trace=meeting_trace(meeting),
+            fix=where_it_meets(facts, meeting.left, meeting.right) if of_tensors else (),
+            applicability=Applicability.UNSAFE,
+        )
+
+
+RULE = Rule(
+    code="DEV103",
+    name="input-not-on-module-device",
+    severity=Severity.ERROR,
+    summary="A module is called with an input that is on another device.",
+    what="""\
+Reports a call of an `nn.Module` whose input lives elsewhere than the module's parameters: a batch
+or a target that the loop forgot to move, a hidden state made on the default device, the input of a
+criterion whose `weight` stayed on the host.""",
+    why="""\
+`Module.to` moves the parameters and buffers, and nothing else. A `DataLoader` yields host tensors.
+The first operation of the module on such an input raises `RuntimeError: Expected all tensors to be
+on the same device`, or `Input type and weight type should be the same`.""",
+    reference="https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.to",
+    bad=(
+        """\
+import torch
+from torch import nn
+from torch.utils.data import DataLoader
+
+
+def evaluate(dataset):
+    model = nn.Linear(10, 2).cuda()
+    total = 0
+    for inputs in DataLoader(dataset, batch_size=8):
+        outputs = model(inputs)
+        total = total + outputs.sum()
+    return total
+""",
+        """\
+import torch
+from torch import nn
+
+
+class Tagger(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn = nn.GRU(32, 64, batch_first=True)
+
+    def forward(self, x):
+        hidden = torch.zeros(1, x.size(0), 64)
+        out, hidden = self.rnn(x, hidden)
+        return out
+""",
+        """\
+import torch
+from torch import nn
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+model = nn.Conv2d(3, 8, 3).to(device)
+image = torch.rand(1, 3, 32, 32)
+features = model(image)
+""",
+    ),
+    good=(
+        """\
+import torch
+from torch import nn
+from torch.utils.data import DataLoader
+
+
+def evaluate(dataset):
+    model = nn.Linear(10, 2).cuda()
+    total = 0
+    for inputs in DataLoader(dataset, batch_size=8):
+        outputs = model(inputs.cuda())
+        total = total + outputs.sum()
+    return total
+""",
+        """\
+import torch
+from torch import nn
+
+
+class Tagger(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn = nn.GRU(32, 64, batch_first=True)
+
+    def forward(self, x):
+        hidden = x.new_zeros(1, x.size(0), 64)
+        out, hidden = self.rnn(x, hidden)
+        return out
+""",
+        """\
+import torch
+from torch import nn
+
+model = nn.Conv2d(3, 8, 3)
+image = torch.rand(1, 3, 32, 32)
+features = model(image)
+""",
+    ),
+    check=_check,
+    fix="""\
+Moves the input to the device of the tensor it meets there. Unsafe: the copy may belong further up.
+None where the module's device has no name in sight.""",
+    limits="""\
+A module wrapped by something that moves its inputs itself (`accelerate`, `DataParallel`, a
+trainer) is left alone as far as the wrapper is known.""",
+)

@@ -1,0 +1,127 @@
+"""DEV106: two accelerators of one type meet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from devlint.findings import Applicability, Confidence, Severity
+from devlint.inference.facts import Facts, Meeting
+from devlint.inference.placement import Device
+from devlint.rule import Claim, Rule
+from devlint_rules.ownership import rule_of_meeting
+from devlint_rules.rewriting import where_it_meets
+from devlint_rules.wording import clash, meeting_trace
+
+
+def _indices(meeting: Meeting) -> tuple[int | None, int | None]:
+    left, right = meeting.left.placement, meeting.right.placement
+    assert isinstance(left, Device) and isinstance(right, Device)
+    return left.index, right.index
+
+
+def _confidence(meeting: Meeting) -> Confidence:
+    """The current device is 0 until somebody sets it, so it may be the fixed index after all."""
+    indices = _indices(meeting)
+    if None not in indices:
+        return meeting.confidence
+    fixed = indices[0] if indices[1] is None else indices[1]
+    ceiling = Confidence.LIKELY if fixed else Confidence.POSSIBLE
+    return min(meeting.confidence, ceiling, key=lambda confidence: confidence.rank)
+
+
+def _advice(meeting: Meeting) -> str:
+    left, right = meeting.left, meeting.right
+    if None in _indices(meeting):
+        return "name one device once and pass it to both, instead of the current device"
+    return f"choose one device for both: `{left.name}.to({right.placement})` or one `device`"
+
+
+def _check(facts: Facts) -> Iterator[Claim]:
+    for meeting in facts.meetings:
+        if rule_of_meeting(meeting) != "DEV106":
+            continue
+        current = " (`cuda` is the current device)" if None in _indices(meeting) else ""
+        yield Claim(
+            meeting.site,
+            Severity.ERROR,
+            _confidence(meeting),
+            clash(meeting) + current,
+            advice=_advice(meeting),
+            trace=meeting_trace(meeting),
+            fix=where_it_meets(facts, meeting.left, meeting.right),
+            applicability=Applicability.UNSAFE,
+        )
+
+
+RULE = Rule(
+    code="DEV106",
+    name="mixed-accelerator-indices",
+    severity=Severity.ERROR,
+    summary="`cuda:0` meets `cuda:1`, or the current device meets a fixed index.",
+    what="""\
+Reports operands on two accelerators of one type: `cuda:0` and `cuda:1`, or `cuda` without an index
+(the current device) and a fixed index. It claims these whatever brings them together: an operation,
+a module and its input, an index.""",
+    why="""\
+Cross-GPU operations are not allowed: PyTorch raises `RuntimeError: Expected all tensors to be on
+the same device`, even where the two could reach each other's memory. `"cuda"` and `.cuda()` mean
+the current device, which `torch.cuda.set_device` or a launcher may change.""",
+    reference="https://docs.pytorch.org/docs/stable/notes/cuda.html",
+    bad=(
+        """\
+import torch
+
+left = torch.randn(4, 4).cuda(0)
+right = torch.randn(4, 4).cuda(1)
+product = left @ right
+""",
+        """\
+import torch
+from torch import nn
+
+encoder = nn.Linear(16, 16).to("cuda:0")
+decoder = nn.Linear(16, 16).to("cuda:1")
+hidden = encoder(torch.randn(2, 16, device="cuda:0"))
+out = decoder(hidden)
+""",
+        """\
+import torch
+
+table = torch.arange(10.0, device="cuda:1")
+offset = torch.ones(10, device="cuda")
+shifted = table + offset
+""",
+    ),
+    good=(
+        """\
+import torch
+
+left = torch.randn(4, 4).cuda(1)
+right = torch.randn(4, 4).cuda(1)
+product = left @ right
+""",
+        """\
+import torch
+from torch import nn
+
+encoder = nn.Linear(16, 16).to("cuda:0")
+decoder = nn.Linear(16, 16).to("cuda:1")
+hidden = encoder(torch.randn(2, 16, device="cuda:0"))
+out = decoder(hidden.to("cuda:1"))
+""",
+        """\
+import torch
+
+table = torch.arange(10.0, device="cuda")
+offset = torch.ones(10, device="cuda")
+shifted = table + offset
+""",
+    ),
+    check=_check,
+    fix="""\
+Moves one operand to the other's device where they meet. Unsafe: which of the two devices was
+meant, only the author knows.""",
+    limits="""\
+An index that the program computes is not followed. `cuda` beside `cuda:0` is only `possible`: the
+current device is 0 until somebody sets another.""",
+)

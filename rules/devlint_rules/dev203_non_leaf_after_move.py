@@ -1,0 +1,164 @@
+"""DEV203: `requires_grad` first, moved second."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from devlint.findings import Applicability, Confidence, Severity
+from devlint.inference.facts import Facts, NonLeaf
+from devlint.rule import Claim, Note, Replacement, Rule
+from devlint_rules.rewriting import (
+    argument,
+    in_file,
+    move_target,
+    receiver,
+    short,
+    with_argument,
+)
+from devlint_rules.wording import history
+
+_VERDICTS = {
+    "optimizer": (Severity.ERROR, Confidence.CERTAIN, "the optimizer refuses a non-leaf tensor"),
+    "grad": (Severity.ERROR, Confidence.CERTAIN, "its `.grad` stays None"),
+    "attribute": (Severity.ERROR, Confidence.LIKELY, "the module does not register it"),
+    "returned": (Severity.WARNING, Confidence.POSSIBLE, "the caller gets a non-leaf tensor"),
+}
+_UNSEEN = (Severity.WARNING, Confidence.POSSIBLE, "its gradient goes to a tensor with no name")
+_USES = {
+    "optimizer": "handed to the optimizer here",
+    "grad": "its `.grad` is read here",
+    "attribute": "kept on the module here",
+    "returned": "returned here",
+}
+
+
+def _leaf_is_kept(fact: NonLeaf) -> bool:
+    """`y = x.cuda()` with `x` the leaf: the gradient lands in `x`, which is all right."""
+    return not fact.use and isinstance(fact.operand.site.node, (cst.Name, cst.Attribute))
+
+
+def _made_there(fact: NonLeaf) -> str | None:
+    """`torch.rand(3, device="cuda", requires_grad=True)` for `torch.rand(3, …).cuda()`."""
+    made, device = receiver(fact.site.node), move_target(fact.site.node)
+    if device is None or not isinstance(made, cst.Call) or argument(made, "device"):
+        return None
+    if argument(made, "requires_grad") is None:
+        return None
+    return with_argument(made, f"device={device}")
+
+
+def _advice(fact: NonLeaf) -> str:
+    text = _made_there(fact)
+    if text is not None and "\n" not in text:
+        return f"make the leaf on the device: `{text}`"
+    if fact.operand.is_parameter:
+        return "move the data first, then wrap it: `nn.Parameter(data.to(device))`"
+    return "move first, then ask for the gradient: `x.to(device).requires_grad_()`"
+
+
+def _fix(facts: Facts, fact: NonLeaf) -> tuple[Replacement, ...]:
+    text = _made_there(fact)
+    if text is None or not in_file(facts, fact.site):
+        return ()
+    return (Replacement(fact.site, text),)
+
+
+def _check(facts: Facts) -> Iterator[Claim]:
+    for fact in facts.non_leaves:
+        if _leaf_is_kept(fact):
+            continue
+        severity, confidence, harm = _VERDICTS.get(fact.use, _UNSEEN)
+        trace = history(fact.operand)
+        if fact.use_site is not None:
+            trace = (*trace, Note(fact.use_site, _USES.get(fact.use, "used here")))
+        yield Claim(
+            fact.site,
+            severity,
+            confidence,
+            f"`{short(fact.site.node)}` is no leaf, since it requires grad before the move: {harm}",
+            advice=_advice(fact),
+            trace=trace,
+            fix=_fix(facts, fact),
+            applicability=Applicability.UNSAFE,
+        )
+
+
+RULE = Rule(
+    code="DEV203",
+    name="non-leaf-after-move",
+    severity=Severity.ERROR,
+    summary="`requires_grad` first, moved second: the optimizer or `.grad` sees a non-leaf.",
+    what="""\
+Reports a tensor that requires grad, is then moved, and whose copy is used as if it were the
+parameter: handed to an optimizer, asked for its `.grad`, or kept on a module.""",
+    why="""\
+A move is an operation that autograd records, so the copy is not a leaf: an optimizer raises
+`ValueError: can't optimize a non-leaf Tensor`, the copy's `.grad` stays None, and an `nn.Parameter`
+that was moved is a plain tensor that `parameters()` passes by. Where the move changes nothing (it
+is there already, as on a CPU-only machine) `to` returns the leaf itself and all goes well.""",
+    reference="https://docs.pytorch.org/docs/stable/generated/torch.Tensor.is_leaf.html",
+    bad=(
+        """\
+import torch
+
+weights = torch.rand(10, 1, requires_grad=True).cuda()
+optimizer = torch.optim.SGD([weights], lr=0.1)
+""",
+        """\
+import torch
+
+image = torch.zeros(3, 8, 8, requires_grad=True).to("cuda")
+image.pow(2).sum().backward()
+step = image.grad.sign()
+""",
+        """\
+import torch
+from torch import nn
+
+
+class Scale(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.gain = nn.Parameter(torch.ones(width)).cuda()
+
+    def forward(self, x):
+        return x * self.gain
+""",
+    ),
+    good=(
+        """\
+import torch
+
+weights = torch.rand(10, 1, device="cuda", requires_grad=True)
+optimizer = torch.optim.SGD([weights], lr=0.1)
+""",
+        """\
+import torch
+
+image = torch.zeros(3, 8, 8).to("cuda").requires_grad_()
+image.pow(2).sum().backward()
+step = image.grad.sign()
+""",
+        """\
+import torch
+from torch import nn
+
+
+class Scale(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.gain = nn.Parameter(torch.ones(width))
+
+    def forward(self, x):
+        return x * self.gain
+""",
+    ),
+    check=_check,
+    fix="""\
+Makes the tensor on the device: `torch.rand(10, 1, requires_grad=True, device="cuda")`. Unsafe: a
+random factory draws other numbers there.""",
+    limits="""\
+A copy used only in computations beside its leaf (`y = x.cuda()`) is right and not reported.""",
+)

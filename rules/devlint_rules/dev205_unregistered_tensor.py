@@ -1,0 +1,162 @@
+"""DEV205: a module keeps a tensor as a plain attribute."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from devlint.findings import Applicability, Confidence, Severity
+from devlint.inference.facts import Facts, PlainAttribute
+from devlint.rule import Claim, Replacement, Rule
+from devlint_rules.attributes import assigned_value, attribute_trace
+from devlint_rules.rewriting import text_of
+from devlint_rules.wording import is_host
+
+
+def _fix(facts: Facts, fact: PlainAttribute) -> tuple[Replacement, ...]:
+    """`self.pe = value` becomes `self.register_buffer("pe", value, persistent=False)`."""
+    value = assigned_value(facts, fact)
+    if value is None or fact.method != "__init__" or fact.operand.is_parameter:
+        return ()
+    call = f'self.register_buffer("{fact.attribute}", {text_of(value)}, persistent=False)'
+    return (Replacement(fact.site, call),)
+
+
+def _advice(fact: PlainAttribute) -> str:
+    if fact.operand.is_parameter:
+        return "keep parameters in an `nn.ParameterList` or `nn.ParameterDict`"
+    return (
+        f'register it: `self.register_buffer("{fact.attribute}", …)`; '
+        "`persistent=False` keeps it out of the state_dict"
+    )
+
+
+def _check(facts: Facts) -> Iterator[Claim]:
+    for fact in facts.plain_attributes:
+        if fact.of_modules or fact.overwrites or fact.excused:
+            continue
+        met = fact.used_at is not None
+        if not met and not (fact.operand.by_default or is_host(fact.operand.placement)):
+            continue
+        yield Claim(
+            fact.site,
+            Severity.ERROR if met else Severity.WARNING,
+            Confidence.LIKELY if met else Confidence.POSSIBLE,
+            f"`self.{fact.attribute}` is a plain tensor attribute of `{fact.class_name}`: "
+            "`Module.to` and `state_dict` pass it by",
+            advice=_advice(fact),
+            trace=attribute_trace(fact),
+            fix=_fix(facts, fact),
+            applicability=Applicability.UNSAFE,
+        )
+
+
+RULE = Rule(
+    code="DEV205",
+    name="unregistered-tensor",
+    severity=Severity.ERROR,
+    summary=("A module keeps a tensor as a plain attribute: `.to()` and `state_dict` pass it by."),
+    what="""\
+Reports a tensor that an `nn.Module` keeps under a plain attribute (or in a plain list or dict). It
+is an error where a method brings it together with the module's parameters or with an input, and a
+warning where no such use was seen.""",
+    why="""\
+`Module.to`, `cuda`, `state_dict` and `DataParallel` see only parameters, buffers and submodules. A
+plain attribute stays on the device where it was made, so that `forward` raises as soon as the
+module lives on an accelerator.""",
+    reference=(
+        "https://docs.pytorch.org/docs/stable/generated/"
+        "torch.nn.Module.html#torch.nn.Module.register_buffer"
+    ),
+    bad=(
+        """\
+import torch
+from torch import nn
+
+
+class Normalise(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.mean = torch.tensor([0.485, 0.456, 0.406])
+
+    def forward(self, image):
+        return image - self.mean.view(1, 3, 1, 1)
+""",
+        """\
+import torch
+from torch import nn
+
+
+class Positions(nn.Module):
+    def __init__(self, length, dim):
+        super().__init__()
+        self.embed = nn.Embedding(length, dim)
+        self.index = torch.arange(length)
+
+    def forward(self, x):
+        return x + self.embed(self.index)
+""",
+        """\
+import torch
+from torch import nn
+
+
+class Mixture(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.weights = torch.full((width,), 1.0 / width)
+
+    def forward(self, experts: torch.Tensor) -> torch.Tensor:
+        return experts @ self.weights
+""",
+    ),
+    good=(
+        """\
+import torch
+from torch import nn
+
+
+class Normalise(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("mean", torch.tensor([0.485, 0.456, 0.406]))
+
+    def forward(self, image):
+        return image - self.mean.view(1, 3, 1, 1)
+""",
+        """\
+import torch
+from torch import nn
+
+
+class Positions(nn.Module):
+    def __init__(self, length, dim):
+        super().__init__()
+        self.embed = nn.Embedding(length, dim)
+        self.register_buffer("index", torch.arange(length), persistent=False)
+
+    def forward(self, x):
+        return x + self.embed(self.index)
+""",
+        """\
+import torch
+from torch import nn
+
+
+class Mixture(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.weights = torch.full((width,), 1.0 / width)
+
+    def forward(self, experts: torch.Tensor) -> torch.Tensor:
+        return experts @ self.weights.to(experts.device)
+""",
+    ),
+    check=_check,
+    fix="""\
+`self.register_buffer("mean", …, persistent=False)`. Unsafe: without `persistent=False` it changes
+the `state_dict`, and with it an old checkpoint that kept the value some other way does not fill
+it.""",
+    limits="""\
+An overridden `_apply` or `to`, or a `.to(x.device)` at the use, excuses the attribute. Host data
+that is kept on purpose and never meets the device shows only as a `possible` warning.""",
+)

@@ -1,0 +1,127 @@
+"""DEV301: the same tensor is transferred in every iteration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from devlint.findings import Confidence, Severity
+from devlint.inference.facts import Facts, Hotness, Move
+from devlint.rule import Claim, Rule
+from devlint_rules.rewriting import short
+from devlint_rules.wording import history, loop_note
+
+
+def _is_repeated(move: Move) -> bool:
+    if move.loop is None or move.loop.hotness is not Hotness.HOT or not move.invariant:
+        return False
+    if move.of_module or move.discarded or move.creation is not None:
+        return False  # DEV307, DEV201 and DEV304 say it better
+    return move.target is not None and move.subject.placement != move.target
+
+
+def _check(facts: Facts) -> Iterator[Claim]:
+    for move in facts.moves:
+        if not _is_repeated(move) or move.loop is None:
+            continue
+        name = move.subject.name
+        yield Claim(
+            move.site,
+            Severity.PERFORMANCE,
+            Confidence.LIKELY,
+            f"`{name}` does not change in the loop over `{move.loop.over}`, "
+            "and is transferred in every iteration",
+            advice=f"transfer it once before the loop: `{name} = {short(move.site.node)}`",
+            trace=(*history(move.subject), loop_note(move.loop)),
+        )
+
+
+RULE = Rule(
+    code="DEV301",
+    name="loop-invariant-transfer",
+    severity=Severity.PERFORMANCE,
+    summary="The same tensor is transferred in every iteration.",
+    what="""\
+Reports a move inside a hot loop (over batches, steps, tokens or time steps) whose tensor and whose
+target both stay the same in that loop.""",
+    why="""\
+Each iteration copies the same bytes across the bus and allocates for them, and from pageable memory
+the host waits for the copy. One transfer before the loop does the same.""",
+    reference="https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html",
+    bad=(
+        """\
+import torch
+import torch.nn.functional as F
+from torch.utils.data import DataLoader
+
+
+def train(model, dataset, class_weights: torch.Tensor):
+    model.cuda()
+    for x, y in DataLoader(dataset, batch_size=16):
+        loss = F.cross_entropy(model(x.cuda()), y.cuda(), weight=class_weights.cuda())
+        loss.backward()
+""",
+        """\
+import torch
+
+
+def roll_out(model, steps, device):
+    model.to(device)
+    start = torch.zeros(1, 8)
+    state = start.to(device)
+    for step in range(steps):
+        state = model(state) + start.to(device)
+    return state
+""",
+        """\
+import torch
+from torch.utils.data import DataLoader
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+mean = torch.tensor([0.5, 0.5, 0.5]).view(1, 3, 1, 1)
+
+
+def normalised(dataset):
+    for images in DataLoader(dataset, batch_size=4):
+        yield images.to(device) - mean.to(device)
+""",
+    ),
+    good=(
+        """\
+import torch
+import torch.nn.functional as F
+from torch.utils.data import DataLoader
+
+
+def train(model, dataset, class_weights: torch.Tensor):
+    model.cuda()
+    class_weights = class_weights.cuda()
+    for x, y in DataLoader(dataset, batch_size=16):
+        loss = F.cross_entropy(model(x.cuda()), y.cuda(), weight=class_weights)
+        loss.backward()
+""",
+        """\
+import torch
+
+
+def roll_out(model, steps, device):
+    model.to(device)
+    start = torch.zeros(1, 8, device=device)
+    state = start
+    for step in range(steps):
+        state = model(state) + start
+    return state
+""",
+        """\
+from torch.utils.data import DataLoader
+
+
+def batches(dataset, device):
+    for images in DataLoader(dataset, batch_size=4):
+        yield images.to(device)  # another tensor in every iteration
+""",
+    ),
+    check=_check,
+    limits="""\
+A tensor changed in place by a callee that devlint cannot see looks unchanged. A loop of a few
+items (layers, files, devices) and the loop over epochs are not hot.""",
+)

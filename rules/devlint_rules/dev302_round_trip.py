@@ -1,0 +1,93 @@
+"""DEV302: to a device and back, with nothing in between that needs it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from devlint.findings import Confidence, Severity
+from devlint.inference.facts import Facts
+from devlint.inference.placement import describe
+from devlint.rule import Claim, Note, Rule
+from devlint_rules.rewriting import short
+
+
+def _check(facts: Facts) -> Iterator[Claim]:
+    for trip in facts.round_trips:
+        name, start, middle = trip.subject.name, describe(trip.start), describe(trip.middle)
+        yield Claim(
+            trip.back,
+            Severity.PERFORMANCE,
+            Confidence.LIKELY,
+            f"`{name}` goes from {start} to {middle} and back, and nothing in between needs it "
+            f"on {middle}",
+            advice=f"drop both moves, or keep working with it on {middle}",
+            trace=(Note(trip.away, f"moved to {middle} here, by `{short(trip.away.node)}`"),),
+        )
+
+
+RULE = Rule(
+    code="DEV302",
+    name="round-trip",
+    severity=Severity.PERFORMANCE,
+    summary="To a device and back, with nothing in between that needs it.",
+    what="""\
+Reports a tensor that is moved away from a device and back to it, with no operation in between that
+had to run elsewhere.""",
+    why="""\
+Both copies cross the bus, and the copy to the host makes the host wait for all queued kernels.
+Reshaping, slicing, `detach` and arithmetic run on the accelerator as well as on the host.""",
+    reference="https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html",
+    bad=(
+        """\
+import torch
+
+scores = torch.randn(4, 10, device="cuda")
+best = scores.cpu().argmax(dim=1).cuda()
+""",
+        """\
+from torch.utils.data import DataLoader
+
+
+def predict(model, dataset):
+    for batch in DataLoader(dataset, batch_size=8):
+        batch = batch.to("cuda")
+        yield model(batch.to("cpu"))
+""",
+        """\
+import torch
+
+hidden = torch.randn(2, 32, device="cuda")
+host = hidden.cpu()
+host = host.reshape(4, 16)
+hidden = host.to("cuda")
+""",
+    ),
+    good=(
+        """\
+import torch
+
+scores = torch.randn(4, 10, device="cuda")
+best = scores.argmax(dim=1)
+""",
+        """\
+from torch.utils.data import DataLoader
+
+
+def predict(model, dataset):
+    for batch in DataLoader(dataset, batch_size=8):
+        yield model(batch)
+""",
+        """\
+import numpy as np
+import torch
+
+hidden = torch.randn(2, 32, device="cuda")
+ranks = np.argsort(hidden.cpu().numpy())
+hidden = torch.from_numpy(ranks).to("cuda")
+""",
+    ),
+    check=_check,
+    limits="""\
+A round trip that frees accelerator memory in between, or that has the host do work on purpose, is
+not told apart where nothing in sight shows it.""",
+)

@@ -1,0 +1,116 @@
+"""DEV401: something that reads host memory gets a tensor of an accelerator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from devlint.findings import Applicability, Severity
+from devlint.inference.facts import Facts, HostRead
+from devlint.rule import Claim, Replacement, Rule
+from devlint_rules.rewriting import append_to, in_file
+from devlint_rules.wording import HIDDEN, history, may_be_accelerator, place_of
+
+_TO_HOST = ".detach().cpu()"
+
+
+def _fix(facts: Facts, read: HostRead) -> tuple[Replacement, ...]:
+    if not in_file(facts, read.operand.site):
+        return ()
+    return append_to(read.operand.site, _suffix(read))
+
+
+def _suffix(read: HostRead) -> str:
+    return ".cpu()" if read.operand.name.endswith(".detach()") else _TO_HOST
+
+
+def _check(facts: Facts) -> Iterator[Claim]:
+    for read in facts.host_reads:
+        operand = read.operand
+        if not may_be_accelerator(operand.placement):
+            continue
+        yield Claim(
+            read.site,
+            Severity.ERROR,
+            read.confidence,
+            f"`{read.sink}` reads host memory, and `{operand.name}` is on {place_of(operand)}"
+            f"{HIDDEN if read.caught else ''}",
+            advice=f"copy it to the host first: `{operand.name}{_suffix(read)}`",
+            trace=history(operand),
+            fix=_fix(facts, read),
+            applicability=Applicability.SAFE,
+        )
+
+
+RULE = Rule(
+    code="DEV401",
+    name="numpy-on-accelerator",
+    severity=Severity.ERROR,
+    summary=(
+        "`.numpy()`, a NumPy function, PIL or matplotlib gets a tensor that may be on an "
+        "accelerator."
+    ),
+    what="""\
+Reports `.numpy()`, `np.asarray`, NumPy functions and other readers of host memory (PIL, matplotlib,
+scikit-learn, SciPy, OpenCV, pandas) on a tensor that lives on an accelerator, or where the module
+or the caller put it.""",
+    why="""\
+NumPy shares the tensor's memory, which it cannot do with an accelerator's: PyTorch raises
+`TypeError: can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu() to copy the tensor to
+host memory first.` On the CPU the same line works.""",
+    reference="https://docs.pytorch.org/docs/stable/generated/torch.Tensor.numpy.html",
+    bad=(
+        """\
+import torch
+
+scores = torch.rand(8, device="cuda")
+array = scores.numpy()
+""",
+        """\
+import numpy as np
+import torch
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+samples = torch.randn(100).to(device)
+mean = np.mean(samples)
+""",
+        """\
+import numpy as np
+import torch
+from torch import nn
+
+
+def embed(model: nn.Module, images: torch.Tensor) -> np.ndarray:
+    model.cuda()
+    with torch.no_grad():
+        features = model(images.cuda())
+    return np.asarray(features)
+""",
+    ),
+    good=(
+        """\
+import torch
+
+scores = torch.rand(8, device="cuda")
+array = scores.cpu().numpy()
+""",
+        """\
+import numpy as np
+import torch
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+samples = torch.randn(100).to(device)
+mean = np.mean(samples.detach().cpu().numpy())
+""",
+        """\
+import torch
+
+samples = torch.randn(100)
+array = samples.numpy()
+""",
+    ),
+    check=_check,
+    fix="Puts `.detach().cpu()` behind the tensor. On the CPU both do nothing.",
+    limits="""\
+A read of an input whose device nobody in sight chooses is only `possible`. `.numpy(force=True)`
+copies by itself and is right.""",
+)

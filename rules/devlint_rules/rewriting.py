@@ -1,0 +1,157 @@
+"""Source text for fixes and advice: small rewrites of single expressions.
+
+A replacement covers a node without the parentheses around it, so texts here leave these out too.
+"""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from devlint.inference.facts import Facts, Operand, Site, StepKind
+from devlint.rule import Replacement
+
+_PATH = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
+_ATOMS = (cst.Name, cst.Attribute, cst.Subscript, cst.Call)
+_LONGEST = 60
+
+
+def is_path(text: str) -> bool:
+    """Whether a text is a name or dotted names: `x`, `self.mask`."""
+    return _PATH.fullmatch(text) is not None
+
+
+def text_of(node: cst.CSTNode) -> str:
+    """The source of a node, without the parentheses around it."""
+    if isinstance(node, cst.BaseExpression) and node.lpar:
+        node = node.with_changes(lpar=(), rpar=())
+    return cst.Module([]).code_for_node(node)
+
+
+def short(node: cst.CSTNode) -> str:
+    """The source of a node on one line, cut where it gets long: for messages."""
+    text = " ".join(text_of(node).split())
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+
+def atom(node: cst.CSTNode) -> str:
+    """The source of a node such that `.method()` can follow it."""
+    text = text_of(node)
+    return text if isinstance(node, _ATOMS) else f"({text})"
+
+
+def argument(call: cst.Call, keyword: str) -> cst.Arg | None:
+    """A call's argument with this keyword."""
+    for arg in call.args:
+        if arg.keyword is not None and arg.keyword.value == keyword:
+            return arg
+    return None
+
+
+def in_file(facts: Facts, *sites: Site) -> bool:
+    """Whether all sites lie in the file under check; a fix stays within one file."""
+    return all(site.source is facts.source for site in sites)
+
+
+def with_argument(call: cst.Call, added: str) -> str | None:
+    """A call's text with one more argument at its end; None where that would not parse."""
+    if not call.args:
+        return f"{text_of(call.func)}({added})"
+    last = call.args[-1]
+    if isinstance(last.value, cst.GeneratorExp) and not last.value.lpar:
+        return None
+    parsed = cst.parse_expression(f"f({added})")
+    assert isinstance(parsed, cst.Call)
+    comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
+    args = [
+        *call.args[:-1],
+        last.with_changes(comma=comma, whitespace_after_arg=cst.SimpleWhitespace("")),
+        parsed.args[0].with_changes(
+            comma=last.comma, whitespace_after_arg=last.whitespace_after_arg
+        ),
+    ]
+    return text_of(call.with_changes(args=args))
+
+
+def add_argument(site: Site, added: str) -> tuple[Replacement, ...]:
+    """Give the call at a site one more argument, touching nothing but its last argument."""
+    call = site.node
+    if not isinstance(call, cst.Call):
+        return ()
+    if not call.args:
+        text = with_argument(call, added)
+        return () if text is None else (Replacement(site, text),)
+    last = call.args[-1]
+    if isinstance(last.value, cst.GeneratorExp) and not last.value.lpar:
+        return ()
+    bare = last.with_changes(comma=cst.MaybeSentinel.DEFAULT)
+    bare = bare.with_changes(whitespace_after_arg=cst.SimpleWhitespace(""))
+    return (Replacement(Site(site.source, last), f"{text_of(bare)}, {added}"),)
+
+
+def without_argument(call: cst.Call, keyword: str) -> str:
+    """A call's text without the argument of this keyword."""
+    args = [arg for arg in call.args if arg.keyword is None or arg.keyword.value != keyword]
+    if args:
+        args[-1] = args[-1].with_changes(comma=call.args[-1].comma)
+    return text_of(call.with_changes(args=args))
+
+
+def move_target(call: cst.CSTNode) -> str | None:
+    """The device that a move names, as an expression: `"cuda"` of `x.cuda()`, `d` of `x.to(d)`.
+
+    None when the move says more than the device (a dtype, `copy=`), or names none.
+    """
+    if not isinstance(call, cst.Call) or not isinstance(call.func, cst.Attribute):
+        return None
+    method = call.func.attr.value
+    args = [arg for arg in call.args if not _is_keyword(arg, "non_blocking")]
+    if method == "cpu":
+        return '"cpu"' if not args else None
+    if method == "cuda" and not args:
+        return '"cuda"'
+    if len(args) != 1 or args[0].star:
+        return None
+    value = args[0].value
+    if method == "cuda":
+        if isinstance(value, cst.Integer):
+            return f'"cuda:{value.value}"'
+        return text_of(value) if not isinstance(value, cst.BaseNumber) else None
+    keyword = args[0].keyword
+    if method == "to" and (keyword is None or keyword.value == "device"):
+        return text_of(value)
+    return None
+
+
+def _is_keyword(arg: cst.Arg, keyword: str) -> bool:
+    return arg.keyword is not None and arg.keyword.value == keyword
+
+
+def receiver(call: cst.CSTNode) -> cst.BaseExpression | None:
+    """`x` of `x.method(…)`."""
+    if isinstance(call, cst.Call) and isinstance(call.func, cst.Attribute):
+        return call.func.value
+    return None
+
+
+def factory_of(operand: Operand) -> Site | None:
+    """The factory call that made an operand, if its history begins with one."""
+    for step in operand.steps:
+        if step.kind is StepKind.CREATED and isinstance(step.site.node, cst.Call):
+            return step.site
+    return None
+
+
+def append_to(site: Site, suffix: str) -> tuple[Replacement, ...]:
+    """Put a method call such as `.to(d)` behind the expression at a site."""
+    if not isinstance(site.node, cst.BaseExpression):
+        return ()
+    return (Replacement(site, f"{atom(site.node)}{suffix}"),)
+
+
+def where_it_meets(facts: Facts, operand: Operand, other: Operand) -> tuple[Replacement, ...]:
+    """Move an operand to the other one's device right where the two meet."""
+    if not is_path(other.name) or not in_file(facts, operand.site):
+        return ()
+    return append_to(operand.site, f".to({other.name}.device)")

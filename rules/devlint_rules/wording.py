@@ -1,0 +1,92 @@
+"""How rules speak: operands, devices and traces in one voice."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from devlint.inference.facts import Loop, Meeting, MeetingKind, Operand, Site
+from devlint.inference.placement import CPU, Placement, Variable, VariableKind, describe
+from devlint.rule import Note
+from devlint_rules.rewriting import is_path
+
+HIDDEN = "; the `except` around it hides the error"
+WAITS = "the host waits for all queued kernels"
+
+
+def place_of(operand: Operand) -> str:
+    """Where an operand is, as messages name it."""
+    if operand.placement is None and operand.by_default:
+        return str(CPU)
+    return describe(operand.placement)
+
+
+def clash(meeting: Meeting) -> str:
+    """The claim of a meeting: both values and both devices, then what brings them together."""
+    left, right = meeting.left, meeting.right
+    there = f"`{left.name}` is on {place_of(left)}, `{right.name}` on {place_of(right)}"
+    operation = f"`{meeting.operation}`"
+    if meeting.kind is MeetingKind.RETURN:
+        claim = f"{there}: {operation} returns now one, now the other"
+    elif meeting.kind is MeetingKind.CALLEE:
+        claim = f"{there}: {operation} gets both"
+    else:
+        claim = f"{there}: {operation} needs one device"
+    return claim + (HIDDEN if meeting.caught else "")
+
+
+def history(operand: Operand) -> tuple[Note, ...]:
+    """How an operand came to be where it is, oldest step first."""
+    return tuple(Note(step.site, f"`{operand.name}` {step.text}") for step in operand.steps)
+
+
+def meeting_trace(meeting: Meeting) -> tuple[Note, ...]:
+    """The histories of both operands, and the operation in the callee where there is one."""
+    inside: tuple[Note, ...] = ()
+    if meeting.inside is not None:
+        inside = (Note(meeting.inside, f"they meet here, in `{meeting.operation}`"),)
+    return (*history(meeting.left), *history(meeting.right), *inside)
+
+
+def device_expression(operand: Operand) -> str | None:
+    """An expression for the device that an operand is on, in the user's own names."""
+    placement = operand.placement
+    if isinstance(placement, Variable):
+        if placement.kind is VariableKind.DEVICE and is_path(placement.name):
+            return placement.name
+        if is_path(operand.name):
+            return f"{operand.name}.device"
+        if placement.kind is VariableKind.INPUT and is_path(placement.name):
+            return f"{placement.name}.device"
+        if placement.kind is VariableKind.MODULE and is_path(placement.name):
+            return f"next({placement.name}.parameters()).device"
+        return None
+    if is_path(operand.name):
+        return f"{operand.name}.device"
+    return None if placement is None else f'"{placement}"'
+
+
+def is_host(placement: Placement) -> bool:
+    """Whether a placement is plainly the CPU."""
+    return placement == CPU
+
+
+def may_be_accelerator(placement: Placement) -> bool:
+    """Whether a value with this placement lives on an accelerator in the accelerated world."""
+    if isinstance(placement, Variable):
+        return placement.rigid
+    return placement is not None and placement.is_accelerator
+
+
+def loop_head(loop: Loop) -> Site:
+    """The line that opens a loop: a frame around the whole body would show nothing."""
+    node = loop.site.node
+    if isinstance(node, cst.For):
+        return Site(loop.site.source, node.iter)
+    if isinstance(node, cst.While):
+        return Site(loop.site.source, node.test)
+    return loop.site
+
+
+def loop_note(loop: Loop) -> Note:
+    """The trace's step for the loop around a fact."""
+    return Note(loop_head(loop), f"in every iteration of this loop, over `{loop.over}`")
