@@ -1,0 +1,198 @@
+"""From nodes to lines and columns, and from a file to its comments: one pass of code generation.
+
+LibCST's `PositionProvider` computes a position for every node of a file, which takes longer than
+parsing it. Only the nodes of findings need one. So the pass notes at which *token* a wanted node
+starts and ends, and the few noted tokens become lines and columns afterwards. The positions are
+those of `PositionProvider`, save that columns start at 1, that they are right too where LibCST drops
+a character of the source (a form feed before a statement), and that none lies behind the end of a
+file whose last line has no end.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+import libcst as cst
+from libcst._nodes.internal import CodegenState
+
+from devlint.findings import Location
+from devlint.project.source import ParsedFile, line_starts
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+_FORM_FEED = re.compile("\f")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Where something is in a text, as offsets and as line and column (which start at 1)."""
+
+    start: int
+    end: int
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+    def location(self, path: str) -> Location:
+        return Location(path, self.line, self.column, self.end_line, self.end_column)
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """A comment, from its `#` to the end of the line."""
+
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The places of the nodes asked for (those that are in the tree), and the comments."""
+
+    spans: dict[cst.CSTNode, Span]
+    comments: tuple[Comment, ...]
+
+
+def lay_out(
+    parsed: ParsedFile, nodes: Iterable[cst.CSTNode] = (), *, comments: bool = False
+) -> Layout:
+    """Place the nodes of one file; with `comments`, find its comments in the same pass."""
+    state = _Tokens(parsed.tree, set(nodes))
+    parsed.tree._codegen(state)
+    tokens = state.tokens
+    offsets = [0, *accumulate(map(len, tokens))]
+    remarks = _comments(tokens) if comments else []
+    wanted = [index for place in state.places.values() for index in place]
+    wanted += [index for remark in remarks for index in (remark, remark + 1)]
+    shift = _alignment(parsed.text, "".join(tokens))
+    starts = line_starts(parsed.text)
+    points: dict[int, tuple[int, int, int]] = {}
+    for index in set(wanted):
+        offset = shift(offsets[index])
+        line = bisect_right(starts, offset)
+        points[index] = (offset, line, offset - starts[line - 1] + 1)
+
+    def span(first: int, last: int) -> Span:
+        start, line, column = points[first]
+        end, end_line, end_column = points[last]
+        return Span(start, end, line, column, end_line, end_column)
+
+    return Layout(
+        {node: span(first, last) for node, (first, last) in state.places.items()},
+        tuple(Comment(span(index, index + 1), tokens[index]) for index in remarks),
+    )
+
+
+def _comments(tokens: list[str]) -> list[int]:
+    """The tokens that are comments.
+
+    A comment's token starts with `#` and the line ends behind it. So can the text part of an
+    f-string start, but a quote or a brace comes behind that.
+    """
+    return [
+        index
+        for index, token in enumerate(tokens)
+        if token.startswith("#") and (index + 1 == len(tokens) or tokens[index + 1][:1] in "\r\n")
+    ]
+
+
+class _Tokens(CodegenState):
+    """Generates code, and notes the first and the last token of the wanted nodes."""
+
+    # LibCST's state has slots; these are ours.
+    __slots__ = ("_stack", "places", "wanted")
+
+    def __init__(self, module: cst.Module, wanted: set[cst.CSTNode]) -> None:
+        super().__init__(
+            default_indent=module.default_indent, default_newline=module.default_newline
+        )
+        self.wanted = wanted
+        self.places: dict[cst.CSTNode, tuple[int, int]] = {}
+        self._stack: list[int] = []
+
+    def before_codegen(self, node: cst.CSTNode) -> None:
+        if node in self.wanted:
+            self._stack.append(len(self.tokens))
+
+    def after_codegen(self, node: cst.CSTNode) -> None:
+        if node in self.wanted:
+            # A node that recorded its place without the white space around it keeps that one.
+            self.places.setdefault(node, (self._stack.pop(), len(self.tokens)))
+
+    def record_syntactic_position(  # type: ignore[override]  # cheaper than a generator
+        self,
+        node: cst.CSTNode,
+        *,
+        start_node: cst.CSTNode | None = None,
+        end_node: cst.CSTNode | None = None,
+    ) -> AbstractContextManager[None]:
+        return _Recording(self, node, start_node, end_node) if node in self.wanted else _NOTHING
+
+    def pop_trailing_newline(self) -> None:
+        """Keeps it: the last node ends behind it, as `PositionProvider` has it."""
+
+
+class _Recording:
+    """The `with` block in which a wanted node generates its code without outer white space.
+
+    LibCST moves an end (or start) of some nodes to that of a child, which is then wanted too.
+    """
+
+    __slots__ = ("end_node", "first", "node", "start_node", "state")
+
+    def __init__(
+        self,
+        state: _Tokens,
+        node: cst.CSTNode,
+        start_node: cst.CSTNode | None,
+        end_node: cst.CSTNode | None,
+    ) -> None:
+        self.state = state
+        self.node = node
+        self.start_node = start_node
+        self.end_node = end_node
+        self.first = 0
+
+    def __enter__(self) -> None:
+        self.state.wanted.update(n for n in (self.start_node, self.end_node) if n is not None)
+        self.first = len(self.state.tokens)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        state = self.state
+        first = self.first if self.start_node is None else state.places[self.start_node][0]
+        last = len(state.tokens) if self.end_node is None else state.places[self.end_node][1]
+        state.places[self.node] = (first, last)
+
+
+_NOTHING: AbstractContextManager[None] = nullcontext()
+
+
+def _alignment(text: str, generated: str) -> Callable[[int], int]:
+    """From an offset in the generated code to the offset in the file.
+
+    They differ only where LibCST dropped a form feed or the last line end.
+    """
+    if text == generated:
+        return int
+    dropped = []  # for each dropped form feed, the offset in the generated code where it was
+    here = there = 0  # in the text, in the generated code
+    for feed in [match.start() for match in _FORM_FEED.finditer(text)]:
+        there += feed - here
+        here = feed
+        if generated[there : there + 1] != "\f":
+            dropped.append(there)
+            here += 1
+    return lambda offset: min(offset + bisect_right(dropped, offset), len(text))

@@ -1,0 +1,185 @@
+"""One source file: its bytes decoded as Python decodes them, and its tree."""
+
+from __future__ import annotations
+
+import ast
+import codecs
+import io
+import re
+import tokenize
+import warnings
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+
+import libcst as cst
+
+from devlint.findings import FileError
+
+# The bracket nesting that CPython itself refuses (MAXLEVEL in its tokenizer). LibCST's parser has
+# no such limit, but its memory grows with the square of the depth.
+MAX_NESTING = 200
+
+_NEWLINE = re.compile(r"\r\n?|\n")
+_BRACKET = re.compile(r"[()\[\]{}]")
+
+
+class SourceError(Exception):
+    """A file that cannot be read, decoded or parsed. Line and column start at 1."""
+
+    def __init__(self, message: str, line: int = 1, column: int = 1) -> None:
+        super().__init__(message)
+        self.message = message
+        self.line = line
+        self.column = column
+
+    def at(self, path: str) -> FileError:
+        """The error as reports list it."""
+        return FileError(path, self.line, self.column, self.message)
+
+
+@dataclass(slots=True, eq=False)
+class ParsedFile:
+    """A file of the project and its tree.
+
+    path: relative to the project root, `/`-separated; absolute for a file outside of it.
+    module_name: dotted; `pkg` for `pkg/__init__.py`, whose is_package is true.
+    text: without the byte order mark, with its line ends as they are on disk.
+    file: where it is on disk; None for standard input.
+    memo: for what the inference wants to keep about the file; it goes when the tree goes.
+    """
+
+    path: str
+    module_name: str
+    is_package: bool
+    text: str
+    tree: cst.Module
+    file: Path | None = None
+    encoding: str = "utf-8"
+    bom: bool = False
+    memo: dict[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """The text of a file, and how it was encoded. The text has no byte order mark."""
+
+    text: str
+    encoding: str
+    bom: bool
+
+    def encode(self, text: str) -> bytes:
+        """Bytes of an edited text, in the encoding and with the mark of the original."""
+        return (codecs.BOM_UTF8 if self.bom else b"") + text.encode(self.encoding)
+
+
+def line_starts(text: str) -> list[int]:
+    r"""The offset at which each line starts. Lines end in `\n`, `\r\n` or `\r`, as in Python."""
+    return [0, *(match.end() for match in _NEWLINE.finditer(text))]
+
+
+def split_lines(text: str) -> list[str]:
+    """The lines of a text without their ends (`str.splitlines` splits at form feeds too)."""
+    return _NEWLINE.split(text)
+
+
+@lru_cache(maxsize=4)
+def lines_of(parsed_text: str) -> list[str]:
+    """`split_lines`, remembered for the file at hand."""
+    return split_lines(parsed_text)
+
+
+def read(file: Path) -> bytes:
+    """The bytes of a file. Raises SourceError."""
+    try:
+        return file.read_bytes()
+    except IsADirectoryError:
+        raise SourceError("is a directory, not a file") from None
+    except (OSError, ValueError) as error:  # ValueError: a NUL character in the name
+        reason = getattr(error, "strerror", None) or str(error)
+        raise SourceError(f"cannot be read: {reason}") from None
+
+
+def decode(data: bytes) -> Decoded:
+    """The text of a file by PEP 263: byte order mark, coding line, else UTF-8.
+
+    Raises SourceError, at the first byte that does not fit.
+    """
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+    except SyntaxError as error:
+        # detect_encoding also decodes the first two lines; say where UTF-8 ends if that is it.
+        if b"coding" not in data[:400]:
+            encoding = "utf-8"
+        else:
+            raise SourceError(str(error.msg or error)) from None
+    bom = data.startswith(codecs.BOM_UTF8)
+    if bom:
+        data, encoding = data[len(codecs.BOM_UTF8) :], "utf-8"
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError as error:
+        before = split_lines(data[: error.start].decode(encoding, errors="replace"))
+        raise SourceError(
+            f"is not valid {encoding}: byte 0x{data[error.start]:02x} ({error.reason})"
+            + ("; a coding line may name another encoding" if encoding == "utf-8" else ""),
+            len(before),
+            len(before[-1]) + 1,
+        ) from None
+    except LookupError:
+        raise SourceError(f"unknown encoding {encoding!r} in its coding line") from None
+    nul = text.find("\0")
+    if nul >= 0:
+        before = split_lines(text[:nul])
+        raise SourceError("contains a NUL character", len(before), len(before[-1]) + 1)
+    return Decoded(text, encoding, bom)
+
+
+def parse(text: str) -> cst.Module:
+    """The tree of a text without a byte order mark. Raises SourceError."""
+    if _nesting(text) > MAX_NESTING:
+        error = _refused_by_python(text)
+        if error is not None:
+            raise error
+    try:
+        return cst.parse_module(text)
+    except cst.ParserSyntaxError as error:
+        raise _refused_by_python(text) or _from_libcst(error) from None
+    except RecursionError:
+        raise SourceError("is too deeply nested to be parsed") from None
+    except Exception as error:  # a defect of the parser is one file's error, not everyone's
+        raise SourceError(f"cannot be parsed: {type(error).__name__}: {error}") from None
+
+
+def _nesting(text: str) -> int:
+    """The deepest nesting of brackets, counting those in strings too: an upper bound."""
+    deepest = depth = 0
+    for bracket in _BRACKET.findall(text):
+        if bracket in "([{":
+            depth += 1
+            if depth > deepest:
+                deepest = depth
+        elif depth:
+            depth -= 1
+    return deepest
+
+
+def _refused_by_python(text: str) -> SourceError | None:
+    """What Python's own parser says is wrong: it names the place and the cause better."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse(text)
+    except SyntaxError as error:
+        line = max(error.lineno or 1, 1)
+        return SourceError(f"syntax error: {error.msg}", line, max(error.offset or 1, 1))
+    except (MemoryError, RecursionError):
+        return SourceError("is too deeply nested to be parsed")
+    except ValueError as error:
+        return SourceError(f"syntax error: {error}")
+    return None
+
+
+def _from_libcst(error: cst.ParserSyntaxError) -> SourceError:
+    message = error.message.partition(": expected one of")[0]
+    return SourceError(f"syntax error: {message}", max(error.raw_line, 1), error.raw_column + 1)

@@ -1,0 +1,1 @@
+"""One file a report format; each turns a `Report` into text."""
