@@ -2,8 +2,9 @@
 
     python benchmarks/check_speed.py [DIR ...] [--repeat N] [--json FILE]
 
-One core, no cache. For each directory (default: `torch/nn` of the installed torch) the programs run
-in turn, `--repeat` times over, and the medians count: a machine that slows down slows all of them.
+One core, no cache. Of each directory (default: `torch/nn` of the installed torch) the Python files
+are copied aside, away from any configuration. There the programs run in turn, `--repeat` times
+over, and the medians count: a machine that slows down slows all of them.
 
 parse       `libcst.parse_module` on every file, nothing else: CPU seconds of that loop alone
 devlint     `devlint check DIR`: CPU seconds (user and system) of the whole process
@@ -119,16 +120,29 @@ def devlint(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "devlint", "check", *arguments]
 
 
+def copy_python_files(directory: Path, target: Path) -> list[str]:
+    copies = []
+    for path in sorted(directory.rglob("*.py")):
+        if path.is_file():
+            copy = target / path.relative_to(directory)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, copy)
+            copies.append(str(copy))
+    return copies
+
+
 def measure(directory: Path, repeat: int) -> list[Row]:
-    files = sorted(str(path) for path in directory.rglob("*.py") if path.is_file())
-    if not files:
-        sys.exit(f"{directory}: no Python files")
-    lines = sum(Path(file).read_bytes().count(b"\n") for file in files)
-    commands = programs(directory, files)
-    runs: dict[str, list[Run]] = {name: [] for name in commands}
-    for _ in range(repeat):
-        for name, command in commands.items():
-            runs[name].append(run(command, cwd=directory))
+    with tempfile.TemporaryDirectory() as folder:
+        copied = Path(folder, directory.name)
+        files = copy_python_files(directory, copied)
+        if not files:
+            sys.exit(f"{directory}: no Python files")
+        lines = sum(Path(file).read_bytes().count(b"\n") for file in files)
+        commands = programs(copied, files)
+        runs: dict[str, list[Run]] = {name: [] for name in commands}
+        for _ in range(repeat):
+            for name, command in commands.items():
+                runs[name].append(run(command, cwd=copied))
     verify(directory, len(files), runs["devlint"][-1])
     parse = statistics.median(float(each.stdout) for each in runs["parse"])
     rows = []
