@@ -71,7 +71,7 @@ import torch
 
 device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 samples = torch.randn(100).to(device)
-mean = np.mean(samples)
+middle = np.median(samples)
 """,
         """\
 import numpy as np
@@ -99,7 +99,7 @@ import torch
 
 device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 samples = torch.randn(100).to(device)
-mean = np.mean(samples.detach().cpu().numpy())
+middle = np.median(samples.detach().cpu().numpy())
 """,
         """\
 import torch
