@@ -15,6 +15,7 @@ import json
 import pathlib
 import sys
 import tomllib
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -23,6 +24,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]
 
 import torch_schemas  # noqa: E402
+from device_probe import Observation, observations  # noqa: E402
 
 from devlint.knowledge.model import Call, ClassInfo, ModuleClass  # noqa: E402
 from devlint.knowledge.reading import check_entry, read_entry  # noqa: E402
@@ -41,14 +43,16 @@ Tables = dict[str, dict[str, Any]]
 
 def generate() -> str:
     """The text of torch.json for the installed torch."""
+    overrides = read_overrides()
     tables: Tables = {
         "functions": dict(torch_schemas.functions()),
         "methods": dict(torch_schemas.methods()),
         "modules": dict(torch_schemas.modules()),
-        "classes": {},
+        "classes": dict(torch_schemas.classes()),
         "attributes": dict(torch_schemas.attributes()),
     }
-    apply_overrides(tables)
+    apply_observations(tables, observations())
+    apply_overrides(tables, overrides)
     for section, kind in KINDS.items():
         for name, entry in tables[section].items():
             if not isinstance(entry, str):
@@ -63,23 +67,97 @@ def generate() -> str:
     )
 
 
-def apply_overrides(tables: Tables) -> None:
-    """Set the fields that torch_overrides.toml sets. Each override says why, and names real names."""
-    for override in tomllib.loads(OVERRIDES.read_text())["override"]:
-        if not override.get("why"):
-            raise SystemExit(f"{OVERRIDES.name}: an override without a reason: {override}")
+def apply_observations(tables: Tables, observed: Iterable[Observation]) -> None:
+    """Correct what the schemas say of agreement and results by what running the operators showed."""
+    by_name: dict[str, list[Observation]] = {}
+    for observation in observed:
+        by_name.setdefault(observation.name, []).append(observation)
+    for name, runs in sorted(by_name.items()):
+        method = name.removeprefix("torch.Tensor.")
+        is_method = method != name
+        entry = tables["methods"].get(method) if is_method else tables["functions"].get(name)
+        if entry is not None:
+            refine_agreement(entry, runs, is_method)
+            refine_results(entry, runs)
+
+
+def refine_agreement(entry: dict[str, Any], runs: list[Observation], is_method: bool) -> None:
+    """Which parameters must agree, and whether a 0-dim CPU tensor is exempt from it."""
+    names = (["self"] if is_method else []) + entry["params"]
+    refused: dict[bool, set[str]] = {True: set(), False: set()}  # by: is it 0-dim?
+    accepted: dict[bool, set[str]] = {True: set(), False: set()}
+    for run in runs:
+        if run.on_cpu is not None:
+            operand = run.operands[run.on_cpu]
+            name = argument_name(names, operand.argument)
+            (refused if run.refused else accepted)[operand.dimensions == 0].add(name)
+    if not refused[False] and not accepted[False]:
+        return  # nothing seen
+    anywhere = accepted[False] - refused[False]
+    entry["tensors"] = sorted(set(entry["tensors"]) - anywhere)
+    involved = set(entry["tensors"]) | ({"self"} if is_method else set())
+    if not refused[False]:
+        entry["agreement"] = "free"
+        return
+    exempt = (accepted[True] - refused[True]) & involved
+    if entry.get("in_place"):
+        involved.discard(names[0])
+    strict = (refused[True] - accepted[True]) | (involved - exempt)
+    seen = refused[False] | refused[True] | accepted[True]
+    if not strict & seen:
+        entry["agreement"] = "pointwise"
+        return
+    entry["agreement"] = "strict"
+    if exempt:
+        entry["zero_dim"] = sorted(exempt)
+
+
+def refine_results(entry: dict[str, Any], runs: list[Observation]) -> None:
+    """How many tensors it returns, and whether they are 0-dim."""
+    plain = [run for run in runs if run.on_cpu is None]
+    counts = {run.results for run in plain}
+    if len(counts) == 1 and not entry.get("results") and counts != {0}:
+        entry["results"] = counts.pop()
+    dimensions = {run.dimensions for run in plain}
+    reduces = any(operand.dimensions for run in plain for operand in run.operands)
+    if dimensions == {0} and reduces and len(plain) > 1 and not entry.get("scalar"):
+        entry["scalar"] = "always"
+
+
+def argument_name(names: list[str], argument: int | str) -> str:
+    """The parameter that an argument is given to; surplus ones belong to the last."""
+    if isinstance(argument, str):
+        return argument
+    return names[min(argument, len(names) - 1)] if names else ""
+
+
+def read_overrides() -> list[dict[str, Any]]:
+    """The overrides, once each is seen to have a reason and to name what torch has."""
+    overrides: list[dict[str, Any]] = tomllib.loads(OVERRIDES.read_text())["override"]
+    for override in overrides:
+        unknown = override.keys() - KINDS.keys() - {"why", "set"}
+        if unknown or not override.get("why") or "set" not in override:
+            raise SystemExit(f"{OVERRIDES.name}: not an override: {override}")
+    missing = [
+        name
+        for override in overrides
+        for section in KINDS
+        for name in override.get(section, ())
+        if not exists(section, name)
+    ]
+    if missing:
+        raise SystemExit(f"{OVERRIDES.name}: not in torch {torch.__version__}: {missing}")
+    return overrides
+
+
+def apply_overrides(tables: Tables, overrides: list[dict[str, Any]]) -> None:
+    """Set the fields that the overrides set."""
+    for override in overrides:
         for section in KINDS:
             for name in override.get(section, ()):
-                if not exists(section, name):
-                    raise SystemExit(
-                        f"{OVERRIDES.name}: {name} is not in torch {torch.__version__}"
-                    )
                 known = tables[section].get(name, {})
-                if isinstance(known, str):
-                    known = {}
+                known = {} if isinstance(known, str) else known
                 tables[section][name] = {**known, **override["set"]}
-        for name, target in override.get("aliases", {}).items():
-            tables["functions"][name] = target
 
 
 def exists(section: str, name: str) -> bool:

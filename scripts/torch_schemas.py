@@ -182,7 +182,7 @@ def from_signature(signature: inspect.Signature) -> Entry | None:
         if "Tensor" in _annotation(parameter.annotation):
             tensors.add(parameter.name)
     result = _annotation(signature.return_annotation)
-    if not tensors and "Tensor" not in result:
+    if not tensors and not ("Tensor" in result and "device" in params):
         return None
     entry: Entry = {"params": params, "tensors": sorted(tensors)}
     several = len(tensors) > 1 or any(
@@ -296,19 +296,70 @@ def attributes() -> Iterator[tuple[str, str]]:
 
 def modules() -> Iterator[tuple[str, Entry | str]]:
     """Every public class of torch.nn: its dotted name, its entry; an alias for its own module."""
+    state = module_state()
     for name in sorted(dir(torch.nn)):
         cls = getattr(torch.nn, name)
         if not (isinstance(cls, type) and issubclass(cls, torch.nn.Module)):
             continue
-        params = [
-            parameter.name
-            for parameter in inspect.signature(cls.__init__).parameters.values()
-            if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
-        ][1:]
-        entry: Entry = {"params": params}
-        if "device" in params:
+        entry: Entry = {"params": constructor_parameters(cls)}
+        if "device" in entry["params"]:
             entry["takes_device"] = True
+        if cls in state:
+            entry["stateful"] = state[cls]
+        if "reduction" in entry["params"]:
+            entry["scalar"] = True
         public = f"torch.nn.{name}"
         yield public, entry
         if cls.__module__ != "torch.nn":
             yield f"{cls.__module__}.{cls.__name__}", public
+
+
+def module_state() -> dict[type, str]:
+    """Which modules have parameters or buffers: those of PyTorch's module database, built as it
+    builds them. "weight" are those that have some only when they are given a weight."""
+    from torch.testing._internal.common_modules import module_db
+
+    state: dict[type, str] = {}
+    for info in module_db:
+        inputs = info.module_inputs_func(
+            info, device="cpu", dtype=torch.float32, requires_grad=False, training=True
+        )
+        found: dict[bool, bool] = {}  # given a weight -> has state
+        for sample in inputs:
+            constructor = sample.constructor_input
+            module = info.module_cls(*constructor.args, **constructor.kwargs)
+            given = any(isinstance(v, torch.Tensor) for v in constructor.kwargs.values())
+            found[given] = found.get(given, False) or bool(module.state_dict())
+        plain, weighted = found.get(False, False), found.get(True, False)
+        state[info.module_cls] = "always" if plain else "weight" if weighted else "never"
+    return state
+
+
+def classes() -> Iterator[tuple[str, Entry]]:
+    """Distributions and optimizers: a distribution lives where its parameters do."""
+    for name in sorted(dir(torch.distributions)):
+        cls = getattr(torch.distributions, name)
+        if isinstance(cls, type) and issubclass(cls, torch.distributions.Distribution):
+            params = constructor_parameters(cls)
+            entry: Entry = {"params": params, "result": "operands"}
+            entry["tensors"] = sorted(set(params) - {"validate_args", "num_samples"})
+            if cls is not torch.distributions.Distribution:
+                entry["bases"] = ["torch.distributions.Distribution"]
+            yield f"torch.distributions.{name}", entry
+    for name in sorted(dir(torch.optim)):
+        cls = getattr(torch.optim, name)
+        if isinstance(cls, type) and issubclass(cls, torch.optim.Optimizer):
+            entry = {"params": constructor_parameters(cls), "result": "operands"}
+            entry["tensors"] = ["params"]
+            if cls is not torch.optim.Optimizer:
+                entry["bases"] = ["torch.optim.Optimizer"]
+            yield f"torch.optim.{name}", entry
+
+
+def constructor_parameters(cls: type) -> list[str]:
+    """The names of a constructor's parameters, without `self` and without star-arguments."""
+    return [
+        parameter.name
+        for parameter in inspect.signature(cls.__init__).parameters.values()  # type: ignore[misc]
+        if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+    ][1:]

@@ -45,9 +45,12 @@ class Call:
     indices: the parameters that index the first operand.
     results: how many tensors it returns (0: one value, n: a tuple of n, -1: a list or tuple of
         unknown length). Where `scalar` is "without-dim", a call without `dim` returns one value.
+    host_results: the positions among several results that are host tensors in any case.
     scalar: the result is 0-dim ("always", "without-dim": when no `dim` is given, "without-none":
         unless `reduction="none"`, "": no).
     sync: the host waits for the device.
+    sync_unless: parameters whose presence makes it no sync (`output_size` of repeat_interleave).
+    sync_only_if: it is a sync only if a tensor is given for one of these.
     in_place: it writes its first operand and returns it.
     random: it takes a `generator=`.
     zero_dim: the parameters of a strict operation that take a 0-dim CPU tensor all the same; a
@@ -55,6 +58,12 @@ class Call:
     reads_host: it reads the memory of every tensor it gets on the host, and raises for a tensor on
         an accelerator (NumPy, PIL, matplotlib).
     instance: the dotted name of the class that the result is an instance of, where that is known.
+    collective: it sends its tensors through a process group; the NCCL backend refuses host tensors.
+
+    Surplus positional arguments belong to the last positional parameter (`torch.block_diag(a, b)`).
+    LIKE and OPERANDS with no tensor among the arguments at all: the default device. The first
+    operand of an `in_place` call is never exempt as a 0-dim tensor. A parameter `out` must be where
+    the result is.
     """
 
     params: tuple[str, ...] = ()
@@ -71,6 +80,10 @@ class Call:
     zero_dim: frozenset[str] = frozenset()
     reads_host: bool = False
     instance: str = ""
+    sync_unless: frozenset[str] = frozenset()
+    sync_only_if: frozenset[str] = frozenset()
+    collective: bool = False
+    host_results: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

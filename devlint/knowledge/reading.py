@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from devlint.knowledge.model import Agreement, Call, ClassInfo, ModuleClass, Result
 
 Entry = Mapping[str, Any]
-Kind = TypeVar("Kind", Call, ModuleClass, ClassInfo)
+Kind = TypeVar("Kind", bound="Call | ModuleClass | ClassInfo")
 
 
 class KnowledgeError(Exception):
@@ -24,6 +24,7 @@ class KnowledgeError(Exception):
     """
 
 
+_ORDERED = frozenset({"params", "bases", "host_results"})
 _ENUMS: dict[str, type[enum.Enum]] = {"agreement": Agreement, "result": Result}
 _CHOICES: dict[tuple[type, str], tuple[str, ...]] = {
     (Call, "scalar"): ("", "always", "without-dim", "without-none"),
@@ -37,7 +38,7 @@ def read_entry(kind: type[Kind], entry: Entry) -> Kind:
     fields: dict[str, Any] = {}
     for name, value in entry.items():
         if isinstance(value, list):
-            value = tuple(value) if name in ("params", "bases") else frozenset(value)
+            value = tuple(value) if name in _ORDERED else frozenset(value)
         elif name == "methods":
             value = {method: read_entry(Call, call) for method, call in value.items()}
         elif name == "attributes":
@@ -94,8 +95,9 @@ def _check_value(kind: type, name: str, value: object, default: object, where: s
     elif (kind, name) in _CHOICES:
         _check_choice(value, _CHOICES[kind, name], where)
     elif isinstance(default, (tuple, frozenset)):
-        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            raise KnowledgeError(f"{where}: expected a list of names, not {value!r}")
+        item_type, items = (int, "numbers") if name == "host_results" else (str, "names")
+        if not isinstance(value, list) or not all(type(item) is item_type for item in value):
+            raise KnowledgeError(f"{where}: expected a list of {items}, not {value!r}")
     elif type(value) is not type(default):
         expected = {bool: "true or false", int: "a whole number", str: "a string"}[type(default)]
         raise KnowledgeError(f"{where}: expected {expected}, not {value!r}")

@@ -24,7 +24,7 @@ else:
 _HERE = pathlib.Path(__file__).parent
 _LIBRARIES = _HERE / "libraries"
 
-Kind = TypeVar("Kind", Call, ModuleClass, ClassInfo)
+Kind = TypeVar("Kind", bound="Call | ModuleClass | ClassInfo")
 
 
 class Table(Mapping[str, Kind], Generic[Kind]):
