@@ -3,9 +3,9 @@
 LibCST's `PositionProvider` computes a position for every node of a file, which takes longer than
 parsing it. Only the nodes of findings need one. So the pass notes at which *token* a wanted node
 starts and ends, and the few noted tokens become lines and columns afterwards. The positions are
-those of `PositionProvider`, save that columns start at 1, that they are right too where LibCST drops
-a character of the source (a form feed before a statement), and that none lies behind the end of a
-file whose last line has no end.
+those of `PositionProvider`, save that columns start at 1, that they are right too where LibCST
+drops a character of the source (a form feed before a statement), and that none lies behind the end
+of a file whose last line has no end.
 """
 
 from __future__ import annotations

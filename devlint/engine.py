@@ -1,0 +1,418 @@
+"""A check from end to end: paths and a `Config` in, a `Report` out."""
+
+from __future__ import annotations
+
+import gc
+import hashlib
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from devlint import knowledge
+from devlint.config import Config, Policy
+from devlint.findings import Edit, FileError, Finding, Fix, Location, Related
+from devlint.inference.facts import Facts, Site
+from devlint.knowledge import Knowledge
+from devlint.locating import Layout, Span, lay_out
+from devlint.project.discovery import discover
+from devlint.project.imports import TREE_BUDGET, Importer, Project
+from devlint.project.source import ParsedFile, SourceError, lines_of
+from devlint.rule import Claim, Rule
+from devlint.suppression import (
+    Suppressions,
+    check_suppressions,
+    mentioned,
+    read_suppressions,
+    statements,
+)
+
+STACK_SIZES = (512 << 20, 256 << 20, 64 << 20, 0)  # bytes; 0 is the system's default
+RECURSION_LIMIT = 60_000
+COLLECT_AFTER = 2_000_000  # characters of source between two collections of cycles
+EXCERPT_LINES = 12  # of a span, kept for code frames
+
+Result = TypeVar("Result")
+
+
+class Infer(Protocol):
+    """The inference: all facts of one file."""
+
+    def __call__(self, parsed: ParsedFile, importer: Importer, knowledge: Knowledge) -> Facts: ...
+
+
+Progress = Callable[[int, int, str], None]
+
+
+@dataclass(slots=True)
+class Report:
+    """What a check found. Findings and errors are sorted by path, line, column and rule.
+
+    excerpts: by path, the lines (by number) that findings and their traces lie on.
+    notes: by path, where the inference gave up on something.
+    seconds: CPU time by stage.
+    """
+
+    root: Path
+    files: int = 0
+    findings: list[Finding] = field(default_factory=list)
+    suppressed: list[Finding] = field(default_factory=list)
+    errors: list[FileError] = field(default_factory=list)
+    excerpts: dict[str, dict[int, str]] = field(default_factory=dict)
+    notes: list[tuple[str, str]] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)
+    below_confidence: int = 0
+
+
+def check(
+    paths: Sequence[Path],
+    config: Config,
+    rules: tuple[Rule, ...],
+    *,
+    stdin: tuple[Path, bytes] | None = None,
+    progress: Progress | None = None,
+    infer: Infer | None = None,
+) -> Report:
+    """Check files and directories (absolute paths), or what was read from standard input.
+
+    stdin: the name that the text is to have, and its bytes; `paths` are not looked at then.
+    progress: told before each file: how many are done, how many there are, which is next.
+    infer: stands in for the inference.
+
+    Raises KnowledgeError for the user's knowledge files; all else that goes wrong is in the report.
+    """
+    session = _Session(config, rules, infer or _inference())
+    return _with_room(lambda: session.run(paths, stdin, progress))
+
+
+def _inference() -> Infer:
+    from devlint.inference.engine import infer_file  # not to be loaded before it is needed
+
+    return infer_file
+
+
+class _Session:
+    """One check: what its files share."""
+
+    def __init__(self, config: Config, rules: tuple[Rule, ...], infer: Infer) -> None:
+        self.config = config
+        self.rules = rules
+        self.policy = Policy(config, rules)
+        self.infer = infer
+        self.project = Project(config.root)
+        self.knowledge = knowledge.load(config.knowledge_files())
+        self.importer = Importer(self.project, ())
+        self.report = Report(config.root)
+        self.seconds = dict.fromkeys(("parse", "inference", "rules", "locating"), 0.0)
+
+    def run(
+        self,
+        paths: Sequence[Path],
+        stdin: tuple[Path, bytes] | None,
+        progress: Progress | None,
+    ) -> Report:
+        report = self.report
+        if stdin is not None:
+            files = [stdin[0]]
+        else:
+            discovery = discover(
+                paths,
+                self.config.root,
+                (*self.config.exclude, *self.config.extend_exclude),
+                gitignore=self.config.respect_gitignore,
+                force_exclude=self.config.force_exclude,
+            )
+            files = discovery.files
+            report.errors += discovery.errors
+        report.files = len(files)
+        since_collection = 0
+        with _without_garbage_collection():
+            for number, file in enumerate(files):
+                if progress:
+                    progress(number, len(files), self.project.path_of(file))
+                since_collection += self.check_file(file, stdin[1] if stdin else None)
+                if since_collection > COLLECT_AFTER:
+                    gc.collect()
+                    gc.freeze()
+                    since_collection = 0
+            if progress:
+                progress(len(files), len(files), "")
+        report.findings = _sorted(report.findings)
+        report.suppressed = _sorted(report.suppressed)
+        report.errors.sort()
+        report.seconds = self.seconds
+        return report
+
+    def check_file(self, file: Path, data: bytes | None) -> int:
+        """Check one file; whatever goes wrong is an error of the report. Returns its size."""
+        report = self.report
+        path = self.project.path_of(file)
+        try:
+            with self.clock("parse"):
+                if data is None:
+                    parsed = self.project.parse(file)
+                else:
+                    parsed = self.project.parse_bytes(file, data)
+        except SourceError as error:
+            report.errors.append(error.at(path))
+            return 0
+        try:
+            self.check_parsed(file, parsed)
+        except RecursionError:
+            report.errors.append(FileError(path, 1, 1, "is too deeply nested to be analysed"))
+        except Exception as error:
+            report.errors.append(FileError(path, 1, 1, f"was not analysed: {_defect(error)}"))
+        return len(parsed.text)
+
+    def check_parsed(self, file: Path, parsed: ParsedFile) -> None:
+        report = self.report
+        with self.clock("inference"):
+            facts = self.infer(parsed, self.importer_for(file, parsed), self.knowledge)
+        report.notes += [(parsed.path, note) for note in facts.budgets_hit]
+        running = self.policy.rules_for(parsed.path)
+        with self.clock("rules"):
+            claims, complete = self.claims(parsed, facts, running)
+        with self.clock("locating"):
+            commented = mentioned(parsed.text)
+            layouts = _lay_out(parsed, claims, commented)
+            findings = self.findings(parsed, claims, layouts)
+            if commented:
+                findings = self.suppress(parsed, findings, layouts[parsed], running, complete)
+            minimum = self.policy.min_confidence_for(parsed.path).rank
+            shown = [finding for finding in findings if finding.confidence.rank >= minimum]
+            report.below_confidence += len(findings) - len(shown)
+            report.findings += shown
+            texts = {source.path: source.text for source in layouts} | {parsed.path: parsed.text}
+            for finding in shown:
+                self.keep_excerpts(finding, texts)
+
+    def importer_for(self, file: Path, parsed: ParsedFile) -> Importer:
+        """The importer of the file before, if it fits: with it goes what was inferred so far."""
+        roots = self.project.search_path(file)
+        if self.importer.roots != roots or self.importer.size > TREE_BUDGET:
+            self.importer = Importer(self.project, roots)
+        self.importer.size += len(parsed.text)
+        return self.importer
+
+    def claims(
+        self, parsed: ParsedFile, facts: Facts, running: Sequence[Rule]
+    ) -> tuple[list[tuple[Rule, Claim]], bool]:
+        """The claims of the rules that run, and whether every rule came to its end."""
+        claims: list[tuple[Rule, Claim]] = []
+        complete = True
+        for rule in running:
+            try:
+                claims += [(rule, claim) for claim in rule.check(facts)]
+            except Exception as error:
+                complete = False
+                message = f"rule {rule.code} failed: {_defect(error)}"
+                self.report.errors.append(FileError(parsed.path, 1, 1, message))
+        return claims, complete
+
+    def findings(
+        self,
+        parsed: ParsedFile,
+        claims: Sequence[tuple[Rule, Claim]],
+        layouts: dict[ParsedFile, Layout],
+    ) -> list[Finding]:
+        findings: dict[tuple[str, Location, str], Finding] = {}
+        for rule, claim in claims:
+            span = _span(claim.site, layouts)
+            if span is None or claim.site.source is not parsed:
+                message = f"rule {rule.code} failed: it claims something of a place not in the file"
+                self.report.errors.append(FileError(parsed.path, 1, 1, message))
+                continue
+            location = span.location(parsed.path)
+            finding = Finding(
+                rule.code,
+                rule.name,
+                self.policy.severity_of(rule, claim.severity, parsed.path),
+                claim.confidence,
+                location,
+                claim.message,
+                claim.advice,
+                tuple(_trace(claim, layouts)),
+                _fix(claim, parsed, layouts),
+            )
+            # A site that is inferred in several contexts may be claimed twice.
+            findings.setdefault((rule.code, location, claim.message), finding)
+        return _with_fingerprints(findings.values(), parsed.text)
+
+    def suppress(
+        self,
+        parsed: ParsedFile,
+        findings: list[Finding],
+        layout: Layout,
+        running: Sequence[Rule],
+        complete: bool,
+    ) -> list[Finding]:
+        spans = [layout.spans[node] for node in statements(parsed.tree) if node in layout.spans]
+        found = read_suppressions(layout.comments, spans, lines_of(parsed.text), parsed.path)
+        kept, suppressed = found.split(findings)
+        if complete:  # else a finding may be missing for which a suppression is there
+            remarks = _with_fingerprints(self.remarks(found, running, parsed.path), parsed.text)
+            remarks, silenced = found.split(remarks)
+            kept += remarks
+            suppressed += silenced
+        self.report.suppressed += suppressed
+        return kept
+
+    def remarks(self, found: Suppressions, running: Sequence[Rule], path: str) -> list[Finding]:
+        """The findings of the rules about suppressions, if they run."""
+        on = {rule.code: rule for rule in running}
+        need_reason = self.config.require_suppression_reason
+        return [
+            replace(
+                finding,
+                severity=self.policy.severity_of(on[finding.rule], finding.severity, path),
+            )
+            for finding in check_suppressions(found, running, self.rules, need_reason)
+            if finding.rule in on
+        ]
+
+    def keep_excerpts(self, finding: Finding, texts: dict[str, str]) -> None:
+        for place in (finding.location, *(related.location for related in finding.related)):
+            lines = lines_of(texts[place.path])
+            kept = self.report.excerpts.setdefault(place.path, {})
+            for number in range(place.line, min(place.end_line, place.line + EXCERPT_LINES) + 1):
+                kept[number] = lines[number - 1]
+
+    @contextmanager
+    def clock(self, stage: str) -> Iterator[None]:
+        start = time.process_time()
+        try:
+            yield
+        finally:
+            self.seconds[stage] += time.process_time() - start
+
+
+def _lay_out(
+    parsed: ParsedFile, claims: Sequence[tuple[Rule, Claim]], commented: bool
+) -> dict[ParsedFile, Layout]:
+    """One pass over each file that a claim touches."""
+    nodes: dict[ParsedFile, list[Site]] = {parsed: []} if commented else {}
+    for _, claim in claims:
+        sites = (claim.site, *(n.site for n in claim.trace), *(r.site for r in claim.fix))
+        for site in sites:
+            if isinstance(site.source, ParsedFile):
+                nodes.setdefault(site.source, []).append(site)
+    layouts = {}
+    for source, sites_there in nodes.items():
+        wanted = [site.node for site in sites_there]
+        with_comments = commented and source is parsed
+        if with_comments:
+            wanted += statements(parsed.tree)
+        layouts[source] = lay_out(source, wanted, comments=with_comments)
+    return layouts
+
+
+def _span(site: Site, layouts: dict[ParsedFile, Layout]) -> Span | None:
+    layout = layouts.get(site.source) if isinstance(site.source, ParsedFile) else None
+    return layout.spans.get(site.node) if layout else None
+
+
+def _trace(claim: Claim, layouts: dict[ParsedFile, Layout]) -> Iterator[Related]:
+    for note in claim.trace:
+        span = _span(note.site, layouts)
+        if span is not None:
+            yield Related(span.location(note.site.source.path), note.message)
+
+
+def _fix(claim: Claim, parsed: ParsedFile, layouts: dict[ParsedFile, Layout]) -> Fix | None:
+    edits = []
+    for replacement in claim.fix:
+        span = _span(replacement.site, layouts)
+        if span is None or replacement.site.source is not parsed:
+            return None  # all of a fix or none
+        edits.append(Edit(span.location(parsed.path), replacement.text))
+    return Fix(claim.applicability, tuple(edits)) if edits else None
+
+
+def _sorted(findings: Iterable[Finding]) -> list[Finding]:
+    return sorted(findings, key=lambda f: (f.location, f.rule, f.message))
+
+
+def _with_fingerprints(findings: Iterable[Finding], text: str) -> list[Finding]:
+    """The findings, sorted, each with its fingerprint, which stays when lines move.
+
+    It is of the rule, the path, the line without white space, and how many findings before it in
+    the file have the same.
+    """
+    lines = lines_of(text)
+    seen: dict[str, int] = {}
+    marked = []
+    for finding in _sorted(findings):
+        line = " ".join(lines[finding.location.line - 1].split())
+        key = "\0".join((finding.rule, finding.location.path, line))
+        ordinal = seen[key] = seen.get(key, -1) + 1
+        digest = hashlib.sha256(f"{key}\0{ordinal}".encode(errors="replace")).hexdigest()
+        marked.append(replace(finding, fingerprint=digest[:16]))
+    return marked
+
+
+def _defect(error: Exception) -> str:
+    """An exception of ours as a message: what and where, in one line."""
+    place = ""
+    traceback = error.__traceback__
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        place = f" ({Path(code.co_filename).name}:{traceback.tb_lineno} in {code.co_name})"
+        traceback = traceback.tb_next
+    text = " ".join(str(error).split())[:200]
+    return f"{type(error).__name__}: {text}{place}; this is a defect of devlint, please report it"
+
+
+@contextmanager
+def _without_garbage_collection() -> Iterator[None]:
+    """Trees have no cycles, and looking for some in them takes as long as half of parsing."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+        if enabled:
+            gc.enable()
+
+
+def _with_room(work: Callable[[], Result]) -> Result:
+    """Run on a thread whose stack allows for deeply nested code."""
+    results: list[Result] = []
+    errors: list[BaseException] = []
+
+    def target() -> None:
+        try:
+            results.append(work())
+        except BaseException as error:
+            errors.append(error)
+
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, RECURSION_LIMIT))
+    try:
+        _start(target).join()
+    finally:
+        sys.setrecursionlimit(limit)
+    if errors:
+        raise errors[0]
+    return results[0]
+
+
+def _start(target: Callable[[], None]) -> threading.Thread:
+    for size in STACK_SIZES:
+        try:
+            before = threading.stack_size(size)
+        except ValueError:
+            continue  # not a size that this system can give
+        try:
+            thread = threading.Thread(target=target, name="devlint", daemon=True)
+            thread.start()
+            return thread
+        except RuntimeError:
+            continue  # no memory for it: a smaller one
+        finally:
+            threading.stack_size(before)
+    raise RuntimeError("no thread can be started")

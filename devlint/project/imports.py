@@ -1,0 +1,188 @@
+"""Module names and imports: from a dotted name to a file of the project, as Python does it."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from pathlib import Path
+
+from devlint.project.source import ParsedFile, SourceError, decode, parse, read
+
+# Characters of source whose trees are kept at a time. A tree takes about 100 times its source.
+TREE_BUDGET = 800_000
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleName:
+    """The name under which a file is imported, and the directory that it is imported from."""
+
+    dotted: str
+    is_package: bool
+    root: Path
+
+
+class Project:
+    """The files under one root directory, each parsed when first asked for.
+
+    The trees that were used last are kept, as many as their sources fit in a budget (characters).
+    """
+
+    def __init__(self, root: Path, budget: int = TREE_BUDGET) -> None:
+        self.root = root
+        self.budget = budget
+        self._trees: OrderedDict[Path, ParsedFile | SourceError] = OrderedDict()
+        self._size = 0
+        self._listings: dict[Path, frozenset[str]] = {}
+
+    def path_of(self, file: Path) -> str:
+        """The file's path in reports: relative to the root, absolute outside of it."""
+        try:
+            return file.relative_to(self.root).as_posix()
+        except ValueError:
+            return file.as_posix()
+
+    def name_of(self, file: Path) -> ModuleName:
+        """The module's name.
+
+        A file in a package has the name that the package's parent directory gives; else the name
+        counts from `src/` or the project root, as for a namespace package.
+        """
+        is_package = file.stem == "__init__"
+        parts = [] if is_package else [file.stem]
+        directory = file.parent
+        while self.has_file(directory, "__init__.py") and directory.parent != directory:
+            parts.insert(0, directory.name)
+            directory = directory.parent
+        if len(parts) > (0 if is_package else 1):
+            return ModuleName(".".join(parts), is_package, directory)
+        for root in (self.root / "src", self.root):
+            if root in file.parents:
+                prefix = file.parent.relative_to(root).parts
+                return ModuleName(".".join((*prefix, *parts)), is_package, root)
+        return ModuleName(".".join(parts), is_package, file.parent)
+
+    def search_path(self, file: Path) -> tuple[Path, ...]:
+        """Where the imports of a file are looked up, in the order of Python's `sys.path`.
+
+        For a module of a package that is the directory above the package, for any other file, as
+        for a script, its own directory; then the project root and `src/`.
+        """
+        in_package = self.has_file(file.parent, "__init__.py")
+        first = self.name_of(file).root if in_package else file.parent
+        return tuple(dict.fromkeys((first, self.root, self.root / "src")))
+
+    def parse(self, file: Path) -> ParsedFile:
+        """The parsed file. Raises SourceError."""
+        known = self._trees.get(file)
+        if known is None:
+            try:
+                known = self.parse_bytes(file, read(file))
+            except SourceError as error:
+                known = error
+            self._keep(file, known)
+        else:
+            self._trees.move_to_end(file)
+        if isinstance(known, SourceError):
+            raise known.with_traceback(None)
+        return known
+
+    def parse_bytes(self, file: Path, data: bytes) -> ParsedFile:
+        """What the file would be with these bytes in it. Raises SourceError."""
+        decoded = decode(data)
+        name = self.name_of(file)
+        return ParsedFile(
+            self.path_of(file),
+            name.dotted,
+            name.is_package,
+            decoded.text,
+            parse(decoded.text),
+            file,
+            decoded.encoding,
+            decoded.bom,
+        )
+
+    def drop(self, file: Path) -> None:
+        """Forget the tree of a file, for its memory."""
+        known = self._trees.pop(file, None)
+        if isinstance(known, ParsedFile):
+            self._size -= len(known.text)
+
+    def _keep(self, file: Path, known: ParsedFile | SourceError) -> None:
+        self._trees[file] = known
+        if isinstance(known, ParsedFile):
+            self._size += len(known.text)
+        while self._size > self.budget and len(self._trees) > 1:
+            self.drop(next(iter(self._trees)))
+
+    def has_file(self, directory: Path, name: str) -> bool:
+        """Whether there is such a file, by a listing that is read once for each directory."""
+        return name in self._listing(directory) and (directory / name).is_file()
+
+    def has_directory(self, directory: Path, name: str) -> bool:
+        return name in self._listing(directory) and (directory / name).is_dir()
+
+    def _listing(self, directory: Path) -> frozenset[str]:
+        names = self._listings.get(directory)
+        if names is None:
+            try:
+                names = frozenset(entry.name for entry in directory.iterdir())
+            except OSError:
+                names = frozenset()
+            self._listings[directory] = names
+        return names
+
+
+class Importer:
+    """What imports find in the project, from files that share their search path.
+
+    roots: the directories searched, in order.
+    size: the characters of source loaded so far: whoever infers from it keeps as many trees.
+    """
+
+    def __init__(self, project: Project, roots: tuple[Path, ...]) -> None:
+        self.project = project
+        self.roots = roots
+        self.size = 0
+        self._found: dict[str, Path | None] = {}
+        self._loaded: set[Path] = set()
+
+    def load(self, dotted: str) -> ParsedFile | None:
+        """The module of an absolute dotted name; None if the project has none, or a broken one."""
+        file = self.find(dotted)
+        if file is None:
+            return None
+        try:
+            parsed = self.project.parse(file)
+        except SourceError:
+            return None  # reported where the file itself is checked
+        if file not in self._loaded:
+            self._loaded.add(file)
+            self.size += len(parsed.text)
+        return parsed
+
+    def find(self, dotted: str) -> Path | None:
+        """The file that the name stands for, not parsed."""
+        if dotted not in self._found:
+            self._found[dotted] = self._find(dotted.split("."))
+        return self._found[dotted]
+
+    def _find(self, names: list[str]) -> Path | None:
+        """As Python does it: a package or module in the first directory that has one, else every
+        plain directory of that name is searched on, as portions of a namespace package."""
+        found, directories = None, list(self.roots)
+        for name in names:
+            portions = []
+            for directory in directories:
+                inner = directory / name
+                if self.project.has_file(inner, "__init__.py"):
+                    found, portions = inner / "__init__.py", [inner]
+                    break
+                if self.project.has_file(directory, f"{name}.py"):
+                    found, portions = directory / f"{name}.py", []
+                    break
+                if self.project.has_directory(directory, name):
+                    portions.append(inner)
+            else:
+                found = None
+            directories = portions
+        return found

@@ -1,0 +1,56 @@
+"""The JSON report, format version 1: one object, stable for other programs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from devlint.engine import Report
+from devlint.findings import Finding, Fix, Location
+
+VERSION = 1
+
+
+def render(report: Report) -> str:
+    """The report as JSON text, with a line end."""
+    return json.dumps(as_object(report), indent=2) + "\n"
+
+
+def as_object(report: Report) -> dict[str, Any]:
+    return {
+        "version": VERSION,
+        "files": report.files,
+        "findings": [finding_object(finding) for finding in report.findings],
+        "errors": [asdict(error) for error in report.errors],
+    }
+
+
+def finding_object(finding: Finding) -> dict[str, Any]:
+    """A finding; its message says the claim and then what to write instead."""
+    return {
+        "rule": finding.rule,
+        "name": finding.name,
+        "severity": finding.severity.value,
+        "confidence": finding.confidence.value,
+        **_place(finding.location),
+        "message": "; ".join(text for text in (finding.message, finding.advice) if text),
+        "related": [
+            {**_place(related.location), "message": related.message} for related in finding.related
+        ],
+        "fix": _fix(finding.fix),
+        "fingerprint": finding.fingerprint,
+    }
+
+
+def _place(location: Location) -> dict[str, Any]:
+    return asdict(location)
+
+
+def _fix(fix: Fix | None) -> dict[str, Any] | None:
+    if fix is None:
+        return None
+    return {
+        "applicability": fix.applicability.value,
+        "edits": [{**_place(edit.location), "text": edit.text} for edit in fix.edits],
+    }

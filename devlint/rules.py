@@ -1,0 +1,81 @@
+"""The rules there are: packs found by entry point, and devlint's own about suppressions.
+
+A pack is a package whose modules each define one `RULE`; a module without is a helper. Its entry
+point is in the group `devlint.rules`: ours is one of them, a user's own is found in the same way.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import pkgutil
+from collections.abc import Iterable, Iterator
+from importlib.metadata import EntryPoint, entry_points
+from types import ModuleType
+
+from devlint.rule import Rule
+from devlint.suppression import RULES as SUPPRESSION_RULES
+
+GROUP = "devlint.rules"
+
+
+class RulePackError(Exception):
+    """A rule pack that cannot be used; the message names the pack and the cause."""
+
+
+def load_rules() -> tuple[Rule, ...]:
+    """Every rule installed, by code. Raises RulePackError."""
+    rules: dict[str, tuple[Rule, str]] = {
+        rule.code: (rule, "devlint itself") for rule in SUPPRESSION_RULES
+    }
+    names = {rule.name for rule in SUPPRESSION_RULES}
+    packs = {(entry.name, entry.value): entry for entry in entry_points(group=GROUP)}
+    if not packs:
+        raise RulePackError(
+            f"no rule pack is installed (entry-point group {GROUP!r}); reinstall devlint"
+        )
+    for entry in packs.values():
+        pack = f"rule pack {entry.name!r} ({entry.value})"
+        for rule in _rules_of(entry, pack):
+            if rule.code in rules:
+                raise RulePackError(f"{pack} and {rules[rule.code][1]} both define {rule.code}")
+            if rule.name in names:
+                raise RulePackError(f"{pack} defines a second rule named {rule.name!r}")
+            rules[rule.code] = rule, pack
+            names.add(rule.name)
+    return tuple(rules[code][0] for code in sorted(rules))
+
+
+def find_rule(rules: Iterable[Rule], wanted: str) -> Rule | None:
+    """The rule of a code or name, in whatever case."""
+    return next((r for r in rules if wanted.lower() in (r.code.lower(), r.name.lower())), None)
+
+
+def nearest(wanted: str, words: Iterable[str]) -> str:
+    """`; did you mean "…"?` with the most similar word, or nothing."""
+    candidates = {word.lower(): word for word in words}
+    close = difflib.get_close_matches(wanted.lower(), candidates, n=1, cutoff=0.5)
+    return f"; did you mean {candidates[close[0]]!r}?" if close else ""
+
+
+def _rules_of(entry: EntryPoint, pack: str) -> Iterator[Rule]:
+    found = False
+    for module in _modules_of(entry, pack):
+        rule = getattr(module, "RULE", None)
+        if rule is None:
+            continue
+        if not isinstance(rule, Rule):
+            raise RulePackError(f"{pack}: {module.__name__}.RULE is not a devlint.rule.Rule")
+        found = True
+        yield rule
+    if not found:
+        raise RulePackError(f"{pack}: no module of the package defines RULE")
+
+
+def _modules_of(entry: EntryPoint, pack: str) -> Iterator[ModuleType]:
+    try:
+        package = entry.load()
+        for info in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
+            yield importlib.import_module(info.name)
+    except Exception as error:  # whatever a pack's import raises is that pack's failure
+        raise RulePackError(f"{pack} cannot be loaded: {type(error).__name__}: {error}") from error

@@ -1,0 +1,284 @@
+"""Comments that suppress findings, and the two rules about them.
+
+`# devlint: ignore[DEV101, DEV3] -- reason` on any line of a statement is for that statement,
+`# devlint: ignore-file[DEV3]` for the file, both without brackets for every rule. `# noqa` and
+`# noqa: DEV101` are honoured too; codes of other tools are theirs.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import libcst as cst
+
+from devlint.findings import Confidence, Finding, Location, Severity
+from devlint.locating import Comment, Span
+from devlint.rule import Rule
+
+MARKER = re.compile(r"#\s*devlint\s*:|#\s*noqa", re.IGNORECASE)
+
+_DIRECTIVE = re.compile(
+    r"#\s*devlint\s*:\s*(?P<verb>ignore-file|ignore)\b(?!-)\s*"
+    r"(?:\[(?P<codes>[^\]#]*)\]\s*)?(?P<rest>[^#]*)",
+    re.IGNORECASE,
+)
+_ANY_DIRECTIVE = re.compile(r"#\s*devlint\s*:(?P<rest>[^#]*)", re.IGNORECASE)
+_REASON = re.compile(r"(?:--|—|–|:)\s*(?P<reason>\S.*)")
+_NOQA = re.compile(
+    r"#\s*noqa(?P<list>\s*:\s*(?P<codes>[A-Z]+[0-9]*(?:[\s,]+[A-Z]+[0-9]+)*))?(?![\w:])",
+    re.IGNORECASE,
+)
+_CODE = re.compile(r"DEV[0-9]*\Z", re.IGNORECASE)
+
+
+@dataclass(slots=True, eq=False)
+class Suppression:
+    """One comment's claim. `codes` are upper-case codes or prefixes; empty means every rule."""
+
+    location: Location
+    codes: tuple[str, ...]
+    whole_file: bool
+    noqa: bool
+    reason: str
+    statement: tuple[int, int]  # the lines that it is for
+    alone: bool  # nothing but the comment is on its line
+    used: set[str] = field(default_factory=set)  # those of `codes`, or "" for every rule
+
+    def takes(self, finding: Finding) -> bool:
+        """Whether it suppresses the finding; notes which code did."""
+        first, last = self.statement
+        if not self.whole_file and not first <= finding.location.line <= last:
+            return False
+        if not self.codes:
+            if finding.rule == UNUSED.code:
+                return False  # else a suppression of everything could never be found unused
+            self.used.add("")
+            return True
+        matching = [code for code in self.codes if finding.rule.startswith(code)]
+        self.used.update(matching)
+        return bool(matching)
+
+
+@dataclass(slots=True)
+class Suppressions:
+    """Those of one file, and the comments that look like one and are none."""
+
+    entries: list[Suppression] = field(default_factory=list)
+    malformed: list[tuple[Location, str]] = field(default_factory=list)
+
+    def split(self, findings: Iterable[Finding]) -> tuple[list[Finding], list[Finding]]:
+        """The findings that stay, and those that are suppressed."""
+        kept: list[Finding] = []
+        suppressed: list[Finding] = []
+        for finding in findings:
+            # Every suppression is asked, so that each one that is of use is known to be.
+            taken = [entry.takes(finding) for entry in self.entries]
+            (suppressed if any(taken) else kept).append(finding)
+        return kept, suppressed
+
+
+def mentioned(text: str) -> bool:
+    """Whether a file has anything that may be a suppression; most have not."""
+    return MARKER.search(text) is not None
+
+
+def statements(tree: cst.Module) -> list[cst.CSTNode]:
+    """The statements, outermost first: simple ones, and compound ones for their headers."""
+    found: list[cst.CSTNode] = []
+    blocks: list[cst.CSTNode] = [tree]
+    while blocks:
+        block = blocks.pop()
+        for statement in getattr(block, "body", ()):
+            found.append(statement)
+            blocks.extend(_blocks_of(statement))
+    return found
+
+
+def _blocks_of(statement: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """The blocks in a compound statement: of itself, its `else`, handlers and cases."""
+    parts = [statement]
+    for part in parts:
+        body = getattr(part, "body", None)
+        if isinstance(body, cst.IndentedBlock):
+            yield body
+        for name in ("orelse", "handlers", "finalbody", "cases"):
+            inner = getattr(part, name, None)
+            if isinstance(inner, cst.CSTNode):
+                parts.append(inner)
+            elif inner:
+                parts.extend(inner)
+
+
+def read_suppressions(
+    comments: Iterable[Comment], spans: Sequence[Span], text_lines: Sequence[str], path: str
+) -> Suppressions:
+    """The suppressions in the comments of a file.
+
+    spans: of `statements`; a comment is for the innermost statement (or header) on its line.
+    """
+    found = Suppressions()
+    lines = _statement_lines(spans)
+    for comment in comments:
+        if MARKER.search(comment.text) is None:
+            continue
+        line = comment.span.line
+        alone = not text_lines[line - 1][: comment.span.column - 1].strip()
+        extent = lines.get(line, (line, line))
+        matched = []
+        for match in _DIRECTIVE.finditer(comment.text):
+            matched.append(match.span())
+            rest = match["rest"].strip()
+            reason = _REASON.match(rest)
+            place = _within(comment, match.start(), len(match.group().rstrip()), path)
+            codes = tuple(c.strip().upper() for c in (match["codes"] or "").split(",") if c.strip())
+            if (rest and not reason) or (match["codes"] is not None and not codes):
+                found.malformed.append((place, match.group().strip()))
+                continue
+            found.entries.append(
+                Suppression(
+                    place,
+                    codes,
+                    match["verb"].lower() == "ignore-file",
+                    False,
+                    reason["reason"].strip() if reason else "",
+                    extent,
+                    alone,
+                )
+            )
+        for match in _ANY_DIRECTIVE.finditer(comment.text):
+            if not any(start <= match.start() < end for start, end in matched):
+                place = _within(comment, match.start(), len(match.group().rstrip()), path)
+                found.malformed.append((place, match.group().strip()))
+        for match in _NOQA.finditer(comment.text):
+            codes = tuple(
+                code.upper()
+                for code in re.split(r"[\s,]+", match["codes"] or "")
+                if _CODE.match(code)
+            )
+            if match["list"] and not codes:
+                continue  # only for other tools
+            place = _within(comment, match.start(), len(match.group()), path)
+            found.entries.append(Suppression(place, codes, False, True, "", extent, alone))
+    return found
+
+
+def _statement_lines(spans: Sequence[Span]) -> dict[int, tuple[int, int]]:
+    """For each line of a statement of several lines, the first and last line of that statement.
+
+    A compound statement ends where the first statement in it begins.
+    """
+    starts = sorted(span.line for span in spans)
+    extents: dict[int, tuple[int, int]] = {}
+    for span in sorted(spans, key=lambda span: (span.line, -span.end_line)):
+        following = bisect_right(starts, span.line)
+        last = span.end_line
+        if following < len(starts):
+            last = min(last, max(starts[following] - 1, span.line))
+        for line in range(span.line, last + 1):
+            extents[line] = (span.line, last)
+    return extents
+
+
+def _within(comment: Comment, start: int, length: int, path: str) -> Location:
+    line, column = comment.span.line, comment.span.column + start
+    return Location(path, line, column, line, column + length)
+
+
+def check_suppressions(
+    found: Suppressions, running: Sequence[Rule], every: Sequence[Rule], need_reason: bool
+) -> Iterator[Finding]:
+    """What is wrong with the suppressions of a file, after they were used.
+
+    running: the rules that ran on the file; codes of others are left alone.
+    """
+    for place, text in found.malformed:
+        yield _finding(
+            UNUSED,
+            place,
+            f"`{text}` is not understood, and suppresses nothing",
+            "write `# devlint: ignore[DEV101] -- reason`",
+        )
+    for entry in found.entries:
+        if need_reason and not entry.reason and not entry.noqa:
+            yield _finding(
+                UNEXPLAINED,
+                entry.location,
+                "this suppression gives no reason",
+                "say why after two dashes: `# devlint: ignore[DEV101] -- reason`",
+            )
+        for code in entry.codes or ("",):
+            message = _why_useless(entry, code, running, every)
+            if message:
+                advice = "remove it"
+                if entry.alone and not entry.whole_file:
+                    advice = "put it at the end of the line that it is for, or remove it"
+                yield _finding(UNUSED, entry.location, message, advice)
+
+
+def _why_useless(
+    entry: Suppression, code: str, running: Sequence[Rule], every: Sequence[Rule]
+) -> str:
+    if code in entry.used:
+        return ""
+    if not code:
+        if entry.noqa:
+            return ""  # likely meant for other tools
+        return f"nothing is found {_where(entry)} that this could suppress"
+    if not any(rule.code.startswith(code) for rule in every):
+        return f"there is no rule {code}"
+    if any(rule.code.startswith(code) for rule in RULES):
+        return ""  # about this report itself
+    if not any(rule.code.startswith(code) for rule in running):
+        return ""
+    return f"no {code} is found {_where(entry)}: this suppresses nothing"
+
+
+def _where(entry: Suppression) -> str:
+    return "in this file" if entry.whole_file else "here"
+
+
+def _finding(rule: Rule, place: Location, message: str, advice: str) -> Finding:
+    return Finding(rule.code, rule.name, rule.severity, Confidence.CERTAIN, place, message, advice)
+
+
+# --- the two rules, as data: the engine applies them after all others --------------------------
+
+UNUSED = Rule(
+    code="DEV001",
+    name="unused-suppression",
+    severity=Severity.WARNING,
+    summary="a suppression comment suppresses nothing, or names a code that does not exist",
+    what=(
+        "Reports `# devlint: ignore[...]`, `# devlint: ignore-file[...]` and `# noqa: DEV...` "
+        "comments that suppress no finding, codes in them that no rule has, and comments that "
+        "begin with `# devlint:` and are not understood. Codes of rules that do not run are left "
+        "alone, and so is a bare `# noqa`."
+    ),
+    why=(
+        "A suppression that has outlived its finding hides the next one on the same line, and "
+        "tells readers of a problem that is not there."
+    ),
+    reference="",
+    bad=("x = 1  # devlint: ignore[DEV101] -- mixed on purpose\n",),
+    good=("x = 1\n",),
+    check=lambda facts: (),
+)
+UNEXPLAINED = Rule(
+    code="DEV002",
+    name="suppression-without-reason",
+    severity=Severity.WARNING,
+    summary="a suppression comment says no reason (with `require-suppression-reason = true`)",
+    what=(
+        "Reports `# devlint: ignore` comments that have no `-- reason`. Only when the option "
+        "`require-suppression-reason` is set."
+    ),
+    why="Whoever reads the line next must know whether the reason still holds.",
+    reference="",
+    bad=("x = a + b  # devlint: ignore[DEV101]\n",),
+    good=("x = a + b  # devlint: ignore[DEV101] -- b is 0-dim here\n",),
+    check=lambda facts: (),
+)
+RULES = (UNUSED, UNEXPLAINED)
