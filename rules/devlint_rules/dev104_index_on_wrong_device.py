@@ -1,0 +1,112 @@
+"""DEV104: an index, mask or `out=` on a device that the indexed tensor does not accept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from devlint.findings import Applicability, Severity
+from devlint.inference.facts import Facts, Meeting
+from devlint.rule import Claim, Rule
+from devlint_rules.ownership import rule_of_meeting
+from devlint_rules.rewriting import where_it_meets
+from devlint_rules.wording import HIDDEN, device_expression, meeting_trace, place_of
+
+
+def _message(meeting: Meeting) -> str:
+    left, right = meeting.left, meeting.right
+    claim = (
+        f"`{left.name}` is on {place_of(left)}, and `{meeting.operation}` indexes or fills "
+        f"`{right.name}` on {place_of(right)}"
+    )
+    return claim + (HIDDEN if meeting.caught else "")
+
+
+def _check(facts: Facts) -> Iterator[Claim]:
+    for meeting in facts.meetings:
+        if rule_of_meeting(meeting) != "DEV104":
+            continue
+        device = device_expression(meeting.right)
+        yield Claim(
+            meeting.site,
+            Severity.ERROR,
+            meeting.confidence,
+            _message(meeting),
+            advice=(
+                f"move it before they meet: `{meeting.left.name}.to({device})`"
+                if device
+                else f"move `{meeting.left.name}` to the device of what it indexes"
+            ),
+            trace=meeting_trace(meeting),
+            fix=where_it_meets(facts, meeting.left, meeting.right),
+            applicability=Applicability.UNSAFE,
+        )
+
+
+RULE = Rule(
+    code="DEV104",
+    name="index-on-wrong-device",
+    severity=Severity.ERROR,
+    summary="An index, mask or `out=` that the indexed tensor's device does not accept.",
+    what="""\
+Reports an index or boolean mask on an accelerator that indexes a host tensor, an index for
+`gather`, `scatter`, `index_select` and their like on another device than the tensor, and an `out=`
+on another device than the result.""",
+    why="""\
+Indices may be on the CPU or on the device of the indexed tensor, and nowhere else: `x[i]` with `x`
+on the host and `i` on an accelerator raises `RuntimeError: indices should be either on cpu or on
+the same device as the indexed tensor (cpu)`. `gather`, `scatter` and `index_select` accept only the
+tensor's own device.""",
+    reference="https://docs.pytorch.org/docs/stable/generated/torch.index_select.html",
+    bad=(
+        """\
+import torch
+
+rows = torch.randn(100, 4)
+scores = torch.rand(100, device="cuda")
+best = rows[scores.argsort()[:10]]
+""",
+        """\
+import torch
+
+logits = torch.randn(8, 5, device="cuda")
+labels = torch.zeros(8, 1, dtype=torch.long)
+chosen = logits.gather(1, labels)
+""",
+        """\
+import torch
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+labels = torch.arange(10)
+keep = torch.rand(10, device=device) > 0.5
+kept = labels[keep]
+""",
+    ),
+    good=(
+        """\
+import torch
+
+rows = torch.randn(100, 4)
+scores = torch.rand(100, device="cuda")
+best = rows[scores.argsort()[:10].cpu()]
+""",
+        """\
+import torch
+
+logits = torch.randn(8, 5, device="cuda")
+labels = torch.zeros(8, 1, dtype=torch.long, device="cuda")
+chosen = logits.gather(1, labels)
+""",
+        """\
+import torch
+
+table = torch.randn(10, 4, device="cuda")
+order = torch.tensor([3, 1, 2])
+picked = table[order]  # a host index of a device tensor is accepted
+""",
+    ),
+    check=_check,
+    fix="""\
+Moves the index to the tensor's device where they meet. Unsafe: indexing where the index is may be
+what was meant.""",
+    limits="An index whose place is unknown is left alone.",
+)

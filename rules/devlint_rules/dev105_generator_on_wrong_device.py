@@ -1,0 +1,109 @@
+"""DEV105: a `torch.Generator` on another device than what it fills."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from devlint.findings import Applicability, Severity
+from devlint.inference.facts import Facts, Meeting
+from devlint.inference.placement import Device
+from devlint.rule import Claim, Replacement, Rule
+from devlint_rules.ownership import rule_of_meeting
+from devlint_rules.rewriting import add_argument, factory_of, in_file
+from devlint_rules.wording import HIDDEN, device_expression, meeting_trace, place_of
+
+
+def _fix(facts: Facts, meeting: Meeting) -> tuple[Replacement, ...]:
+    """`torch.Generator()` on the device that it fills, where that is a known one."""
+    made, placement = factory_of(meeting.left), meeting.right.placement
+    if made is None or not isinstance(placement, Device) or not in_file(facts, made):
+        return ()
+    if not isinstance(made.node, cst.Call) or made.node.args:
+        return ()
+    return add_argument(made, f'device="{placement}"')
+
+
+def _check(facts: Facts) -> Iterator[Claim]:
+    for meeting in facts.meetings:
+        if rule_of_meeting(meeting) != "DEV105":
+            continue
+        left, right = meeting.left, meeting.right
+        device = device_expression(right) or "device"
+        yield Claim(
+            meeting.site,
+            Severity.ERROR,
+            meeting.confidence,
+            f"`{meeting.operation}` fills a tensor on {place_of(right)} with the generator "
+            f"`{left.name}`, which is on {place_of(left)}{HIDDEN if meeting.caught else ''}",
+            advice=f"make the generator there: `torch.Generator(device={device})`",
+            trace=meeting_trace(meeting),
+            fix=_fix(facts, meeting),
+            applicability=Applicability.UNSAFE,
+        )
+
+
+RULE = Rule(
+    code="DEV105",
+    name="generator-on-wrong-device",
+    severity=Severity.ERROR,
+    summary="A `torch.Generator` on another device than what it fills.",
+    what="""\
+Reports a random factory or in-place sampler that is given a `generator=` of another device than
+that of the tensor it fills.""",
+    why="""\
+`torch.Generator()` is a CPU generator. Filling an accelerator's tensor with it raises
+`RuntimeError: Expected a 'cuda' device type for generator but found 'cpu'`. Draw on the host and move, for numbers
+that are the same on every device, or make the generator on the device.""",
+    reference="https://docs.pytorch.org/docs/stable/generated/torch.Generator.html",
+    bad=(
+        """\
+import torch
+
+generator = torch.Generator().manual_seed(0)
+noise = torch.randn(4, 4, generator=generator, device="cuda")
+""",
+        """\
+import torch
+
+generator = torch.Generator()
+weights = torch.empty(10, device="cuda")
+weights.normal_(generator=generator)
+""",
+        """\
+import torch
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+generator = torch.Generator("cpu")
+probabilities = torch.full((3, 5), 0.2).to(device)
+drawn = torch.multinomial(probabilities, 2, generator=generator)
+""",
+    ),
+    good=(
+        """\
+import torch
+
+generator = torch.Generator(device="cuda").manual_seed(0)
+noise = torch.randn(4, 4, generator=generator, device="cuda")
+""",
+        """\
+import torch
+
+generator = torch.Generator().manual_seed(0)
+noise = torch.randn(4, 4, generator=generator).to("cuda")
+""",
+        """\
+import torch
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+generator = torch.Generator(device)
+drawn = torch.rand(3, generator=generator, device=device)
+""",
+    ),
+    check=_check,
+    fix="""\
+Makes the generator on the device that it fills. Unsafe: the same seed gives other numbers
+there.""",
+    limits="A generator handed in by the caller is left alone.",
+)

@@ -1,0 +1,95 @@
+"""DEV204: the loop variable is rebound to the moved tensor, and the container keeps the old one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from devlint.findings import Confidence, Severity
+from devlint.inference.facts import Facts
+from devlint.rule import Claim, Rule
+from devlint_rules.rewriting import short
+
+
+def _check(facts: Facts) -> Iterator[Claim]:
+    for fact in facts.rebindings:
+        if not fact.used_later:
+            continue
+        yield Claim(
+            fact.site,
+            Severity.ERROR,
+            Confidence.LIKELY,
+            f"`{short(fact.site.node)}` rebinds the loop's `{fact.variable}`: `{fact.container}` "
+            "keeps the old tensors",
+            advice=(
+                f"build the moved ones: `{fact.container} = [{fact.variable}.to(device) for "
+                f"{fact.variable} in {fact.container}]`"
+            ),
+        )
+
+
+RULE = Rule(
+    code="DEV204",
+    name="rebound-loop-variable",
+    severity=Severity.ERROR,
+    summary="`for t in ts: t = t.to(d)`: the container keeps the old tensors.",
+    what="""\
+Reports a loop over a container of tensors that moves each one and binds the result to the loop
+variable, where the container is used afterwards.""",
+    why="""\
+An assignment to the loop variable changes the name, not the container. `Tensor.to` returns a new
+tensor, so the container still holds the tensors on the old device.""",
+    reference="https://docs.pytorch.org/docs/stable/generated/torch.Tensor.to.html",
+    bad=(
+        """\
+import torch
+
+parts = [torch.ones(2), torch.zeros(2)]
+for part in parts:
+    part = part.to("cuda")
+joined = torch.cat(parts)
+""",
+        """\
+def to_device(batch: dict, device):
+    for name, tensor in batch.items():
+        tensor = tensor.to(device)
+    return batch
+""",
+        """\
+import torch
+
+
+def stack(tensors: list[torch.Tensor]) -> torch.Tensor:
+    for tensor in tensors:
+        tensor = tensor.cuda()
+    return torch.stack(tensors)
+""",
+    ),
+    good=(
+        """\
+import torch
+
+parts = [torch.ones(2), torch.zeros(2)]
+parts = [part.to("cuda") for part in parts]
+joined = torch.cat(parts)
+""",
+        """\
+def to_device(batch: dict, device):
+    for name, tensor in batch.items():
+        batch[name] = tensor.to(device)
+    return batch
+""",
+        """\
+import torch
+
+
+def total(tensors: list[torch.Tensor]) -> float:
+    result = 0.0
+    for tensor in tensors:
+        tensor = tensor.cuda()
+        result += tensor.sum()
+    return result
+""",
+    ),
+    check=_check,
+    limits="A container that the caller uses after the function has returned is not seen.",
+)

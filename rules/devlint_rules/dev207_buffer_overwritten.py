@@ -1,0 +1,172 @@
+"""DEV207: a buffer or parameter rebound to a tensor on the default device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from devlint.findings import Applicability, Confidence, Severity
+from devlint.inference.facts import Facts, PlainAttribute, Site
+from devlint.rule import Claim, Replacement, Rule
+from devlint_rules.attributes import assigned_value, attribute_trace
+from devlint_rules.rewriting import add_argument, argument, factory_of
+from devlint_rules.wording import is_host
+
+
+def _fix(facts: Facts, fact: PlainAttribute) -> tuple[Replacement, ...]:
+    """`device=self.mean.device` at a factory that stands right in the assignment."""
+    value, made = assigned_value(facts, fact), factory_of(fact.operand)
+    if made is None or value is not made.node or not isinstance(value, cst.Call):
+        return ()
+    if argument(value, "device"):
+        return ()
+    return add_argument(Site(facts.source, value), f"device=self.{fact.attribute}.device")
+
+
+def _check(facts: Facts) -> Iterator[Claim]:
+    for fact in facts.plain_attributes:
+        if not fact.overwrites or fact.excused or fact.of_modules or fact.method == "__init__":
+            continue
+        if not fact.operand.by_default and not is_host(fact.operand.placement):
+            continue
+        yield Claim(
+            fact.site,
+            Severity.ERROR,
+            Confidence.LIKELY,
+            f"`self.{fact.attribute}` is a {fact.overwrites} of `{fact.class_name}`, and is "
+            "rebound to a tensor on the default device: it leaves the module's device",
+            advice=(
+                f"change it in place (`self.{fact.attribute}.zero_()`, `.copy_(…)`), or pass "
+                f"`device=self.{fact.attribute}.device`"
+            ),
+            trace=attribute_trace(fact),
+            fix=_fix(facts, fact),
+            applicability=Applicability.UNSAFE,
+        )
+
+
+RULE = Rule(
+    code="DEV207",
+    name="buffer-overwritten",
+    severity=Severity.ERROR,
+    summary="A buffer or parameter is rebound to a tensor on the default device.",
+    what="""\
+Reports a method that assigns a tensor made on the default device to the name of a registered buffer
+or parameter (or to its `.data`).""",
+    why="""\
+The assignment keeps the name registered, but with the new tensor, wherever that lives: after
+`reset()` the buffer of a module on an accelerator is on the host, and the next `forward` raises.
+`zero_`, `fill_` and `copy_` change the values and leave the device alone.""",
+    reference=(
+        "https://docs.pytorch.org/docs/stable/generated/"
+        "torch.nn.Module.html#torch.nn.Module.register_buffer"
+    ),
+    bad=(
+        """\
+import torch
+from torch import nn
+
+
+class RunningMean(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.width = width
+        self.register_buffer("mean", torch.zeros(width))
+
+    def reset(self):
+        self.mean = torch.zeros(self.width)
+
+    def forward(self, x):
+        return x - self.mean
+""",
+        """\
+import torch
+from torch import nn
+
+
+class Memory(nn.Module):
+    def __init__(self, slots, width):
+        super().__init__()
+        self.register_buffer("keys", torch.zeros(slots, width))
+
+    def clear(self):
+        slots, width = self.keys.shape
+        self.keys = torch.full((slots, width), -1.0)
+
+    def forward(self, query):
+        return query @ self.keys.T
+""",
+        """\
+import torch
+from torch import nn
+
+
+class Counter(nn.Module):
+    def __init__(self, classes):
+        super().__init__()
+        self.register_buffer("counts", torch.zeros(classes))
+
+    def start_epoch(self, classes):
+        self.counts = torch.ones(classes)
+
+    def forward(self, one_hot):
+        return one_hot.sum(dim=0) + self.counts
+""",
+    ),
+    good=(
+        """\
+import torch
+from torch import nn
+
+
+class RunningMean(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(width))
+
+    def reset(self):
+        self.mean.zero_()
+
+    def forward(self, x):
+        return x - self.mean
+""",
+        """\
+import torch
+from torch import nn
+
+
+class Memory(nn.Module):
+    def __init__(self, slots, width):
+        super().__init__()
+        self.register_buffer("keys", torch.zeros(slots, width))
+
+    def clear(self):
+        self.keys = torch.full_like(self.keys, -1.0)
+
+    def forward(self, query):
+        return query @ self.keys.T
+""",
+        """\
+import torch
+from torch import nn
+
+
+class Counter(nn.Module):
+    def __init__(self, classes):
+        super().__init__()
+        self.register_buffer("counts", torch.zeros(classes))
+
+    def start_epoch(self, classes):
+        self.counts = torch.ones(classes, device=self.counts.device)
+
+    def forward(self, one_hot):
+        return one_hot.sum(dim=0) + self.counts
+""",
+    ),
+    check=_check,
+    fix="""\
+Passes `device=self.mean.device` to the factory. Unsafe: it fails where the buffer is None at that
+time.""",
+    limits="An assignment in `__init__`, before the module can have been moved, is left alone.",
+)

@@ -1,0 +1,143 @@
+"""DEV304: made on the CPU only to be moved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from devlint.findings import Applicability, Confidence, Severity
+from devlint.inference.facts import Facts, Hotness, Move
+from devlint.rule import Claim, Replacement, Rule
+from devlint_rules.rewriting import argument, in_file, move_target, short, with_argument
+from devlint_rules.wording import loop_note, may_be_accelerator
+
+# These draw other numbers on an accelerator than on the host, from the same seed.
+_RANDOM = ("rand", "randn", "randint", "randperm", "normal", "multinomial", "bernoulli")
+# These share memory with what they are given: the transfer is the only copy either way.
+_SHARING = ("from_numpy", "as_tensor", "asarray", "frombuffer", "from_dlpack")
+
+
+def _factory(move: Move) -> cst.Call | None:
+    """The factory call that the move follows, where `device=` would have done instead."""
+    if move.creation is None or move.discarded or move.subject.pinned:
+        return None
+    call = move.creation.node
+    if not isinstance(call, cst.Call) or _name(call) in _SHARING:
+        return None
+    if argument(call, "device") or argument(call, "generator") or argument(call, "pin_memory"):
+        return None
+    return call if may_be_accelerator(move.target) else None
+
+
+def _name(call: cst.Call) -> str:
+    func = call.func
+    return func.attr.value if isinstance(func, cst.Attribute) else short(func)
+
+
+def _made_there(move: Move, factory: cst.Call) -> str | None:
+    device = move_target(move.site.node)
+    return None if device is None else with_argument(factory, f"device={device}")
+
+
+def _fix(facts: Facts, move: Move, factory: cst.Call) -> tuple[Replacement, ...]:
+    call = move.site.node
+    follows = isinstance(call, cst.Call) and isinstance(call.func, cst.Attribute)
+    text = _made_there(move, factory)
+    if not follows or text is None or not in_file(facts, move.site):
+        return ()
+    assert isinstance(call, cst.Call) and isinstance(call.func, cst.Attribute)
+    return (Replacement(move.site, text),) if call.func.value is factory else ()
+
+
+def _check(facts: Facts) -> Iterator[Claim]:
+    for move in facts.moves:
+        factory = _factory(move)
+        if factory is None:
+            continue
+        text = _made_there(move, factory)
+        hot = move.loop is not None and move.loop.hotness is Hotness.HOT
+        yield Claim(
+            move.site,
+            Severity.PERFORMANCE,
+            Confidence.LIKELY if hot else Confidence.POSSIBLE,
+            f"`{short(factory)}` is made on the CPU only to be moved",
+            advice=(
+                f"make it there: `{text}`"
+                if text is not None and "\n" not in text
+                else "make it there: pass `device=` to the factory"
+            ),
+            trace=(loop_note(move.loop),) if hot and move.loop is not None else (),
+            fix=_fix(facts, move, factory),
+            applicability=(
+                Applicability.UNSAFE if _name(factory) in _RANDOM else Applicability.SAFE
+            ),
+        )
+
+
+RULE = Rule(
+    code="DEV304",
+    name="create-then-move",
+    severity=Severity.PERFORMANCE,
+    summary="Made on the CPU only to be moved: pass `device=`.",
+    what="""\
+Reports a factory call whose result is moved at once: `torch.zeros(n).to(device)`. Copies that
+cannot be avoided (`torch.from_numpy(a).to(device)`) are no finding.""",
+    why="""\
+The tensor is allocated and filled on the host, then allocated again and copied over the bus, which
+from pageable memory makes the host wait. `device=` fills it where it is needed.""",
+    reference="https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html",
+    bad=(
+        """\
+import torch
+
+
+def start(batch, width, device):
+    return torch.zeros(batch, width).to(device)
+""",
+        """\
+import torch
+
+if torch.cuda.is_available():
+    steps = torch.arange(100).cuda()
+""",
+        """\
+import torch
+
+
+def add_noise(x: torch.Tensor) -> torch.Tensor:
+    noise = torch.randn(x.shape).to(x.device)
+    return x + noise
+""",
+    ),
+    good=(
+        """\
+import torch
+
+
+def start(batch, width, device):
+    return torch.zeros(batch, width, device=device)
+""",
+        """\
+import numpy as np
+import torch
+
+
+def load(array: np.ndarray, device):
+    return torch.from_numpy(array).to(device)
+""",
+        """\
+import torch
+
+
+def draw(shape, seed, device):
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(shape, generator=generator).to(device)  # the same numbers everywhere
+""",
+    ),
+    check=_check,
+    fix="""\
+Passes the move's device to the factory and drops the move. Unsafe for random factories, which draw
+other numbers on an accelerator from the same seed.""",
+    limits="A tensor that gets a name before it is moved is not reported.",
+)

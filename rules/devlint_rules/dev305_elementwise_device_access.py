@@ -1,0 +1,98 @@
+"""DEV305: Python goes through a device tensor element by element."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from devlint.findings import Confidence, Severity
+from devlint.inference.facts import Facts
+from devlint.rule import Claim, Rule
+from devlint_rules.wording import history, loop_note, may_be_accelerator
+
+
+def _check(facts: Facts) -> Iterator[Claim]:
+    for access in facts.element_accesses:
+        if not may_be_accelerator(access.operand.placement):
+            continue
+        name = access.operand.name
+        does, harm = (
+            ("writes", "each write starts a kernel")
+            if access.writes
+            else ("reads", "the host waits for the device at each read")
+        )
+        yield Claim(
+            access.site,
+            Severity.PERFORMANCE,
+            Confidence.LIKELY,
+            f"the loop over `{access.loop.over}` {does} `{name}` element by element: {harm}",
+            advice=(
+                "write the operation for the whole tensor, or fill a host tensor and move it once"
+                if access.writes
+                else f"write it for the whole tensor, or read it once: `{name}.tolist()`"
+            ),
+            trace=(*history(access.operand), loop_note(access.loop)),
+        )
+
+
+RULE = Rule(
+    code="DEV305",
+    name="elementwise-device-access",
+    severity=Severity.PERFORMANCE,
+    summary="Python reads or writes a device tensor element by element.",
+    what="""\
+Reports a loop that indexes a tensor on an accelerator with the loop's counter down to single
+elements, and reads or writes each of them.""",
+    why="""\
+Each element is a kernel of its own, and each read makes the host wait for the device. One operation
+on the whole tensor, or one copy to the host before the loop, does the same work.""",
+    reference="https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html",
+    bad=(
+        """\
+import torch
+
+scores = torch.rand(1000, device="cuda")
+total = 0.0
+for i in range(len(scores)):
+    total += scores[i].item()
+""",
+        """\
+import torch
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+table = torch.zeros(64, device=device)
+for i in range(64):
+    table[i] = i * 0.5
+""",
+        """\
+import torch
+
+flags = torch.rand(100, device="cuda") > 0.5
+kept = []
+for i in range(flags.size(0)):
+    if flags[i]:
+        kept.append(i)
+""",
+    ),
+    good=(
+        """\
+import torch
+
+scores = torch.rand(1000, device="cuda")
+total = scores.sum().item()
+""",
+        """\
+import torch
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+table = torch.arange(64, device=device) * 0.5
+""",
+        """\
+import torch
+
+flags = torch.rand(100, device="cuda") > 0.5
+kept = [i for i, flag in enumerate(flags.tolist()) if flag]
+""",
+    ),
+    check=_check,
+    limits="Rows of a matrix (`x[i]` with more dimensions) are often worth a loop: not reported.",
+)

@@ -1,0 +1,107 @@
+"""DEV307: a module is moved in every iteration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from devlint.findings import Confidence, Severity
+from devlint.inference.facts import Facts, Hotness
+from devlint.rule import Claim, Rule
+from devlint_rules.rewriting import short
+from devlint_rules.wording import loop_note
+
+
+def _check(facts: Facts) -> Iterator[Claim]:
+    for move in facts.moves:
+        if not move.of_module or not move.invariant or move.loop is None:
+            continue
+        if move.loop.hotness is not Hotness.HOT:
+            continue
+        yield Claim(
+            move.site,
+            Severity.PERFORMANCE,
+            Confidence.LIKELY,
+            f"`{move.subject.name}` is moved in every iteration over `{move.loop.over}`: each move "
+            "goes through all its parameters",
+            advice=f"move it once before the loop: `{short(move.site.node)}`",
+            trace=(loop_note(move.loop),),
+        )
+
+
+RULE = Rule(
+    code="DEV307",
+    name="module-move-in-loop",
+    severity=Severity.PERFORMANCE,
+    summary="A module is moved in every iteration.",
+    what="Reports `Module.to`, `.cuda()` or `.cpu()` of the same module inside a hot loop.",
+    why="""\
+Each call goes through every parameter and buffer, and copies those that are elsewhere. A module
+that goes back and forth crosses the bus with all its weights, twice per iteration.""",
+    reference="https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.to",
+    bad=(
+        """\
+from torch.utils.data import DataLoader
+
+
+def run(model, dataset, device):
+    for batch in DataLoader(dataset, batch_size=8):
+        model.to(device)
+        yield model(batch.to(device))
+""",
+        """\
+import torch
+from torch import nn
+
+model = nn.Linear(4, 4)
+for step in range(1000):
+    output = model.cuda()(torch.randn(2, 4, device="cuda"))
+""",
+        """\
+from torch import nn
+from torch.utils.data import DataLoader
+
+
+def train(model: nn.Module, dataset, optimizer):
+    criterion = nn.CrossEntropyLoss()
+    for x, y in DataLoader(dataset):
+        model.cuda()
+        loss = criterion(model(x.cuda()), y.cuda())
+        loss.backward()
+        optimizer.step()
+        model.cpu()
+""",
+    ),
+    good=(
+        """\
+from torch.utils.data import DataLoader
+
+
+def run(model, dataset, device):
+    model.to(device)
+    for batch in DataLoader(dataset, batch_size=8):
+        yield model(batch.to(device))
+""",
+        """\
+from torch import nn
+
+models = [nn.Linear(4, 4), nn.Linear(4, 4)]
+for model in models:
+    model.to("cuda")  # another module in every iteration
+""",
+        """\
+import torch
+from torch import nn
+
+
+def train(model: nn.Module, epochs, device):
+    for epoch in range(epochs):
+        model.to(device)
+        loss = model(torch.randn(8, 4, device=device)).sum()
+        loss.backward()
+        model.cpu()
+        torch.save(model.state_dict(), "model.pt")
+""",
+    ),
+    check=_check,
+    limits="Once per epoch is no finding: a checkpoint may want the weights on the host.",
+)

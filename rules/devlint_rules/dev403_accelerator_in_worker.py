@@ -1,0 +1,128 @@
+"""DEV403: a data-loading worker touches the accelerator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from devlint.findings import Confidence, Severity
+from devlint.inference.facts import Facts
+from devlint.rule import Claim, Rule
+
+
+def _check(facts: Facts) -> Iterator[Claim]:
+    for access in facts.worker_accesses:
+        yield Claim(
+            access.site,
+            Severity.WARNING,
+            Confidence.LIKELY,
+            f"`{access.text}` in {access.where}: in a worker process it touches the accelerator",
+            advice=(
+                "return host tensors, let the DataLoader pin them (`pin_memory=True`), and move "
+                "the batch in the training loop"
+            ),
+        )
+
+
+RULE = Rule(
+    code="DEV403",
+    name="accelerator-in-worker",
+    severity=Severity.WARNING,
+    summary=("`Dataset.__getitem__`, `collate_fn` or a forked worker touches the accelerator."),
+    what="""\
+Reports moves to an accelerator, and tensors made there, in what a `DataLoader` runs in its worker
+processes: `Dataset.__getitem__`, `IterableDataset.__iter__`, a `collate_fn`, a
+`worker_init_fn`.""",
+    why="""\
+CUDA cannot be used again in a forked process: with `num_workers > 0` the first access raises
+`RuntimeError: Cannot re-initialize CUDA in forked subprocess`. PyTorch advises against returning
+CUDA tensors from workers in any case, for the subtleties of sharing them.""",
+    reference="https://docs.pytorch.org/docs/stable/data.html#multi-process-data-loading",
+    bad=(
+        """\
+import torch
+from torch.utils.data import Dataset
+
+
+class Rows(Dataset):
+    def __init__(self, rows):
+        self.rows = rows
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, index):
+        return torch.tensor(self.rows[index]).cuda()
+""",
+        """\
+import torch
+from torch.utils.data import DataLoader
+
+
+def collate(samples):
+    return torch.stack(samples).to("cuda")
+
+
+def loader(dataset):
+    return DataLoader(dataset, batch_size=4, num_workers=2, collate_fn=collate)
+""",
+        """\
+import torch
+from torch.utils.data import Dataset
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+class Noise(Dataset):
+    def __len__(self):
+        return 100
+
+    def __getitem__(self, index):
+        return torch.randn(3, device=device)
+""",
+    ),
+    good=(
+        """\
+import torch
+from torch.utils.data import Dataset
+
+
+class Rows(Dataset):
+    def __init__(self, rows):
+        self.rows = rows
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, index):
+        return torch.tensor(self.rows[index])
+""",
+        """\
+import torch
+from torch.utils.data import DataLoader
+
+
+def collate(samples):
+    return torch.stack(samples)
+
+
+def batches(dataset, device):
+    for batch in DataLoader(dataset, num_workers=2, collate_fn=collate, pin_memory=True):
+        yield batch.to(device, non_blocking=True)
+""",
+        """\
+import torch
+
+
+class Table:
+    def __init__(self, rows):
+        self.rows = rows
+
+    def __getitem__(self, index):
+        return torch.tensor(self.rows[index]).cuda()  # no Dataset: nobody forks it
+""",
+    ),
+    check=_check,
+    limits="""\
+With `num_workers=0`, or workers that are spawned, the access works, and is reported all the same:
+whoever builds the DataLoader decides that.""",
+)

@@ -1,0 +1,125 @@
+"""DEV501: the code demands an accelerator that nothing guards or configures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from devlint.findings import Applicability, Confidence, Severity
+from devlint.inference.facts import Facts, Mention
+from devlint.rule import Claim, Replacement, Rule
+from devlint_rules.mentions import twins, unguarded
+from devlint_rules.rewriting import in_file
+
+_CHOICE = '"cuda" if torch.cuda.is_available() else "cpu"'
+_ADVICE = (
+    f"choose the device once (`device = {_CHOICE}`) or let the user, and pass it on",
+    "take the device from an input (`x.device`) or as a parameter of the function",
+)
+
+
+def _fix(facts: Facts, mentions: list[Mention]) -> tuple[Replacement, ...]:
+    """`torch.device("cuda")` gets the choice inside: only where the text itself is in sight."""
+    first = mentions[0].site
+    if len(mentions) > 1 or not in_file(facts, first):
+        return ()
+    node = first.node
+    if not isinstance(node, cst.Call) or len(node.args) != 1 or node.args[0].keyword:
+        return ()
+    value, func = node.args[0].value, cst.Module([]).code_for_node(node.func)
+    if func != "torch.device" or not isinstance(value, cst.SimpleString):
+        return ()
+    if value.evaluated_value != "cuda":
+        return ()
+    return (Replacement(first, f"torch.device({_CHOICE})"),)
+
+
+def _check(facts: Facts) -> Iterator[Claim]:
+    for mentions in unguarded(facts, "DEV501"):
+        first, *others = mentions
+        more = f" (and {len(others)} more in this file)" if others else ""
+        yield Claim(
+            first.site,
+            Severity.WARNING,
+            Confidence.POSSIBLE if first.in_main else Confidence.LIKELY,
+            f"`{first.text}` demands an accelerator, which nothing asks for first{more}",
+            advice=_ADVICE[0] if first.in_main else _ADVICE[1],
+            trace=twins(others),
+            fix=_fix(facts, mentions),
+            applicability=Applicability.UNSAFE,
+        )
+
+
+RULE = Rule(
+    code="DEV501",
+    name="hard-coded-accelerator",
+    severity=Severity.WARNING,
+    summary='`.cuda()` or `device="cuda"` that nothing guards or configures.',
+    what="""\
+Reports code that names an accelerator without asking whether it is there, and without letting
+anybody choose. One finding for the main part of a file and one for its functions and classes, with
+all places in the trace.""",
+    why="""\
+On a machine without that accelerator the line raises `AssertionError: Torch not compiled with CUDA
+enabled` or `RuntimeError: Found no NVIDIA driver`; on one with MPS or XPU it leaves the accelerator
+that is there unused. PyTorch's own advice is device-agnostic code with one `device`.""",
+    reference="https://docs.pytorch.org/docs/stable/notes/cuda.html#device-agnostic-code",
+    bad=(
+        """\
+import torch
+
+
+def mask(length):
+    return torch.ones(length, length).tril().cuda()
+""",
+        """\
+import torch
+
+
+def embed(model, x: torch.Tensor):
+    return model.to("cuda")(x.to("cuda"))
+""",
+        """\
+import torch
+from torch import nn
+
+device = torch.device("cuda")
+model = nn.Linear(4, 2).to(device)
+print(model(torch.randn(1, 4, device=device)))
+""",
+    ),
+    good=(
+        """\
+import torch
+
+
+def mask(x: torch.Tensor):
+    length = x.size(1)
+    return torch.ones(length, length, device=x.device).tril()
+""",
+        """\
+import torch
+from torch import nn
+
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+model = nn.Linear(4, 2).to(device)
+print(model(torch.randn(1, 4, device=device)))
+""",
+        """\
+import torch
+from torch import nn
+
+model = nn.Linear(4, 2)
+if torch.cuda.is_available():
+    model = model.cuda()
+""",
+    ),
+    check=_check,
+    fix="""\
+`torch.device("cuda")` becomes `torch.device("cuda" if torch.cuda.is_available() else "cpu")`, where
+that is the only place. Unsafe: running on the host may not be wanted.""",
+    limits="""\
+Whether a program is meant for one kind of machine only, devlint cannot know; hence a warning, and
+in a script's main part a `possible` one.""",
+)

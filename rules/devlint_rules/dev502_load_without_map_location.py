@@ -1,0 +1,96 @@
+"""DEV502: `torch.load` without `map_location`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from devlint.findings import Applicability, Confidence, Severity
+from devlint.inference.facts import Facts
+from devlint.rule import Claim, Rule
+from devlint_rules.ownership import rule_of_mention
+from devlint_rules.rewriting import add_argument, in_file
+
+
+def _check(facts: Facts) -> Iterator[Claim]:
+    for mention in facts.mentions:
+        if rule_of_mention(mention) != "DEV502" or mention.guarded:
+            continue
+        fixable = in_file(facts, mention.site)
+        yield Claim(
+            mention.site,
+            Severity.WARNING,
+            Confidence.LIKELY,
+            f"`{mention.text}` puts tensors back on the device they were saved from, which may not "
+            "be there",
+            advice='say where they should go: `map_location="cpu"` or `map_location=device`',
+            fix=add_argument(mention.site, 'map_location="cpu"') if fixable else (),
+            applicability=Applicability.UNSAFE,
+        )
+
+
+RULE = Rule(
+    code="DEV502",
+    name="load-without-map-location",
+    severity=Severity.WARNING,
+    summary="`torch.load` of tensors with no `map_location`.",
+    what="Reports `torch.load` without `map_location`.",
+    why="""\
+`torch.load` restores each tensor on the device it was saved from. On a machine without that device
+it raises `RuntimeError: Attempting to deserialize object on a CUDA device but
+torch.cuda.is_available() is False`; with fewer accelerators an index is out of range; and with
+several processes all of them load onto the one card of the process that saved.""",
+    reference="https://docs.pytorch.org/docs/stable/generated/torch.load.html",
+    bad=(
+        """\
+import torch
+
+
+def resume(model, path):
+    model.load_state_dict(torch.load(path))
+""",
+        """\
+import torch
+
+checkpoint = torch.load("checkpoint.pt", weights_only=True)
+print(checkpoint["epoch"])
+""",
+        """\
+from torch import load
+
+
+def embeddings(path):
+    table = load(path)
+    return table["weight"]
+""",
+    ),
+    good=(
+        """\
+import torch
+
+
+def resume(model, path, device):
+    model.load_state_dict(torch.load(path, map_location=device))
+""",
+        """\
+import torch
+
+checkpoint = torch.load("checkpoint.pt", map_location="cpu", weights_only=True)
+print(checkpoint["epoch"])
+""",
+        """\
+import json
+
+
+def settings(path):
+    with open(path) as file:
+        return json.load(file)
+""",
+    ),
+    check=_check,
+    fix="""\
+Adds `map_location="cpu"`; `load_state_dict` then copies to where the module lives. Unsafe: tensors
+that are used as loaded are then on the host.""",
+    limits="""\
+A file that holds no tensors, or was saved from the host, loads everywhere; what is in a file,
+devlint does not look.""",
+)

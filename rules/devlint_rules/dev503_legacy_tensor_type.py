@@ -1,0 +1,147 @@
+"""DEV503: legacy tensor types, which name a device and a dtype in one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from devlint.findings import Applicability, Confidence, Severity
+from devlint.inference.facts import Facts, Mention
+from devlint.rule import Claim, Replacement, Rule
+from devlint_rules.ownership import rule_of_mention
+from devlint_rules.rewriting import atom, in_file, receiver, text_of
+
+_DTYPES = {
+    "FloatTensor": "float32",
+    "DoubleTensor": "float64",
+    "HalfTensor": "float16",
+    "BFloat16Tensor": "bfloat16",
+    "LongTensor": "int64",
+    "IntTensor": "int32",
+    "ShortTensor": "int16",
+    "CharTensor": "int8",
+    "ByteTensor": "uint8",
+    "BoolTensor": "bool",
+}
+
+
+def _meaning(node: cst.CSTNode) -> tuple[str, str] | None:
+    """Device and dtype of a legacy type: `torch.cuda.FloatTensor`, or its name as a string."""
+    if isinstance(node, cst.SimpleString):
+        name = node.evaluated_value
+        text = name if isinstance(name, str) else ""
+    else:
+        text = text_of(node)
+    prefix, _, kind = text.rpartition(".")
+    devices = {"torch": "cpu", "torch.cuda": "cuda"}
+    if kind not in _DTYPES or prefix not in devices:
+        return None
+    return devices[prefix], f"torch.{_DTYPES[kind]}"
+
+
+def _modern(node: cst.CSTNode) -> str | None:
+    """The same in today's words; None where that depends on more than the call shows."""
+    if not isinstance(node, cst.Call) or len(node.args) != 1:
+        return None
+    value = node.args[0].value
+    func, subject = text_of(node.func), receiver(node)
+    if func.endswith("set_default_tensor_type"):
+        meaning = _meaning(value)
+        if meaning == ("cuda", "torch.float32"):
+            return 'torch.set_default_device("cuda")'
+        return f"torch.set_default_dtype({meaning[1]})" if meaning and meaning[0] == "cpu" else None
+    if subject is not None and func.endswith(".type"):
+        meaning = _meaning(value)
+        return f'{atom(subject)}.to("{meaning[0]}", {meaning[1]})' if meaning else None
+    meaning = _meaning(node.func)
+    if meaning and isinstance(value, (cst.List, cst.ListComp)):
+        where = ', device="cuda"' if meaning[0] == "cuda" else ""
+        return f"torch.tensor({text_of(value)}, dtype={meaning[1]}{where})"
+    return None
+
+
+def _fix(facts: Facts, mention: Mention, modern: str | None) -> tuple[Replacement, ...]:
+    if modern is None or not in_file(facts, mention.site):
+        return ()
+    return (Replacement(mention.site, modern),)
+
+
+def _check(facts: Facts) -> Iterator[Claim]:
+    for mention in facts.mentions:
+        if rule_of_mention(mention) != "DEV503":
+            continue
+        modern = _modern(mention.site.node)
+        shown = modern if modern is not None and "\n" not in modern else None
+        yield Claim(
+            mention.site,
+            Severity.WARNING,
+            Confidence.LIKELY,
+            f"`{mention.text}` is a legacy tensor type: it fixes the device with the dtype",
+            advice=(
+                f"write `{shown}`" if shown else "name them apart: `dtype=` and `device=x.device`"
+            ),
+            fix=_fix(facts, mention, modern),
+            applicability=Applicability.UNSAFE,
+        )
+
+
+RULE = Rule(
+    code="DEV503",
+    name="legacy-tensor-type",
+    severity=Severity.WARNING,
+    summary=("`torch.cuda.FloatTensor`, `.type(torch.FloatTensor)` or `set_default_tensor_type`."),
+    what="""\
+Reports the tensor types that name a device and a dtype in one: constructors such as
+`torch.cuda.FloatTensor(...)`, conversions such as `x.type(torch.FloatTensor)`, and
+`torch.set_default_tensor_type`.""",
+    why="""\
+`x.type(torch.FloatTensor)` reads like a change of dtype, and moves the tensor to the host as well.
+There are no such types for newer backends. `set_default_tensor_type` is deprecated since PyTorch
+2.1 in favour of `set_default_dtype` and `set_default_device`.""",
+    reference="https://docs.pytorch.org/docs/stable/generated/torch.set_default_tensor_type.html",
+    bad=(
+        """\
+import torch
+
+zeros = torch.cuda.FloatTensor(3, 4).fill_(0)
+""",
+        """\
+import torch
+
+
+def as_float(x: torch.Tensor) -> torch.Tensor:
+    return x.type(torch.FloatTensor)
+""",
+        """\
+import torch
+
+torch.set_default_tensor_type("torch.cuda.FloatTensor")
+""",
+    ),
+    good=(
+        """\
+import torch
+
+zeros = torch.zeros(3, 4, device="cuda")
+""",
+        """\
+import torch
+
+
+def as_float(x: torch.Tensor) -> torch.Tensor:
+    return x.type(torch.float32)
+""",
+        """\
+import torch
+
+torch.set_default_dtype(torch.float32)
+""",
+    ),
+    check=_check,
+    fix="""\
+`torch.tensor([...], dtype=..., device="cuda")`, `x.to("cpu", torch.float32)`,
+`torch.set_default_device("cuda")`. Unsafe: whether the move to the named device was meant, only the
+author knows.""",
+    limits="Types that a variable holds are seen only where it is used as one.",
+)

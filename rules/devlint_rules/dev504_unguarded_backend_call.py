@@ -1,0 +1,102 @@
+"""DEV504: a call of a backend that raises where the backend is not there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from devlint.findings import Confidence, Severity
+from devlint.inference.facts import Facts
+from devlint.rule import Claim, Rule
+from devlint_rules.mentions import twins, unguarded
+
+
+def _check(facts: Facts) -> Iterator[Claim]:
+    for mentions in unguarded(facts, "DEV504"):
+        first, *others = mentions
+        more = f" (and {len(others)} more in this file)" if others else ""
+        yield Claim(
+            first.site,
+            Severity.WARNING,
+            Confidence.POSSIBLE if first.in_main else Confidence.LIKELY,
+            f"`{first.text}` raises where the backend is not there{more}",
+            advice=(
+                "ask first (`if torch.cuda.is_available():`), or use `torch.accelerator`, which "
+                "serves whatever is there"
+            ),
+            trace=twins(others),
+        )
+
+
+RULE = Rule(
+    code="DEV504",
+    name="unguarded-backend-call",
+    severity=Severity.WARNING,
+    summary="`torch.cuda.*` that raises where there is no CUDA.",
+    what="""\
+Reports calls such as `torch.cuda.synchronize()`, `torch.cuda.current_device()`,
+`torch.cuda.get_device_name()` and `torch.cuda.Event()` that no condition on availability guards.
+Calls that do nothing without CUDA (`manual_seed_all`, `empty_cache`) are no finding.""",
+    why="""\
+These calls start the CUDA context, and raise `AssertionError: Torch not compiled with CUDA enabled`
+or `RuntimeError: Found no NVIDIA driver` on a machine without it.""",
+    reference="https://docs.pytorch.org/docs/stable/accelerator.html",
+    bad=(
+        """\
+import time
+
+import torch
+
+
+def timed(function):
+    torch.cuda.synchronize()
+    start = time.perf_counter()
+    function()
+    torch.cuda.synchronize()
+    return time.perf_counter() - start
+""",
+        """\
+import torch
+
+print(torch.cuda.get_device_name(0))
+""",
+        """\
+import torch
+
+
+def peak():
+    index = torch.cuda.current_device()
+    return torch.cuda.max_memory_allocated(index)
+""",
+    ),
+    good=(
+        """\
+import time
+
+import torch
+
+
+def timed(function):
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+    start = time.perf_counter()
+    function()
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+    return time.perf_counter() - start
+""",
+        """\
+import torch
+
+if torch.cuda.is_available():
+    print(torch.cuda.get_device_name(0))
+""",
+        """\
+import torch
+
+torch.cuda.manual_seed_all(0)  # does nothing without CUDA
+torch.cuda.empty_cache()
+""",
+    ),
+    check=_check,
+    limits="A guard in the caller is not seen: hence a warning, and in a script a `possible` one.",
+)

@@ -1,0 +1,117 @@
+"""DEV505: a fixed card in code that runs once per rank."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from devlint.findings import Confidence, Severity
+from devlint.inference.facts import Facts
+from devlint.rule import Claim, Rule
+from devlint_rules.ownership import rule_of_mention
+
+
+def _check(facts: Facts) -> Iterator[Claim]:
+    for mention in facts.mentions:
+        if rule_of_mention(mention) != "DEV505":
+            continue
+        fixed = mention.index is not None
+        yield Claim(
+            mention.site,
+            Severity.WARNING,
+            Confidence.LIKELY if fixed else Confidence.POSSIBLE,
+            f"`{mention.text}` is the same card on every rank"
+            + ("" if fixed else ", unless `torch.cuda.set_device` comes first"),
+            advice='use the rank\'s own card: `torch.device("cuda", local_rank)`',
+        )
+
+
+RULE = Rule(
+    code="DEV505",
+    name="fixed-index-in-rank-code",
+    severity=Severity.WARNING,
+    summary="`cuda:0` or a bare `.cuda()` in code that runs once per rank.",
+    what="""\
+Reports a fixed index, or the current device without `torch.cuda.set_device`, in code that every
+rank of a distributed job runs.""",
+    why="""\
+All ranks put their tensors on the same card: it runs out of memory, NCCL refuses two ranks on one
+device (`Duplicate GPU detected`) or hangs, and the other cards idle.""",
+    reference="https://docs.pytorch.org/docs/stable/distributed.html",
+    bad=(
+        """\
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+
+def worker(rank, world_size):
+    dist.init_process_group("nccl", rank=rank, world_size=world_size)
+    model = nn.Linear(4, 2).to("cuda:0")
+    return DistributedDataParallel(model)
+""",
+        """\
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+
+def worker(rank, world_size):
+    dist.init_process_group("nccl", rank=rank, world_size=world_size)
+    total = torch.zeros(1, device=torch.device("cuda", 0))
+    dist.all_reduce(total)
+
+
+if __name__ == "__main__":
+    mp.spawn(worker, args=(2,), nprocs=2)
+""",
+        """\
+import torch
+import torch.distributed as dist
+
+
+def worker(rank, world_size):
+    dist.init_process_group("nccl", rank=rank, world_size=world_size)
+    value = torch.ones(1).cuda()
+    dist.all_reduce(value)
+""",
+    ),
+    good=(
+        """\
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+
+def worker(rank, world_size):
+    dist.init_process_group("nccl", rank=rank, world_size=world_size)
+    model = nn.Linear(4, 2).to(torch.device("cuda", rank))
+    return DistributedDataParallel(model, device_ids=[rank])
+""",
+        """\
+import os
+
+import torch
+import torch.distributed as dist
+
+
+def main():
+    local_rank = int(os.environ["LOCAL_RANK"])
+    torch.cuda.set_device(local_rank)
+    dist.init_process_group("nccl")
+    total = torch.zeros(1).cuda()
+    dist.all_reduce(total)
+""",
+        """\
+import torch
+
+if torch.cuda.is_available():
+    print(torch.ones(1, device="cuda:0"))
+""",
+    ),
+    check=_check,
+    limits="""\
+Code counts as per-rank where it starts or joins a process group, or is what `mp.spawn` runs; a
+helper that such code calls from another file is not seen.""",
+)
