@@ -1,0 +1,438 @@
+"""Calls: what the callee is, and what that makes of the arguments' devices."""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from devlint.inference import modules, special
+from devlint.inference.facts import MeetingKind, StepKind
+from devlint.inference.frame import EVALUATORS, Frame
+from devlint.inference.functions import Arguments, call_function
+from devlint.inference.iteration import element_of, names_loader
+from devlint.inference.libraries import call_library, construct_library
+from devlint.inference.meetings import meet, tensors_in
+from devlint.inference.placement import CPU
+from devlint.inference.syncs import read_by_host
+from devlint.inference.tensor_methods import call_tensor_method
+from devlint.inference.text import shorten
+from devlint.inference.values import (
+    ARRAY,
+    DEFAULT,
+    HOST,
+    NONE,
+    UNKNOWN,
+    ClassValue,
+    Const,
+    DeviceValue,
+    External,
+    FunctionValue,
+    Generator,
+    Host,
+    Instance,
+    Loader,
+    Mapping,
+    Method,
+    Optimizer,
+    Parameters,
+    Partial,
+    ProjectModule,
+    Sequence,
+    Super,
+    Tensor,
+    Union,
+    Value,
+    alternatives,
+    join,
+    tensor_like,
+    union,
+)
+
+# Callees whose result is no tensor, or that take tensors of any device side by side.
+_INDIFFERENT = re.compile(
+    r"(^|\.|_)(log\w*|print|write|add_scalar\w*|add_\w+|info|debug|warn\w*|error|append|update\w*|"
+    r"assert\w*|save\w*|dump\w*|format|join|isinstance|hasattr|setattr|getattr|register\w*|"
+    r"numpy|to_numpy|tolist|item|str|repr|len|int|float|bool|type|id|hash|super|range|"
+    r"push|put|insert|extend|set_\w+|check_\w+|validate\w*|test\w*|plot\w*|draw\w*|show\w*|"
+    r"send\w*|store\w*|record\w*|visuali\w*|move\w*|to_\w+|device\w*|callback\w*|hook\w*|"
+    r"is_\w+|has_\w+|load\w*|copy_?\w*|init\w*|create_\w+|build_\w+|collate\w*)$",
+    re.I,
+)
+_CRITERION = re.compile(r"(criterion|loss|objective)\w*$", re.I)
+_CLASS_NAME = re.compile(r"^_*[A-Z][a-z0-9]\w*$|^_*[A-Z]+[a-z]\w*$")
+
+
+def _call(frame: Frame, node: cst.Call) -> Value:
+    statement = frame.statement
+    func = node.func
+    if type(func) is cst.Attribute:
+        frame.statement = None
+        path_value = None
+        base = frame.eval(func.value)
+        arguments = evaluate_arguments(frame, node)
+        frame.statement = statement
+        result = call_attribute(frame, node, base, func, arguments)
+        del path_value
+    else:
+        frame.statement = None
+        callee = frame.eval(func)
+        arguments = evaluate_arguments(frame, node)
+        frame.statement = statement
+        result = call_value(frame, node, callee, arguments)
+    return result
+
+
+def evaluate_arguments(frame: Frame, node: cst.Call) -> Arguments:
+    """The arguments of a call; `*xs` of known length is spread."""
+    positional: list[tuple[Value, cst.CSTNode]] = []
+    keywords: dict[str, tuple[Value, cst.CSTNode]] = {}
+    is_open = False
+    for argument in node.args:
+        value = frame.eval(argument.value)
+        if argument.keyword is not None:
+            keywords[argument.keyword.value] = (value, argument.value)
+        elif argument.star == "":
+            positional.append((value, argument.value))
+        elif argument.star == "*":
+            if type(value) is Sequence and value.items is not None:
+                positional.extend((item, argument.value) for item in value.items)
+            else:
+                is_open = True
+                positional.append((element_of(frame, value, argument.value), argument.value))
+        elif type(value) is Mapping and value.element is None:
+            for key, item in value.entries.items():
+                if isinstance(key, str):
+                    keywords.setdefault(key, (item, argument.value))
+        else:
+            is_open = True
+            inner = value.any() if type(value) is Mapping else tensor_like(value)
+            keywords["**"] = (inner, argument.value)
+    return Arguments(positional, keywords, is_open)
+
+
+def call_attribute(
+    frame: Frame, node: cst.Call, base: Value, func: cst.Attribute, arguments: Arguments
+) -> Value:
+    """`base.name(…)`."""
+    name = func.attr.value
+    kind = type(base)
+    if kind is External:
+        return call_external(frame, node, f"{base.name}.{name}", arguments)  # type: ignore[attr-defined]
+    if kind is Tensor:
+        return call_tensor_method(frame, node, base, name, arguments)  # type: ignore[arg-type]
+    if kind is Instance:
+        return _call_on_instance(frame, node, base, func, arguments)  # type: ignore[arg-type]
+    if kind is Super:
+        return modules.super_method(frame, node, base, name, arguments)  # type: ignore[arg-type]
+    if kind is Union:
+        results = [
+            call_attribute(frame, node, v, func, arguments)
+            for v in base.alternatives  # type: ignore[attr-defined]
+            if not (type(v) is Const and v.value is None)
+        ]
+        return union(results) if results else UNKNOWN
+    if kind in _CONTAINERS:
+        return call_container(frame, node, base, name, arguments)
+    if kind is ProjectModule or kind is ClassValue:
+        from devlint.inference.expressions import attribute_of
+
+        return call_value(frame, node, attribute_of(frame, func, base, name), arguments)
+    if kind is Generator:
+        return base if name == "manual_seed" else HOST
+    if kind is Optimizer or kind is Loader:
+        return UNKNOWN if name != "__iter__" else base
+    if kind is Host and name not in ("to",):
+        return base if base.array else HOST  # type: ignore[attr-defined]
+    if kind is Const:
+        return HOST
+    if name in ("cuda", "cpu", "to") and kind is not DeviceValue:
+        return _move_of_unknown(frame, node, base, name, arguments)
+    return call_unknown(frame, node, base, arguments)
+
+
+def _move_of_unknown(
+    frame: Frame, node: cst.Call, base: Value, name: str, arguments: Arguments
+) -> Value:
+    """A move of something unknown: what comes back is there, whatever it is."""
+    from devlint.inference.moves import target_of
+    from devlint.inference.placement import Device, Variable
+    from devlint.inference.values import Evidence, Origin
+
+    target, _ = target_of(frame, name, arguments)
+    if type(target) not in (Device, Variable):
+        return base
+    step = Origin(StepKind.MOVED, node, frame.unit.source, None)
+    return Tensor(target, step, 0, Evidence())  # type: ignore[arg-type]
+
+
+def _call_on_instance(
+    frame: Frame, node: cst.Call, base: Instance, func: cst.Attribute, arguments: Arguments
+) -> Value:
+    name = func.attr.value
+    info = base.info
+    if info is not None:
+        function = info.method(name)
+        if function is not None:
+            bound = FunctionValue(function, None if function.is_static else base)
+            if function.is_property:
+                value = modules.attribute(frame, func, base, name)
+                return call_value(frame, node, value, arguments)
+            result = call_function(frame, node, bound, arguments)
+            return call_unknown(frame, node, UNKNOWN, arguments) if result is None else result
+        path_value = frame.env.get(f"self.{name}") if modules.is_self(frame, base) else None
+        held = path_value if path_value is not None else info.attribute(name)
+        if held is not None:
+            from devlint.inference.expressions import attribute_of
+
+            value = path_value if path_value is not None else attribute_of(frame, func, base, name)
+            return call_value(frame, node, value, arguments)
+    held = base.fields.get(name)
+    if held is not None:
+        return call_value(frame, node, held, arguments)
+    if base.module:
+        return modules.call_method(frame, node, base, name, arguments)
+    if base.library:
+        known = frame.unit.context.knowledge.method_of(base.library, name)
+        if known is not None:
+            from devlint.inference.libraries import apply_call
+
+            return apply_call(frame, node, shorten(func), known, arguments)
+    return call_unknown(frame, node, UNKNOWN, arguments)
+
+
+def call_value(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> Value:
+    """Call a value."""
+    kind = type(callee)
+    if kind is External:
+        return call_external(frame, node, callee.name, arguments)  # type: ignore[attr-defined]
+    if kind is FunctionValue:
+        result = call_function(frame, node, callee, arguments)  # type: ignore[arg-type]
+        return call_unknown(frame, node, UNKNOWN, arguments) if result is None else result
+    if kind is ClassValue:
+        return construct(frame, node, callee, arguments)  # type: ignore[arg-type]
+    if kind is Instance:
+        if callee.module:  # type: ignore[attr-defined]
+            return modules.call_module(frame, node, callee, arguments)  # type: ignore[arg-type]
+        info = callee.info  # type: ignore[attr-defined]
+        function = info.method("__call__") if info is not None else None
+        if function is not None:
+            result = call_function(frame, node, FunctionValue(function, callee), arguments)
+            if result is not None:
+                return result
+        return call_unknown(frame, node, UNKNOWN, arguments)
+    if kind is Method:
+        receiver, name = callee.receiver, callee.name  # type: ignore[attr-defined]
+        if type(receiver) is Tensor:
+            return call_tensor_method(frame, node, receiver, name, arguments)
+        if type(receiver) is Instance and receiver.module:
+            return modules.call_method(frame, node, receiver, name, arguments)
+        if type(receiver) in _CONTAINERS:
+            return call_container(frame, node, receiver, name, arguments)
+        return call_unknown(frame, node, UNKNOWN, arguments)
+    if kind is Partial:
+        merged = Arguments(
+            [(v, node) for v in callee.args] + arguments.positional,  # type: ignore[attr-defined]
+            {**{k: (v, node) for k, v in callee.keywords.items()}, **arguments.keywords},  # type: ignore[attr-defined]
+            arguments.open,
+        )
+        return call_value(frame, node, callee.callee, merged)  # type: ignore[attr-defined]
+    if kind is Union:
+        return union(call_value(frame, node, v, arguments) for v in callee.alternatives)  # type: ignore[attr-defined]
+    return call_unknown(frame, node, callee, arguments)
+
+
+def call_external(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> Value:
+    """A function or class of a library, by its dotted name."""
+    handler = special.FUNCTIONS.get(name)
+    if handler is not None:
+        return handler(frame, node, arguments)
+    if name.startswith("builtins."):
+        return special.call_builtin(frame, node, name[9:], arguments)
+    result = call_library(frame, node, name, arguments)
+    if result is not None:
+        return result
+    root = name.partition(".")[0]
+    if root == "numpy":
+        for value, argument in arguments.all():
+            read_by_host(frame, node, shorten(node.func), value, argument)
+        return ARRAY
+    if _CLASS_NAME.match(name.rpartition(".")[2]):
+        return construct_library(frame, node, name, arguments)
+    return call_unknown(frame, node, External(name), arguments)
+
+
+def call_unknown(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> Value:
+    """An unknown callee keeps the device of its tensor arguments, and wants them together."""
+    name = shorten(node.func)
+    last = name.rpartition(".")[2]
+    values = arguments.all()
+    if names_loader(node.func) and not any(tensors_in(v) for v, _ in values):
+        return UNKNOWN
+    if type(callee) is Tensor and callee.evidence is not None and not callee.evidence.is_tensor:
+        if _CRITERION.search(last) or _MODEL.search(last):
+            for value, _ in values:
+                for tensor in tensors_in(value):
+                    if tensor.evidence is not None:
+                        tensor.evidence.mark_tensor()
+            moved = callee.origin is not None and callee.origin.kind is StepKind.MOVED
+            if moved and callee.place is not None:
+                return _call_moved(frame, node, callee, arguments)
+    if _CLASS_NAME.match(last):
+        return UNKNOWN
+    if _INDIFFERENT.search(last):
+        found = [t for v, _ in values for t in tensors_in(v)]
+        if len(found) == 1:
+            only = found[0]
+            return Tensor(None) if only.place is None else UNKNOWN
+        return UNKNOWN
+    if _CRITERION.search(last):
+        for value, _ in values:
+            for tensor in tensors_in(value):
+                if tensor.evidence is not None:
+                    tensor.evidence.mark_tensor()
+    return meet(frame, node, name, values, True, MeetingKind.CALLEE, indirect=True)
+
+
+_MODEL = re.compile(r"(model|net|network|module|encoder|decoder|generator|discriminator)\w*$", re.I)
+
+
+def _call_moved(frame: Frame, node: cst.Call, callee: Tensor, arguments: Arguments) -> Value:
+    """A callee that was moved is a module: its inputs must be where it is."""
+    module = Instance(None, "", True, callee.place, callee.origin)
+    return modules.call_module(frame, node, module, arguments)
+
+
+# ----------------------------------------------------------------- project classes
+
+
+def construct(frame: Frame, node: cst.Call, callee: ClassValue, arguments: Arguments) -> Value:
+    """An object of a project class."""
+    info = callee.info
+    origin = frame.origin(StepKind.CREATED, node, None, "made here, on the default device")
+    if info.is_module:
+        place = frame.default_device
+        instance: Value = Instance(info, "", True, place, origin)
+        if any("lightning" in base.lower() for base in info.library_bases):
+            return Instance(info, "", True, None, origin)
+    else:
+        named = _named_tuple(info)
+        if named is not None:
+            return Sequence([v for v, _ in arguments.all()], None, "tuple")
+        instance = Instance(info, "", False, None, origin)
+    function = info.method("__init__")
+    if function is not None:
+        call_function(frame, node, FunctionValue(function, instance), arguments)
+        _fields_from(instance, function, arguments)
+    else:
+        for key, (value, _) in arguments.keywords.items():
+            if type(instance) is Instance:
+                instance.fields[key] = value
+    return instance
+
+
+def _fields_from(instance: Value, function, arguments: Arguments) -> None:  # type: ignore[no-untyped-def]
+    """`self.x = x` in a constructor: the field holds what this call handed in."""
+    if type(instance) is not Instance or instance.info is None or instance.module:
+        return
+    names = [p.name.value for p in function.node.params.params[1:]]
+    for index, name in enumerate(names):
+        actual = arguments.get(index, name)
+        if actual is None:
+            continue
+        held = instance.info.attributes.get(name)
+        summary = function.summary
+        if held is None or summary is None:
+            continue
+        for parameter in summary.parameters:
+            if parameter.name == name and held is parameter.value:
+                instance.fields[name] = actual
+
+
+def _named_tuple(info):  # type: ignore[no-untyped-def]
+    for base in info.library_bases:
+        if base in ("typing.NamedTuple", "NamedTuple"):
+            return info
+    return None
+
+
+# ----------------------------------------------------------------- containers
+
+_CONTAINERS = frozenset({Sequence, Mapping, Parameters})
+
+
+def call_container(
+    frame: Frame, node: cst.Call, base: Value, name: str, arguments: Arguments
+) -> Value:
+    """A method of a list or dict."""
+    if type(base) is Sequence:
+        return _call_list(frame, node, base, name, arguments)
+    if type(base) is Mapping:
+        return _call_dict(frame, base, name, arguments)
+    return UNKNOWN
+
+
+def _call_list(
+    frame: Frame, node: cst.Call, base: Sequence, name: str, arguments: Arguments
+) -> Value:
+    func = node.func
+    if isinstance(func, cst.Attribute) and isinstance(func.value, cst.Name):
+        for loop in frame.loops:
+            loop.assigned.add(func.value.value)
+    if name in ("append", "add", "appendleft"):
+        if arguments.positional:
+            base.add(arguments.positional[0][0])
+        return NONE
+    if name == "insert" and len(arguments.positional) > 1:
+        base.add(arguments.positional[1][0])
+        return NONE
+    if name == "extend":
+        for value, argument in arguments.positional:
+            base.add(element_of(frame, value, argument))
+        return NONE
+    if name in ("pop", "popleft"):
+        return base.any()
+    if name == "copy":
+        items = None if base.items is None else list(base.items)
+        return Sequence(items, base.element, base.kind)
+    if name in ("index", "count"):
+        return HOST
+    return NONE if name in ("sort", "reverse", "clear", "remove") else UNKNOWN
+
+
+def _call_dict(frame: Frame, base: Mapping, name: str, arguments: Arguments) -> Value:
+    if name == "items":
+        return Sequence(None, Sequence([HOST, base.any()], None, "tuple"), "iterator")
+    if name == "values":
+        return Sequence(None, base.any(), "iterator")
+    if name == "keys":
+        return HOST
+    if name in ("get", "pop", "setdefault"):
+        key = arguments.get(0, "key")
+        held = base.get(key if key is not None else UNKNOWN)
+        default = arguments.get(1, "default")
+        if default is not None and held is not UNKNOWN:
+            return join(held, default)
+        if default is not None and name == "setdefault":
+            base.element = default if base.element is None else join(base.element, default)
+            return default
+        return held
+    if name == "update":
+        for value, _ in arguments.positional:
+            if type(value) is Mapping:
+                base.entries.update(value.entries)
+                if value.element is not None:
+                    base.element = value.element
+            elif type(value) is Tensor:
+                base.element = tensor_like(value)
+        for key, (value, _) in arguments.keywords.items():
+            base.entries[key] = value
+        return NONE
+    if name == "copy":
+        return Mapping(dict(base.entries), base.element)
+    return UNKNOWN
+
+
+EVALUATORS[cst.Call] = _call
+
+__all__ = ["CPU", "DEFAULT", "alternatives", "call_external", "call_value", "evaluate_arguments"]

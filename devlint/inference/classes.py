@@ -1,0 +1,451 @@
+"""Classes: their attributes through all methods, their bases, and the device variable of `self`.
+
+Attributes are inferred on demand: reading `self.mask` in `forward` first infers the methods that
+assign it. Inside an `nn.Module` all registered parameters, buffers and submodules live at one
+rigid variable, δ(self): whoever writes the class does not choose it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from devlint.inference.environments import join_environments
+from devlint.inference.facts import PlainAttribute, Site, StepKind
+from devlint.inference.frame import Frame
+from devlint.inference.meetings import operand
+from devlint.inference.placement import CPU, Variable, VariableKind
+from devlint.inference.values import (
+    DEFAULT,
+    GRAD,
+    KEPT,
+    LOADED,
+    PARAMETER,
+    UNKNOWN,
+    ClassValue,
+    Const,
+    DeviceValue,
+    Evidence,
+    External,
+    FunctionValue,
+    Instance,
+    Mapping,
+    Origin,
+    Sequence,
+    Tensor,
+    Value,
+    alternatives,
+    join,
+)
+
+if TYPE_CHECKING:
+    from devlint.inference.functions import Function
+    from devlint.inference.unit import Unit
+
+MAX_BASES = 12
+
+# Bases that are modules by their name, when their definition is out of sight.
+_MODULE_ENDINGS = ("Module", "PreTrainedModel", "ModelMixin", "Metric", "Loss", "MessagePassing")
+_DEVICE_PROPERTY = frozenset({"device", "_device"})
+
+
+@dataclass(slots=True, eq=False)
+class AttributeNote:
+    """A plain tensor or a container of modules that a method of a module keeps."""
+
+    node: cst.CSTNode
+    source_node: cst.CSTNode
+    name: str
+    tensor: Tensor
+    of_modules: bool
+    method: str
+    overwrites: str
+
+
+@dataclass(slots=True, eq=False)
+class ClassInfo:
+    """A class of the project."""
+
+    name: str
+    node: cst.ClassDef
+    unit: Unit
+    bases: list[Value]
+    is_module: bool
+    variable: Variable
+    methods: dict[str, Function] = field(default_factory=dict)
+    members: dict[str, Value] = field(default_factory=dict)  # the class body's own names
+    writers: dict[str, list[str]] = field(default_factory=dict)
+    attributes: dict[str, Value] = field(default_factory=dict)
+    registered: dict[str, str] = field(default_factory=dict)
+    notes: dict[str, AttributeNote] = field(default_factory=dict)
+    used: dict[str, Site] = field(default_factory=dict)
+    self_value: Instance = field(init=False)
+    reading: set[str] = field(default_factory=set)
+    cache: dict[str, Value] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.self_value = Instance(self, "", self.is_module, self.variable)
+
+    # ------------------------------------------------------------- lineage
+
+    def lineage(self) -> list[ClassInfo]:
+        """The class and its bases of the project, nearest first."""
+        found: list[ClassInfo] = [self]
+        for info in found:
+            if len(found) > MAX_BASES:
+                break
+            for base in info.bases:
+                if type(base) is ClassValue and base.info not in found:
+                    found.append(base.info)
+        return found
+
+    def method(self, name: str) -> Function | None:
+        """A method, inherited ones included."""
+        for info in self.lineage():
+            found = info.methods.get(name)
+            if found is not None:
+                return found
+        return None
+
+    @property
+    def library_bases(self) -> list[str]:
+        """The dotted names of the bases outside the project."""
+        return [b.name for i in self.lineage() for b in i.bases if type(b) is External]
+
+    @property
+    def moves_itself(self) -> bool:
+        """The class says itself how it is moved."""
+        return any(self.method(n) is not None for n in ("_apply", "to", "cuda"))
+
+    # ------------------------------------------------------------- attributes
+
+    def attribute(self, name: str) -> Value | None:
+        """What `self.name` holds, by all methods that assign it; None when nothing says."""
+        if name in self.reading:
+            return self.attributes.get(name)
+        self.reading.add(name)
+        try:
+            from devlint.inference.functions import summarize
+
+            found: Value | None = None
+            for info in self.lineage():
+                for method in info.writers.get(name, ()):
+                    function = info.methods.get(method)
+                    if function is not None and function.summary is None:
+                        summarize(function)
+                held = info.attributes.get(name)
+                if held is None:
+                    held = info.members.get(name)
+                if held is not None:
+                    found = held if found is None else join(found, held)
+                    if info is self:
+                        break
+            return found
+        finally:
+            self.reading.discard(name)
+
+    def unknown_attribute(self, name: str) -> Value:
+        """An attribute of a module that nothing in sight assigns: perhaps a tensor of its own."""
+        held = self.cache.get(name)
+        if held is None:
+            held = Tensor(self.variable, None, 0, Evidence()) if self.is_module else UNKNOWN
+            self.cache[name] = held
+        return held
+
+    def write(
+        self, frame: Frame, name: str, value: Value, node: cst.CSTNode, source: cst.CSTNode
+    ) -> None:
+        """`self.name = value` in one of the methods."""
+        kept = self._kept(frame, name, value, node, source)
+        held = self.attributes.get(name)
+        self.attributes[name] = kept if held is None else join(held, kept)
+
+    def _kept(
+        self, frame: Frame, name: str, value: Value, node: cst.CSTNode, source: cst.CSTNode
+    ) -> Value:
+        if not self.is_module:
+            return self._kept_by_object(frame, value, node)
+        kind = type(value)
+        if kind is Tensor:
+            return self._kept_tensor(frame, name, value, node, source)  # type: ignore[arg-type]
+        if kind is Instance and value.module:  # type: ignore[attr-defined]
+            self.registered.setdefault(name, "module")
+            return self.submodule(value)  # type: ignore[arg-type]
+        if kind in (Sequence, Mapping) and frame.function is not None:
+            inner = value.any()  # type: ignore[attr-defined]
+            modules = [v for v in alternatives(inner) if type(v) is Instance and v.module]
+            if modules and type(inner) is not Tensor:
+                stand_in = Tensor(CPU, frame.origin(StepKind.CREATED, source), 0)
+                self._note(
+                    name, AttributeNote(node, source, name, stand_in, True, _method(frame), "")
+                )
+        return value
+
+    def _kept_by_object(self, frame: Frame, value: Value, node: cst.CSTNode) -> Value:
+        if type(value) is Tensor and type(value.place) is not Variable:
+            return Tensor(
+                value.place,
+                frame.origin(StepKind.ATTRIBUTE, node, value.origin, "kept here"),
+                value.traits,
+                value.evidence,
+            )
+        return value
+
+    def _kept_tensor(
+        self, frame: Frame, name: str, value: Tensor, node: cst.CSTNode, source: cst.CSTNode
+    ) -> Value:
+        if (
+            value.traits & PARAMETER
+            and value.origin is not None
+            and (value.origin.kind is StepKind.CREATED)
+        ):
+            self.registered[name] = "parameter"
+            return self.registered_tensor(frame, node, value.traits)
+        if value.evidence is not None and not value.evidence.is_tensor:
+            return value
+        if value.place is None or type(value.place) is Variable:
+            return value
+        overwrites = self.registered.get(name, "")
+        if overwrites == "module":
+            overwrites = ""
+        if overwrites == "buffer" or overwrites == "parameter":
+            if not frame.constructing and value.traits & DEFAULT:
+                self._note(
+                    name + "*",
+                    AttributeNote(node, source, name, value, False, _method(frame), overwrites),
+                )
+            if overwrites == "buffer":
+                return self.registered_tensor(frame, node, value.traits)
+        if not value.traits & LOADED:
+            self._note(
+                name, AttributeNote(node, source, name, value, False, _method(frame), overwrites)
+            )
+        origin = frame.origin(
+            StepKind.ATTRIBUTE, node, value.origin, "kept here as a plain attribute"
+        )
+        return Tensor(value.place, origin, value.traits | KEPT, value.evidence)
+
+    def registered_tensor(self, frame: Frame, node: cst.CSTNode, traits: int) -> Tensor:
+        """A parameter or buffer: it lives where the module lives."""
+        origin = frame.origin(StepKind.REGISTERED, node)
+        return Tensor(self.variable, origin, (traits & GRAD) | PARAMETER)
+
+    def register(self, frame: Frame, name: str, kind: str, value: Value, node: cst.CSTNode) -> None:
+        """`register_buffer`, `register_parameter`, `add_module`."""
+        self.registered[name] = kind
+        self.notes.pop(name, None)
+        if type(value) is Const and value.value is None:
+            held: Value = value
+        elif kind == "module":
+            held = self.submodule(value) if type(value) is Instance else value
+        else:
+            traits = GRAD if kind == "parameter" else 0
+            held = self.registered_tensor(frame, node, traits)
+        old = self.attributes.get(name)
+        self.attributes[name] = held if old is None else join(old, held)
+
+    def submodule(self, value: Instance) -> Instance:
+        """A module kept as an attribute: it follows `self`."""
+        kept = Instance(
+            value.info,
+            value.library,
+            True,
+            self.variable,
+            value.origin,
+            None,
+            value.items,
+            value.name,
+        )
+        kept.fields = value.fields
+        return kept
+
+    def _note(self, name: str, note: AttributeNote) -> None:
+        self.notes.setdefault(name, note)
+
+    def settle(self, frame: Frame) -> None:
+        """Turn what methods keep into facts, once all methods are inferred."""
+        for note in self.notes.values():
+            overwritten = note.overwrites != ""
+            if not overwritten and self.registered.get(note.name) in ("buffer", "parameter"):
+                continue
+            held = operand(frame, note.tensor, note.source_node)
+            self.unit.facts.plain_attributes.append(
+                PlainAttribute(
+                    site=frame.site(note.node),
+                    class_name=self.name,
+                    attribute=note.name,
+                    operand=held,
+                    of_modules=note.of_modules,
+                    overwrites=note.overwrites,
+                    used_at=self._meeting_of(note),
+                    excused=self.moves_itself or self._moved_elsewhere(note.name),
+                    method=note.method,
+                )
+            )
+
+    def _meeting_of(self, note: AttributeNote) -> Site | None:
+        """Where the attribute met a value on another device."""
+        for meeting in self.unit.facts.meetings:
+            for step in meeting.left.steps:
+                if step.site.node is note.node:
+                    return meeting.site
+        return None
+
+    def _moved_elsewhere(self, name: str) -> bool:
+        """Some method reads the attribute only to move it, or puts a moved one in its place."""
+        held = self.attributes.get(name)
+        for value in alternatives(held if held is not None else UNKNOWN):
+            if type(value) is Tensor and (
+                type(value.place) is Variable
+                or (value.origin is not None
+                and (value.origin.kind is StepKind.MOVED))
+            ):
+                return True
+        for move in self.unit.facts.moves:
+            if move.subject.name == f"self.{name}":
+                return True
+        return False
+
+
+def _method(frame: Frame) -> str:
+    return frame.function.name if frame.function is not None else ""
+
+
+# ----------------------------------------------------------------- building
+
+
+def build_class(frame: Frame, node: cst.ClassDef) -> ClassInfo:
+    """A class definition: bases and class body are evaluated now, methods later."""
+    bases = [frame.eval(argument.value) for argument in node.bases if argument.star == ""]
+    unit = frame.unit
+    info = ClassInfo(
+        name=node.name.value,
+        node=node,
+        unit=unit,
+        bases=bases,
+        is_module=any(_is_module(unit, base) for base in bases),
+        variable=Variable("self", VariableKind.MODULE),
+    )
+    if not info.is_module:
+        info.variable = Variable("self", VariableKind.FLEXIBLE)
+        info.self_value.place = None
+    unit.classes.append(info)
+    body = Frame(unit, frame.function, frame, info)
+    from devlint.inference.functions import declare_function
+
+    for statement in node.body.body:
+        if isinstance(statement, cst.FunctionDef):
+            value = declare_function(frame, statement, info)
+            function = value.function
+            name = statement.name.value
+            if name in info.methods and any(d.endswith(".setter") for d in function.decorators):
+                continue
+            info.methods[name] = function
+            body.env[name] = value
+            _scan(info, name, statement.body)
+        else:
+            body.execute(statement)
+    for name, value in body.env.items():
+        if isinstance(name, str) and name not in info.methods:
+            info.members[name] = _class_member(info, body, value)
+    return info
+
+
+def _class_member(info: ClassInfo, frame: Frame, value: Value) -> Value:
+    if info.is_module and type(value) is Tensor and type(value.place) is not Variable:
+        return Tensor(value.place, value.origin, value.traits | KEPT, value.evidence)
+    return value
+
+
+def _is_module(unit: Unit, base: Value) -> bool:
+    if type(base) is ClassValue:
+        return base.info.is_module
+    if type(base) is not External:
+        return False
+    if base.name in ("torch.nn.Module", "torch.nn.modules.module.Module"):
+        return True
+    if unit.context.knowledge.module(base.name) is not None:
+        return True
+    root, _, last = base.name.rpartition(".")
+    return bool(root) and last.endswith(_MODULE_ENDINGS)
+
+
+_SIMPLE = (cst.SimpleStatementLine, cst.SimpleStatementSuite)
+
+
+def _scan(info: ClassInfo, method: str, suite: cst.BaseSuite) -> None:
+    """Which attributes of `self` a method assigns, by its statements alone."""
+    for statement in suite.body:
+        if isinstance(statement, _SIMPLE):
+            for small in statement.body:
+                if isinstance(small, cst.Assign):
+                    for target in small.targets:
+                        _scan_target(info, method, target.target)
+                elif isinstance(small, (cst.AnnAssign, cst.AugAssign)):
+                    _scan_target(info, method, small.target)
+                elif isinstance(small, cst.Expr):
+                    _scan_registration(info, method, small.value)
+            continue
+        if isinstance(statement, (cst.FunctionDef, cst.ClassDef)):
+            continue
+        if isinstance(statement, cst.With):
+            for item in statement.items:
+                if item.asname is not None:
+                    _scan_target(info, method, item.asname.name)
+        for part in _suites(statement):
+            _scan(info, method, part)
+
+
+def _suites(statement: cst.CSTNode) -> list[cst.BaseSuite]:
+    found: list[cst.BaseSuite] = []
+    for name in ("body", "orelse", "finalbody"):
+        part = getattr(statement, name, None)
+        if isinstance(part, cst.BaseSuite):
+            found.append(part)
+        elif isinstance(part, cst.If):
+            found += _suites(part)
+        elif part is not None and hasattr(part, "body"):
+            found.append(part.body)
+    found += [handler.body for handler in getattr(statement, "handlers", ())]
+    found += [case.body for case in getattr(statement, "cases", ())]
+    return found
+
+
+def _scan_target(info: ClassInfo, method: str, target: cst.CSTNode) -> None:
+    if isinstance(target, cst.Attribute):
+        if isinstance(target.value, cst.Name) and target.value.value == "self":
+            _writer(info, target.attr.value, method)
+    elif isinstance(target, (cst.Tuple, cst.List)):
+        for element in target.elements:
+            _scan_target(info, method, element.value)
+    elif isinstance(target, cst.Subscript):
+        _scan_target(info, method, target.value)
+
+
+def _scan_registration(info: ClassInfo, method: str, node: cst.CSTNode) -> None:
+    if not (isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.args):
+        return
+    if node.func.attr.value in ("register_buffer", "register_parameter", "add_module", "add_state"):
+        first = node.args[0].value
+        if isinstance(first, cst.SimpleString):
+            name = first.evaluated_value
+            if isinstance(name, str):
+                _writer(info, name, method)
+
+
+def _writer(info: ClassInfo, name: str, method: str) -> None:
+    writers = info.writers.setdefault(name, [])
+    if method not in writers:
+        writers.append(method)
+
+
+__all__ = [
+    "ClassInfo",
+    "DeviceValue",
+    "FunctionValue",
+    "Origin",
+    "build_class",
+    "join_environments",
+]

@@ -1,0 +1,352 @@
+"""Conditions in the accelerated world: which are true there, and what a branch knows of its names.
+
+On a machine without an accelerator device bugs do not exist, so only the other world is walked:
+`torch.cuda.is_available()`, `args.cuda` and `use_gpu` are true, `no_cuda` is false.
+"""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from devlint.inference import syncs
+from devlint.inference.facts import StepKind
+from devlint.inference.frame import Frame
+from devlint.inference.placement import Device, Placement, Variable, VariableKind
+from devlint.inference.text import dotted
+from devlint.inference.values import (
+    NONE,
+    UNKNOWN,
+    Const,
+    DeviceValue,
+    External,
+    Instance,
+    Sequence,
+    Tensor,
+    Value,
+    alternatives,
+    union,
+    without_none,
+)
+
+_ACCELERATED = re.compile(
+    r"^_?(use|with|on|enable|has|is|have|want|try)?_?(cuda|gpu|gpus|accelerator)"
+    r"(_?(available|enabled|is_available|on))?$",
+    re.IGNORECASE,
+)
+_NOT_ACCELERATED = re.compile(
+    r"^_?(no|disable|without|not)_?(cuda|gpu|gpus|accel|accelerator|accelerators)$"
+    r"|^(use_?|only_?|on_?|force_?)?cpu(_only)?$",
+    re.IGNORECASE,
+)
+_ABOUT_DEVICES = re.compile(r"cuda|gpu|device|accelerator|is_available|\bmps\b|xpu|npu|hpu", re.I)
+_RARE = re.compile(r"verbose|debug|log|print|save|plot|best|\bval|checkpoint|eval_|interval", re.I)
+_INDEX_LIKE = frozenset({"gpu", "gpus", "cuda"})
+
+
+def truth(frame: Frame, node: cst.BaseExpression) -> bool | None:
+    """Whether a condition holds in the accelerated world; None when that is open."""
+    kind = type(node)
+    if kind is cst.UnaryOperation and isinstance(node.operator, cst.Not):  # type: ignore[attr-defined]
+        inner = truth(frame, node.expression)  # type: ignore[attr-defined]
+        return None if inner is None else not inner
+    if kind is cst.BooleanOperation:
+        return _boolean(frame, node)  # type: ignore[arg-type]
+    if kind is cst.Comparison:
+        return _comparison(frame, node)  # type: ignore[arg-type]
+    value = frame.eval(node)
+    syncs.test_of(frame, node, value, "if")
+    if kind is cst.Name or kind is cst.Attribute:
+        named = _by_name(node, value)
+        if named is not None:
+            return named
+    return truth_of(value)
+
+
+def _by_name(node: cst.BaseExpression, value: Value) -> bool | None:
+    if type(value) is Const and value.value is not None and type(value.value) is not bool:
+        return None
+    if type(value) in (Tensor, Instance) and type(value) is not Tensor:
+        return None
+    name = node.attr.value if isinstance(node, cst.Attribute) else node.value  # type: ignore[attr-defined]
+    if type(value) is Const and isinstance(node, cst.Name):
+        return None  # the code says itself what it is
+    if _NOT_ACCELERATED.match(name):
+        return False
+    if _ACCELERATED.match(name):
+        return True
+    return None
+
+
+def truth_of(value: Value) -> bool | None:
+    """The truth of a value, where every alternative agrees."""
+    kind = type(value)
+    if kind is Const:
+        return bool(value.value)  # type: ignore[attr-defined]
+    if kind in (DeviceValue, Instance):
+        return True
+    if kind is Sequence and value.items is not None and value.kind == "tuple":  # type: ignore[attr-defined]
+        return bool(value.items)  # type: ignore[attr-defined]
+    return None
+
+
+def _boolean(frame: Frame, node: cst.BooleanOperation) -> bool | None:
+    left = truth(frame, node.left)
+    is_and = isinstance(node.operator, cst.And)
+    if left is not None and left is not is_and:
+        return left
+    right = truth(frame, node.right)
+    if left is is_and:
+        return right
+    if right is not None and right is not is_and:
+        return right
+    return None
+
+
+def _comparison(frame: Frame, node: cst.Comparison) -> bool | None:
+    value = frame.eval(node)
+    if type(value) is Const:
+        return bool(value.value)
+    syncs.test_of(frame, node, value, "if")
+    return None
+
+
+def compare(operator: cst.BaseCompOp, left: Value, right: Value) -> bool | None:
+    """A comparison of two values whose answer the accelerated world knows, else None."""
+    if isinstance(operator, (cst.Is, cst.IsNot)):
+        answer = _is_none(left, right)
+        return answer if answer is None or isinstance(operator, cst.Is) else not answer
+    equal = isinstance(operator, cst.Equal)
+    if equal or isinstance(operator, cst.NotEqual):
+        answer = _equal(left, right)
+        return answer if answer is None or equal else not answer
+    if isinstance(operator, (cst.In, cst.NotIn)) and type(left) is Const:
+        return _contains(operator, left, right)
+    return None
+
+
+def _is_none(left: Value, right: Value) -> bool | None:
+    if type(right) is not Const or right.value is not None:
+        return None
+    if type(left) is Const:
+        return left.value is None
+    if type(left) in (DeviceValue, Instance, Sequence, External):
+        return False
+    if type(left) is Tensor and left.evidence is None:
+        return False
+    return None
+
+
+def _equal(left: Value, right: Value) -> bool | None:
+    if type(left) is Const and type(right) is Const:
+        try:
+            return bool(left.value == right.value)
+        except Exception:  # constants of odd types
+            return None
+    a, b = _device_of(left), _device_of(right)
+    if a is None or b is None:
+        return None
+    if a is b:
+        return True
+    if type(a) is Device and type(b) is Device:
+        if a.type != b.type:
+            return False
+        return True if a.index == b.index else None
+    known, other = (a, b) if type(a) is Device else (b, a)
+    if (
+        type(known) is Device
+        and type(other) is Variable
+        and other.kind is not VariableKind.FLEXIBLE
+    ):
+        if known.type == "cpu":
+            return False  # in the accelerated world
+        if known.type == "cuda" and known.index is None:
+            return True
+    return None
+
+
+def _device_of(value: Value) -> Placement:
+    if type(value) is DeviceValue:
+        return value.place
+    if type(value) is Const and isinstance(value.value, str):
+        return parse_device(value.value)
+    return None
+
+
+def _contains(operator: cst.BaseCompOp, left: Const, right: Value) -> bool | None:
+    if type(right) is DeviceValue and isinstance(left.value, str):
+        found = _equal(DeviceValue(right.place), left)
+        return found if found is None or isinstance(operator, cst.In) else not found
+    return None
+
+
+_DEVICE_TEXT = re.compile(r"^(cpu|cuda|mps|xpu|hpu|npu|mlu|musa|meta|xla)(?::(\d+))?$")
+
+
+def parse_device(text: str) -> Device | None:
+    """`"cuda:1"` as a device; None for what names none."""
+    match = _DEVICE_TEXT.match(text)
+    if match is None:
+        return None
+    index = int(match[2]) if match[2] else None
+    return Device(match[1], None if match[1] == "cpu" else index)
+
+
+# ----------------------------------------------------------------- what a branch knows
+
+
+def narrow(frame: Frame, node: cst.BaseExpression, outcome: bool) -> None:
+    """Bind what a condition says of names in the branch where it came out as `outcome`."""
+    kind = type(node)
+    if kind is cst.UnaryOperation and isinstance(node.operator, cst.Not):  # type: ignore[attr-defined]
+        narrow(frame, node.expression, not outcome)  # type: ignore[attr-defined]
+    elif kind is cst.BooleanOperation:
+        if isinstance(node.operator, cst.And) is outcome:  # type: ignore[attr-defined]
+            narrow(frame, node.left, outcome)  # type: ignore[attr-defined]
+            narrow(frame, node.right, outcome)  # type: ignore[attr-defined]
+    elif kind is cst.Comparison:
+        _narrow_comparison(frame, node, outcome)  # type: ignore[arg-type]
+    elif kind is cst.Name or kind is cst.Attribute:
+        path = dotted(node)
+        value = frame.eval(node) if path else UNKNOWN
+        if path and outcome and value is not UNKNOWN:
+            narrowed = without_none(value)
+            if narrowed is not value:
+                frame.env[path] = narrowed
+    elif kind is cst.Call:
+        _narrow_call(frame, node, outcome)  # type: ignore[arg-type]
+
+
+def _narrow_comparison(frame: Frame, node: cst.Comparison, outcome: bool) -> None:
+    if len(node.comparisons) != 1:
+        return
+    target = node.comparisons[0]
+    operator = target.operator
+    left = node.left
+    if isinstance(left, cst.NamedExpr):
+        left = left.target
+    path = dotted(left)
+    if not path:
+        return
+    if isinstance(operator, (cst.Is, cst.IsNot)):
+        right = target.comparator
+        if not (isinstance(right, cst.Name) and right.value == "None"):
+            return
+        is_none = isinstance(operator, cst.Is) is outcome
+        value = frame.eval(left)
+        if is_none:
+            frame.env[path] = NONE
+        else:
+            narrowed = without_none(value)
+            if narrowed is not value or type(value) is Const:
+                frame.env[path] = narrowed if type(value) is not Const else UNKNOWN
+
+
+def _narrow_call(frame: Frame, node: cst.Call, outcome: bool) -> None:
+    """`isinstance(x, torch.Tensor)`, `torch.is_tensor(x)`."""
+    callee = dotted(node.func)
+    if not outcome or callee not in ("isinstance", "torch.is_tensor") or not node.args:
+        return
+    path = dotted(node.args[0].value)
+    if not path:
+        return
+    kinds = (
+        [External("torch.Tensor")]
+        if callee == "torch.is_tensor"
+        else list(_classes(frame, node.args[1].value) if len(node.args) > 1 else ())
+    )
+    names = {k.name for k in kinds if type(k) is External}
+    if not names:
+        return
+    value = frame.eval(node.args[0].value)
+    if names <= {"torch.Tensor", "torch.FloatTensor", "torch.LongTensor"}:
+        tensors = [v for v in alternatives(value) if type(v) is Tensor]
+        if tensors:
+            for tensor in tensors:
+                if tensor.evidence is not None:
+                    tensor.evidence.mark_tensor()
+            frame.env[path] = union(tensors)
+    elif "torch.Tensor" not in names:
+        rest = [v for v in alternatives(value) if not (type(v) is Tensor and v.evidence is None)]
+        if len(rest) < len(alternatives(value)):
+            frame.env[path] = union(rest)
+        elif names & {"int", "float", "str", "bool", "list", "tuple", "dict", "numpy.ndarray"}:
+            frame.env[path] = UNKNOWN
+
+
+def _classes(frame: Frame, node: cst.BaseExpression) -> list[Value]:
+    value = frame.eval(node)
+    if type(value) is Sequence and value.items is not None:
+        return list(value.items)
+    if type(value) is not External and isinstance(node, cst.Name) and value is UNKNOWN:
+        return [External(node.value)]
+    return [value]
+
+
+# ----------------------------------------------------------------- by the look of it
+
+
+def _words(node: cst.CSTNode, found: list[str], depth: int = 6) -> None:
+    kind = type(node)
+    if kind is cst.Name or kind is cst.SimpleString:
+        found.append(node.value)  # type: ignore[attr-defined]
+    elif kind is cst.Attribute:
+        found.append(node.attr.value)  # type: ignore[attr-defined]
+        _words(node.value, found, depth)  # type: ignore[attr-defined]
+    elif depth and kind is cst.Call:
+        _words(node.func, found, depth - 1)  # type: ignore[attr-defined]
+        for argument in node.args:  # type: ignore[attr-defined]
+            _words(argument.value, found, depth - 1)
+    elif depth and kind is cst.UnaryOperation:
+        _words(node.expression, found, depth - 1)  # type: ignore[attr-defined]
+    elif depth and kind in (cst.BooleanOperation, cst.BinaryOperation):
+        _words(node.left, found, depth - 1)  # type: ignore[attr-defined]
+        _words(node.right, found, depth - 1)  # type: ignore[attr-defined]
+    elif depth and kind is cst.Comparison:
+        _words(node.left, found, depth - 1)  # type: ignore[attr-defined]
+        for target in node.comparisons:  # type: ignore[attr-defined]
+            _words(target.comparator, found, depth - 1)
+
+
+def words(node: cst.CSTNode) -> str:
+    """The names and strings in a condition, as one text."""
+    found: list[str] = []
+    _words(node, found)
+    return " ".join(found)
+
+
+def asks_for_accelerator(node: cst.CSTNode) -> bool:
+    """A condition on availability or on a device."""
+    return bool(_ABOUT_DEVICES.search(words(node)))
+
+
+def _has_modulo(node: cst.CSTNode) -> bool:
+    kind = type(node)
+    if kind is cst.BinaryOperation:
+        return isinstance(node.operator, cst.Modulo) or (  # type: ignore[attr-defined]
+            _has_modulo(node.left) or _has_modulo(node.right)  # type: ignore[attr-defined]
+        )
+    if kind is cst.Comparison:
+        return _has_modulo(node.left)  # type: ignore[attr-defined]
+    if kind is cst.BooleanOperation:
+        return _has_modulo(node.left) or _has_modulo(node.right)  # type: ignore[attr-defined]
+    if kind is cst.UnaryOperation:
+        return _has_modulo(node.expression)  # type: ignore[attr-defined]
+    return False
+
+
+def is_cold(node: cst.CSTNode) -> bool:
+    """A condition under which a loop's body does something only now and then."""
+    return _has_modulo(node) or bool(_RARE.search(words(node)))
+
+
+__all__ = [
+    "StepKind",
+    "asks_for_accelerator",
+    "compare",
+    "is_cold",
+    "narrow",
+    "parse_device",
+    "truth",
+]

@@ -1,0 +1,79 @@
+"""Reading a device out of a value: what `.to(v)` or `device=v` asks for."""
+
+from __future__ import annotations
+
+import re
+
+from devlint.inference.conditions import parse_device
+from devlint.inference.frame import Frame
+from devlint.inference.placement import CPU, Device, Placement, Variable, VariableKind
+from devlint.inference.values import (
+    Const,
+    DeviceValue,
+    External,
+    Host,
+    Tensor,
+    Union,
+    Value,
+)
+
+_DTYPE = re.compile(
+    r"(^|\.)(float|double|half|int|long|short|bool|u?int\d+|b?float\d+\w*|complex\d*|[a-z_]*dtype)$"
+)
+
+
+def place_of(frame: Frame, value: Value) -> Placement:
+    """The device that a value names; None when that is unknown.
+
+    Of several alternatives the accelerator is taken: the accelerated world.
+    """
+    kind = type(value)
+    if kind is DeviceValue:
+        return value.place  # type: ignore[attr-defined, no-any-return]
+    if kind is Const:
+        held = value.value  # type: ignore[attr-defined]
+        if isinstance(held, str):
+            return parse_device(held)
+        if isinstance(held, int) and not isinstance(held, bool):
+            return Device("cuda", held)
+        return None
+    if kind is Tensor:
+        if value.evidence is not None and not value.evidence.is_tensor:  # type: ignore[attr-defined]
+            return config_device(frame, value)
+        return value.place  # type: ignore[attr-defined, no-any-return]
+    if kind is Union:
+        places = [place_of(frame, v) for v in value.alternatives]  # type: ignore[attr-defined]
+        for place in places:
+            if type(place) is Device and place.is_accelerator:
+                return place
+        for place in places:
+            if type(place) is Variable:
+                return place
+        return CPU if places and all(p == CPU for p in places) else None
+    if kind is Host:
+        return None
+    return None
+
+
+def config_device(frame: Frame, value: Tensor) -> Placement:
+    """A parameter of unknown type that is used as a device: whoever calls chooses it."""
+    key = ("device", id(value.evidence))
+    held = frame.paths.get(key)
+    if type(held) is DeviceValue:
+        return held.place
+    name = "device"
+    origin = value.origin
+    if origin is not None and hasattr(origin.node, "name"):
+        name = origin.node.name.value
+    place = Variable(name, VariableKind.DEVICE)
+    if value.evidence is not None:
+        value.evidence.mark_host()
+    frame.paths[key] = DeviceValue(place)
+    return place
+
+
+def is_dtype(value: Value) -> bool:
+    """`torch.float32`, `x.dtype`, `torch.FloatTensor`: not a device."""
+    if type(value) is External:
+        return bool(_DTYPE.search(value.name))
+    return type(value) is Host

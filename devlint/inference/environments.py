@@ -1,0 +1,23 @@
+"""Joining environments where branches meet."""
+
+from __future__ import annotations
+
+from devlint.inference.frame import Environment
+from devlint.inference.values import join
+
+
+def join_environments(a: Environment, b: Environment) -> Environment:
+    """The environment in which each name holds what either branch left in it.
+
+    A name that only one branch bound keeps that value: reading it is legal only behind that
+    branch. `a` is reused for the result.
+    """
+    if a is b:
+        return a
+    for name, value in b.items():
+        mine = a.get(name)
+        if mine is None:
+            a[name] = value
+        elif mine is not value:
+            a[name] = join(mine, value)
+    return a

@@ -1,0 +1,399 @@
+"""Expressions other than operators, subscripts and calls."""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from devlint.inference import modules, syncs
+from devlint.inference.facts import StepKind
+from devlint.inference.frame import EVALUATORS, Frame
+from devlint.inference.functions import lambda_value
+from devlint.inference.iteration import element_of
+from devlint.inference.placement import Device, Variable, VariableKind
+from devlint.inference.text import dotted
+from devlint.inference.values import (
+    FALSE,
+    GRAD,
+    HOST,
+    NONE,
+    SCALAR,
+    TRUE,
+    UNKNOWN,
+    ClassValue,
+    Const,
+    DeviceValue,
+    Evidence,
+    External,
+    FunctionValue,
+    Generator,
+    Host,
+    Instance,
+    Loader,
+    Mapping,
+    Method,
+    ProjectModule,
+    Sequence,
+    Super,
+    Tensor,
+    Union,
+    Value,
+    join,
+    tensor_like,
+    union,
+)
+
+_CONSTANTS: dict[str, Value] = {"None": NONE, "True": TRUE, "False": FALSE}
+_DEVICE_NAME = re.compile(r"^(.*_)?device$")
+
+# Attributes of a tensor that say that their owner is one.
+_TELLING = frozenset(
+    {"device", "is_cuda", "requires_grad", "grad", "grad_fn", "is_sparse", "is_leaf"}
+)
+_HOST_ATTRIBUTES = frozenset(
+    {"dtype", "ndim", "requires_grad", "is_leaf", "grad_fn", "layout", "names", "is_sparse"}
+    | {"is_quantized", "is_meta", "itemsize", "nbytes", "is_nested"}
+)
+_SAME_PLACE = frozenset({"T", "mT", "H", "mH", "data", "real", "imag", "grad"})
+
+
+def _name(frame: Frame, node: cst.Name) -> Value:
+    name = node.value
+    value = frame.env.get(name)
+    if value is not None:
+        return value
+    constant = _CONSTANTS.get(name)
+    if constant is not None:
+        return constant
+    value = frame.lookup(name)
+    return UNKNOWN if value is None else value
+
+
+def _attribute(frame: Frame, node: cst.Attribute) -> Value:
+    path = dotted(node)
+    if path:
+        held = frame.env.get(path)
+        if held is not None:
+            return held
+    return attribute_of(frame, node, frame.eval(node.value), node.attr.value)
+
+
+def attribute_of(frame: Frame, node: cst.Attribute, base: Value, name: str) -> Value:
+    """`base.name`."""
+    kind = type(base)
+    if kind is External:
+        return External(f"{base.name}.{name}")  # type: ignore[attr-defined]
+    if kind is Tensor:
+        return _of_tensor(frame, node, base, name)  # type: ignore[arg-type]
+    if kind is Instance:
+        return modules.attribute(frame, node, base, name)  # type: ignore[arg-type]
+    if kind is ProjectModule:
+        unit = base.unit  # type: ignore[attr-defined]
+        unit.run()
+        found = unit.env.get(name)
+        if found is not None:
+            return found  # type: ignore[no-any-return]
+        return unit.member(unit.source.module_name, name)  # type: ignore[no-any-return]
+    if kind is ClassValue:
+        return _of_class(base, name)  # type: ignore[arg-type]
+    if kind is DeviceValue:
+        return _of_device(base, name)  # type: ignore[arg-type]
+    if kind is Union:
+        return union(attribute_of(frame, node, v, name) for v in base.alternatives)  # type: ignore[attr-defined]
+    if kind is Loader and name == "dataset":
+        return UNKNOWN
+    if kind is Host or kind is Const:
+        return Method(base, name) if kind is Const else HOST
+    if kind is Generator and name == "device":
+        return DeviceValue(base.place)  # type: ignore[attr-defined]
+    if kind in (Sequence, Mapping, Super, Method, FunctionValue, Loader):
+        return Method(base, name)
+    if _DEVICE_NAME.match(name):
+        return _configured(frame, node)
+    return UNKNOWN
+
+
+def _configured(frame: Frame, node: cst.Attribute) -> Value:
+    """`args.device`: the configuration chooses it."""
+    path = dotted(node)
+    if not path:
+        return UNKNOWN
+    key = f"device of {path}"
+    held = frame.unit.env.get(key)
+    if held is None:
+        held = DeviceValue(Variable(path, VariableKind.DEVICE))
+        frame.unit.env[key] = held
+    return held
+
+
+def _of_tensor(frame: Frame, node: cst.Attribute, base: Tensor, name: str) -> Value:
+    evidence = base.evidence
+    if evidence is not None and name in _TELLING and name != "device":
+        evidence.mark_tensor()
+    if name == "device":
+        if evidence is not None and not evidence.is_tensor:
+            return _device_of_unknown(frame, node, base)
+        return DeviceValue(base.place, base)
+    if name == "is_cuda":
+        return _is_cuda(base)
+    if name in ("shape", "size"):
+        return Host(base)
+    if name in _HOST_ATTRIBUTES:
+        return HOST
+    if name in _SAME_PLACE:
+        traits = base.traits & ~GRAD if name in ("data", "grad") else base.traits
+        origin = frame.origin(StepKind.COMPUTED, node, base.origin)
+        return Tensor(base.place, origin, traits, evidence)
+    if evidence is None:
+        return Method(base, name)
+    # An attribute of something unknown: in the same place, a tensor if it is used as one.
+    key = (id(evidence), name)
+    held = frame.paths.get(key)
+    if type(held) is Tensor and held.place is base.place:
+        return held
+    derived = Tensor(base.place, base.origin, base.traits & ~SCALAR, Evidence())
+    frame.paths[key] = derived
+    return derived
+
+
+def _device_of_unknown(frame: Frame, node: cst.Attribute, base: Tensor) -> Value:
+    """`args.device` or `x.device`, when it is open whether the owner is a tensor.
+
+    Either way it is one device for all that use it; a tensor's is the owner's own.
+    """
+    path = dotted(node.value)
+    owner = path.rpartition(".")[2]
+    if re.search(
+        r"arg|opt|conf|cfg|flag|param|setting|hp|trainer|accelerator|self|model|env", owner, re.I
+    ):
+        return DeviceValue(_configured(frame, node).place)  # type: ignore[attr-defined]
+    assert base.evidence is not None
+    base.evidence.mark_tensor()
+    return DeviceValue(base.place, base)
+
+
+def _is_cuda(base: Tensor) -> Value:
+    place = base.place
+    if type(place) is Variable:
+        return TRUE
+    if type(place) is Device:
+        return TRUE if place.type == "cuda" else FALSE
+    return HOST
+
+
+def _of_class(base: ClassValue, name: str) -> Value:
+    function = base.info.method(name)
+    if function is not None:
+        return FunctionValue(function, base if function.is_class_method else None)
+    for info in base.info.lineage():
+        found = info.members.get(name)
+        if found is not None:
+            return found
+    return UNKNOWN
+
+
+def _of_device(base: DeviceValue, name: str) -> Value:
+    place = base.place
+    if name == "type":
+        if type(place) is Device:
+            return Const(place.type)
+        return DeviceValue(place)  # compares as the device does
+    if name == "index" and type(place) is Device:
+        return Const(place.index)
+    return HOST
+
+
+# ----------------------------------------------------------------- literals
+
+
+def _string(frame: Frame, node: cst.SimpleString) -> Value:
+    text = node.value
+    first = text[0]
+    if first in "'\"":
+        quote = 3 if text[:3] in ("'''", '"""') else 1
+        inner = text[quote:-quote]
+        return Const(inner) if "\\" not in inner else HOST
+    return HOST
+
+
+def _concatenated(frame: Frame, node: cst.ConcatenatedString) -> Value:
+    left, right = frame.eval(node.left), frame.eval(node.right)
+    if type(left) is Const and type(right) is Const:
+        return Const(str(left.value) + str(right.value))
+    return HOST
+
+
+def _formatted(frame: Frame, node: cst.FormattedString) -> Value:
+    text: str | None = ""
+    for part in node.parts:
+        if isinstance(part, cst.FormattedStringText):
+            text = None if text is None else text + part.value
+            continue
+        if not isinstance(part, cst.FormattedStringExpression):
+            text = None
+            continue
+        value = frame.eval(part.expression)
+        if type(value) is Tensor and value.evidence is None:
+            syncs.sync(frame, part, "f-string", value, part.expression)
+        if type(value) is Const and text is not None and part.format_spec is None:
+            text += str(value.value)
+        elif text is not None and re.fullmatch(r"(cuda|xpu|mps):", text):
+            text = None
+            return _indexed_device(frame, node, part.expression)
+        else:
+            text = None
+    return HOST if text is None else Const(text)
+
+
+def _indexed_device(frame: Frame, node: cst.CSTNode, index: cst.BaseExpression) -> Value:
+    """`f"cuda:{rank}"`: an accelerator that the configuration chooses."""
+    path = dotted(index) or "index"
+    key = f"device of {path}"
+    held = frame.unit.env.get(key)
+    if held is None:
+        held = DeviceValue(Variable(path, VariableKind.DEVICE))
+        frame.unit.env[key] = held
+    return held
+
+
+def _integer(frame: Frame, node: cst.Integer) -> Value:
+    try:
+        return Const(int(node.value.replace("_", ""), 0))
+    except ValueError:  # more digits than int() reads
+        return HOST
+
+
+def _host(frame: Frame, node: cst.BaseExpression) -> Value:
+    return HOST
+
+
+def _list(frame: Frame, node: cst.List | cst.Tuple | cst.Set) -> Value:
+    kind = "tuple" if type(node) is cst.Tuple else "list"
+    items: list[Value] = []
+    open_end = False
+    for element in node.elements:
+        value = frame.eval(element.value)
+        if type(element) is cst.StarredElement:
+            if type(value) is Sequence and value.items is not None:
+                items.extend(value.items)
+                continue
+            value = element_of(frame, value, element.value)
+            open_end = True
+        items.append(value)
+    if open_end or len(items) > 64:
+        return Sequence(None, union(items) if items else None, kind, node)
+    return Sequence(items, None, kind, node)
+
+
+def _dict(frame: Frame, node: cst.Dict) -> Value:
+    result = Mapping()
+    for element in node.elements:
+        if isinstance(element, cst.DictElement):
+            key = frame.eval(element.key)
+            value = frame.eval(element.value)
+            if type(key) is Const and len(result.entries) < 128:
+                try:
+                    result.entries[key.value] = value
+                    continue
+                except TypeError:
+                    pass
+            result.element = value if result.element is None else join(result.element, value)
+        else:
+            value = frame.eval(element.value)
+            if type(value) is Mapping:
+                result.entries.update(value.entries)
+                if value.element is not None:
+                    result.element = value.element
+            elif type(value) is Tensor:
+                result.element = tensor_like(value)
+    return result
+
+
+# ----------------------------------------------------------------- comprehensions
+
+
+def _comprehension(frame: Frame, node: cst.CSTNode) -> Value:
+    before = frame.env
+    frame.env = dict(before)
+    try:
+        _enter(frame, node.for_in)  # type: ignore[attr-defined]
+        if type(node) is cst.DictComp:
+            key = frame.eval(node.key)
+            value = frame.eval(node.value)
+            del key
+            return Mapping({}, value)
+        element = frame.eval(node.elt)  # type: ignore[attr-defined]
+        kind = "iterator" if type(node) is cst.GeneratorExp else "list"
+        return Sequence(None, element, kind, node)
+    finally:
+        frame.env = before
+
+
+def _enter(frame: Frame, clause: cst.CompFor) -> None:
+    from devlint.inference.conditions import narrow
+    from devlint.inference.statements import assign
+
+    while True:
+        iterable = frame.eval(clause.iter)
+        assign(frame, clause.target, element_of(frame, iterable, clause.iter), clause.iter)
+        for condition in clause.ifs:
+            frame.eval(condition.test)
+            narrow(frame, condition.test, True)
+        if clause.inner_for_in is None:
+            return
+        clause = clause.inner_for_in
+
+
+def _lambda(frame: Frame, node: cst.Lambda) -> Value:
+    return lambda_value(frame, node)
+
+
+def _named(frame: Frame, node: cst.NamedExpr) -> Value:
+    from devlint.inference.statements import assign
+
+    value = frame.eval(node.value)
+    assign(frame, node.target, value, node.value)
+    return value
+
+
+def _await(frame: Frame, node: cst.Await) -> Value:
+    return frame.eval(node.expression)
+
+
+def _yield(frame: Frame, node: cst.Yield) -> Value:
+    if node.value is None:
+        return UNKNOWN
+    if isinstance(node.value, cst.From):
+        value = frame.eval(node.value.item)
+        frame.yields.append(element_of(frame, value, node.value.item))
+    else:
+        frame.yields.append(frame.eval(node.value))
+    return UNKNOWN
+
+
+EVALUATORS.update(
+    {
+        cst.Name: _name,
+        cst.Attribute: _attribute,
+        cst.SimpleString: _string,
+        cst.ConcatenatedString: _concatenated,
+        cst.FormattedString: _formatted,
+        cst.Integer: _integer,
+        cst.Float: _host,
+        cst.Imaginary: _host,
+        cst.Ellipsis: _host,
+        cst.List: _list,
+        cst.Tuple: _list,
+        cst.Set: _list,
+        cst.Dict: _dict,
+        cst.ListComp: _comprehension,
+        cst.SetComp: _comprehension,
+        cst.GeneratorExp: _comprehension,
+        cst.DictComp: _comprehension,
+        cst.Lambda: _lambda,
+        cst.NamedExpr: _named,
+        cst.Await: _await,
+        cst.Yield: _yield,
+    }
+)

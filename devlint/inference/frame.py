@@ -1,0 +1,215 @@
+"""The state of inferring one function: its environment, its loops, and what it found so far."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import libcst as cst
+
+from devlint.inference.facts import Hotness, MeetingKind, Site, StepKind
+from devlint.inference.placement import CPU, Placement
+from devlint.inference.values import UNKNOWN, Instance, Origin, Tensor, Value, join
+
+if TYPE_CHECKING:
+    from devlint.inference.classes import ClassInfo
+    from devlint.inference.functions import Function
+    from devlint.inference.unit import Unit
+
+Environment = dict[Any, Value]  # names, "self.x" paths, and module objects (where they are now)
+
+EVALUATORS: dict[type[cst.CSTNode], Callable[[Frame, Any], Value]] = {}
+EXECUTORS: dict[type[cst.CSTNode], Callable[[Frame, Any], bool]] = {}
+
+
+class BudgetExceeded(Exception):
+    """A function is too large or too tangled to be inferred within its budget."""
+
+
+@dataclass(slots=True, eq=False)
+class LoopState:
+    """A loop being walked."""
+
+    node: cst.CSTNode
+    over: cst.CSTNode | None
+    hotness: Hotness
+    depth: int
+    feeds_device: bool = False
+    breaks: list[Environment] = field(default_factory=list)
+    continues: list[Environment] = field(default_factory=list)
+    assigned: set[str] = field(default_factory=set)  # names the body rebinds or writes in place
+
+
+@dataclass(slots=True, eq=False)
+class MeetingDraft:
+    """A contradiction, before the rest of the function has had its say on what is a tensor."""
+
+    node: cst.CSTNode
+    kind: MeetingKind
+    operation: str
+    left: Tensor
+    left_node: cst.CSTNode
+    right: Tensor
+    right_node: cst.CSTNode
+    rank: int  # 2 certain, 1 likely, 0 possible
+    inside: Site | None
+    caught: bool
+
+
+@dataclass(slots=True, eq=False)
+class Pending:
+    """Two operands that agree only if the caller makes them: checked at each call."""
+
+    node: cst.CSTNode
+    kind: MeetingKind
+    operation: str
+    left: Tensor
+    right: Tensor
+    pointwise: bool
+
+
+class Frame:
+    """One function (or module body) being inferred."""
+
+    __slots__ = (
+        "caught",
+        "cold",
+        "constructing",
+        "default_devices",
+        "drafts",
+        "env",
+        "function",
+        "global_names",
+        "guards",
+        "info",
+        "instance",
+        "loops",
+        "nonlocal_names",
+        "notes",
+        "optimizers",
+        "outer",
+        "paths",
+        "pendings",
+        "returns",
+        "settling",
+        "statement",
+        "steps",
+        "unit",
+        "unsynchronized",
+        "yields",
+    )
+
+    def __init__(
+        self,
+        unit: Unit,
+        function: Function | None = None,
+        outer: Frame | None = None,
+        info: ClassInfo | None = None,
+        env: Environment | None = None,
+    ) -> None:
+        self.unit = unit
+        self.function = function
+        self.outer = outer
+        self.info = info
+        self.instance: Instance | None = None
+        self.env: Environment = {} if env is None else env
+        self.loops: list[LoopState] = []
+        self.returns: list[tuple[cst.CSTNode, Value]] = []
+        self.yields: list[Value] = []
+        self.default_devices: list[Placement] = []
+        self.caught = 0  # depth of `try … except RuntimeError`
+        self.guards = 0  # depth of conditions on availability or on a device
+        self.cold = 0  # depth of conditions that make a loop's body cold
+        self.settling = 0  # depth of first passes over loops
+        self.constructing = False  # inside __init__ or what only it calls
+        self.drafts: dict[Any, MeetingDraft] = {}
+        self.pendings: dict[Any, Pending] = {}
+        self.notes: list[Any] = []  # what becomes facts when the function is done
+        self.unsynchronized: set[cst.CSTNode] = set()  # non-blocking copies to the host
+        self.paths: dict[Any, Value] = {}  # derived values by (evidence, attribute)
+        self.global_names: set[str] = set()
+        self.nonlocal_names: set[str] = set()
+        self.statement: cst.CSTNode | None = None  # the expression whose result is thrown away
+        self.optimizers: list[tuple[Instance, cst.CSTNode]] = []  # built on a module's parameters
+        self.steps = 0
+
+    # ----------------------------------------------------------------- evaluation
+
+    def eval(self, node: cst.CSTNode) -> Value:
+        """The abstract value of an expression."""
+        evaluate = EVALUATORS.get(type(node))
+        if evaluate is None:
+            return UNKNOWN
+        return evaluate(self, node)
+
+    def execute(self, node: cst.CSTNode) -> bool:
+        """Run a statement; False when control does not fall through it."""
+        self.steps += 1
+        if self.steps > self.unit.context.budget:
+            raise BudgetExceeded
+        run = EXECUTORS.get(type(node))
+        return True if run is None else run(self, node)
+
+    # ----------------------------------------------------------------- names
+
+    def lookup(self, name: str) -> Value | None:
+        """What a name holds here, or None if it is not bound."""
+        frame: Frame | None = self
+        while frame is not None:
+            value = frame.env.get(name)
+            if value is not None:
+                return value
+            frame = frame.outer
+        return self.unit.lookup(name)
+
+    def bind(self, name: str, value: Value) -> None:
+        """Assign to a name."""
+        if self.global_names and name in self.global_names:
+            old = self.unit.env.get(name)
+            self.unit.env[name] = value if old is None else join(old, value)
+        if self.nonlocal_names and name in self.nonlocal_names and self.outer is not None:
+            old = self.outer.env.get(name)
+            self.outer.env[name] = value if old is None else join(old, value)
+        self.env[name] = value
+        for loop in self.loops:
+            loop.assigned.add(name)
+
+    # ----------------------------------------------------------------- history
+
+    def origin(
+        self, kind: StepKind, node: cst.CSTNode, parent: Origin | None = None, note: str = ""
+    ) -> Origin:
+        return Origin(kind, node, self.unit.source, parent, note)
+
+    def site(self, node: cst.CSTNode) -> Site:
+        return Site(self.unit.source, node)
+
+    @property
+    def default_device(self) -> Placement:
+        """Where a factory without `device=` makes its tensor."""
+        frame: Frame | None = self
+        while frame is not None:
+            if frame.default_devices:
+                return frame.default_devices[-1]
+            frame = frame.outer
+        return self.unit.default_device or CPU
+
+    @property
+    def has_default_device(self) -> bool:
+        """Whether the code chose the default device itself."""
+        return self.default_device is not CPU
+
+    @property
+    def loop(self) -> LoopState | None:
+        return self.loops[-1] if self.loops else None
+
+    @property
+    def in_module(self) -> bool:
+        """Inside a method of an nn.Module (or a function nested in one)."""
+        frame: Frame | None = self
+        while frame is not None:
+            if frame.info is not None:
+                return frame.info.is_module
+            frame = frame.outer
+        return False

@@ -1,0 +1,556 @@
+"""Functions: inferred once to a summary in terms of their parameters, instantiated at each call."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from devlint.inference import meetings, notes
+from devlint.inference.facts import MeetingKind, Site, StepKind
+from devlint.inference.frame import BudgetExceeded, Frame, Pending
+from devlint.inference.parameters import Parameter, initial_value
+from devlint.inference.placement import CPU, Device, Placement, Variable, VariableKind
+from devlint.inference.text import dotted
+from devlint.inference.values import (
+    DEFAULT,
+    HOST,
+    INHERITED,
+    LOADED,
+    NONE,
+    PARAMETER,
+    SCALAR,
+    UNKNOWN,
+    ClassValue,
+    Const,
+    DeviceValue,
+    Evidence,
+    FunctionValue,
+    Host,
+    Instance,
+    Mapping,
+    Origin,
+    Sequence,
+    Tensor,
+    Union,
+    Value,
+    alternatives,
+    union,
+)
+
+if TYPE_CHECKING:
+    from devlint.inference.classes import ClassInfo
+    from devlint.inference.unit import Unit
+
+MAX_DEPTH = 24
+
+# Methods that run while a module is being built, before anybody could move it.
+_CONSTRUCTING = re.compile(
+    r"^(__init__|__new__|__post_init__|setup|build|configure_.*|reset_parameters?|_?init_.*|_?init|"
+    r"_?(re)?initiali[sz]e.*|_init_weights|extra_repr|_build_.*|build_.*|_create_.*|_make_.*|"
+    r"make_layers?|from_pretrained|load_.*|_load_.*)$"
+)
+# Functions whose arguments are on the host by their place in a DataLoader.
+_HOST_FUNCTIONS = re.compile(
+    r"^(__getitem__|.*collate.*|.*worker_init.*|load_data.*|prepare_data)$"
+)
+
+
+class Arguments:
+    """The arguments of one call, evaluated."""
+
+    __slots__ = ("keywords", "open", "positional")
+
+    def __init__(
+        self,
+        positional: list[tuple[Value, cst.CSTNode]],
+        keywords: dict[str, tuple[Value, cst.CSTNode]],
+        is_open: bool = False,
+    ) -> None:
+        self.positional = positional
+        self.keywords = keywords
+        self.open = is_open  # `*args` or `**kwargs` of unknown content may give more
+
+    def get(self, index: int, name: str) -> Value | None:
+        """The argument at a position or by a keyword."""
+        if name in self.keywords:
+            return self.keywords[name][0]
+        if 0 <= index < len(self.positional):
+            return self.positional[index][0]
+        return None
+
+    def node(self, index: int, name: str) -> cst.CSTNode | None:
+        if name in self.keywords:
+            return self.keywords[name][1]
+        if 0 <= index < len(self.positional):
+            return self.positional[index][1]
+        return None
+
+    def all(self) -> list[tuple[Value, cst.CSTNode]]:
+        return [*self.positional, *self.keywords.values()]
+
+
+@dataclass(slots=True, eq=False)
+class Summary:
+    """What a function does, in terms of its parameters' devices."""
+
+    parameters: list[Parameter]
+    result: Value
+    pendings: list[Pending] = field(default_factory=list)
+    syncs: list[Site] = field(default_factory=list)
+
+
+@dataclass(slots=True, eq=False)
+class Function:
+    """A function of the project, inferred when it is first called or when its file is done."""
+
+    node: cst.FunctionDef | cst.Lambda
+    unit: Unit
+    outer: Frame | None = None
+    info: ClassInfo | None = None
+    defaults: dict[str, Value] = field(default_factory=dict)
+    decorators: tuple[str, ...] = ()
+    summary: Summary | None = None
+    running: bool = False
+    name: str = "<lambda>"
+
+    @property
+    def is_static(self) -> bool:
+        return "staticmethod" in self.decorators
+
+    @property
+    def is_class_method(self) -> bool:
+        return "classmethod" in self.decorators
+
+    @property
+    def is_property(self) -> bool:
+        return any(
+            d in ("property", "cached_property", "functools.cached_property", "lazy_property")
+            for d in self.decorators
+        )
+
+
+def declare_function(
+    frame: Frame, node: cst.FunctionDef, info: ClassInfo | None = None
+) -> FunctionValue:
+    """A function definition: its defaults are evaluated now, its body later."""
+    decorators = []
+    for decorator in node.decorators:
+        inner = decorator.decorator
+        decorators.append(dotted(inner.func if isinstance(inner, cst.Call) else inner))
+    function = Function(
+        node=node,
+        unit=frame.unit,
+        outer=frame if frame.function is not None else None,
+        info=info,
+        defaults=_defaults(frame, node.params),
+        decorators=tuple(decorators),
+        name=node.name.value,
+    )
+    frame.unit.functions.append(function)
+    return FunctionValue(function)
+
+
+def declare_class(frame: Frame, node: cst.ClassDef) -> ClassValue:
+    from devlint.inference.classes import build_class
+
+    return ClassValue(build_class(frame, node))
+
+
+def lambda_value(frame: Frame, node: cst.Lambda) -> FunctionValue:
+    function = Function(
+        node=node,
+        unit=frame.unit,
+        outer=frame,
+        defaults=_defaults(frame, node.params),
+    )
+    frame.unit.functions.append(function)
+    return FunctionValue(function)
+
+
+def _defaults(frame: Frame, params: cst.Parameters) -> dict[str, Value]:
+    found = {}
+    for param in (*params.posonly_params, *params.params, *params.kwonly_params):
+        if param.default is not None:
+            found[param.name.value] = frame.eval(param.default)
+    return found
+
+
+# ----------------------------------------------------------------- inferring
+
+
+def summarize(function: Function) -> Summary | None:
+    """The summary of a function; None while it is being inferred (recursion) or too deep."""
+    if function.summary is not None:
+        return function.summary
+    context = function.unit.context
+    if function.running or context.depth >= MAX_DEPTH:
+        return None
+    function.running = True
+    context.depth += 1
+    try:
+        function.summary = _infer(function)
+    finally:
+        context.depth -= 1
+        function.running = False
+    return function.summary
+
+
+def _infer(function: Function) -> Summary:
+    unit = function.unit
+    frame = Frame(unit, function, function.outer, function.info)
+    if function.info is not None:
+        frame.constructing = bool(_CONSTRUCTING.match(function.name))
+    elif function.outer is not None:
+        frame.constructing = function.outer.constructing
+        frame.instance = function.outer.instance
+    parameters = _bind_parameters(frame, function)
+    try:
+        if isinstance(function.node, cst.Lambda):
+            frame.returns.append((function.node.body, frame.eval(function.node.body)))
+        else:
+            from devlint.inference.statements import block
+
+            block(frame, function.node.body)
+    except BudgetExceeded:
+        unit.facts.budgets_hit.append(
+            f"{unit.source.path}: {function.name} is too large to be inferred whole"
+        )
+        frame.drafts.clear()
+        frame.notes.clear()
+        return Summary(parameters, UNKNOWN)
+    result = _result(frame)
+    syncs = [frame.site(n.node) for n in frame.notes if type(n) is notes.SyncNote and not n.cold]
+    meetings.settle(frame)
+    notes.settle(frame)
+    pendings = [p for p in frame.pendings.values() if p.left.is_sure or p.right.is_sure]
+    return Summary(parameters, result, pendings, syncs[:1])
+
+
+def _bind_parameters(frame: Frame, function: Function) -> list[Parameter]:
+    params = function.node.params
+    found: list[Parameter] = []
+    listed = [*params.posonly_params, *params.params]
+    on_host = bool(_HOST_FUNCTIONS.match(function.name))
+    for index, param in enumerate(listed):
+        name = param.name.value
+        if index == 0 and function.info is not None and not function.is_static:
+            if function.is_class_method or function.name == "__new__":
+                value: Value = ClassValue(function.info)
+            else:
+                value = function.info.self_value
+                frame.instance = function.info.self_value
+            found.append(Parameter(name, None, value, None, False))
+        else:
+            found.append(initial_value(frame, param, function, on_host))
+        frame.env[name] = found[-1].value
+    for param in params.kwonly_params:
+        parameter = initial_value(frame, param, function, on_host, keyword_only=True)
+        found.append(parameter)
+        frame.env[param.name.value] = parameter.value
+    if isinstance(params.star_arg, cst.Param):
+        name = params.star_arg.name.value
+        variable = Variable(name, VariableKind.INPUT)
+        origin = frame.origin(StepKind.PARAMETER, params.star_arg)
+        element = Tensor(None if on_host else variable, origin, 0, Evidence())
+        frame.env[name] = Sequence(None, element, "tuple")
+    if params.star_kwarg is not None:
+        name = params.star_kwarg.name.value
+        variable = Variable(name, VariableKind.INPUT)
+        origin = frame.origin(StepKind.PARAMETER, params.star_kwarg)
+        frame.env[name] = Mapping({}, Tensor(None if on_host else variable, origin, 0, Evidence()))
+    return found
+
+
+def _result(frame: Frame) -> Value:
+    """What the function returns; one return on the default device beside a rigid one is a
+    contradiction."""
+    if frame.yields:
+        return Sequence(None, union(frame.yields), "iterator")
+    if not frame.returns:
+        return NONE
+    function = frame.function
+    if len(frame.returns) > 1 or type(frame.returns[0][1]) is Union:
+        constructing = frame.constructing or (
+            function is not None and bool(_HOST_FUNCTIONS.match(function.name))
+        )
+        if not constructing:
+            _compare_returns(frame)
+    return union(value for _, value in frame.returns)
+
+
+def _compare_returns(frame: Frame) -> None:
+    found: list[tuple[Tensor, cst.CSTNode]] = []
+    for node, value in frame.returns:
+        for alternative in alternatives(value):
+            if type(alternative) is Tensor:
+                found.append((alternative, node))
+    made = [(t, n) for t, n in found if t.traits & DEFAULT and t.place == CPU]
+    rigid = [(t, n) for t, n in found if type(t.place) is Variable and t.is_sure]
+    if not made or not rigid:
+        return
+    for tensor, node in made:
+        anchor, anchor_node = rigid[0]
+        if not (frame.in_module or frame.unit.accelerated):
+            continue
+        meetings.note(
+            frame,
+            node,
+            MeetingKind.RETURN,
+            "return",
+            tensor,
+            node,
+            anchor,
+            anchor_node,
+            0 if tensor.traits & SCALAR and not frame.in_module else 1,
+        )
+
+
+# ----------------------------------------------------------------- calling
+
+
+def call_function(
+    frame: Frame, node: cst.CSTNode, callee: FunctionValue, arguments: Arguments
+) -> Value | None:
+    """Instantiate a function's summary; None when it has none yet (recursion)."""
+    function = callee.function
+    summary = summarize(function)
+    if summary is None:
+        return None
+    binding = _bind(frame, node, callee, summary, arguments)
+    for site in summary.syncs:
+        _sync_in_callee(frame, node, site, binding)
+    for pending in summary.pendings:
+        _check_pending(frame, node, pending, binding)
+    return binding.substitute(summary.result)
+
+
+class Binding:
+    """What a call puts in the place of a function's parameters."""
+
+    def __init__(self, frame: Frame, node: cst.CSTNode) -> None:
+        self.frame = frame
+        self.node = node
+        self.places: dict[Variable, Tensor] = {}  # a stand-in with the actual place and traits
+        self.values: dict[Evidence, Value] = {}
+        self.nodes: dict[Variable, cst.CSTNode] = {}
+
+    def put(self, parameter: Parameter, actual: Value, node: cst.CSTNode) -> None:
+        """Bind one parameter."""
+        value = parameter.value
+        if type(value) is Union:
+            for alternative in value.alternatives:
+                if type(alternative) is Tensor and alternative.evidence is not None:
+                    self.values[alternative.evidence] = actual
+        elif type(value) is Tensor and value.evidence is not None:
+            self.values[value.evidence] = actual
+        if parameter.variable is not None:
+            self.places[parameter.variable] = self._stand_in(actual, parameter.is_device)
+            self.nodes[parameter.variable] = node
+
+    def _stand_in(self, actual: Value, is_device: bool) -> Tensor:
+        from devlint.inference.devices import place_of
+
+        frame = self.frame
+        if is_device:
+            if type(actual) is Const and actual.value is None:
+                traits = 0 if frame.has_default_device else DEFAULT
+                return Tensor(frame.default_device, None, traits)
+            return Tensor(place_of(frame, actual), None, 0)
+        if type(actual) is Instance:
+            from devlint.inference.modules import placed
+
+            place, origin = placed(frame, actual)
+            return Tensor(place, origin, 0)
+        if type(actual) is DeviceValue:
+            return Tensor(actual.place, None, 0)
+        found = meetings.tensors_in(actual)
+        if not found:
+            return Tensor(None)
+        first = found[0]
+        if all(t.place is first.place or t.place == first.place for t in found):
+            return first
+        return Tensor(None)
+
+    def substitute(self, value: Value, depth: int = 4) -> Value:
+        """A value of the callee, seen from the caller."""
+        kind = type(value)
+        if kind is Tensor:
+            return self.tensor(value)  # type: ignore[arg-type]
+        if depth == 0:
+            return UNKNOWN
+        if kind is DeviceValue:
+            place = value.place  # type: ignore[attr-defined]
+            if type(place) is Variable and place in self.places:
+                return DeviceValue(self.places[place].place)
+            return value
+        if kind is Sequence:
+            if value.items is not None:  # type: ignore[attr-defined]
+                items = [self.substitute(v, depth - 1) for v in value.items]  # type: ignore[attr-defined]
+                return Sequence(items, None, value.kind, value.node)  # type: ignore[attr-defined]
+            element = value.element  # type: ignore[attr-defined]
+            changed = None if element is None else self.substitute(element, depth - 1)
+            return Sequence(None, changed, value.kind, value.node)  # type: ignore[attr-defined]
+        if kind is Mapping:
+            entries = {k: self.substitute(v, depth - 1) for k, v in value.entries.items()}  # type: ignore[attr-defined]
+            element = value.element  # type: ignore[attr-defined]
+            return Mapping(
+                entries, None if element is None else self.substitute(element, depth - 1)
+            )
+        if kind is Union:
+            return union(self.substitute(v, depth - 1) for v in value.alternatives)  # type: ignore[attr-defined]
+        if kind is Instance:
+            place = value.place  # type: ignore[attr-defined]
+            if type(place) is Variable and place in self.places:
+                source: Instance = value  # type: ignore[assignment]
+                moved = Instance(
+                    source.info,
+                    source.library,
+                    source.module,
+                    self.places[place].place,
+                    source.origin,
+                    None,
+                    source.items,
+                    source.name,
+                )
+                moved.fields = source.fields
+                return moved
+        if kind is Host and value.sizes is not None:  # type: ignore[attr-defined]
+            return HOST
+        return value
+
+    def tensor(self, value: Tensor) -> Value:
+        """A tensor of the callee, seen from the caller."""
+        if value.evidence is not None and value.evidence in self.values:
+            actual = self.values[value.evidence]
+            if value.origin is None or value.origin.kind is StepKind.PARAMETER:
+                return actual
+            if type(actual) is Host or type(actual) is Const:
+                return HOST
+        place = value.place
+        if type(place) is Variable:
+            stand_in = self.places.get(place)
+            if stand_in is None:
+                return value
+            origin = Origin(StepKind.COMPUTED, self.node, self.frame.unit.source, stand_in.origin)
+            traits = value.traits & ~PARAMETER | stand_in.traits & (INHERITED & ~DEFAULT)
+            if stand_in.traits & DEFAULT:
+                traits |= DEFAULT
+            evidence = stand_in.evidence if value.evidence is not None else None
+            return Tensor(stand_in.place, origin, traits, evidence)
+        return value
+
+
+def _bind(
+    frame: Frame,
+    node: cst.CSTNode,
+    callee: FunctionValue,
+    summary: Summary,
+    arguments: Arguments,
+) -> Binding:
+    function = callee.function
+    binding = Binding(frame, node)
+    parameters = summary.parameters
+    start = 0
+    info = function.info
+    if info is not None and not function.is_static and parameters:
+        start = 1
+        bound = callee.bound
+        if type(bound) is Instance and bound is not info.self_value:
+            from devlint.inference.modules import placed
+
+            place, origin = placed(frame, bound)
+            binding.places[info.variable] = Tensor(place, origin, 0)
+            binding.nodes[info.variable] = node
+        elif bound is None and arguments.positional:
+            start = 0
+    positional = list(arguments.positional)
+    keywords = dict(arguments.keywords)
+    if callee.given is not None:
+        given_positional, given_keywords = callee.given
+        positional = [(v, node) for v in given_positional] + positional
+        for key, value in given_keywords.items():
+            keywords.setdefault(key, (value, node))
+    rest = [p for p in parameters[start:]]
+    index = 0
+    for parameter in rest:
+        if parameter.name in keywords:
+            actual, actual_node = keywords[parameter.name]
+        elif index < len(positional) and not parameter.keyword_only:
+            actual, actual_node = positional[index]
+            index += 1
+        elif parameter.default is not None and not arguments.open:
+            actual, actual_node = parameter.default, node
+        else:
+            actual, actual_node = UNKNOWN, node
+        binding.put(parameter, actual, actual_node)
+    return binding
+
+
+def _check_pending(frame: Frame, node: cst.CSTNode, pending: Pending, binding: Binding) -> None:
+    left = binding.substitute(pending.left)
+    right = binding.substitute(pending.right)
+    for a in meetings.tensors_in(left):
+        for b in meetings.tensors_in(right):
+            if a is b or a.place is None or b.place is None:
+                continue
+            rank = meetings.contradiction(frame, a, b, pending.pointwise)
+            if rank < 0:
+                if (
+                    type(a.place) is Variable
+                    and type(b.place) is Variable
+                    and a.place is not b.place
+                ):
+                    key = (a.place, b.place)
+                    if len(frame.pendings) < meetings.MAX_PENDING and key not in frame.pendings:
+                        frame.pendings[key] = Pending(
+                            node, pending.kind, pending.operation, a, b, pending.pointwise
+                        )
+                continue
+            left_node = _argument(pending.left, binding, node)
+            right_node = _argument(pending.right, binding, node)
+            if meetings._authority(a) > meetings._authority(b):
+                a, b, left_node, right_node = b, a, right_node, left_node
+            meetings.note(
+                frame,
+                node,
+                pending.kind,
+                pending.operation,
+                a,
+                left_node,
+                b,
+                right_node,
+                min(rank, 1),
+                inside=Site(_source_of(pending, frame), pending.node),
+            )
+            return
+
+
+def _source_of(pending: Pending, frame: Frame):  # type: ignore[no-untyped-def]
+    origin = pending.left.origin or pending.right.origin
+    return origin.source if origin is not None else frame.unit.source
+
+
+def _argument(tensor: Tensor, binding: Binding, node: cst.CSTNode) -> cst.CSTNode:
+    place = tensor.place
+    if type(place) is Variable:
+        return binding.nodes.get(place, node)
+    return node
+
+
+def _sync_in_callee(frame: Frame, node: cst.CSTNode, site: Site, binding: Binding) -> None:
+    """A callee that syncs makes its call a sync, when it is the project's own and in a loop."""
+    if not frame.loops:
+        return
+    for stand_in in binding.places.values():
+        if notes.on_accelerator(stand_in) >= 1:
+            # the callee reports the sync itself only in its own loops
+            frame.notes.append(
+                notes.SyncNote(node, "call", stand_in, node, frame.loop, frame.cold > 0)
+            )
+            return
+
+
+__all__ = ["LOADED", "Arguments", "Device", "Function", "Placement", "Summary", "call_function"]

@@ -1,0 +1,117 @@
+"""What iterating over a value yields, and how hot a loop over it is."""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from devlint.inference.facts import Hotness, StepKind
+from devlint.inference.frame import Frame
+from devlint.inference.placement import CPU
+from devlint.inference.text import dotted
+from devlint.inference.values import (
+    HOST,
+    LOADED,
+    SCALAR,
+    UNKNOWN,
+    Const,
+    Evidence,
+    Host,
+    Instance,
+    Loader,
+    Mapping,
+    Origin,
+    Parameters,
+    Sequence,
+    Tensor,
+    Union,
+    Value,
+    union,
+)
+
+_LOADER = re.compile(r"(data_?)?loader|dataloader|data_iter|train_iter|test_iter|val_iter", re.I)
+_EPOCH = re.compile(r"epoch", re.I)
+_STEPS = re.compile(
+    r"loader|batch|step|iter|token|time|seq|sample|chunk|frame|image|img|video|dataset|data|box|"
+    r"episode|prompt|sentence|tqdm|length|\blen\b|size|timestep|target|pred|output|label|queries",
+    re.I,
+)
+_FEW = re.compile(
+    r"layer|head|level|fold|scale|block|stage|module|param|conv|device|gpu|file|path|"
+    r"augment|transform|hook|callback|metric|config|expert|rank|world|children|group|kernel|dims?$",
+    re.I,
+)
+
+
+def batch(frame: Frame, node: cst.CSTNode) -> Tensor:
+    """What a DataLoader yields: tensors (or what holds them) on the host."""
+    origin = Origin(
+        StepKind.LOADED, node, frame.unit.source, None, "batches of a DataLoader are on the CPU"
+    )
+    return Tensor(CPU, origin, LOADED, Evidence())
+
+
+def names_loader(node: cst.CSTNode) -> bool:
+    """By its name an iterable is a DataLoader."""
+    if isinstance(node, cst.Subscript):
+        node = node.value
+    name = dotted(node).rpartition(".")[2]
+    return bool(name) and bool(_LOADER.search(name))
+
+
+def derive(value: Value) -> Value:
+    """A part of a value: in the same place, but to be judged by its own use."""
+    if type(value) is Tensor and value.evidence is not None:
+        return Tensor(
+            value.place, value.origin, value.traits & ~SCALAR, Evidence(value.evidence.is_tensor)
+        )
+    return value
+
+
+def element_of(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
+    """One element of an iterable."""
+    kind = type(value)
+    if kind is Sequence:
+        return value.any()  # type: ignore[attr-defined]
+    if kind is Tensor:
+        if value.evidence is None:  # type: ignore[attr-defined]
+            origin = Origin(StepKind.COMPUTED, node, frame.unit.source, value.origin)  # type: ignore[attr-defined]
+            return Tensor(value.place, origin, value.traits & ~SCALAR)  # type: ignore[attr-defined]
+        if not value.evidence.is_tensor and names_loader(node):  # type: ignore[attr-defined]
+            return batch(frame, node)
+        return derive(value)
+    if kind is Loader:
+        return value.batch  # type: ignore[attr-defined]
+    if kind is Host or kind is Const or kind is Mapping:
+        return HOST
+    if kind is Parameters:
+        return value.tensor  # type: ignore[attr-defined]
+    if kind is Instance and value.items is not None:  # type: ignore[attr-defined]
+        return value.items.any()  # type: ignore[attr-defined]
+    if kind is Union:
+        return union(element_of(frame, v, node) for v in value.alternatives)  # type: ignore[attr-defined]
+    if names_loader(node):
+        return batch(frame, node)
+    return UNKNOWN
+
+
+def hotness_of(frame: Frame, node: cst.For | cst.While, iterable: Value) -> Hotness:
+    """How often the body runs for each unit of work, by what it iterates over."""
+    if isinstance(node, cst.While):
+        return Hotness.HOT
+    from devlint.inference.conditions import words
+
+    target = words(node.target)
+    over = words(node.iter)
+    if type(iterable) is Loader or names_loader(node.iter):
+        return Hotness.HOT
+    if _EPOCH.search(target) or (_EPOCH.search(over) and not _STEPS.search(target)):
+        return Hotness.EPOCHS
+    if type(iterable) is Tensor and iterable.is_sure:
+        return Hotness.HOT
+    if _FEW.search(target) or _FEW.search(over) or isinstance(node.iter, (cst.List, cst.Tuple)):
+        return Hotness.COLD
+    if _STEPS.search(target) or _STEPS.search(over) or over.startswith("range"):
+        return Hotness.HOT
+    return Hotness.COLD

@@ -1,0 +1,462 @@
+"""Calls of library functions and classes, by the tables of devlint.knowledge."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from devlint.inference import syncs
+from devlint.inference.devices import place_of
+from devlint.inference.facts import MeetingKind, StepKind
+from devlint.inference.frame import Frame
+from devlint.inference.functions import Arguments
+from devlint.inference.meetings import contradiction, meet, note, tensors_in
+from devlint.inference.placement import CPU, CUDA, Device, Placement
+from devlint.inference.text import shorten
+from devlint.inference.values import (
+    ARRAY,
+    DEFAULT,
+    EMPTY,
+    GRAD,
+    HOST,
+    LITERAL,
+    LOADED,
+    MASK,
+    PINNED,
+    SCALAR,
+    UNKNOWN,
+    Const,
+    Evidence,
+    External,
+    Generator,
+    Host,
+    Instance,
+    Origin,
+    Sequence,
+    Tensor,
+    Union,
+    Value,
+    alternatives,
+)
+from devlint.knowledge import Agreement, Call, Result
+
+
+def call_library(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> Value | None:
+    """The result of a library's function or constructor; None when nothing is known of it."""
+    knowledge = frame.unit.context.knowledge
+    known = knowledge.function(name)
+    if known is not None:
+        return apply_call(frame, node, name, known, arguments)
+    module = knowledge.module(name)
+    if module is not None:
+        return construct_library(frame, node, name, arguments)
+    kind = knowledge.class_(name)
+    if kind is not None:
+        return Instance(None, name, False, None, frame.origin(StepKind.CREATED, node))
+    owner, _, method = name.rpartition(".")
+    if owner == "torch.Tensor" and arguments.positional:
+        return _unbound_method(frame, node, method, arguments)
+    inherited = knowledge.method_of(owner, method) if owner else None
+    if inherited is not None:
+        return apply_call(frame, node, name, inherited, arguments)
+    return None
+
+
+def _unbound_method(
+    frame: Frame, node: cst.Call, method: str, arguments: Arguments
+) -> Value | None:
+    from devlint.inference.tensor_methods import call_tensor_method
+
+    first = arguments.positional[0][0]
+    if type(first) is not Tensor:
+        return UNKNOWN
+    rest = Arguments(arguments.positional[1:], arguments.keywords, arguments.open)
+    return call_tensor_method(frame, node, first, method, rest)
+
+
+def apply_call(frame: Frame, node: cst.Call, name: str, known: Call, arguments: Arguments) -> Value:
+    """What a known function makes of its arguments."""
+    last = name.rpartition(".")[2]
+    if known.reads_host:
+        for value, argument in arguments.all():
+            syncs.read_by_host(frame, node, shorten(node.func), value, argument)
+        return ARRAY
+    out = arguments.keywords.get("out")
+    operands = operands_of(known, arguments)
+    if known.result in (Result.DEVICE, Result.LIKE) and not (
+        known.result is Result.LIKE and "device" not in arguments.keywords and operands
+    ):
+        return _factory(frame, node, last, known, arguments)
+    for value, _ in operands:
+        for tensor in tensors_in(value):
+            if tensor.evidence is not None:
+                tensor.evidence.mark_tensor()
+    if known.sync and _syncs(known, arguments) and operands:
+        syncs.sync(frame, node, last, operands[0][0], operands[0][1])
+    if known.result is Result.LIKE:
+        return _like(frame, node, last, known, operands, arguments)
+    if known.result is Result.CPU:
+        return _on_cpu(frame, node, last, known, arguments)
+    if known.result is Result.CUDA:
+        origin = frame.origin(StepKind.CREATED, node)
+        return Tensor(CUDA, origin)
+    if out is not None:
+        operands.append(out)
+    pointwise = known.agreement is Agreement.POINTWISE
+    if known.agreement is Agreement.FREE:
+        result = _first(frame, node, operands)
+    else:
+        spoken = shorten(node.func)
+        if known.zero_dim:
+            operands = _without_zero_dim(known, operands, arguments)
+        result = meet(frame, node, spoken, operands, pointwise, MeetingKind.OPERATION)
+    if known.random:
+        _check_generator(frame, node, result, arguments)
+    if known.result is Result.HOST:
+        return HOST
+    if known.result is Result.NONE:
+        return UNKNOWN
+    if known.result is Result.FIRST and operands:
+        result = _first(frame, node, operands[:1])
+    if known.result is Result.UNKNOWN:
+        return UNKNOWN
+    if known.instance:
+        return Instance(None, known.instance, False, None, frame.origin(StepKind.CREATED, node))
+    return shape_result(frame, node, result, known, arguments)
+
+
+def operands_of(known: Call, arguments: Arguments) -> list[tuple[Value, cst.CSTNode]]:
+    """The arguments that are tensor operands, by the table's parameter names."""
+    found: list[tuple[Value, cst.CSTNode]] = []
+    params = known.params
+    wanted = known.tensors | known.indices
+    for index, pair in enumerate(arguments.positional):
+        if index < len(params):
+            if params[index] in wanted:
+                found.append(pair)
+        elif params and params[-1] in wanted:
+            found.append(pair)  # `torch.broadcast_tensors(*tensors)`
+    for key, pair in arguments.keywords.items():
+        if key in wanted:
+            found.append(pair)
+    return found
+
+
+def _without_zero_dim(
+    known: Call, operands: list[tuple[Value, cst.CSTNode]], arguments: Arguments
+) -> list[tuple[Value, cst.CSTNode]]:
+    """Leave out 0-dim CPU tensors where this operation takes them."""
+    kept = []
+    for value, argument in operands:
+        tensors = tensors_in(value)
+        if tensors and all(t.traits & SCALAR and t.place == CPU for t in tensors):
+            continue
+        kept.append((value, argument))
+    return kept or operands
+
+
+def _syncs(known: Call, arguments: Arguments) -> bool:
+    given = set(arguments.keywords) | set(known.params[: len(arguments.positional)])
+    if known.sync_unless & given:
+        return False
+    if known.sync_only_if:
+        return bool(known.sync_only_if & given)
+    return True
+
+
+def _first(frame: Frame, node: cst.CSTNode, operands: list[tuple[Value, cst.CSTNode]]) -> Value:
+    for value, _ in operands:
+        for tensor in tensors_in(value)[:1]:
+            origin = Origin(StepKind.COMPUTED, node, frame.unit.source, tensor.origin)
+            return Tensor(tensor.place, origin, tensor.traits, tensor.evidence)
+    return UNKNOWN
+
+
+def shape_result(
+    frame: Frame, node: cst.CSTNode, value: Value, known: Call, arguments: Arguments
+) -> Value:
+    """One tensor, a tuple of them, or a 0-dim one, as the table says."""
+    if type(value) is not Tensor:
+        return value
+    scalar = known.scalar
+    reduced = False
+    if scalar:
+        if scalar == "always":
+            reduced = True
+        elif scalar == "without-dim":
+            reduced = not _has_dim(known, arguments)
+        elif scalar == "without-none":
+            reduction = arguments.keywords.get("reduction")
+            held = reduction[0] if reduction is not None else None
+            reduced = not (
+                held is not None
+                and not (type(held) is Const and held.value in ("mean", "sum", "batchmean"))
+            )
+    if reduced:
+        value = Tensor(value.place, value.origin, value.traits | SCALAR, value.evidence)
+        if scalar == "without-dim":
+            return value
+    elif value.traits & SCALAR and scalar:
+        value = Tensor(value.place, value.origin, value.traits & ~SCALAR, value.evidence)
+    if known.results > 0:
+        items: list[Value] = [value] * known.results
+        for index in known.host_results:
+            origin = frame.origin(StepKind.CREATED, node, None, "always returned on the CPU")
+            items[index] = Tensor(CPU, origin)
+        return Sequence(items, None, "tuple")
+    if known.results < 0:
+        return Sequence(None, value, "tuple")
+    return value
+
+
+def _has_dim(known: Call, arguments: Arguments) -> bool:
+    if "dim" in arguments.keywords or "axis" in arguments.keywords or "other" in arguments.keywords:
+        return True
+    if "dim" in known.params:
+        return len(arguments.positional) > known.params.index("dim")
+    return len(arguments.positional) > 1
+
+
+# ----------------------------------------------------------------- factories
+
+
+def _factory(frame: Frame, node: cst.Call, last: str, known: Call, arguments: Arguments) -> Value:
+    device = arguments.keywords.get("device")
+    given = device[0] if device is not None else None
+    given_node = device[1] if device is not None else None
+    if given is None and "**" in arguments.keywords:
+        return Tensor(None)
+    return factory_result(frame, node, last, given, given_node, arguments)
+
+
+def factory_result(
+    frame: Frame,
+    node: cst.Call,
+    last: str,
+    device: Value | None,
+    device_node: cst.CSTNode | None,
+    arguments: Arguments,
+) -> Value:
+    """A tensor made here: on `device=`, else on the default device."""
+    traits = 0
+    place: Placement
+    if device is None or (type(device) is Const and device.value is None):
+        place = frame.default_device
+        if not frame.has_default_device:
+            traits |= DEFAULT
+        given_note = "made here on the default device" if traits & DEFAULT else "made here"
+    else:
+        place = place_of(frame, device)
+        if type(device) is Union and any(
+            type(v) is Const and v.value is None for v in device.alternatives
+        ):
+            place = None if place is None or place == CPU else place
+        given_note = "made here"
+        if place is None and device_node is not None:
+            from devlint.inference.moves import _chosen
+
+            place = _chosen(frame, device, device_node)
+    traits |= _traits_of_data(last, arguments)
+    sizes = _sizes(arguments)
+    grad = arguments.keywords.get("requires_grad")
+    if grad is not None and type(grad[0]) is Const and grad[0].value is True:
+        traits |= GRAD
+    pinned = arguments.keywords.get("pin_memory")
+    if pinned is not None and type(pinned[0]) is Const and pinned[0].value is True:
+        traits |= PINNED
+    origin = frame.origin(StepKind.CREATED, node, None, given_note)
+    result = Tensor(place, origin, traits, None, sizes)
+    generator = arguments.keywords.get("generator")
+    if generator is not None:
+        _compare_generator(frame, node, result, generator[0], generator[1])
+    return result
+
+
+_FILLED = frozenset({"full", "tensor", "as_tensor", "scalar_tensor"})
+
+
+def _traits_of_data(last: str, arguments: Arguments) -> int:
+    """0-dim and emptiness, by what the factory is given."""
+    if last in ("scalar_tensor",):
+        return SCALAR
+    first = arguments.positional[0][0] if arguments.positional else None
+    if last in ("tensor", "as_tensor", "asarray"):
+        data = first if first is not None else arguments.get(0, "data")
+        if type(data) is Const or (type(data) is Host and not data.array):
+            return SCALAR | LITERAL
+        if type(data) is Sequence:
+            return EMPTY if data.items == [] else LITERAL
+        if type(data) is Tensor and data.evidence is not None and not data.evidence.is_tensor:
+            return 0
+        return 0
+    if last in ("zeros", "ones", "empty", "rand", "randn", "full"):
+        if not arguments.positional and "size" not in arguments.keywords:
+            return 0
+        if type(first) is Sequence and first.items == []:
+            return SCALAR
+        if last != "full" and any(
+            type(v) is Const and v.value == 0 for v, _ in arguments.positional
+        ):
+            return EMPTY
+        if (
+            type(first) is Sequence
+            and first.items
+            and any(type(v) is Const and v.value == 0 and type(v.value) is int for v in first.items)
+        ):
+            return EMPTY
+    return 0
+
+
+def _sizes(arguments: Arguments) -> Tensor | None:
+    """The tensor whose shape gave this one its size."""
+    for value, _ in arguments.positional:
+        for part in value.items or () if type(value) is Sequence else alternatives(value):
+            if type(part) is Host and part.sizes is not None:
+                return part.sizes
+    return None
+
+
+def _like(
+    frame: Frame,
+    node: cst.Call,
+    last: str,
+    known: Call,
+    operands: list[tuple[Value, cst.CSTNode]],
+    arguments: Arguments,
+) -> Value:
+    """`*_like`, `torch.tensor(t)`: where the first operand is."""
+    if last in ("tensor", "as_tensor", "asarray"):
+        return _tensor_of_data(frame, node, last, operands, arguments)
+    first = operands[0][0] if operands else UNKNOWN
+    found = tensors_in(first)
+    if not found:
+        return Tensor(None)
+    source = found[0]
+    origin = frame.origin(StepKind.CREATED, node, source.origin)
+    keep = DEFAULT | LOADED
+    result = Tensor(source.place, origin, source.traits & keep)
+    if known.random:
+        _check_generator(frame, node, result, arguments)
+    return result
+
+
+def _tensor_of_data(
+    frame: Frame,
+    node: cst.Call,
+    last: str,
+    operands: list[tuple[Value, cst.CSTNode]],
+    arguments: Arguments,
+) -> Value:
+    """`torch.tensor(data)`: a tensor's own device, else the default one, a list's elements read."""
+    data = operands[0][0] if operands else UNKNOWN
+    if type(data) is Tensor and data.evidence is None:
+        origin = Origin(StepKind.COMPUTED, node, frame.unit.source, data.origin)
+        return Tensor(data.place, origin, data.traits & (DEFAULT | LOADED | SCALAR))
+    if type(data) is Tensor:
+        # A list or number handed in is made on the default device; a tensor stays where it is.
+        return Tensor(None, frame.origin(StepKind.CREATED, node), 0)
+    if type(data) is Sequence:
+        for tensor in tensors_in(data)[:1]:
+            if tensor.evidence is None:
+                syncs.sync(frame, node, f"torch.{last} of tensors", tensor, operands[0][1])
+    return factory_result(frame, node, last, None, None, arguments)
+
+
+def _on_cpu(frame: Frame, node: cst.Call, last: str, known: Call, arguments: Arguments) -> Value:
+    note_text = "made here on the CPU"
+    origin = frame.origin(StepKind.CREATED, node, None, note_text)
+    if last == "from_numpy":
+        return Tensor(CPU, origin, DEFAULT)
+    return shape_result(frame, node, Tensor(CPU, origin, DEFAULT), known, arguments)
+
+
+# ----------------------------------------------------------------- generators
+
+
+def _check_generator(frame: Frame, node: cst.Call, result: Value, arguments: Arguments) -> None:
+    generator = arguments.keywords.get("generator")
+    if generator is not None and type(result) is Tensor:
+        _compare_generator(frame, node, result, generator[0], generator[1])
+
+
+def _compare_generator(
+    frame: Frame, node: cst.Call, result: Tensor, value: Value, argument: cst.CSTNode
+) -> None:
+    """A generator fills only tensors of its own device type (ATen, check_generator)."""
+    for generator in alternatives(value):
+        if type(generator) is not Generator or generator.place is None or result.place is None:
+            continue
+        own = Tensor(generator.place, generator.origin, DEFAULT if generator.place == CPU else 0)
+        rank = contradiction(frame, own, result, pointwise=False)
+        if rank >= 0:
+            note(
+                frame,
+                node,
+                MeetingKind.GENERATOR,
+                shorten(node.func),
+                own,
+                argument,
+                result,
+                node,
+                rank,
+            )
+
+
+# ----------------------------------------------------------------- classes
+
+
+def construct_library(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> Value:
+    """An object of a library's class: a module where it is known as one."""
+    module = frame.unit.context.knowledge.module(name)
+    if module is None:
+        return UNKNOWN
+    place: Placement = frame.default_device
+    device = arguments.keywords.get("device")
+    if device is not None and not (type(device[0]) is Const and device[0].value is None):
+        place = place_of(frame, device[0])
+    origin = frame.origin(StepKind.CREATED, node, None, "made here")
+    root = name.partition(".")[0]
+    if root != "torch" and module.stateful != "never":
+        place = None  # where a library puts its modules is not in sight
+    weighted = ""
+    if module.stateful == "weight":
+        for key in ("weight", "pos_weight"):
+            pair = arguments.keywords.get(key)
+            value = pair[0] if pair is not None else None
+            if value is None and key == "weight" and arguments.positional:
+                first = arguments.positional[0][0]
+                value = first if type(first) is Tensor else None
+            for tensor in tensors_in(value if value is not None else UNKNOWN):
+                weighted = key
+                place, origin = (
+                    tensor.place,
+                    Origin(StepKind.COMPUTED, node, frame.unit.source, tensor.origin),
+                )
+    items = None
+    if name.rpartition(".")[2] in ("Sequential", "ModuleList", "ModuleDict"):
+        items = _items(frame, arguments)
+    instance = Instance(None, name, True, place, origin, None, items, weighted)
+    if items is not None:
+        _adopt(instance, items)
+    return instance
+
+
+def _items(frame: Frame, arguments: Arguments) -> Sequence:
+    values = [v for v, _ in arguments.positional]
+    if len(values) == 1 and type(values[0]) is Sequence:
+        inner = values[0]
+        return Sequence(None if inner.items is None else list(inner.items), inner.element, "list")
+    if len(values) == 1 and type(values[0]) is not Instance:
+        from devlint.inference.values import Mapping
+
+        element = values[0].any() if type(values[0]) is Mapping else UNKNOWN
+        return Sequence(None, element, "list")
+    return Sequence(values, None, "list")
+
+
+def _adopt(parent: Instance, items: Sequence) -> None:
+    for value in items.items if items.items is not None else [items.element]:
+        if type(value) is Instance and value.module and value.parent is None:
+            value.parent = parent
+
+
+__all__ = ["CPU", "MASK", "Device", "Evidence", "External", "apply_call", "call_library"]

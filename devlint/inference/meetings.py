@@ -1,0 +1,341 @@
+"""Unification: what happens when one operation brings tensors together.
+
+`meet` gives the result's place and notes each contradiction; `settle` turns what was noted in a
+function into facts, once the whole function has shown which values are tensors.
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from devlint.findings import Confidence
+from devlint.inference.facts import Meeting, MeetingKind, Operand, Site, Step, StepKind
+from devlint.inference.frame import Frame, MeetingDraft, Pending
+from devlint.inference.placement import Device, Placement, Variable, VariableKind
+from devlint.inference.text import shorten
+from devlint.inference.values import (
+    DEFAULT,
+    GRAD,
+    INDIRECT,
+    INHERITED,
+    LOADED,
+    PARAMETER,
+    PINNED,
+    SCALAR,
+    UNKNOWN,
+    Evidence,
+    Mapping,
+    Origin,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+    alternatives,
+)
+
+CONFIDENCES = (Confidence.POSSIBLE, Confidence.LIKELY, Confidence.CERTAIN)
+MAX_STEPS = 5
+MAX_PENDING = 24
+
+# Which operand sets the device of a meeting: the higher, the more others must follow it.
+_MODULE, _CHOSEN, _INPUT, _HOST, _DEFAULT, _UNKNOWN = 5, 4, 3, 2, 1, 0
+
+Candidate = tuple[Tensor, cst.CSTNode, int]  # a tensor, its expression, the operand's number
+
+
+def tensors_in(value: Value, depth: int = 3) -> list[Tensor]:
+    """The tensors that a value is or holds."""
+    kind = type(value)
+    if kind is Tensor:
+        return [value]  # type: ignore[list-item]
+    if kind is Sequence and depth:
+        found = []
+        if value.items is not None:  # type: ignore[attr-defined]
+            for item in value.items:  # type: ignore[attr-defined]
+                found += tensors_in(item, depth - 1)
+        elif value.element is not None:  # type: ignore[attr-defined]
+            found = tensors_in(value.element, depth - 1)  # type: ignore[attr-defined]
+        return found
+    if kind is Mapping and depth:
+        return tensors_in(value.any(), depth - 1)  # type: ignore[attr-defined]
+    found = []
+    for alternative in alternatives(value):
+        if alternative is not value:
+            found += tensors_in(alternative, depth)
+    return found
+
+
+def _authority(tensor: Tensor) -> int:
+    place = tensor.place
+    if place is None:
+        return _UNKNOWN
+    if type(place) is Variable:
+        if place.kind is VariableKind.MODULE:
+            return _MODULE
+        return _CHOSEN if place.kind is VariableKind.DEVICE else _INPUT
+    if place.is_accelerator:  # type: ignore[union-attr]
+        return _CHOSEN
+    return _DEFAULT if tensor.traits & DEFAULT else _HOST
+
+
+def contradiction(frame: Frame, odd: Tensor, anchor: Tensor, pointwise: bool) -> int:
+    """How sure it is that the two may not meet: 2 certain, 1 likely, 0 possible, -1 they may."""
+    a, b = odd.place, anchor.place
+    if a is None or b is None or a is b:
+        return -1
+    if pointwise and (_exempt(odd) or _exempt(anchor)):
+        return -1
+    if type(a) is Device and type(b) is Device:
+        return _known(a, b)
+    if type(a) is Variable and type(b) is Variable:
+        return -1
+    known, variable = (odd, anchor) if type(a) is Device else (anchor, odd)
+    return _rigid(frame, known, variable)
+
+
+def _exempt(tensor: Tensor) -> bool:
+    """A 0-dim CPU tensor meets every device in point-wise operations."""
+    place = tensor.place
+    return bool(tensor.traits & SCALAR) and type(place) is Device and place.type == "cpu"
+
+
+def _known(a: Device, b: Device) -> int:
+    if a.type != b.type:
+        if "meta" in (a.type, b.type):
+            return -1
+        return 2
+    if a.index == b.index:
+        return -1
+    if a.index is None or b.index is None:
+        # The current device is 0 unless somebody set it.
+        return 0 if (a.index or b.index) else -1
+    return 2
+
+
+def _rigid(frame: Frame, known: Tensor, variable: Tensor) -> int:
+    place = known.place
+    assert type(place) is Device and type(variable.place) is Variable
+    if place.type != "cpu":
+        return -1
+    if frame.constructing:
+        return -1  # nothing has been moved yet
+    kind = variable.place.kind
+    by_default = bool(known.traits & DEFAULT)
+    if kind is VariableKind.DEVICE:
+        rank = 2 if by_default or known.traits & LOADED else 1
+    elif kind is VariableKind.MODULE:
+        rank = 2 if by_default else 1
+    elif by_default:
+        if frame.in_module:
+            rank = 2
+        else:
+            rank = 1 if frame.unit.accelerated else 0
+    else:
+        rank = 0
+    if (known.traits | variable.traits) & INDIRECT:
+        rank = min(rank, 1)
+    return rank
+
+
+def meet(
+    frame: Frame,
+    node: cst.CSTNode,
+    operation: str,
+    operands: list[tuple[Value, cst.CSTNode]],
+    pointwise: bool = True,
+    kind: MeetingKind = MeetingKind.OPERATION,
+    indirect: bool = False,
+) -> Value:
+    """Unify the devices of an operation's tensor operands.
+
+    Returns the result as a tensor where the operands live, or the unknown value when no operand is
+    a tensor. `indirect`: through an unknown callee, so that nothing is certain.
+    """
+    candidates: list[Candidate] = []
+    uncertain = False
+    for number, (value, expression) in enumerate(operands):
+        if type(value) is Tensor:
+            candidates.append((value, expression, number))
+            continue
+        found = tensors_in(value)
+        for tensor in found:
+            # The elements of one list meet each other, the alternatives of one value do not.
+            candidates.append((tensor, expression, -1 if type(value) is Sequence else number))
+        if not found and type(value) is Unknown:
+            uncertain = True
+    if not candidates:
+        return UNKNOWN
+    if len(candidates) == 1 and not uncertain:
+        anchor = candidates[0][0]
+    else:
+        anchor = max(candidates, key=lambda c: (_authority(c[0]), not c[0].traits & SCALAR))[0]
+        if anchor.place is not None and len(candidates) > 1:
+            _compare(frame, node, operation, candidates, anchor, pointwise, kind, indirect)
+    return _result(frame, node, candidates, anchor, indirect)
+
+
+def _compare(
+    frame: Frame,
+    node: cst.CSTNode,
+    operation: str,
+    candidates: list[Candidate],
+    anchor: Tensor,
+    pointwise: bool,
+    kind: MeetingKind,
+    indirect: bool,
+) -> None:
+    anchor_node, anchor_number = next((n, i) for t, n, i in candidates if t is anchor)
+    counts: dict[int, int] = {}
+    for _, _, number in candidates:
+        counts[number] = counts.get(number, 0) + 1
+    for tensor, expression, number in candidates:
+        if tensor is anchor or tensor.place is anchor.place or tensor.place is None:
+            continue
+        if number == anchor_number and number != -1:
+            continue
+        rank = contradiction(frame, tensor, anchor, pointwise)
+        if rank >= 0:
+            if indirect or (counts[number] > 1 and number != -1):
+                rank = min(rank, 1)  # one branch only, or a guess
+            note(frame, node, kind, operation, tensor, expression, anchor, anchor_node, rank)
+        elif type(tensor.place) is Variable or type(anchor.place) is Variable:
+            if len(frame.pendings) < MAX_PENDING and not indirect:
+                key = (tensor.place, anchor.place)
+                if key not in frame.pendings:
+                    frame.pendings[key] = Pending(node, kind, operation, tensor, anchor, pointwise)
+
+
+def note(
+    frame: Frame,
+    node: cst.CSTNode,
+    kind: MeetingKind,
+    operation: str,
+    left: Tensor,
+    left_node: cst.CSTNode,
+    right: Tensor,
+    right_node: cst.CSTNode,
+    rank: int,
+    inside: Site | None = None,
+) -> None:
+    """Remember a contradiction: one for each cause and place that sets the device."""
+    root = left.origin.root.node if left.origin is not None else left_node
+    key = (root, right.place)
+    old = frame.drafts.get(key)
+    if old is not None and (old.rank >= rank or old.node is node):
+        return
+    frame.drafts[key] = MeetingDraft(
+        node, kind, operation, left, left_node, right, right_node, rank, inside, frame.caught > 0
+    )
+
+
+def _result(
+    frame: Frame,
+    node: cst.CSTNode,
+    candidates: list[Candidate],
+    anchor: Tensor,
+    indirect: bool,
+) -> Tensor:
+    traits = anchor.traits & INHERITED
+    scalar = SCALAR
+    requires = 0
+    evidence: list[Evidence] = []
+    sure = False
+    for tensor, _, _ in candidates:
+        scalar &= tensor.traits
+        requires |= tensor.traits & (GRAD | PARAMETER)
+        if tensor.evidence is None:
+            sure = True
+        else:
+            evidence.append(tensor.evidence)
+    traits |= scalar
+    if requires:
+        traits |= GRAD
+    if indirect:
+        traits |= INDIRECT
+    if sure:
+        known = None
+    elif len(evidence) == 1:
+        known = evidence[0]
+    else:
+        known = Evidence(parents=tuple(evidence[:4]))
+    return Tensor(
+        anchor.place,
+        Origin(StepKind.COMPUTED, node, frame.unit.source, anchor.origin),
+        traits,
+        known,
+    )
+
+
+# --------------------------------------------------------------------- facts
+
+
+def settle(frame: Frame) -> None:
+    """Turn the function's drafts into facts."""
+    facts = frame.unit.facts
+    for draft in frame.drafts.values():
+        if not (draft.left.is_sure and draft.right.is_sure):
+            continue
+        facts.meetings.append(
+            Meeting(
+                site=frame.site(draft.node),
+                kind=draft.kind,
+                operation=draft.operation,
+                left=operand(frame, draft.left, draft.left_node),
+                right=operand(frame, draft.right, draft.right_node),
+                confidence=CONFIDENCES[draft.rank],
+                in_module=frame.in_module,
+                inside=draft.inside,
+                caught=draft.caught,
+            )
+        )
+    frame.drafts.clear()
+
+
+def operand(frame: Frame, tensor: Tensor, node: cst.CSTNode) -> Operand:
+    """The value as facts show it, with its history."""
+    traits = tensor.traits
+    return Operand(
+        name=shorten(node),
+        placement=tensor.place,
+        site=frame.site(node),
+        steps=history(tensor),
+        by_default=bool(traits & DEFAULT),
+        loaded=bool(traits & LOADED),
+        scalar=bool(traits & SCALAR),
+        requires_grad=bool(traits & GRAD),
+        is_parameter=bool(traits & PARAMETER),
+        pinned=bool(traits & PINNED),
+        indirect=bool(traits & INDIRECT),
+    )
+
+
+_VERBS = {
+    StepKind.CREATED: "made here",
+    StepKind.LOADED: "loaded here",
+    StepKind.MOVED: "moved here",
+    StepKind.COMPUTED: "computed here",
+    StepKind.PARAMETER: "handed in by the caller",
+    StepKind.REGISTERED: "registered here, it moves with the module",
+    StepKind.ATTRIBUTE: "kept here as a plain attribute",
+    StepKind.BRANCH: "in this branch",
+}
+
+
+def history(tensor: Tensor) -> tuple[Step, ...]:
+    """The steps that explain a value's place, oldest first: where it began, and what moved it."""
+    if tensor.origin is None:
+        return ()
+    chain = list(tensor.origin.chain())
+    telling = [o for o in chain if o.kind is not StepKind.COMPUTED]
+    computed = [o for o in chain if o.kind is StepKind.COMPUTED]
+    # A computation tells something only as the last step, and only one of them does.
+    chosen = (computed[:1] if computed and computed[0] is chain[0] else []) + telling
+    chosen = chosen[:1] + chosen[-(MAX_STEPS - 1) :] if len(chosen) > MAX_STEPS else chosen
+    return tuple(
+        Step(o.kind, Site(o.source, o.node), o.note or _VERBS[o.kind]) for o in reversed(chosen)
+    )
+
+
+def same_known(a: Placement, b: Placement) -> bool:
+    """Two known devices of one type."""
+    return type(a) is Device and type(b) is Device and a.type == b.type

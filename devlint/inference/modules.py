@@ -1,0 +1,348 @@
+"""Objects and `nn.Module`s: attributes, methods, and where a module is now."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from devlint.inference.facts import MeetingKind, StepKind
+from devlint.inference.frame import Frame
+from devlint.inference.functions import Arguments, call_function
+from devlint.inference.meetings import contradiction, meet, note, tensors_in
+from devlint.inference.placement import CPU, Placement, Variable
+from devlint.inference.text import shorten
+from devlint.inference.values import (
+    DEFAULT,
+    GRAD,
+    HOST,
+    NONE,
+    PARAMETER,
+    SCALAR,
+    UNKNOWN,
+    Const,
+    DeviceValue,
+    Evidence,
+    FunctionValue,
+    Instance,
+    Method,
+    Origin,
+    Parameters,
+    Placed,
+    Sequence,
+    Super,
+    Tensor,
+    Value,
+    alternatives,
+)
+
+
+def placed(frame: Frame, module: Instance) -> tuple[Placement, Origin | None]:
+    """Where a module is now, and the step that put it there."""
+    holder: Instance | None = module
+    seen = 0
+    while holder is not None and seen < 8:
+        state = _state(frame, holder)
+        if state is not None:
+            return state.place, state.origin
+        if holder.parent is None:
+            return holder.place, holder.origin
+        holder = holder.parent
+        seen += 1
+    return module.place, module.origin
+
+
+def _state(frame: Frame, module: Instance) -> Placed | None:
+    current: Frame | None = frame
+    while current is not None:
+        state = current.env.get(module)
+        if type(state) is Placed:
+            return state
+        current = current.outer
+    state = frame.unit.env.get(module)
+    return state if type(state) is Placed else None
+
+
+def move_module(frame: Frame, module: Instance, place: Placement, node: cst.CSTNode) -> None:
+    """`Module.to`: in place, seen through every alias."""
+    _, origin = placed(frame, module)
+    step = Origin(StepKind.MOVED, node, frame.unit.source, origin, "moved here")
+    frame.env[module] = Placed(place, step)
+
+
+def is_self(frame: Frame, value: Instance) -> bool:
+    return value is frame.instance
+
+
+def attribute(frame: Frame, node: cst.Attribute, holder: Instance, name: str) -> Value:
+    """`object.name`."""
+    held = holder.fields.get(name)
+    if held is not None:
+        return held
+    info = holder.info
+    if info is not None:
+        function = info.method(name)
+        if function is not None:
+            bound = FunctionValue(function, holder)
+            if function.is_property:
+                result = call_function(frame, node, bound, Arguments([], {}))
+                return UNKNOWN if result is None else result
+            return bound
+        found = info.attribute(name)
+        if found is not None:
+            return _seen_from(frame, node, holder, found)
+    if holder.module:
+        if name in ("device", "_device"):
+            return DeviceValue(placed(frame, holder)[0])
+        if name in ("weight", "bias", "in_proj_weight", "running_mean", "running_var"):
+            place, origin = placed(frame, holder)
+            step = Origin(StepKind.REGISTERED, node, frame.unit.source, origin)
+            return Tensor(place, step, PARAMETER | (GRAD if "running" not in name else 0))
+        if name == "module":
+            return holder
+        if name in _HOST_ATTRIBUTES:
+            return HOST
+    if info is not None:
+        if is_self(frame, holder) or not holder.module:
+            return info.unknown_attribute(name)
+        return UNKNOWN
+    if holder.module and not holder.library:
+        place, _ = placed(frame, holder)
+        return Tensor(place, None, 0, Evidence())
+    return Method(holder, name)
+
+
+_HOST_ATTRIBUTES = frozenset(
+    {"training", "dtype", "in_features", "out_features", "in_channels", "out_channels"}
+    | {"kernel_size", "stride", "padding", "num_embeddings", "embedding_dim", "hidden_size"}
+)
+
+
+def _seen_from(frame: Frame, node: cst.CSTNode, holder: Instance, value: Value) -> Value:
+    """An attribute's value, with δ(self) replaced by where this object is."""
+    if is_self(frame, holder) or holder.info is None:
+        return value
+    variables = {i.variable for i in holder.info.lineage()}
+    if type(value) is Tensor and value.place in variables:
+        place, origin = placed(frame, holder)
+        step = Origin(StepKind.REGISTERED, node, frame.unit.source, origin)
+        return Tensor(place, step, value.traits, value.evidence)
+    if type(value) is Instance and value.place in variables:
+        sub = Instance(
+            value.info, value.library, value.module, None, value.origin, holder, value.items
+        )
+        holder.fields[node.attr.value] = sub  # type: ignore[attr-defined]
+        return sub
+    if type(value) is DeviceValue and value.place in variables:
+        return DeviceValue(placed(frame, holder)[0])
+    return value
+
+
+# ----------------------------------------------------------------- calling a module
+
+
+def call_module(frame: Frame, node: cst.Call, module: Instance, arguments: Arguments) -> Value:
+    """`module(x)`: its inputs must be where it is, and its result is there."""
+    place, origin = placed(frame, module)
+    if module.info is not None:
+        if is_self(frame, module) or module.place is module.info.variable:
+            pass
+        function = module.info.method("forward") or module.info.method("__call__")
+        if function is not None:
+            _check_inputs(frame, node, module, place, origin, arguments, stateful=True)
+            result = call_function(frame, node, FunctionValue(function, module), arguments)
+            if result is not None and result is not UNKNOWN:
+                return result
+            return _result(frame, node, place, origin, arguments)
+        return _result(frame, node, place, origin, arguments)
+    if module.items is not None and module.library.endswith("Sequential"):
+        _check_inputs(frame, node, module, place, origin, arguments, stateful=True)
+        return _result(frame, node, place, origin, arguments)
+    known = frame.unit.context.knowledge.module(module.library) if module.library else None
+    if known is not None and known.stateful == "never":
+        operands = [(v, n) for v, n in arguments.all()]
+        result = meet(frame, node, shorten(node.func), operands, False)
+        return _shape(frame, node, result, known.results, known.scalar)
+    if known is not None and known.stateful == "weight" and not module.name:
+        result = meet(frame, node, shorten(node.func), arguments.all(), False)
+        return _shape(frame, node, result, known.results, known.scalar)
+    if known is None and module.library:
+        return _result(frame, node, place, origin, arguments)
+    _check_inputs(frame, node, module, place, origin, arguments, stateful=True)
+    result = _result(frame, node, place, origin, arguments)
+    if known is not None:
+        return _shape(frame, node, result, known.results, known.scalar)
+    return result
+
+
+def _check_inputs(
+    frame: Frame,
+    node: cst.Call,
+    module: Instance,
+    place: Placement,
+    origin: Origin | None,
+    arguments: Arguments,
+    stateful: bool,
+) -> None:
+    if place is None:
+        return
+    by_default = DEFAULT if type(place) is not Variable and place == CPU else 0
+    own = Tensor(place, origin, by_default)
+    for value, argument in arguments.all():
+        inputs = tensors_in(value)
+        for tensor in inputs:
+            if tensor.place is None or tensor.place is place:
+                continue
+            rank = contradiction(frame, tensor, own, pointwise=False)
+            if rank < 0:
+                continue
+            if len(alternatives(value)) > 1:
+                rank = min(rank, 1)
+            if tensor.evidence is not None and not tensor.evidence.is_tensor:
+                tensor.evidence.mark_tensor()
+            if tensor.traits & SCALAR:
+                rank = min(rank, 1)
+            module_at_fault = type(place) is not Variable and place == CPU and tensor.place != CPU
+            if module_at_fault:
+                note(
+                    frame,
+                    node,
+                    MeetingKind.INPUT,
+                    shorten(node.func),
+                    own,
+                    node.func,
+                    tensor,
+                    argument,
+                    rank,
+                )
+            else:
+                note(
+                    frame,
+                    node,
+                    MeetingKind.INPUT,
+                    shorten(node.func),
+                    tensor,
+                    argument,
+                    own,
+                    node.func,
+                    rank,
+                )
+
+
+def _result(
+    frame: Frame,
+    node: cst.Call,
+    place: Placement,
+    origin: Origin | None,
+    arguments: Arguments,
+) -> Value:
+    """A module's output: where the module is, else where its inputs are."""
+    if place is not None:
+        step = Origin(StepKind.COMPUTED, node, frame.unit.source, origin)
+        parts = tensors_in_arguments(arguments)
+        if parts and type(place) is Variable and place.kind.value == "input":
+            chosen = next((t for t in parts if t.place is not None), None)
+            if chosen is not None:
+                return Tensor(chosen.place, step, GRAD, Evidence(True))
+        return Tensor(place, step, GRAD, Evidence(True))
+    return meet(frame, node, shorten(node.func), arguments.all(), indirect=True)
+
+
+def tensors_in_arguments(arguments: Arguments) -> list[Tensor]:
+    found: list[Tensor] = []
+    for value, _ in arguments.all():
+        found += tensors_in(value)
+    return found
+
+
+def _shape(frame: Frame, node: cst.CSTNode, value: Value, results: int, scalar: bool) -> Value:
+    if type(value) is not Tensor:
+        return value
+    if results > 0:
+        return Sequence(
+            [Tensor(value.place, value.origin, value.traits, value.evidence)] * results,
+            None,
+            "tuple",
+        )
+    if results < 0:
+        return Sequence(None, value, "tuple")
+    if scalar:
+        return Tensor(value.place, value.origin, value.traits | SCALAR, value.evidence)
+    return value
+
+
+# ----------------------------------------------------------------- methods of any module
+
+_SAME = frozenset(
+    {"train", "eval", "float", "half", "double", "bfloat16", "type", "requires_grad_", "apply"}
+    | {"share_memory", "zero_grad", "compile", "to_empty"}
+)
+
+
+def call_method(
+    frame: Frame, node: cst.Call, module: Instance, name: str, arguments: Arguments
+) -> Value:
+    """A method that every `nn.Module` has."""
+    from devlint.inference import moves
+
+    if name in ("to", "cuda", "cpu", "xpu", "npu"):
+        return moves.move_of_module(frame, node, module, name, arguments)
+    if name in _SAME:
+        return module
+    place, origin = placed(frame, module)
+    if name in ("parameters", "buffers", "named_parameters", "named_buffers"):
+        step = Origin(StepKind.REGISTERED, node, frame.unit.source, origin)
+        tensor = Tensor(place, step, PARAMETER | GRAD)
+        if name.startswith("named"):
+            return Sequence(None, Sequence([HOST, tensor], None, "tuple"), "iterator")
+        return Parameters(module, tensor)
+    if name in ("children", "modules", "named_children", "named_modules"):
+        inner = Instance(None, "", True, place, origin, module)
+        if name.startswith("named"):
+            return Sequence(None, Sequence([HOST, inner], None, "tuple"), "iterator")
+        return Sequence(None, inner, "iterator")
+    if name in ("register_buffer", "register_parameter", "add_module", "register_module"):
+        _register(frame, node, module, name, arguments)
+        return NONE
+    if name in ("state_dict", "load_state_dict", "extra_repr"):
+        return HOST if name != "state_dict" else UNKNOWN
+    if name in ("append", "extend", "insert") and module.items is not None:
+        for value, _ in arguments.positional:
+            module.items.add(value.any() if type(value) is Sequence else value)
+        return module
+    if name in ("items", "values", "keys") and module.items is not None:
+        inner_value = module.items.any()
+        if name == "items":
+            return Sequence(None, Sequence([HOST, inner_value], None, "tuple"), "iterator")
+        return Sequence(None, inner_value, "iterator") if name == "values" else HOST
+    if module.library or module.info is not None:
+        return meet(frame, node, shorten(node.func), arguments.all(), indirect=True)
+    return _result(frame, node, place, origin, arguments)
+
+
+def _register(
+    frame: Frame, node: cst.Call, module: Instance, method: str, arguments: Arguments
+) -> None:
+    name = arguments.get(0, "name")
+    value = arguments.get(1, "module" if "module" in method else "tensor")
+    if type(name) is not Const or not isinstance(name.value, str) or value is None:
+        return
+    kind = {"register_buffer": "buffer", "register_parameter": "parameter"}.get(method, "module")
+    if is_self(frame, module) and frame.info is not None:
+        frame.info.register(frame, name.value, kind, value, node)
+        frame.env.pop(f"self.{name.value}", None)
+    elif kind == "module":
+        module.fields[name.value] = value
+
+
+def super_method(
+    frame: Frame, node: cst.Call, base: Super, name: str, arguments: Arguments
+) -> Value:
+    """`super().name(…)`."""
+    lineage = base.info.lineage()[1:]
+    for info in lineage:
+        function = info.methods.get(name)
+        if function is not None:
+            result = call_function(frame, node, FunctionValue(function, base.instance), arguments)
+            return UNKNOWN if result is None else result
+    if type(base.instance) is Instance and base.instance.module and name != "__init__":
+        return call_method(frame, node, base.instance, name, arguments)
+    return UNKNOWN

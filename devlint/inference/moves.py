@@ -1,0 +1,356 @@
+"""Moves: `.to` in all its overloads, `.cuda`, `.cpu`, `.type`, `type_as`, and `Module.to`."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from devlint.inference.devices import is_dtype, place_of
+from devlint.inference.facts import StepKind
+from devlint.inference.frame import Frame
+from devlint.inference.functions import Arguments
+from devlint.inference.notes import MoveNote, NonLeafNote, RoundTripNote, on_accelerator
+from devlint.inference.placement import CPU, CUDA, Device, Placement, Variable, VariableKind
+from devlint.inference.text import dotted
+from devlint.inference.values import (
+    COPYING,
+    DEFAULT,
+    EMPTY,
+    GRAD,
+    INDIRECT,
+    KEPT,
+    LOADED,
+    NON_LEAF,
+    PARAMETER,
+    PINNED,
+    UNKNOWN,
+    Const,
+    DeviceValue,
+    Evidence,
+    External,
+    Host,
+    Instance,
+    Origin,
+    Placed,
+    Tensor,
+    Union,
+    Value,
+    alternatives,
+)
+
+_STAY = object()
+
+_CPU_TYPES = frozenset(
+    f"torch.{name}Tensor"
+    for name in (
+        "Float",
+        "Double",
+        "Half",
+        "BFloat16",
+        "Long",
+        "Int",
+        "Short",
+        "Byte",
+        "Char",
+        "Bool",
+    )
+)
+
+
+def target_of(
+    frame: Frame, name: str, arguments: Arguments
+) -> tuple[Placement | object, cst.CSTNode | None]:
+    """Where a move goes: a placement, None for unknown, or `_STAY` for a change of dtype only."""
+    if name in ("cuda", "xpu", "npu"):
+        given = arguments.get(0, "device")
+        node = arguments.node(0, "device")
+        if given is None or (type(given) is Const and given.value is None):
+            return Device(name), None
+        place = place_of(frame, given)
+        if place is None:
+            return _chosen(frame, given, node), node
+        return place, node
+    if name == "cpu":
+        return CPU, None
+    device = arguments.keywords.get("device")
+    if device is not None:
+        place = place_of(frame, device[0])
+        return (place if place is not None else _chosen(frame, device[0], device[1])), device[1]
+    other = arguments.keywords.get("other") or arguments.keywords.get("tensor")
+    if other is not None:
+        return place_of(frame, other[0]), other[1]
+    if not arguments.positional:
+        return (_STAY, None) if arguments.keywords and not arguments.open else (None, None)
+    value, node = arguments.positional[0]
+    if is_dtype(value):
+        return _STAY, None
+    place = place_of(frame, value)
+    if place is None:
+        if type(value) is Tensor and value.place is None and value.is_sure:
+            return None, node
+        if _names_dtype(node):
+            return _STAY, None
+        return _chosen(frame, value, node), node
+    return place, node
+
+
+def _names_dtype(node: cst.CSTNode) -> bool:
+    name = dotted(node).rpartition(".")[2]
+    return "dtype" in name or "precision" in name
+
+
+def _chosen(frame: Frame, value: Value, node: cst.CSTNode | None) -> Placement:
+    """A device that the configuration chooses: `args.device`, `rank`, `gpu_id`."""
+    path = dotted(node) if node is not None else ""
+    if not path:
+        return None
+    last = path.rpartition(".")[2].lower()
+    if "device" not in last and "gpu" not in last and "rank" not in last and last != "dev":
+        return None
+    key = f"device of {path}"
+    holder = frame.unit.env
+    held = holder.get(key)
+    if type(held) is not DeviceValue:
+        held = DeviceValue(Variable(path, VariableKind.DEVICE))
+        holder[key] = held
+    return held.place
+
+
+def move_of_tensor(
+    frame: Frame, node: cst.Call, tensor: Tensor, name: str, arguments: Arguments
+) -> Value:
+    """The result of a move of a tensor (or of a value that may be one)."""
+    assert isinstance(node.func, cst.Attribute)
+    subject_node = node.func.value
+    target, target_node = target_of(frame, name, arguments)
+    if name != "to" and tensor.evidence is not None:
+        pass
+    if target is _STAY:
+        return tensor.with_place(tensor.place, _computed(frame, node, tensor))
+    place: Placement = target  # type: ignore[assignment]
+    discarded = frame.statement is node
+    if discarded and tensor.evidence is not None and not tensor.evidence.is_tensor:
+        # In place if it is a module, lost if it is a tensor: the ordinary caller means a module.
+        _rebind_moved(frame, subject_node, tensor, place, node)
+    non_blocking = (
+        _is_true(arguments.get(1, "non_blocking"))
+        if name != "to"
+        else _is_true(
+            arguments.keywords["non_blocking"][0] if "non_blocking" in arguments.keywords else None
+        )
+    )
+    _note_move(frame, node, name, tensor, subject_node, place, target_node, discarded, non_blocking)
+    step = Origin(StepKind.MOVED, node, frame.unit.source, tensor.origin, "", before=tensor.place)
+    traits = tensor.traits & ~(DEFAULT | LOADED | INDIRECT | KEPT | PARAMETER | PINNED | EMPTY)
+    if tensor.traits & GRAD and _is_leaf(tensor) and _changes(tensor.place, place):
+        traits |= NON_LEAF
+        frame.notes.append(NonLeafNote(node, tensor, subject_node))
+    to_host = place == CPU
+    if to_host and non_blocking and on_accelerator(tensor) >= 0:
+        traits |= COPYING
+        frame.unsynchronized.add(node)
+    elif to_host and on_accelerator(tensor) >= 0:
+        from devlint.inference.syncs import sync
+
+        sync(frame, node, f".{name}()", tensor, subject_node)
+    if place is None:
+        return Tensor(None, step, traits, tensor.evidence)
+    if frame.loop is not None and on_accelerator(Tensor(place)) >= 1:
+        frame.loop.feeds_device = True
+    evidence = tensor.evidence
+    if evidence is not None:
+        evidence = Evidence(parents=(evidence,))
+    return Tensor(place, step, traits, evidence)
+
+
+def _computed(frame: Frame, node: cst.CSTNode, tensor: Tensor) -> Origin:
+    return Origin(StepKind.COMPUTED, node, frame.unit.source, tensor.origin)
+
+
+def _is_true(value: Value | None) -> bool:
+    return type(value) is Const and value.value is True
+
+
+def _is_leaf(tensor: Tensor) -> bool:
+    origin = tensor.origin
+    if tensor.traits & NON_LEAF or origin is None:
+        return False
+    return origin.kind is StepKind.CREATED
+
+
+def _changes(before: Placement, after: Placement) -> bool:
+    if after is None or before is after:
+        return False
+    return before != after
+
+
+def _rebind_moved(
+    frame: Frame, node: cst.BaseExpression, tensor: Tensor, place: Placement, call: cst.CSTNode
+) -> None:
+    path = dotted(node)
+    if not path:
+        return
+    step = Origin(StepKind.MOVED, call, frame.unit.source, tensor.origin, before=tensor.place)
+    frame.env[path] = Tensor(place, step, tensor.traits & ~(DEFAULT | LOADED), tensor.evidence)
+
+
+def _note_move(
+    frame: Frame,
+    node: cst.Call,
+    name: str,
+    tensor: Tensor,
+    subject_node: cst.BaseExpression,
+    place: Placement,
+    target_node: cst.CSTNode | None,
+    discarded: bool,
+    non_blocking: bool,
+) -> None:
+    origin = tensor.origin
+    creation = None
+    if (
+        origin is not None
+        and origin.kind is StepKind.CREATED
+        and origin.node is subject_node
+        and tensor.traits & DEFAULT
+    ):
+        creation = origin.node
+    frame.notes.append(
+        MoveNote(
+            node=node,
+            method=name,
+            subject=tensor,
+            subject_node=subject_node,
+            target=place,
+            target_node=target_node,
+            of_module=False,
+            discarded=discarded,
+            non_blocking=non_blocking,
+            loop=frame.loop,
+            creation=creation,
+            guarded=frame.guards > 0,
+        )
+    )
+    _note_round_trip(frame, node, tensor, subject_node, place)
+
+
+def _note_round_trip(
+    frame: Frame,
+    node: cst.Call,
+    tensor: Tensor,
+    subject_node: cst.BaseExpression,
+    place: Placement,
+) -> None:
+    """Moved away and back, with only computations of torch in between."""
+    if place is None or tensor.origin is None or tensor.place is None:
+        return
+    for step in tensor.origin.chain():
+        if step.kind is StepKind.MOVED:
+            if step.before is None or step.source is not frame.unit.source:
+                return
+            start, middle = step.before, tensor.place
+            if _same_device(start, place) and not _same_device(middle, place):
+                frame.notes.append(
+                    RoundTripNote(step.node, node, tensor, subject_node, start, middle)
+                )
+            return
+        if step.kind is not StepKind.COMPUTED:
+            return
+
+
+def _same_device(a: Placement, b: Placement) -> bool:
+    if a is b:
+        return True
+    if type(a) is Device and type(b) is Device:
+        return a.type == b.type and (a.index or 0) == (b.index or 0)
+    # δ(x) and the accelerator are one in the accelerated world.
+    known = a if type(a) is Device else b
+    other = b if known is a else a
+    return type(known) is Device and known.is_accelerator and type(other) is Variable
+
+
+def type_of_tensor(frame: Frame, node: cst.Call, tensor: Tensor, arguments: Arguments) -> Value:
+    """`Tensor.type`: `torch.LongTensor` moves to the CPU, `torch.cuda.LongTensor` to CUDA, a
+    dtype stays (Tensor.type in torch/csrc: the type's backend is the target)."""
+    value = arguments.get(0, "dtype")
+    if value is None:
+        return Const("torch.FloatTensor")
+    name = (
+        value.name
+        if type(value) is External
+        else (value.value if type(value) is Const and isinstance(value.value, str) else "")
+    )
+    if name in _CPU_TYPES:
+        step = Origin(StepKind.MOVED, node, frame.unit.source, tensor.origin, before=tensor.place)
+        drop = DEFAULT | LOADED | KEPT | PARAMETER
+        return Tensor(CPU, step, tensor.traits & ~drop, tensor.evidence)
+    if name.startswith("torch.cuda."):
+        step = Origin(StepKind.MOVED, node, frame.unit.source, tensor.origin, before=tensor.place)
+        drop = DEFAULT | LOADED | KEPT | PARAMETER
+        return Tensor(CUDA, step, tensor.traits & ~drop, tensor.evidence)
+    if name.startswith("torch."):
+        return tensor.with_place(tensor.place, _computed(frame, node, tensor))
+    return Tensor(None, _computed(frame, node, tensor), 0, tensor.evidence)
+
+
+def type_as(frame: Frame, node: cst.Call, tensor: Tensor, arguments: Arguments) -> Value:
+    """`x.type_as(y)` is `x.to(dtype and device of y)`."""
+    other = arguments.get(0, "other")
+    place: Placement = None
+    for candidate in alternatives(other if other is not None else UNKNOWN):
+        if type(candidate) is Tensor:
+            if candidate.evidence is not None:
+                candidate.evidence.mark_tensor()
+            place = candidate.place
+    assert isinstance(node.func, cst.Attribute)
+    _note_move(
+        frame,
+        node,
+        "type_as",
+        tensor,
+        node.func.value,
+        place,
+        arguments.node(0, "other"),
+        frame.statement is node,
+        False,
+    )
+    step = Origin(StepKind.MOVED, node, frame.unit.source, tensor.origin, before=tensor.place)
+    return Tensor(
+        place,
+        step,
+        tensor.traits & ~(DEFAULT | LOADED | INDIRECT | KEPT | PARAMETER),
+        tensor.evidence,
+    )
+
+
+def move_of_module(
+    frame: Frame, node: cst.Call, module: Instance, name: str, arguments: Arguments
+) -> Value:
+    """`Module.to`: in place, and returns the module."""
+    from devlint.inference.modules import move_module, placed
+
+    assert isinstance(node.func, cst.Attribute)
+    target, target_node = target_of(frame, name, arguments)
+    if target is _STAY:
+        return module
+    place: Placement = target  # type: ignore[assignment]
+    before, origin = placed(frame, module)
+    frame.notes.append(
+        MoveNote(
+            node=node,
+            method=name,
+            subject=Tensor(before, origin),
+            subject_node=node.func.value,
+            target=place,
+            target_node=target_node,
+            of_module=True,
+            discarded=frame.statement is node,
+            non_blocking=False,
+            loop=frame.loop,
+            creation=None,
+            guarded=frame.guards > 0,
+        )
+    )
+    move_module(frame, module, place, node)
+    return module
+
+
+__all__ = ["Host", "Placed", "Union", "move_of_module", "move_of_tensor", "target_of", "type_as"]

@@ -1,0 +1,236 @@
+"""What a function does to devices, noted while it is walked; `settle` makes facts of it.
+
+A note becomes a fact only when the function is done: only then is it known which values are
+tensors, what a loop rebinds, and whether a discarded move's subject is read again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import libcst as cst
+
+from devlint.findings import Confidence
+from devlint.inference.facts import (
+    ElementAccess,
+    HostRead,
+    LateRead,
+    Loop,
+    Move,
+    NonLeaf,
+    RoundTrip,
+    Sync,
+)
+from devlint.inference.frame import Frame, LoopState
+from devlint.inference.meetings import CONFIDENCES, operand
+from devlint.inference.placement import Device, Placement, Variable, VariableKind
+from devlint.inference.text import dotted, shorten
+from devlint.inference.values import Tensor
+
+
+@dataclass(slots=True, eq=False)
+class MoveNote:
+    node: cst.CSTNode
+    method: str
+    subject: Tensor
+    subject_node: cst.CSTNode
+    target: Placement
+    target_node: cst.CSTNode | None
+    of_module: bool
+    discarded: bool
+    non_blocking: bool
+    loop: LoopState | None
+    creation: cst.CSTNode | None
+    guarded: bool
+
+
+@dataclass(slots=True, eq=False)
+class SyncNote:
+    node: cst.CSTNode
+    call: str
+    tensor: Tensor
+    tensor_node: cst.CSTNode
+    loop: LoopState | None
+    cold: bool
+
+
+@dataclass(slots=True, eq=False)
+class HostReadNote:
+    node: cst.CSTNode
+    sink: str
+    tensor: Tensor
+    tensor_node: cst.CSTNode
+    rank: int
+    caught: bool
+
+
+@dataclass(slots=True, eq=False)
+class RoundTripNote:
+    away: cst.CSTNode
+    back: cst.CSTNode
+    subject: Tensor
+    subject_node: cst.CSTNode
+    start: Placement
+    middle: Placement
+
+
+@dataclass(slots=True, eq=False)
+class LateReadNote:
+    copy: cst.CSTNode
+    read: cst.CSTNode
+    tensor: Tensor
+    tensor_node: cst.CSTNode
+
+
+@dataclass(slots=True, eq=False)
+class NonLeafNote:
+    node: cst.CSTNode
+    tensor: Tensor
+    tensor_node: cst.CSTNode
+    use: str = ""
+    use_node: cst.CSTNode | None = None
+
+
+@dataclass(slots=True, eq=False)
+class ElementNote:
+    node: cst.CSTNode
+    tensor: Tensor
+    tensor_node: cst.CSTNode
+    writes: bool
+    loop: LoopState
+
+
+Note = MoveNote | SyncNote | HostReadNote | RoundTripNote | LateReadNote | NonLeafNote | ElementNote
+
+
+def on_accelerator(tensor: Tensor) -> int:
+    """How sure it is that a tensor is on an accelerator: 2, 1, 0, or -1 when it is on the host.
+
+    An input of a function may be: 0. An unknown place says nothing: -1.
+    """
+    place = tensor.place
+    if type(place) is Device:
+        return 2 if place.is_accelerator else -1
+    if type(place) is Variable:
+        if place.kind is VariableKind.INPUT:
+            return 0
+        return 2
+    return -1
+
+
+def settle(frame: Frame) -> None:
+    """Turn the function's notes into facts."""
+    facts = frame.unit.facts
+    site = frame.site
+    for note in frame.notes:
+        kind = type(note)
+        if kind is MoveNote:
+            move: MoveNote = note
+            if not move.of_module and not move.subject.is_sure and not move.method == "cuda":
+                continue
+            facts.moves.append(
+                Move(
+                    site=site(move.node),
+                    method=move.method,
+                    subject=operand(frame, move.subject, move.subject_node),
+                    target=move.target,
+                    of_module=move.of_module,
+                    discarded=move.discarded,
+                    used_later=True,
+                    non_blocking=move.non_blocking,
+                    loop=loop_fact(frame, move.loop),
+                    invariant=_invariant(move),
+                    creation=site(move.creation) if move.creation is not None else None,
+                    target_node=move.target_node,
+                    guarded=move.guarded,
+                    statement=move.node if move.discarded else None,
+                )
+            )
+        elif not note.tensor.is_sure if hasattr(note, "tensor") else not note.subject.is_sure:
+            continue
+        elif kind is SyncNote:
+            facts.syncs.append(
+                Sync(
+                    site=site(note.node),
+                    call=note.call,
+                    operand=operand(frame, note.tensor, note.tensor_node),
+                    loop=loop_fact(frame, note.loop),
+                    cold=note.cold,
+                )
+            )
+        elif kind is HostReadNote:
+            confidence: Confidence = CONFIDENCES[note.rank]
+            facts.host_reads.append(
+                HostRead(
+                    site=site(note.node),
+                    sink=note.sink,
+                    operand=operand(frame, note.tensor, note.tensor_node),
+                    confidence=confidence,
+                    caught=note.caught,
+                )
+            )
+        elif kind is RoundTripNote:
+            facts.round_trips.append(
+                RoundTrip(
+                    site(note.away),
+                    site(note.back),
+                    operand(frame, note.subject, note.subject_node),
+                    note.start,
+                    note.middle,
+                )
+            )
+        elif kind is LateReadNote:
+            facts.late_reads.append(
+                LateRead(
+                    site(note.copy),
+                    site(note.read),
+                    operand(frame, note.tensor, note.tensor_node),
+                )
+            )
+        elif kind is NonLeafNote:
+            facts.non_leaves.append(
+                NonLeaf(
+                    site(note.node),
+                    operand(frame, note.tensor, note.tensor_node),
+                    note.use,
+                    site(note.use_node) if note.use_node is not None else None,
+                )
+            )
+        elif kind is ElementNote:
+            loop = loop_fact(frame, note.loop)
+            assert loop is not None
+            facts.element_accesses.append(
+                ElementAccess(
+                    site(note.node),
+                    operand(frame, note.tensor, note.tensor_node),
+                    note.writes,
+                    loop,
+                )
+            )
+    frame.notes.clear()
+
+
+def loop_fact(frame: Frame, loop: LoopState | None) -> Loop | None:
+    if loop is None:
+        return None
+    over = shorten(loop.over) if loop.over is not None else ""
+    return Loop(frame.site(loop.node), over, loop.hotness, loop.feeds_device, loop.depth)
+
+
+def _invariant(move: MoveNote) -> bool:
+    """Neither what is moved nor where to changes in the loop."""
+    if move.loop is None or move.of_module:
+        return False
+    for node in (move.subject_node, move.target_node):
+        if node is None:
+            continue
+        if isinstance(node, (cst.SimpleString, cst.Integer)):
+            continue
+        path = dotted(node)
+        if not path:
+            return False
+        parts = path.split(".")
+        prefixes = {".".join(parts[: i + 1]) for i in range(len(parts))}
+        if prefixes & move.loop.assigned:
+            return False
+    return True

@@ -1,0 +1,223 @@
+"""Operators: arithmetic, comparisons, boolean operators, in-place forms."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from devlint.inference.conditions import compare, truth, truth_of
+from devlint.inference.facts import MeetingKind, StepKind
+from devlint.inference.frame import EVALUATORS, Frame
+from devlint.inference.meetings import meet
+from devlint.inference.values import (
+    FALSE,
+    HOST,
+    MASK,
+    TRUE,
+    UNKNOWN,
+    Const,
+    DeviceValue,
+    Host,
+    Instance,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+    alternatives,
+    join,
+    tensor_like,
+    union,
+)
+
+_SYMBOLS: dict[type[cst.CSTNode], str] = {
+    cst.Add: "+",
+    cst.Subtract: "-",
+    cst.Multiply: "*",
+    cst.Divide: "/",
+    cst.FloorDivide: "//",
+    cst.Modulo: "%",
+    cst.Power: "**",
+    cst.MatrixMultiply: "@",
+    cst.BitAnd: "&",
+    cst.BitOr: "|",
+    cst.BitXor: "^",
+    cst.LeftShift: "<<",
+    cst.RightShift: ">>",
+    cst.Equal: "==",
+    cst.NotEqual: "!=",
+    cst.LessThan: "<",
+    cst.LessThanEqual: "<=",
+    cst.GreaterThan: ">",
+    cst.GreaterThanEqual: ">=",
+}
+
+
+def _binary(frame: Frame, node: cst.BinaryOperation) -> Value:
+    left = frame.eval(node.left)
+    right = frame.eval(node.right)
+    return combine(frame, node, _SYMBOLS[type(node.operator)], left, node.left, right, node.right)
+
+
+def combine(
+    frame: Frame,
+    node: cst.CSTNode,
+    symbol: str,
+    left: Value,
+    left_node: cst.CSTNode,
+    right: Value,
+    right_node: cst.CSTNode,
+) -> Value:
+    """The result of a binary operator."""
+    kinds = (type(left), type(right))
+    if Tensor in kinds:
+        if kinds == (Tensor, Tensor) or symbol == "@":
+            return meet(
+                frame, node, symbol, [(left, left_node), (right, right_node)], symbol != "@"
+            )
+        other = right if kinds[0] is Tensor else left
+        if type(other) is Host and other.array:
+            return UNKNOWN
+        if type(other) is Sequence or (type(other) is Const and isinstance(other.value, str)):
+            return UNKNOWN
+        return meet(frame, node, symbol, [(left, left_node), (right, right_node)])
+    if Sequence in kinds:
+        return _sequence_operator(symbol, left, right)
+    if kinds == (Const, Const):
+        return _constant(symbol, left.value, right.value)  # type: ignore[attr-defined]
+    if Host in kinds or Const in kinds:
+        host = left if type(left) is Host else right
+        if type(host) is Host and all(type(v) in (Host, Const) for v in (left, right)):
+            return host
+    if any(type(v) is Tensor for side in (left, right) for v in alternatives(side)):
+        return meet(frame, node, symbol, [(left, left_node), (right, right_node)])
+    return UNKNOWN
+
+
+def _constant(symbol: str, left: object, right: object) -> Value:
+    try:
+        if symbol == "+" and isinstance(left, str) and isinstance(right, str):
+            return Const(left + right)
+        if symbol in "+-*" and type(left) is int and type(right) is int:
+            return Const({"+": left + right, "-": left - right, "*": left * right}[symbol])
+    except (OverflowError, KeyError):
+        pass
+    return HOST
+
+
+def _sequence_operator(symbol: str, left: Value, right: Value) -> Value:
+    if symbol == "+" and type(left) is Sequence and type(right) is Sequence:
+        if left.items is not None and right.items is not None:
+            return Sequence([*left.items, *right.items], None, left.kind)
+        return Sequence(None, union((left.any(), right.any())), left.kind)
+    if symbol == "*":
+        side = left if type(left) is Sequence else right
+        assert type(side) is Sequence
+        return Sequence(None, side.any(), side.kind)
+    return left if type(left) is Sequence else UNKNOWN
+
+
+def in_place(frame: Frame, node: cst.AugAssign, symbol: str, before: Value, value: Value) -> Value:
+    """`a += b`: a tensor stays where it is, a list grows."""
+    if type(before) is Sequence and symbol == "+=":
+        before.add(value.any() if type(value) is Sequence else tensor_like(value))
+        return before
+    if type(before) is Tensor:
+        result = meet(
+            frame, node, symbol, [(before, node.target), (value, node.value)], symbol != "@="
+        )
+        if before.evidence is None and type(result) is Tensor:
+            return Tensor(
+                before.place,
+                before.origin,
+                before.traits | (result.traits & ~before.traits & 8),
+                None,
+                before.sizes,
+            )
+        return result
+    return combine(frame, node, symbol.rstrip("="), before, node.target, value, node.value)
+
+
+def _comparison(frame: Frame, node: cst.Comparison) -> Value:
+    left = frame.eval(node.left)
+    left_node = node.left
+    result: Value = HOST
+    for target in node.comparisons:
+        right = frame.eval(target.comparator)
+        operator = target.operator
+        answer = compare(operator, left, right)
+        if answer is not None:
+            result = TRUE if answer else FALSE
+        else:
+            symbol = _SYMBOLS.get(type(operator))
+            result = HOST
+            if symbol is not None and any(
+                type(v) is Tensor for side in (left, right) for v in alternatives(side)
+            ):
+                met = combine(frame, node, symbol, left, left_node, right, target.comparator)
+                if type(met) is Tensor:
+                    result = Tensor(met.place, met.origin, met.traits | MASK, met.evidence)
+        left, left_node = right, target.comparator
+    return result if len(node.comparisons) == 1 else HOST
+
+
+def _unary(frame: Frame, node: cst.UnaryOperation) -> Value:
+    value = frame.eval(node.expression)
+    if isinstance(node.operator, cst.Not):
+        known = truth_of(value)
+        return HOST if known is None else (FALSE if known else TRUE)
+    if type(value) is Tensor:
+        return Tensor(
+            value.place,
+            frame.origin(StepKind.COMPUTED, node, value.origin),
+            value.traits,
+            value.evidence,
+        )
+    if type(value) is Const and type(value.value) is int and isinstance(node.operator, cst.Minus):
+        return Const(-value.value)
+    return value if type(value) in (Host, Const) else UNKNOWN
+
+
+def _boolean(frame: Frame, node: cst.BooleanOperation) -> Value:
+    left = frame.eval(node.left)
+    known = truth_of(left)
+    is_and = isinstance(node.operator, cst.And)
+    if known is not None and type(left) in (Const, DeviceValue, Instance, Sequence):
+        if known is is_and:
+            return frame.eval(node.right)
+        return left
+    right = frame.eval(node.right)
+    return join(left, right)
+
+
+def _conditional(frame: Frame, node: cst.IfExp) -> Value:
+    from devlint.inference.conditions import asks_for_accelerator, narrow
+
+    known = truth(frame, node.test)
+    asks = asks_for_accelerator(node.test)
+    frame.guards += asks
+    try:
+        if known is not None:
+            return frame.eval(node.body if known else node.orelse)
+        before = frame.env
+        frame.env = dict(before)
+        narrow(frame, node.test, True)
+        left = frame.eval(node.body)
+        frame.env = dict(before)
+        narrow(frame, node.test, False)
+        right = frame.eval(node.orelse)
+        frame.env = before
+        return join(left, right)
+    finally:
+        frame.guards -= asks
+
+
+EVALUATORS.update(
+    {
+        cst.BinaryOperation: _binary,
+        cst.Comparison: _comparison,
+        cst.UnaryOperation: _unary,
+        cst.BooleanOperation: _boolean,
+        cst.IfExp: _conditional,
+    }
+)
+
+__all__ = ["MeetingKind", "Unknown", "combine", "in_place"]

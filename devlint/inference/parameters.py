@@ -1,0 +1,176 @@
+"""What a function knows of its parameters before anybody calls it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from devlint.inference.facts import StepKind
+from devlint.inference.frame import Frame
+from devlint.inference.placement import Variable, VariableKind
+from devlint.inference.text import dotted
+from devlint.inference.values import (
+    HOST,
+    NONE,
+    TRUE,
+    UNKNOWN,
+    ClassValue,
+    Const,
+    DeviceValue,
+    Evidence,
+    External,
+    Instance,
+    Sequence,
+    Tensor,
+    Value,
+    union,
+)
+
+if TYPE_CHECKING:
+    from devlint.inference.functions import Function
+
+_DEVICE_NAME = re.compile(r"^(.*_)?(device|dev|map_location)$")
+_FLAG_NAME = re.compile(r"^(use|with|enable)?_?(cuda|gpu)$")
+_MODULE_NAME = re.compile(r"^(.*_)?(model|net|network|module|criterion|encoder|decoder|policy)$")
+_HOST_TYPES = frozenset(
+    {"int", "float", "bool", "str", "bytes", "complex", "Path", "pathlib.Path", "dtype"}
+    | {"torch.dtype", "np.ndarray", "numpy.ndarray", "ndarray", "torch.Size", "Number", "slice"}
+)
+_TENSOR_TYPES = frozenset(
+    {"Tensor", "torch.Tensor", "FloatTensor", "LongTensor", "BoolTensor", "IntTensor"}
+    | {"torch.FloatTensor", "torch.LongTensor", "torch.BoolTensor", "torch.IntTensor"}
+    | {"torch.nn.Parameter", "nn.Parameter", "torch.HalfTensor", "OptTensor", "Adj"}
+)
+_ARRAY_TYPES = frozenset({"np.ndarray", "numpy.ndarray", "ndarray"})
+_WRAPPERS = frozenset(
+    {"Optional", "Union", "typing.Optional", "typing.Union", "Final", "Annotated"}
+)
+_LISTS = frozenset({"List", "list", "Sequence", "Tuple", "tuple", "Iterable", "typing.List"})
+
+
+@dataclass(slots=True, eq=False)
+class Parameter:
+    """A parameter: its device variable, its value inside, its default for the caller."""
+
+    name: str
+    variable: Variable | None
+    value: Value
+    default: Value | None
+    keyword_only: bool
+    is_device: bool = False
+
+
+def initial_value(
+    frame: Frame,
+    param: cst.Param,
+    function: Function,
+    on_host: bool,
+    keyword_only: bool = False,
+) -> Parameter:
+    """The value that stands for what a caller may hand in."""
+    name = param.name.value
+    default = function.defaults.get(name)
+    annotation = _names(param.annotation.annotation) if param.annotation is not None else []
+    variable = Variable(name, VariableKind.INPUT)
+    origin = frame.origin(StepKind.PARAMETER, param, note=f"`{name}` is handed in by the caller")
+
+    def parameter(value: Value, own: Variable | None, is_device: bool = False) -> Parameter:
+        return Parameter(name, own, value, default, keyword_only, is_device)
+
+    if _is_device(name, annotation, default):
+        chosen = Variable(name, VariableKind.DEVICE)
+        return parameter(DeviceValue(chosen), chosen, True)
+    if _FLAG_NAME.match(name) and (type(default) is Const or not annotation):
+        return parameter(TRUE, None)
+    if annotation:
+        value = _from_annotation(frame, annotation, variable, origin, on_host)
+        if value is not None:
+            if type(default) is Const and default.value is None and type(value) is Tensor:
+                value = union((value, NONE))
+            return parameter(value, variable)
+    if default is not None and _is_plain(default):
+        return parameter(HOST, None)
+    place = None if on_host or frame.constructing else variable
+    value = Tensor(place, origin, 0, Evidence())
+    if type(default) is Const and default.value is None:
+        return parameter(union((value, NONE)), variable)
+    return parameter(value, variable)
+
+
+def _is_device(name: str, annotation: list[str], default: Value | None) -> bool:
+    if any(part.endswith("device") for part in annotation):
+        return True
+    if type(default) is DeviceValue:
+        return True
+    if not _DEVICE_NAME.match(name):
+        return False
+    return not annotation or bool({"str", "Optional", "Union", "Any"} & set(annotation))
+
+
+def _is_plain(default: Value) -> bool:
+    if type(default) is Const:
+        return default.value is not None
+    return default is HOST or type(default) is External
+
+
+def _from_annotation(
+    frame: Frame,
+    annotation: list[str],
+    variable: Variable,
+    origin,
+    on_host: bool,  # type: ignore[no-untyped-def]
+) -> Value | None:
+    heads = [a for a in annotation if a not in _WRAPPERS and a != "None"]
+    if not heads:
+        return None
+    place = None if on_host or frame.constructing else variable
+    if heads[0] in _LISTS:
+        if len(heads) > 1 and heads[1] in _TENSOR_TYPES:
+            return Sequence(None, Tensor(place, origin, 0, Evidence(True)), "list")
+        return Tensor(place, origin, 0, Evidence())
+    tensors = [a for a in heads if a in _TENSOR_TYPES]
+    if tensors and len(tensors) == len(heads):
+        return Tensor(place, origin, 0, Evidence(True))
+    if tensors:
+        return Tensor(place, origin, 0, Evidence())
+    if all(a in _HOST_TYPES for a in heads):
+        return HOST
+    if len(heads) == 1:
+        known = frame.lookup(heads[0]) if "." not in heads[0] else None
+        if type(known) is ClassValue:
+            info = known.info
+            return Instance(info, module=info.is_module, place=variable, origin=origin)
+        if heads[0] in ("nn.Module", "torch.nn.Module", "Module"):
+            return Instance(None, "", True, variable, origin)
+    return None
+
+
+def _names(node: cst.BaseExpression, depth: int = 4) -> list[str]:
+    """The names in an annotation, outermost first."""
+    if depth == 0:
+        return []
+    path = dotted(node)
+    if path:
+        return [path]
+    if isinstance(node, cst.SimpleString):
+        text = node.value.strip("'\"")
+        return [part for part in re.split(r"[^\w.]+", text) if part]
+    found: list[str] = []
+    if isinstance(node, cst.Subscript):
+        found += _names(node.value, depth - 1)
+        for element in node.slice:
+            if isinstance(element.slice, cst.Index):
+                found += _names(element.slice.value, depth - 1)
+    elif isinstance(node, cst.BinaryOperation):
+        found += _names(node.left, depth - 1)
+        found += _names(node.right, depth - 1)
+    elif isinstance(node, (cst.Tuple, cst.List)):
+        for item in node.elements:
+            found += _names(item.value, depth - 1)
+    return found
+
+
+__all__ = ["UNKNOWN", "Parameter", "initial_value"]

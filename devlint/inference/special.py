@@ -1,0 +1,530 @@
+"""Functions whose effect a table can't say: devices, constructors, wrappers, Python's builtins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import libcst as cst
+
+from devlint.inference import syncs
+from devlint.inference.devices import place_of
+from devlint.inference.facts import MeetingKind, StepKind
+from devlint.inference.frame import Frame
+from devlint.inference.functions import Arguments
+from devlint.inference.iteration import batch, element_of
+from devlint.inference.meetings import meet, tensors_in
+from devlint.inference.placement import CPU, CUDA, Device, Placement
+from devlint.inference.text import shorten
+from devlint.inference.values import (
+    ARRAY,
+    DEFAULT,
+    FALSE,
+    GRAD,
+    HOST,
+    LOADED,
+    NON_LEAF,
+    NONE,
+    PARAMETER,
+    TRUE,
+    UNKNOWN,
+    ClassValue,
+    Const,
+    DeviceValue,
+    Evidence,
+    External,
+    FunctionValue,
+    Generator,
+    Host,
+    Instance,
+    Loader,
+    Mapping,
+    Method,
+    Optimizer,
+    Origin,
+    Parameters,
+    Partial,
+    Sequence,
+    Super,
+    Tensor,
+    Value,
+    alternatives,
+    union,
+)
+
+Handler = Callable[[Frame, cst.Call, Arguments], Value]
+
+
+# ----------------------------------------------------------------- devices
+
+
+def _device(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    first = arguments.get(0, "type")
+    if first is None:
+        first = arguments.get(0, "device")
+    if first is None:
+        return DeviceValue(None)
+    index = arguments.get(1, "index")
+    place = place_of(frame, first)
+    if place is None:
+        from devlint.inference.moves import _chosen
+
+        given = arguments.node(0, "type")
+        place = _chosen(frame, first, given)
+    if type(place) is Device and type(index) is Const and isinstance(index.value, int):
+        place = Device(place.type, index.value)
+    elif type(place) is Device and index is not None and type(index) is not Const:
+        return DeviceValue(None)
+    return DeviceValue(place)
+
+
+def _true(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    return TRUE
+
+
+def _cuda_device(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    return DeviceValue(CUDA)
+
+
+def _default_device(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    return DeviceValue(frame.default_device)
+
+
+def _set_default_device(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    value = arguments.get(0, "device")
+    if value is not None:
+        frame.unit.default_device = place_of(frame, value)
+    return NONE
+
+
+def _set_default_type(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    value = arguments.get(0, "t")
+    name = value.name if type(value) is External else (value.value if type(value) is Const else "")
+    if isinstance(name, str) and name.startswith("torch.cuda."):
+        frame.unit.default_device = CUDA
+    return NONE
+
+
+def _synchronize(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    frame.unsynchronized.clear()
+    return NONE
+
+
+def _generator(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    value = arguments.get(0, "device")
+    place: Placement = CPU if value is None else place_of(frame, value)
+    return Generator(place, frame.origin(StepKind.CREATED, node))
+
+
+# ----------------------------------------------------------------- tensors
+
+
+def _parameter(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    value = arguments.get(0, "data")
+    for tensor in alternatives(value if value is not None else UNKNOWN):
+        if type(tensor) is Tensor:
+            origin = Origin(StepKind.CREATED, node, frame.unit.source, None)
+            traits = (tensor.traits & ~NON_LEAF) | PARAMETER | GRAD
+            return Tensor(tensor.place, origin, traits, None)
+    place = frame.default_device
+    traits = PARAMETER | GRAD
+    if value is None or type(value) is not Tensor:
+        traits |= DEFAULT
+    return Tensor(place, frame.origin(StepKind.CREATED, node), traits)
+
+
+def _load(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    """`torch.load`: where `map_location` says, else where it was saved from."""
+    value = arguments.get(1, "map_location")
+    place = place_of(frame, value) if value is not None else None
+    origin = frame.origin(StepKind.LOADED, node, None, "loaded here")
+    return Tensor(place, origin, LOADED if place == CPU else 0, Evidence())
+
+
+def _typed(place: Placement) -> Handler:
+    """`torch.FloatTensor(…)`, `torch.cuda.FloatTensor(…)`."""
+
+    def make(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+        first = arguments.positional[0][0] if arguments.positional else None
+        if type(first) is Tensor and first.evidence is None:
+            origin = Origin(StepKind.COMPUTED, node, frame.unit.source, first.origin)
+            return Tensor(first.place, origin, first.traits)
+        origin = frame.origin(StepKind.CREATED, node)
+        default = DEFAULT if place == CPU and frame.unit.default_device is None else 0
+        where = place if frame.unit.default_device is None else frame.unit.default_device
+        return Tensor(where if place == CPU else place, origin, default)
+
+    return make
+
+
+def _is_tensor(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    return HOST
+
+
+def _same(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    """A wrapper that gives back what it wraps: `torch.compile(m)`, `copy.deepcopy(x)`."""
+    return arguments.positional[0][0] if arguments.positional else UNKNOWN
+
+
+def _parallel(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    """`DataParallel(m)`, `DistributedDataParallel(m)`: the module, seen through a wrapper."""
+    value = arguments.get(0, "module")
+    if type(value) is Instance:
+        return value
+    if type(value) is Tensor:
+        return value
+    return UNKNOWN
+
+
+# ----------------------------------------------------------------- data, optimizers
+
+
+def _loader(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    """DataLoaders yield host tensors, pinned with `pin_memory=True`."""
+    return Loader(batch(frame, node))
+
+
+def _optimizer(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    value = arguments.get(0, "params")
+    module = value.module if type(value) is Parameters else None
+    for tensor in tensors_in(value if value is not None else UNKNOWN):
+        if tensor.traits & NON_LEAF:
+            _use_non_leaf(frame, tensor, "optimizer", node)
+    origin = frame.origin(StepKind.CREATED, node)
+    if module is not None:
+        frame.optimizers.append((module, node))
+    return Optimizer(module, origin)
+
+
+def _use_non_leaf(frame: Frame, tensor: Tensor, use: str, node: cst.CSTNode) -> None:
+    from devlint.inference.notes import NonLeafNote
+
+    if tensor.origin is None:
+        return
+    nodes = {step.node for step in tensor.origin.chain()}
+    for noted in frame.notes:
+        if type(noted) is NonLeafNote and noted.node in nodes:
+            noted.use, noted.use_node = use, node
+
+
+# ----------------------------------------------------------------- Python
+
+
+def _partial(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    if not arguments.positional:
+        return UNKNOWN
+    callee = arguments.positional[0][0]
+    rest = [v for v, _ in arguments.positional[1:]]
+    keywords = {k: v for k, (v, _) in arguments.keywords.items()}
+    if type(callee) is FunctionValue and callee.given is None:
+        return FunctionValue(callee.function, callee.bound, (rest, keywords))
+    return Partial(callee, rest, keywords)
+
+
+def _mapping(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    entries = {k: v for k, (v, _) in arguments.keywords.items() if k != "**"}
+    result = Mapping(dict(entries))
+    for value, _ in arguments.positional:
+        if type(value) is Mapping:
+            result.entries.update(value.entries)
+            result.element = value.element
+        elif type(value) is Sequence:
+            inner = value.any()
+            if type(inner) is Sequence and inner.items is not None and len(inner.items) == 2:
+                result.element = inner.items[1]
+    return result
+
+
+def _super(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    current: Frame | None = frame
+    while current is not None and current.instance is None:
+        current = current.outer
+    if current is not None and current.info is not None and current.instance is not None:
+        return Super(current.info, current.instance)
+    return UNKNOWN
+
+
+def _getattr(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    """`getattr(x, "name")`; of a torch module with an unknown name it stays a torch function."""
+    if len(arguments.positional) < 2:
+        return UNKNOWN
+    base, name = arguments.positional[0][0], arguments.positional[1][0]
+    if type(name) is not Const or not isinstance(name.value, str):
+        return UNKNOWN
+    from devlint.inference.expressions import attribute_of
+
+    attribute = (
+        cst.Attribute(node.args[0].value, cst.Name(name.value))
+        if (name.value.isidentifier())
+        else None
+    )
+    if attribute is None:
+        return UNKNOWN
+    return attribute_of(frame, attribute, base, name.value)
+
+
+def _reads_number(call: str) -> Handler:
+    def read(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+        for value, argument in arguments.positional[:1]:
+            for tensor in alternatives(value):
+                if type(tensor) is Tensor and tensor.evidence is None:
+                    syncs.sync(frame, node, call, tensor, argument)
+            if type(value) is Host:
+                return value
+            if type(value) is Const and call == "int()" and type(value.value) is int:
+                return value
+        return HOST
+
+    return read
+
+
+def _print(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    for value, argument in arguments.positional:
+        for tensor in alternatives(value):
+            if type(tensor) is Tensor and tensor.evidence is None:
+                syncs.sync(frame, node, "print()", tensor, argument)
+    return NONE
+
+
+def _len(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    value = arguments.positional[0][0] if arguments.positional else UNKNOWN
+    return Host(value) if type(value) is Tensor else HOST
+
+
+def _listed(kind: str) -> Handler:
+    def make(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+        if not arguments.positional:
+            return Sequence([], None, kind, node)
+        value, argument = arguments.positional[0]
+        if type(value) is Sequence:
+            items = None if value.items is None else list(value.items)
+            return Sequence(items, value.element, kind, node)
+        if type(value) in (Parameters, Loader):
+            return value
+        if type(value) is Host and value.sizes is not None:
+            return value
+        return Sequence(None, element_of(frame, value, argument), kind, node)
+
+    return make
+
+
+def _zip(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    parts = [element_of(frame, v, n) for v, n in arguments.positional]
+    return Sequence(None, Sequence(parts, None, "tuple"), "iterator")
+
+
+def _enumerate(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    if not arguments.positional:
+        return UNKNOWN
+    value, argument = arguments.positional[0]
+    inner = element_of(frame, value, argument)
+    return Sequence(None, Sequence([HOST, inner], None, "tuple"), "iterator")
+
+
+def _map(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    from devlint.inference.calls import call_value
+
+    if len(arguments.positional) < 2:
+        return UNKNOWN
+    callee = arguments.positional[0][0]
+    parts = [(element_of(frame, v, n), n) for v, n in arguments.positional[1:]]
+    return Sequence(None, call_value(frame, node, callee, Arguments(parts, {})), "iterator")
+
+
+def _through(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    """`sorted(xs)`, `reversed(xs)`, `tqdm(loader)`: the same elements."""
+    if not arguments.positional:
+        return arguments.keywords["iterable"][0] if "iterable" in arguments.keywords else UNKNOWN
+    value, argument = arguments.positional[0]
+    if type(value) is Sequence:
+        return Sequence(None, value.any(), "iterator")
+    if type(value) in (Loader, Parameters, Host):
+        return value
+    inner = element_of(frame, value, argument)
+    return Sequence(None, inner, "iterator")
+
+
+def _next(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    if not arguments.positional:
+        return UNKNOWN
+    value, argument = arguments.positional[0]
+    inner = element_of(frame, value, argument)
+    if len(arguments.positional) > 1:
+        return union((inner, arguments.positional[1][0]))
+    return inner
+
+
+def _iter(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    if not arguments.positional:
+        return UNKNOWN
+    value, argument = arguments.positional[0]
+    if type(value) in (Loader, Sequence, Parameters):
+        return value
+    return Sequence(None, element_of(frame, value, argument), "iterator")
+
+
+def _sum(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    if not arguments.positional:
+        return HOST
+    value, argument = arguments.positional[0]
+    inner = element_of(frame, value, argument)
+    if any(type(v) is Tensor for v in alternatives(inner)):
+        return meet(frame, node, "sum", [(inner, argument)], True, MeetingKind.OPERATION)
+    return HOST
+
+
+def _extreme(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    """Python's `max` and `min` compare tensors one by one: a sync each."""
+    if len(arguments.positional) == 1:
+        value, argument = arguments.positional[0]
+        inner = element_of(frame, value, argument)
+        if type(inner) is Tensor and inner.evidence is None:
+            syncs.sync(frame, node, shorten(node.func), inner, argument)
+        return inner if type(inner) is Tensor else HOST
+    found = [v for v, _ in arguments.positional if type(v) is Tensor]
+    return found[0] if found else HOST
+
+
+def _range(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    for value, argument in arguments.positional:
+        if type(value) is Tensor and value.evidence is None:
+            syncs.sync(frame, node, "range()", value, argument)
+    return Sequence(None, HOST, "iterator")
+
+
+def _absolute(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    value = arguments.positional[0][0] if arguments.positional else UNKNOWN
+    return value if type(value) is Tensor else HOST
+
+
+def _host(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    return HOST
+
+
+def _false(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    return FALSE
+
+
+_BUILTINS: dict[str, Handler] = {
+    "len": _len,
+    "int": _reads_number("int()"),
+    "float": _reads_number("float()"),
+    "bool": _reads_number("bool()"),
+    "complex": _reads_number("complex()"),
+    "round": _reads_number("round()"),
+    "print": _print,
+    "list": _listed("list"),
+    "tuple": _listed("tuple"),
+    "set": _listed("list"),
+    "dict": _mapping,
+    "zip": _zip,
+    "enumerate": _enumerate,
+    "map": _map,
+    "sorted": _through,
+    "reversed": _through,
+    "filter": lambda f, n, a: _through(f, n, Arguments(a.positional[1:], a.keywords)),
+    "next": _next,
+    "iter": _iter,
+    "sum": _sum,
+    "max": _extreme,
+    "min": _extreme,
+    "range": _range,
+    "abs": _absolute,
+    "super": _super,
+    "getattr": _getattr,
+    "isinstance": _host,
+    "hasattr": _host,
+    "callable": _host,
+    "str": _host,
+    "repr": _host,
+    "id": _host,
+    "hash": _host,
+    "type": _host,
+    "open": _host,
+    "any": _host,
+    "all": _host,
+}
+
+
+def call_builtin(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> Value:
+    """One of Python's own functions."""
+    handler = _BUILTINS.get(name)
+    return UNKNOWN if handler is None else handler(frame, node, arguments)
+
+
+FUNCTIONS: dict[str, Handler] = {
+    "torch.device": _device,
+    "torch.cuda.is_available": _true,
+    "torch.accelerator.is_available": _true,
+    "torch.accelerator.current_accelerator": _cuda_device,
+    "torch.cuda.current_device": _cuda_device,
+    "torch.backends.mps.is_available": _false,
+    "torch.backends.mps.is_built": _false,
+    "torch.mps.is_available": _false,
+    "torch.xpu.is_available": _false,
+    "torch.get_default_device": _default_device,
+    "torch.set_default_device": _set_default_device,
+    "torch.set_default_tensor_type": _set_default_type,
+    "torch.cuda.synchronize": _synchronize,
+    "torch.accelerator.synchronize": _synchronize,
+    "torch.Generator": _generator,
+    "torch.nn.Parameter": _parameter,
+    "torch.nn.parameter.Parameter": _parameter,
+    "torch.load": _load,
+    "torch.is_tensor": _is_tensor,
+    "torch.compile": _same,
+    "torch.jit.script": _same,
+    "torch.jit.trace": _same,
+    "torch.jit.freeze": _same,
+    "copy.deepcopy": _same,
+    "copy.copy": _same,
+    "typing.cast": lambda f, n, a: a.positional[1][0] if len(a.positional) > 1 else UNKNOWN,
+    "torch.nn.DataParallel": _parallel,
+    "torch.nn.parallel.DataParallel": _parallel,
+    "torch.nn.parallel.DistributedDataParallel": _parallel,
+    "torch.utils.data.DataLoader": _loader,
+    "torch.utils.data.dataloader.DataLoader": _loader,
+    "functools.partial": _partial,
+    "collections.OrderedDict": _mapping,
+    "collections.defaultdict": lambda f, n, a: Mapping(),
+    "collections.deque": _listed("list"),
+    "tqdm.tqdm": _through,
+    "tqdm.auto.tqdm": _through,
+    "tqdm.trange": _range,
+    "tqdm.notebook.tqdm": _through,
+    "itertools.chain": _through,
+    "itertools.islice": _through,
+    "itertools.cycle": _through,
+}
+for _name in (
+    "Float",
+    "Double",
+    "Half",
+    "BFloat16",
+    "Long",
+    "Int",
+    "Short",
+    "Byte",
+    "Char",
+    "Bool",
+    "",
+):
+    FUNCTIONS[f"torch.{_name}Tensor"] = _typed(CPU)
+    FUNCTIONS[f"torch.cuda.{_name}Tensor"] = _typed(CUDA)
+for _name in (
+    "Adadelta",
+    "Adagrad",
+    "Adam",
+    "AdamW",
+    "Adamax",
+    "ASGD",
+    "LBFGS",
+    "NAdam",
+    "RAdam",
+    "RMSprop",
+    "Rprop",
+    "SGD",
+    "SparseAdam",
+):
+    FUNCTIONS[f"torch.optim.{_name}"] = _optimizer
+
+__all__ = ["ARRAY", "FUNCTIONS", "ClassValue", "Method", "call_builtin"]

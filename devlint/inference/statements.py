@@ -1,0 +1,551 @@
+"""Statements: what each does to the environment, and whether control falls through it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as Many
+
+import libcst as cst
+
+from devlint.inference import syncs
+from devlint.inference.conditions import asks_for_accelerator, is_cold, narrow, truth
+from devlint.inference.environments import join_environments
+from devlint.inference.facts import Rebinding, StepKind
+from devlint.inference.frame import EXECUTORS, Environment, Frame, LoopState
+from devlint.inference.functions import Function, declare_class, declare_function
+from devlint.inference.iteration import element_of, hotness_of
+from devlint.inference.text import dotted, shorten
+from devlint.inference.values import (
+    UNKNOWN,
+    Const,
+    DeviceValue,
+    External,
+    Instance,
+    Sequence,
+    Tensor,
+    Value,
+    alternatives,
+    same,
+    tensor_like,
+)
+
+
+def block(frame: Frame, body: cst.BaseSuite) -> bool:
+    """Run a suite."""
+    return run_all(frame, body.body)
+
+
+def run_all(frame: Frame, statements: Many[cst.CSTNode]) -> bool:
+    """Run statements in order; what stands behind a return or a raise is dead."""
+    for statement in statements:
+        if not frame.execute(statement):
+            return False
+    return True
+
+
+def _line(frame: Frame, node: cst.SimpleStatementLine) -> bool:
+    return run_all(frame, node.body)
+
+
+def _expression(frame: Frame, node: cst.Expr) -> bool:
+    frame.statement = node.value
+    frame.eval(node.value)
+    frame.statement = None
+    return not _never_returns(node.value)
+
+
+_EXITS = frozenset({"sys.exit", "exit", "quit", "os._exit", "os.abort"})
+
+
+def _never_returns(node: cst.BaseExpression) -> bool:
+    return type(node) is cst.Call and dotted(node.func) in _EXITS
+
+
+# ----------------------------------------------------------------- assignment
+
+
+def _assign(frame: Frame, node: cst.Assign) -> bool:
+    value = frame.eval(node.value)
+    for target in node.targets:
+        assign(frame, target.target, value, node.value)
+    return True
+
+
+def _annotated(frame: Frame, node: cst.AnnAssign) -> bool:
+    if node.value is not None:
+        assign(frame, node.target, frame.eval(node.value), node.value)
+    return True
+
+
+def assign(frame: Frame, target: cst.BaseExpression, value: Value, source: cst.CSTNode) -> None:
+    """Bind a target of any form to a value; `source` is the expression it came from."""
+    kind = type(target)
+    if kind is cst.Name:
+        frame.bind(target.value, value)  # type: ignore[attr-defined]
+    elif kind is cst.Attribute:
+        _assign_attribute(frame, target, value, source)  # type: ignore[arg-type]
+    elif kind is cst.Tuple or kind is cst.List:
+        _unpack(frame, target, value, source)  # type: ignore[arg-type]
+    elif kind is cst.Subscript:
+        from devlint.inference.subscripts import assign_item
+
+        assign_item(frame, target, value, source)  # type: ignore[arg-type]
+    elif kind is cst.StarredElement:
+        assign(frame, target.value, Sequence(None, value), source)  # type: ignore[attr-defined]
+
+
+def _assign_attribute(
+    frame: Frame, target: cst.Attribute, value: Value, source: cst.CSTNode
+) -> None:
+    receiver = frame.eval(target.value)
+    name = target.attr.value
+    for holder in alternatives(receiver):
+        if type(holder) is Instance:
+            if holder is frame.instance and frame.info is not None:
+                frame.info.write(frame, name, value, target, source)
+            else:
+                holder.fields[name] = value
+                if holder.module and type(value) is Instance and value.module:
+                    value.parent = holder
+        elif type(holder) is Tensor and name == "requires_grad":
+            _require_grad(frame, target.value, holder, value)
+    path = dotted(target)
+    if path:
+        frame.bind(path, value)
+
+
+def _require_grad(frame: Frame, node: cst.BaseExpression, tensor: Tensor, value: Value) -> None:
+    from devlint.inference.values import GRAD
+
+    path = dotted(node)
+    if path and type(value) is Const and value.value is True:
+        frame.bind(path, tensor.with_place(tensor.place, tensor.origin, add=GRAD))
+
+
+def _unpack(frame: Frame, target: cst.Tuple | cst.List, value: Value, source: cst.CSTNode) -> None:
+    elements = target.elements
+    count = len(elements)
+    star = next((i for i, e in enumerate(elements) if type(e) is cst.StarredElement), None)
+    items: list[Value] | None = None
+    if type(value) is Sequence and value.items is not None:
+        if star is None and len(value.items) == count:
+            items = value.items
+        elif star is not None and len(value.items) >= count - 1:
+            tail = count - star - 1
+            stop = len(value.items) - tail
+            middle = Sequence(list(value.items[star:stop]))
+            items = [*value.items[:star], middle, *value.items[stop:]]
+    if items is None:
+        element = element_of(frame, value, source)
+        items = [element] * count
+    for item, element_node in zip(items, elements, strict=True):
+        inner = element_node.value
+        if type(element_node) is cst.StarredElement and type(item) is not Sequence:
+            item = Sequence(None, item)
+        assign(frame, inner, item, source)
+
+
+_IN_PLACE = {
+    cst.AddAssign: "+=",
+    cst.SubtractAssign: "-=",
+    cst.MultiplyAssign: "*=",
+    cst.DivideAssign: "/=",
+    cst.FloorDivideAssign: "//=",
+    cst.ModuloAssign: "%=",
+    cst.PowerAssign: "**=",
+    cst.MatrixMultiplyAssign: "@=",
+    cst.BitAndAssign: "&=",
+    cst.BitOrAssign: "|=",
+    cst.BitXorAssign: "^=",
+    cst.LeftShiftAssign: "<<=",
+    cst.RightShiftAssign: ">>=",
+}
+
+
+def _augmented(frame: Frame, node: cst.AugAssign) -> bool:
+    from devlint.inference.operators import in_place
+
+    before = frame.eval(node.target)
+    operator = _IN_PLACE.get(type(node.operator), "+=")
+    result = in_place(frame, node, operator, before, frame.eval(node.value))
+    assign(frame, node.target, result, node.value)
+    return True
+
+
+def _delete(frame: Frame, node: cst.Del) -> bool:
+    targets = node.target.elements if isinstance(node.target, cst.Tuple) else ()
+    for name in [node.target, *(e.value for e in targets)]:
+        path = dotted(name)
+        if path:
+            frame.env.pop(path, None)
+    return True
+
+
+def _global(frame: Frame, node: cst.Global) -> bool:
+    frame.global_names.update(item.name.value for item in node.names)
+    return True
+
+
+def _nonlocal(frame: Frame, node: cst.Nonlocal) -> bool:
+    frame.nonlocal_names.update(item.name.value for item in node.names)
+    return True
+
+
+# ----------------------------------------------------------------- leaving
+
+
+def _return(frame: Frame, node: cst.Return) -> bool:
+    value = frame.eval(node.value) if node.value is not None else Const(None)
+    frame.returns.append((node, value))
+    return False
+
+
+def _raise(frame: Frame, node: cst.Raise) -> bool:
+    if node.exc is not None:
+        frame.eval(node.exc)
+    return False
+
+
+def _break(frame: Frame, node: cst.Break) -> bool:
+    if frame.loops:
+        frame.loops[-1].breaks.append(dict(frame.env))
+    return False
+
+
+def _continue(frame: Frame, node: cst.Continue) -> bool:
+    if frame.loops:
+        frame.loops[-1].continues.append(dict(frame.env))
+    return False
+
+
+def _assert(frame: Frame, node: cst.Assert) -> bool:
+    value = frame.eval(node.test)
+    syncs.test_of(frame, node.test, value, "assert")
+    narrow(frame, node.test, True)
+    return True
+
+
+# ----------------------------------------------------------------- branches
+
+
+def _if(frame: Frame, node: cst.If) -> bool:
+    known = truth(frame, node.test)
+    accelerated = asks_for_accelerator(node.test)
+    cold = bool(frame.loops) and is_cold(node.test)
+    if known is not None:
+        frame.guards += accelerated
+        try:
+            if known:
+                narrow(frame, node.test, True)
+                return block(frame, node.body)
+            narrow(frame, node.test, False)
+            return _otherwise(frame, node.orelse)
+        finally:
+            frame.guards -= accelerated
+    before = frame.env
+    frame.env = dict(before)
+    frame.guards += accelerated
+    frame.cold += cold
+    narrow(frame, node.test, True)
+    falls = block(frame, node.body)
+    frame.cold -= cold
+    frame.guards -= accelerated
+    then_env = frame.env
+    frame.env = dict(before)
+    narrow(frame, node.test, False)
+    else_falls = _otherwise(frame, node.orelse)
+    if falls and else_falls:
+        frame.env = join_environments(then_env, frame.env)
+    elif falls:
+        frame.env = then_env
+    return falls or else_falls
+
+
+def _otherwise(frame: Frame, orelse: cst.If | cst.Else | None) -> bool:
+    if orelse is None:
+        return True
+    return _if(frame, orelse) if isinstance(orelse, cst.If) else block(frame, orelse.body)
+
+
+def _match(frame: Frame, node: cst.Match) -> bool:
+    subject = frame.eval(node.subject)
+    before = frame.env
+    left: list[Environment] = []
+    exhaustive = False
+    for case in node.cases:
+        frame.env = dict(before)
+        _bind_pattern(frame, case.pattern, subject)
+        if case.guard is not None:
+            frame.eval(case.guard)
+        if block(frame, case.body):
+            left.append(frame.env)
+        pattern = case.pattern
+        exhaustive = exhaustive or (
+            isinstance(pattern, cst.MatchAs) and pattern.pattern is None and case.guard is None
+        )
+    if not exhaustive:
+        left.append(before)
+    return _continue_with(frame, left, before)
+
+
+def _bind_pattern(frame: Frame, pattern: cst.MatchPattern, subject: Value) -> None:
+    if isinstance(pattern, cst.MatchAs):
+        if pattern.pattern is not None:
+            _bind_pattern(frame, pattern.pattern, subject)
+        if pattern.name is not None:
+            frame.bind(pattern.name.value, subject)
+    elif isinstance(pattern, (cst.MatchList, cst.MatchTuple)):
+        element = element_of(frame, subject, pattern)
+        for item in pattern.patterns:
+            if isinstance(item, cst.MatchSequenceElement):
+                _bind_pattern(frame, item.value, element)
+            elif isinstance(item, cst.MatchStar) and item.name is not None:
+                frame.bind(item.name.value, Sequence(None, element))
+    elif isinstance(pattern, cst.MatchOr):
+        for option in pattern.patterns:
+            _bind_pattern(frame, option.pattern, subject)
+    elif isinstance(pattern, cst.MatchMapping):
+        for entry in pattern.elements:
+            _bind_pattern(frame, entry.pattern, tensor_like(subject))
+    elif isinstance(pattern, cst.MatchClass):
+        for part in [*pattern.patterns, *pattern.kwds]:
+            inner = part.pattern if isinstance(part, cst.MatchKeywordElement) else part.value
+            _bind_pattern(frame, inner, UNKNOWN)
+
+
+def _continue_with(frame: Frame, left: list[Environment], before: Environment) -> bool:
+    """Go on with the join of the environments that reach this point."""
+    if not left:
+        frame.env = dict(before)
+        return False
+    joined = left[0]
+    for env in left[1:]:
+        joined = join_environments(joined, env)
+    frame.env = joined
+    return True
+
+
+# ----------------------------------------------------------------- try, with
+
+_HIDING = frozenset({"RuntimeError", "Exception", "BaseException"})
+
+
+def _catches(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
+    kind = handler.type
+    if kind is None:
+        return True
+    names = [e.value for e in kind.elements] if isinstance(kind, cst.Tuple) else [kind]
+    return any(dotted(name).rpartition(".")[2] in _HIDING for name in names)
+
+
+def _try(frame: Frame, node: cst.Try | cst.TryStar) -> bool:
+    before = dict(frame.env)
+    hides = any(_catches(handler) for handler in node.handlers)
+    frame.caught += hides
+    falls = block(frame, node.body)
+    frame.caught -= hides
+    after = frame.env
+    left: list[Environment] = []
+    if falls and node.orelse is not None:
+        falls = block(frame, node.orelse.body)
+        after = frame.env
+    if falls:
+        left.append(after)
+    entered = join_environments(dict(before), after) if falls else before
+    for handler in node.handlers:
+        frame.env = dict(entered)
+        if handler.name is not None and isinstance(handler.name.name, cst.Name):
+            frame.bind(handler.name.name.value, UNKNOWN)
+        if block(frame, handler.body):
+            left.append(frame.env)
+    falls = _continue_with(frame, left, entered)
+    if node.finalbody is not None:
+        falls = block(frame, node.finalbody.body) and falls
+    return falls
+
+
+def _with(frame: Frame, node: cst.With) -> bool:
+    devices = 0
+    for item in node.items:
+        value = frame.eval(item.item)
+        if type(value) is DeviceValue:
+            frame.default_devices.append(value.place)
+            devices += 1
+        if item.asname is not None:
+            assign(frame, item.asname.name, value, item.item)
+    falls = block(frame, node.body)
+    if devices:
+        del frame.default_devices[-devices:]
+    return falls
+
+
+# ----------------------------------------------------------------- loops
+
+
+def _for(frame: Frame, node: cst.For) -> bool:
+    iterable = frame.eval(node.iter)
+    element = element_of(frame, iterable, node.iter)
+    heat = hotness_of(frame, node, iterable)
+
+    def enter() -> None:
+        assign(frame, node.target, element, node.iter)
+
+    return _loop(frame, node, node.iter, heat, enter, node)
+
+
+def _while(frame: Frame, node: cst.While) -> bool:
+    heat = hotness_of(frame, node, UNKNOWN)
+
+    def enter() -> None:
+        value = frame.eval(node.test)
+        syncs.test_of(frame, node.test, value, "while")
+        narrow(frame, node.test, True)
+
+    return _loop(frame, node, node.test, heat, enter, node)
+
+
+def _loop(frame, node, over, heat, enter, whole):  # type: ignore[no-untyped-def]
+    """Walk a body twice: once to see what it rebinds, once with that known."""
+    loop = LoopState(node=whole, over=over, hotness=heat, depth=len(frame.loops) + 1)
+    frame.loops.append(loop)
+    before = frame.env
+    mark = len(frame.notes)
+    frame.env = dict(before)
+    frame.settling += 1
+    enter()
+    block(frame, node.body)
+    frame.settling -= 1
+    settled = _around(frame, loop, before)
+    if frame.settling == 0 and _changed(before, settled):
+        del frame.notes[mark:]
+        loop.breaks.clear()
+        loop.continues.clear()
+        frame.env = dict(settled)
+        enter()
+        block(frame, node.body)
+        settled = _around(frame, loop, settled)
+    frame.loops.pop()
+    if loop.feeds_device and frame.loops:
+        frame.loops[-1].feeds_device = True
+    frame.env = settled
+    if node.orelse is not None and not block(frame, node.orelse.body):
+        return bool(loop.breaks)
+    for env in loop.breaks:
+        frame.env = join_environments(frame.env, env)
+    if isinstance(node, cst.For):
+        _note_rebinding(frame, node, loop)
+    return True
+
+
+def _around(frame: Frame, loop: LoopState, before: Environment) -> Environment:
+    """The environment at the head of the loop after one more turn (or none)."""
+    joined = join_environments(dict(before), frame.env)
+    for env in loop.continues:
+        joined = join_environments(joined, env)
+    return joined
+
+
+def _changed(before: Environment, after: Environment) -> bool:
+    for name, value in after.items():
+        old = before.get(name)
+        if old is None or not same(old, value):
+            return True
+    return False
+
+
+def _note_rebinding(frame: Frame, node: cst.For, loop: LoopState) -> None:
+    """`for t in ts: t = t.to(d)`, and nothing else in the body."""
+    body = node.body.body
+    if len(body) != 1 or not isinstance(body[0], cst.SimpleStatementLine):
+        return
+    inner = body[0].body
+    if len(inner) != 1 or not isinstance(inner[0], cst.Assign) or len(inner[0].targets) != 1:
+        return
+    target = inner[0].targets[0].target
+    if not isinstance(node.target, cst.Name) or not isinstance(target, cst.Name):
+        return
+    value = frame.lookup(target.value)
+    moved = [
+        v
+        for v in alternatives(value if value is not None else UNKNOWN)
+        if type(v) is Tensor and v.origin is not None and v.origin.kind is StepKind.MOVED
+    ]
+    if target.value != node.target.value or not moved:
+        return
+    frame.unit.facts.rebindings.append(
+        Rebinding(frame.site(inner[0]), target.value, shorten(node.iter), True)
+    )
+
+
+# ----------------------------------------------------------------- definitions
+
+
+def _function(frame: Frame, node: cst.FunctionDef) -> bool:
+    frame.bind(node.name.value, declare_function(frame, node))
+    return True
+
+
+def _class(frame: Frame, node: cst.ClassDef) -> bool:
+    frame.bind(node.name.value, declare_class(frame, node))
+    return True
+
+
+def _import(frame: Frame, node: cst.Import) -> bool:
+    for alias in node.names:
+        name = dotted(alias.name)
+        if alias.asname is not None and isinstance(alias.asname.name, cst.Name):
+            frame.bind(alias.asname.name.value, frame.unit.module(name))
+        else:
+            root = name.partition(".")[0]
+            frame.unit.module(name)
+            frame.bind(root, frame.unit.module(root))
+    return True
+
+
+def _import_from(frame: Frame, node: cst.ImportFrom) -> bool:
+    base = dotted(node.module) if node.module is not None else ""
+    unit = frame.unit
+    name = unit.absolute(base, len(node.relative))
+    if isinstance(node.names, cst.ImportStar):
+        for key, value in unit.exports(name).items():
+            frame.bind(key, value)
+        return True
+    for alias in node.names:
+        imported = dotted(alias.name)
+        bound = imported
+        if alias.asname is not None and isinstance(alias.asname.name, cst.Name):
+            bound = alias.asname.name.value
+        frame.bind(bound, unit.member(name, imported))
+    return True
+
+
+EXECUTORS.update(
+    {
+        cst.SimpleStatementLine: _line,
+        cst.SimpleStatementSuite: _line,
+        cst.Expr: _expression,
+        cst.Assign: _assign,
+        cst.AnnAssign: _annotated,
+        cst.AugAssign: _augmented,
+        cst.Del: _delete,
+        cst.Global: _global,
+        cst.Nonlocal: _nonlocal,
+        cst.Return: _return,
+        cst.Raise: _raise,
+        cst.Break: _break,
+        cst.Continue: _continue,
+        cst.Assert: _assert,
+        cst.If: _if,
+        cst.Match: _match,
+        cst.Try: _try,
+        cst.TryStar: _try,
+        cst.With: _with,
+        cst.For: _for,
+        cst.While: _while,
+        cst.FunctionDef: _function,
+        cst.ClassDef: _class,
+        cst.Import: _import,
+        cst.ImportFrom: _import_from,
+    }
+)
+
+__all__ = ["External", "Function", "assign", "block", "run_all"]

@@ -1,0 +1,276 @@
+"""Indexing: which index an indexed tensor accepts, and what containers hold.
+
+PyTorch: a CUDA tensor takes CPU indices (they are copied), a CPU tensor refuses CUDA indices and
+masks ("indices should be either on cpu or on the same device as the indexed tensor"). Assigning
+through an index copies across devices in silence; through a mask it does not (index_put_).
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from devlint.inference import syncs
+from devlint.inference.facts import Hotness, MeetingKind, StepKind
+from devlint.inference.frame import EVALUATORS, Frame
+from devlint.inference.meetings import contradiction, note
+from devlint.inference.notes import ElementNote, on_accelerator
+from devlint.inference.placement import Device, Variable
+from devlint.inference.text import code, dotted
+from devlint.inference.values import (
+    EMPTY,
+    HOST,
+    MASK,
+    SCALAR,
+    UNKNOWN,
+    Const,
+    DeviceValue,
+    Evidence,
+    External,
+    Host,
+    Instance,
+    Mapping,
+    Sequence,
+    Tensor,
+    Union,
+    Value,
+    alternatives,
+    union,
+)
+
+_SUBSCRIPT_LIKE_TENSOR = (cst.Ellipsis, cst.Tuple)
+
+
+def _subscript(frame: Frame, node: cst.Subscript) -> Value:
+    path = dotted(node.value)
+    if path:
+        held = frame.env.get(_key(node, path)) if len(node.slice) == 1 else None
+        if held is not None:
+            return held
+    base = frame.eval(node.value)
+    if type(base) is External:
+        return base  # a type, subscripted
+    indices = [_index(frame, element.slice) for element in node.slice]
+    return item_of(frame, node, base, indices)
+
+
+def _key(node: cst.Subscript, path: str) -> str:
+    """The environment's name for `path["key"]` or `path[0]`."""
+    inner = node.slice[0].slice
+    if isinstance(inner, cst.Index) and isinstance(
+        inner.value, (cst.SimpleString, cst.Integer, cst.Name)
+    ):
+        return f"{path}[{inner.value.value}]"
+    return ""
+
+
+def _index(frame: Frame, part: cst.BaseSlice) -> tuple[Value, cst.CSTNode]:
+    if isinstance(part, cst.Index):
+        return frame.eval(part.value), part.value
+    if isinstance(part, cst.Slice):
+        for bound in (part.lower, part.upper, part.step):
+            if bound is not None:
+                value = frame.eval(bound)
+                if type(value) is Tensor and value.evidence is None:
+                    syncs.sync(frame, bound, "slice bound", value, bound)
+    return UNKNOWN, part
+
+
+def item_of(
+    frame: Frame, node: cst.Subscript, base: Value, indices: list[tuple[Value, cst.CSTNode]]
+) -> Value:
+    """The value of `base[indices]`."""
+    kind = type(base)
+    if kind is Tensor:
+        return _tensor_item(frame, node, base, indices)  # type: ignore[arg-type]
+    first = indices[0][0] if len(indices) == 1 else UNKNOWN
+    if kind is Sequence:
+        part = node.slice[0].slice
+        if isinstance(part, cst.Slice):
+            return _sequence_slice(base, part)  # type: ignore[arg-type]
+        if type(first) is Const and type(first.value) is int and base.items is not None:  # type: ignore[attr-defined]
+            try:
+                item: Value = base.items[first.value]  # type: ignore[attr-defined]
+                return item
+            except IndexError:
+                return UNKNOWN
+        return base.any()  # type: ignore[attr-defined, no-any-return]
+    if kind is Mapping:
+        return base.get(first)  # type: ignore[attr-defined, no-any-return]
+    if kind is Host:
+        return base
+    if kind is Instance and base.items is not None:  # type: ignore[attr-defined]
+        return item_of(frame, node, base.items, indices)  # type: ignore[attr-defined]
+    if kind is Union:
+        return union(item_of(frame, node, v, indices) for v in base.alternatives)  # type: ignore[attr-defined]
+    return UNKNOWN
+
+
+def _sequence_slice(base: Sequence, part: cst.Slice) -> Value:
+    if base.items is None:
+        return base
+    bounds: list[int | None] = []
+    for bound in (part.lower, part.upper, part.step):
+        if bound is None:
+            bounds.append(None)
+            continue
+        try:
+            bounds.append(int(code(bound).replace(" ", "")))
+        except ValueError:
+            return Sequence(None, base.any(), base.kind)
+    return Sequence(base.items[slice(*bounds)], None, base.kind)
+
+
+def _tensor_item(
+    frame: Frame, node: cst.Subscript, base: Tensor, indices: list[tuple[Value, cst.CSTNode]]
+) -> Value:
+    sure = base.evidence is None
+    masked = False
+    for value, expression in indices:
+        for index in alternatives(value):
+            if type(index) is Tensor and index.is_sure:
+                _check_index(frame, node, base, index, expression)
+                masked = masked or bool(index.traits & MASK)
+    if masked and sure:
+        syncs.sync(frame, node, "mask indexing", base, node.value)
+    origin = frame.origin(StepKind.COMPUTED, node, base.origin)
+    traits = base.traits & ~(SCALAR | EMPTY)
+    if sure:
+        _element_access(frame, node, base, indices, writes=False)
+        return Tensor(base.place, origin, traits)
+    evidence = base.evidence
+    assert evidence is not None
+    if len(indices) > 1 or not _plain_key(indices[0]):
+        evidence_of_item: Evidence | None = Evidence(parents=(evidence,))
+    else:
+        key = (id(evidence), code(node.slice[0]))
+        held = frame.paths.get(key)
+        if type(held) is Tensor and held.place is base.place:
+            return held
+        evidence_of_item = Evidence(parents=(evidence,) if _is_number(indices[0][0]) else ())
+        derived = Tensor(base.place, base.origin, traits, evidence_of_item)
+        frame.paths[key] = derived
+        return derived
+    return Tensor(base.place, origin, traits, evidence_of_item)
+
+
+def _plain_key(index: tuple[Value, cst.CSTNode]) -> bool:
+    return isinstance(index[1], (cst.SimpleString, cst.Integer, cst.Name))
+
+
+def _is_number(value: Value) -> bool:
+    return type(value) is Const and type(value.value) is int
+
+
+def _check_index(
+    frame: Frame, node: cst.Subscript, base: Tensor, index: Tensor, expression: cst.CSTNode
+) -> None:
+    """A tensor on the CPU refuses an index on an accelerator; the reverse is a copy."""
+    place = base.place
+    if index.traits & SCALAR and not index.traits & MASK:
+        return
+    on_host = type(place) is Device and place.type == "cpu"
+    if on_host:
+        rank = contradiction(frame, base, index, pointwise=False)
+    elif type(place) is Device and type(index.place) is Device and index.place.is_accelerator:
+        rank = contradiction(frame, index, base, pointwise=False)
+    else:
+        rank = -1
+    if rank >= 0:
+        note(frame, node, MeetingKind.INDEX, "index", base, node.value, index, expression, rank)
+
+
+def _element_access(
+    frame: Frame,
+    node: cst.Subscript,
+    base: Tensor,
+    indices: list[tuple[Value, cst.CSTNode]],
+    writes: bool,
+) -> None:
+    """Python picks single elements of a device tensor in a hot loop."""
+    loop = frame.loop
+    if loop is None or loop.hotness is not Hotness.HOT or on_accelerator(base) < 1:
+        return
+    names = [n for _, n in indices if isinstance(n, cst.Name)]
+    if len(names) != len(indices) or not all(n.value in loop.assigned for n in names):
+        return
+    if all(type(v) is not Tensor for v, _ in indices):
+        frame.notes.append(ElementNote(node, base, node.value, writes, loop))
+
+
+def assign_item(frame: Frame, target: cst.Subscript, value: Value, source: cst.CSTNode) -> None:
+    """`base[i] = value`."""
+    base = frame.eval(target.value)
+    indices = [_index(frame, element.slice) for element in target.slice]
+    path = dotted(target.value)
+    if path:
+        for loop in frame.loops:
+            loop.assigned.add(path)
+    for holder in alternatives(base):
+        kind = type(holder)
+        if kind is Sequence:
+            first = indices[0][0]
+            if (
+                type(first) is Const
+                and type(first.value) is int
+                and holder.items is not None  # type: ignore[attr-defined]
+                and -len(holder.items) <= first.value < len(holder.items)  # type: ignore[attr-defined]
+                and holder.kind == "list"  # type: ignore[attr-defined]
+            ):
+                holder.items[first.value] = value  # type: ignore[attr-defined]
+            else:
+                holder.add(value)  # type: ignore[attr-defined]
+        elif kind is Mapping:
+            first = indices[0][0]
+            if type(first) is Const:
+                holder.entries[first.value] = value  # type: ignore[attr-defined]
+            else:
+                held = holder.element  # type: ignore[attr-defined]
+                holder.element = value if held is None else union((held, value))  # type: ignore[attr-defined]
+        elif kind is Tensor:
+            _assign_tensor_item(frame, target, holder, indices, value, source)  # type: ignore[arg-type]
+    if path and len(target.slice) == 1 and type(base) is not Sequence and type(base) is not Mapping:
+        key = _key(target, path)
+        is_tensor = type(base) is Tensor and base.evidence is None
+        if key and not is_tensor:
+            frame.env[key] = value
+
+
+def _assign_tensor_item(
+    frame: Frame,
+    target: cst.Subscript,
+    base: Tensor,
+    indices: list[tuple[Value, cst.CSTNode]],
+    value: Value,
+    source: cst.CSTNode,
+) -> None:
+    advanced = False
+    for index, expression in indices:
+        for alternative in alternatives(index):
+            if type(alternative) is Tensor and alternative.is_sure:
+                _check_index(frame, target, base, alternative, expression)
+                advanced = advanced or not alternative.traits & SCALAR
+    if advanced and base.evidence is None:
+        # index_put_: the values must be where the tensor is, unless they are 0-dim.
+        for item in alternatives(value):
+            if type(item) is Tensor and item.place is not base.place:
+                rank = contradiction(frame, item, base, pointwise=True)
+                if rank >= 0:
+                    odd, anchor = (item, base), (source, target.value)
+                    note(
+                        frame,
+                        target,
+                        MeetingKind.OPERATION,
+                        "index assignment",
+                        odd[0],
+                        anchor[0],
+                        odd[1],
+                        anchor[1],
+                        rank,
+                    )
+    if base.evidence is None:
+        _element_access(frame, target, base, indices, writes=True)
+
+
+EVALUATORS[cst.Subscript] = _subscript
+
+__all__ = ["HOST", "DeviceValue", "Variable", "assign_item", "item_of"]

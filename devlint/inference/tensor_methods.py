@@ -1,0 +1,303 @@
+"""Methods of a tensor, and of values that may be tensors."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from devlint.inference import moves, syncs
+from devlint.inference.facts import MeetingKind, StepKind
+from devlint.inference.frame import Frame
+from devlint.inference.functions import Arguments
+from devlint.inference.libraries import operands_of, shape_result
+from devlint.inference.meetings import meet
+from devlint.inference.placement import Device, Variable
+from devlint.inference.text import dotted, shorten
+from devlint.inference.values import (
+    DEFAULT,
+    EMPTY,
+    GRAD,
+    HOST,
+    INHERITED,
+    PARAMETER,
+    PINNED,
+    SCALAR,
+    UNKNOWN,
+    Const,
+    Evidence,
+    Host,
+    Instance,
+    Origin,
+    Parameters,
+    Tensor,
+    Value,
+)
+from devlint.knowledge import Agreement, Result
+
+# Methods that only tensors have: whoever calls them says that the receiver is one.
+_TELLING = frozenset(
+    {"size", "view", "view_as", "unsqueeze", "expand", "permute", "contiguous", "detach", "detach_"}
+    | {
+        "new_zeros",
+        "new_ones",
+        "new_tensor",
+        "new_full",
+        "new_empty",
+        "new",
+        "type_as",
+        "masked_fill",
+    }
+    | {
+        "masked_fill_",
+        "scatter_",
+        "scatter_add_",
+        "index_select",
+        "gather",
+        "softmax",
+        "log_softmax",
+    }
+    | {"sigmoid", "relu", "unbind", "chunk", "bmm", "matmul", "mm", "expand_as", "requires_grad_"}
+    | {
+        "backward",
+        "unfold",
+        "index_add_",
+        "index_fill_",
+        "topk",
+        "argsort",
+        "clamp",
+        "clamp_",
+        "mul_",
+    }
+    | {
+        "add_",
+        "sub_",
+        "div_",
+        "copy_",
+        "zero_",
+        "fill_",
+        "numel",
+        "dim",
+        "item",
+        "is_floating_point",
+    }
+    | {"get_device", "pin_memory", "is_pinned", "nonzero", "masked_select", "index_copy_", "long"}
+    | {
+        "norm",
+        "exp_",
+        "uniform_",
+        "normal_",
+        "eq",
+        "ne",
+        "lt",
+        "le",
+        "gt",
+        "ge",
+        "addmm",
+        "baddbmm",
+    }
+)
+# Methods of modules, dicts, strings, arrays …: whoever calls them on a value of unknown type says
+# that it is no tensor, or nothing.
+_MODULE_METHODS = frozenset(
+    {"parameters", "named_parameters", "state_dict", "load_state_dict", "train", "eval", "modules"}
+    | {"named_modules", "children", "buffers", "zero_grad", "register_buffer", "forward", "step"}
+)
+_HOST_METHODS = frozenset(
+    {
+        "append",
+        "extend",
+        "keys",
+        "values",
+        "items",
+        "get",
+        "pop",
+        "update",
+        "split",
+        "join",
+        "format",
+    }
+    | {
+        "startswith",
+        "endswith",
+        "lower",
+        "upper",
+        "strip",
+        "read",
+        "write",
+        "encode",
+        "decode",
+        "close",
+    }
+)
+
+
+def call_tensor_method(
+    frame: Frame, node: cst.Call, tensor: Tensor, name: str, arguments: Arguments
+) -> Value:
+    """`tensor.name(…)`."""
+    evidence = tensor.evidence
+    if evidence is not None:
+        if name in _TELLING:
+            evidence.mark_tensor()
+        elif not evidence.is_tensor:
+            return _method_of_unknown(frame, node, tensor, name, arguments)
+    if name in ("to", "cuda", "cpu", "xpu", "npu"):
+        return moves.move_of_tensor(frame, node, tensor, name, arguments)
+    if name == "type_as":
+        return moves.type_as(frame, node, tensor, arguments)
+    if name == "type":
+        return moves.type_of_tensor(frame, node, tensor, arguments)
+    if name in ("numpy", "__array__"):
+        forced = arguments.get(0, "force")
+        if not (type(forced) is Const and forced.value is True):
+            syncs.read_by_host(frame, node, f".{name}()", tensor, _subject(node))
+        return Host(array=True)
+    if name == "requires_grad_":
+        return _require_grad(frame, node, tensor)
+    if name == "pin_memory":
+        return tensor.with_place(tensor.place, tensor.origin, add=PINNED)
+    if name in ("dim", "numel", "size", "nelement", "ndimension", "stride"):
+        return Host(tensor)
+    if name == "get_device":
+        return HOST
+    if name in ("apply_", "map_", "map2_"):
+        syncs.read_by_host(frame, node, f".{name}()", tensor, _subject(node))
+        return tensor
+    if name == "new":
+        return _computed(frame, node, tensor)
+    known = frame.unit.context.knowledge.methods.get(name)
+    if known is None:
+        return _computed(frame, node, tensor) if evidence is not None else UNKNOWN
+    if tensor.place is None and not arguments.positional and not arguments.keywords:
+        return _unplaced(frame, node, tensor, known)
+    if known.sync and _syncs(known, arguments):
+        syncs.sync(frame, node, f".{name}()", tensor, _subject(node))
+    if known.result is Result.HOST:
+        return HOST
+    if known.result is Result.NONE:
+        return UNKNOWN
+    if known.result is Result.LIKE:
+        device = arguments.keywords.get("device")
+        if device is not None:
+            from devlint.inference.libraries import factory_result
+
+            return factory_result(frame, node, name, device[0], device[1], arguments)
+        return _computed(frame, node, tensor, drop=SCALAR | GRAD)
+    if known.agreement is Agreement.FREE:
+        if known.in_place or name.endswith("_"):
+            _wrote(frame, node)
+            return tensor
+        drop = GRAD if name == "detach" else 0
+        if name in ("expand", "repeat", "view", "reshape", "unsqueeze"):
+            drop |= SCALAR
+        return shape_result(frame, node, _computed(frame, node, tensor, drop), known, arguments)
+    operands = [(tensor, _subject(node)), *operands_of(known, arguments)]
+    result = meet(
+        frame,
+        node,
+        f".{name}",
+        operands,
+        known.agreement is Agreement.POINTWISE,
+        MeetingKind.OPERATION,
+    )
+    if known.in_place or (name.endswith("_") and not name.endswith("__")):
+        _wrote(frame, node)
+        return tensor
+    return shape_result(frame, node, result, known, arguments)
+
+
+def _subject(node: cst.Call) -> cst.CSTNode:
+    return node.func.value if isinstance(node.func, cst.Attribute) else node.func
+
+
+def _computed(frame: Frame, node: cst.CSTNode, tensor: Tensor, drop: int = 0) -> Tensor:
+    traits = tensor.traits & (INHERITED | SCALAR | GRAD | PARAMETER) & ~drop
+    if traits & PARAMETER:
+        traits = (traits & ~PARAMETER) | GRAD & ~drop
+    origin = Origin(StepKind.COMPUTED, node, frame.unit.source, tensor.origin)
+    return Tensor(tensor.place, origin, traits, tensor.evidence)
+
+
+def _unplaced(frame: Frame, node: cst.Call, tensor: Tensor, known) -> Value:  # type: ignore[no-untyped-def]
+    if known.result is Result.HOST:
+        return HOST
+    return Tensor(None, None, 0, tensor.evidence)
+
+
+def _syncs(known, arguments: Arguments) -> bool:  # type: ignore[no-untyped-def]
+    if known.sync_unless & set(arguments.keywords):
+        return False
+    if known.sync_only_if:
+        given = set(arguments.keywords) | set(known.params[: len(arguments.positional)])
+        return bool(known.sync_only_if & given)
+    return True
+
+
+def _require_grad(frame: Frame, node: cst.Call, tensor: Tensor) -> Value:
+    """A leaf that requires grad; `x.requires_grad_()` on a line of its own changes `x`."""
+    result = tensor.with_place(tensor.place, tensor.origin, add=GRAD)
+    path = dotted(_subject(node))
+    if path:
+        frame.env[path] = result
+    return result
+
+
+def _wrote(frame: Frame, node: cst.Call) -> None:
+    """An in-place method changes what its receiver's name holds."""
+    path = dotted(_subject(node))
+    if path:
+        for loop in frame.loops:
+            loop.assigned.add(path)
+
+
+def _method_of_unknown(
+    frame: Frame, node: cst.Call, tensor: Tensor, name: str, arguments: Arguments
+) -> Value:
+    """A method of a value of which it is open whether it is a tensor."""
+    evidence = tensor.evidence
+    assert evidence is not None
+    if name in ("to", "cuda", "cpu"):
+        return moves.move_of_tensor(frame, node, tensor, name, arguments)
+    if name in _MODULE_METHODS:
+        evidence.mark_host()
+        module = Instance(None, "", True, tensor.place, tensor.origin)
+        if name == "parameters":
+            return Parameters(module, Tensor(tensor.place, tensor.origin, PARAMETER | GRAD))
+        return UNKNOWN if name not in ("train", "eval") else tensor
+    if name in ("items", "values") and not arguments.positional:
+        evidence.mark_host()
+        inner = Tensor(tensor.place, tensor.origin, tensor.traits, Evidence())
+        from devlint.inference.values import Sequence
+
+        if name == "values":
+            return Sequence(None, inner, "iterator")
+        return Sequence(None, Sequence([HOST, inner], None, "tuple"), "iterator")
+    if name in ("get", "pop"):
+        return Tensor(tensor.place, tensor.origin, tensor.traits, Evidence())
+    if name in _HOST_METHODS:
+        evidence.mark_host()
+        return UNKNOWN
+    if name == "numpy":
+        syncs.read_by_host(frame, node, ".numpy()", tensor, _subject(node))
+        return Host(array=True)
+    if name == "tolist":
+        return HOST
+    known = frame.unit.context.knowledge.methods.get(name)
+    if known is None:
+        # An unknown method: what comes back is where its object and its arguments are.
+        return meet(
+            frame,
+            node,
+            shorten(node.func),
+            [(tensor, _subject(node)), *arguments.all()],
+            True,
+            MeetingKind.CALLEE,
+            indirect=True,
+        )
+    if known.result is Result.HOST:
+        return HOST
+    operands = [(tensor, _subject(node)), *operands_of(known, arguments)]
+    result = meet(frame, node, f".{name}", operands, known.agreement is not Agreement.STRICT)
+    return shape_result(frame, node, result, known, arguments)
+
+
+__all__ = ["DEFAULT", "EMPTY", "Device", "Variable", "call_tensor_method"]

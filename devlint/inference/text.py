@@ -1,0 +1,33 @@
+"""Source text of nodes, as messages quote it."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+_EMPTY = cst.Module([])
+LIMIT = 48
+
+
+def code(node: cst.CSTNode) -> str:
+    """The source text of a node."""
+    return _EMPTY.code_for_node(node)
+
+
+def shorten(node: cst.CSTNode) -> str:
+    """The source text on one line, cut in the middle where it is long."""
+    text = " ".join(code(node).split())
+    if len(text) <= LIMIT:
+        return text
+    return f"{text[: LIMIT - 12]} … {text[-9:]}"
+
+
+def dotted(node: cst.CSTNode) -> str:
+    """`a.b.c` for a name or an attribute chain of names, else ""."""
+    parts: list[str] = []
+    while type(node) is cst.Attribute:
+        parts.append(node.attr.value)
+        node = node.value
+    if type(node) is not cst.Name:
+        return ""
+    parts.append(node.value)
+    return ".".join(reversed(parts))

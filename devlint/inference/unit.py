@@ -1,0 +1,202 @@
+"""A file being inferred, and the run that it is part of."""
+
+from __future__ import annotations
+
+import builtins
+import re
+from typing import TYPE_CHECKING, Protocol
+
+import libcst as cst
+
+from devlint.inference import meetings, notes
+from devlint.inference.facts import Facts, Source
+from devlint.inference.frame import BudgetExceeded, Environment, Frame
+from devlint.inference.functions import Function, summarize
+from devlint.inference.placement import Placement
+from devlint.inference.values import UNKNOWN, External, ProjectModule, Value
+
+if TYPE_CHECKING:
+    from devlint.inference.classes import ClassInfo
+    from devlint.knowledge import Knowledge
+
+STATEMENT_BUDGET = 60_000
+_BUILTINS = frozenset(dir(builtins))
+_ACCELERATED = re.compile(
+    r"\.cuda\(|\.to\(|device=|\.device\b|is_cuda|is_available|[\"']cuda|accelerator|\.cpu\(\)"
+    r"|type_as|register_buffer"
+)
+
+
+class Parsed(Source, Protocol):
+    """A file as the inference needs it."""
+
+    module_name: str
+    is_package: bool
+    text: str
+    tree: cst.Module
+
+
+class Importer(Protocol):
+    """Finds the files of the project by module name."""
+
+    def load(self, dotted: str) -> Parsed | None:
+        """The file of a module of the project, else None."""
+
+
+class Context:
+    """One run: what is shared by all files."""
+
+    def __init__(self, knowledge: Knowledge, importer: Importer | None) -> None:
+        self.knowledge = knowledge
+        self.importer = importer
+        self.units: dict[str, Unit] = {}
+        self.depth = 0
+        self.budget = STATEMENT_BUDGET
+
+    def unit_of(self, parsed: Parsed) -> Unit:
+        """The unit of a parsed file; one that was loaded for another file is used again."""
+        unit = self.units.get(parsed.path)
+        if unit is None or unit.source is not parsed:
+            unit = Unit(self, parsed)
+            self.units[parsed.path] = unit
+        return unit
+
+    def load(self, dotted: str) -> Unit | None:
+        """The unit of a module of the project, its body run."""
+        if self.importer is None or not dotted:
+            return None
+        parsed = self.importer.load(dotted)
+        if parsed is None:
+            return None
+        unit = self.units.get(parsed.path)
+        if unit is None:
+            unit = self.unit_of(parsed)
+        unit.run()
+        return unit
+
+
+class Unit:
+    """One file: its globals, functions and classes, and the facts about it."""
+
+    def __init__(self, context: Context, parsed: Parsed) -> None:
+        self.context = context
+        self.source = parsed
+        self.tree = parsed.tree
+        self.env: Environment = {}
+        self.facts = Facts(parsed)
+        self.functions: list[Function] = []
+        self.classes: list[ClassInfo] = []
+        self.default_device: Placement = None
+        self.accelerated = bool(_ACCELERATED.search(parsed.text))
+        self.facts.accelerated = self.accelerated
+        self.frame: Frame | None = None
+        self._finished = False
+
+    # ------------------------------------------------------------- running
+
+    def run(self) -> None:
+        """Walk the module's body, once."""
+        if self.frame is not None:
+            return
+        frame = Frame(self, env=self.env)
+        self.frame = frame
+        from devlint.inference.statements import run_all
+
+        try:
+            run_all(frame, self.tree.body)
+        except BudgetExceeded:
+            self.facts.budgets_hit.append(f"{self.source.path}: its body is too large")
+        # Branches replace the environment; functions read the one that is left.
+        if frame.env is not self.env:
+            self.env.update(frame.env)
+            frame.env = self.env
+
+    def finish(self) -> Facts:
+        """Infer all that is left and settle the facts."""
+        self.run()
+        if self._finished:
+            return self.facts
+        self._finished = True
+        assert self.frame is not None
+        index = 0
+        while index < len(self.functions):  # inferring a function declares those nested in it
+            summarize(self.functions[index])
+            index += 1
+        meetings.settle(self.frame)
+        notes.settle(self.frame)
+        for info in self.classes:
+            info.settle(self.frame)
+        return self.facts
+
+    # ------------------------------------------------------------- names
+
+    def lookup(self, name: str) -> Value | None:
+        """A global, or a builtin by its own name."""
+        value = self.env.get(name)
+        if value is None and self.frame is not None and self.frame.env is not self.env:
+            value = self.frame.env.get(name)
+        if value is not None:
+            return value
+        if name in _BUILTINS:
+            return External(f"builtins.{name}")
+        return None
+
+    def absolute(self, base: str, level: int) -> str:
+        """The absolute name of a relative import; "" for one that leaves the project."""
+        if level == 0:
+            return base
+        parts = self.source.module_name.split(".") if self.source.module_name else []
+        if not self.source.is_package:
+            parts = parts[:-1]
+        up = level - 1
+        if up > len(parts):
+            return ""
+        parts = parts[: len(parts) - up]
+        return ".".join([*parts, base] if base else parts)
+
+    def module(self, name: str) -> Value:
+        """What `import name` binds."""
+        unit = self.context.load(name)
+        if unit is not None:
+            return ProjectModule(unit)
+        if name:
+            self.context.knowledge.ensure(name.partition(".")[0])
+        return External(name)
+
+    def member(self, module: str, name: str) -> Value:
+        """What `from module import name` binds."""
+        if not module:
+            sibling = self.context.load(name)
+            return ProjectModule(sibling) if sibling is not None else UNKNOWN
+        unit = self.context.load(module)
+        if unit is not None:
+            value = unit.lookup(name) if name not in _BUILTINS else unit.env.get(name)
+            if value is not None:
+                return value
+            submodule = self.context.load(f"{module}.{name}")
+            return ProjectModule(submodule) if submodule is not None else UNKNOWN
+        submodule = self.context.load(f"{module}.{name}")
+        if submodule is not None:
+            return ProjectModule(submodule)
+        self.context.knowledge.ensure(module.partition(".")[0])
+        return External(f"{module}.{name}")
+
+    def exports(self, module: str) -> dict[str, Value]:
+        """What `from module import *` binds."""
+        unit = self.context.load(module)
+        if unit is None:
+            return _STARS.get(module, {})
+        return {
+            name: value
+            for name, value in unit.env.items()
+            if isinstance(name, str) and not name.startswith("_") and "." not in name
+        }
+
+
+_STARS: dict[str, dict[str, Value]] = {
+    "torch": {name: External(f"torch.{name}") for name in ("zeros", "ones", "tensor", "cat", "nn")},
+    "torch.nn": {
+        name: External(f"torch.nn.{name}")
+        for name in ("Module", "Linear", "Conv2d", "Parameter", "Sequential", "functional")
+    },
+}

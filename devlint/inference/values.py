@@ -1,0 +1,620 @@
+"""Abstract values: what the inference knows of a Python value.
+
+A tensor is its placement, its history and a few traits. Everything that is no tensor is kept only
+as far as it leads to one: containers, modules, devices, functions, constants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import libcst as cst
+
+from devlint.inference.facts import Source, StepKind
+from devlint.inference.placement import Device, Placement, Variable
+
+if TYPE_CHECKING:
+    from devlint.inference.classes import ClassInfo
+    from devlint.inference.functions import Function
+    from devlint.inference.unit import Unit
+
+MAX_ALTERNATIVES = 4
+
+# Traits of a tensor, as bits.
+SCALAR = 1  # 0-dim
+DEFAULT = 2  # made by a factory without `device=`
+LOADED = 4  # came from a DataLoader or the disk and was never moved
+GRAD = 8  # requires grad
+PARAMETER = 16  # an nn.Parameter or a buffer of a module
+PINNED = 32
+INDIRECT = 64  # its place was inferred through an unknown callee
+NON_LEAF = 128  # required grad, then moved
+COPYING = 256  # a non-blocking copy to the host that may not have landed
+MASK = 512  # boolean, by how it was made
+LITERAL = 1024  # made from a Python literal
+KEPT = 2048  # an object kept it as a plain attribute
+EMPTY = 4096  # has no elements, by its shape
+
+# What a result inherits from the operand that gave it its place.
+INHERITED = DEFAULT | LOADED | INDIRECT | KEPT
+
+
+class Origin:
+    """One step of a value's history, linked to the step before."""
+
+    __slots__ = ("before", "kind", "node", "note", "parent", "source")
+
+    def __init__(
+        self,
+        kind: StepKind,
+        node: cst.CSTNode,
+        source: Source,
+        parent: Origin | None = None,
+        note: str = "",
+        before: Placement = None,
+    ) -> None:
+        self.before = before  # of a move: where the value was
+        self.kind = kind
+        self.node = node
+        self.source = source
+        self.parent = parent
+        self.note = note
+
+    def chain(self) -> Iterator[Origin]:
+        """This step and those before it, newest first."""
+        step: Origin | None = self
+        while step is not None:
+            yield step
+            step = step.parent
+
+    @property
+    def root(self) -> Origin:
+        """The creation, or the parameter, with which the history begins."""
+        step = self
+        while step.parent is not None:
+            step = step.parent
+        return step
+
+
+class Evidence:
+    """Whether a value of unknown type is a tensor: shown by how it is used, here or later on."""
+
+    __slots__ = ("_host", "_tensor", "parents")
+
+    def __init__(self, tensor: bool = False, parents: tuple[Evidence, ...] = ()) -> None:
+        self._tensor = tensor
+        self._host = False
+        self.parents = parents
+
+    def mark_tensor(self) -> None:
+        self._tensor = True
+
+    def mark_host(self) -> None:
+        self._host = True
+
+    @property
+    def is_tensor(self) -> bool:
+        if self._host:
+            return False
+        return self._tensor or any(parent.is_tensor for parent in self.parents)
+
+
+class Value:
+    """The base of all values."""
+
+    __slots__ = ()
+
+
+class Unknown(Value):
+    """Anything. It meets anything in silence."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "Unknown"
+
+
+UNKNOWN = Unknown()
+
+
+class Const(Value):
+    """A Python constant."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __repr__(self) -> str:
+        return f"Const({self.value!r})"
+
+
+NONE = Const(None)
+TRUE = Const(True)
+FALSE = Const(False)
+
+
+class Host(Value):
+    """A host value that is no tensor: a number, a shape, a NumPy array.
+
+    `sizes` is the tensor whose shape or size it came from; `array` that it is a NumPy array.
+    """
+
+    __slots__ = ("array", "sizes")
+
+    def __init__(self, sizes: Tensor | None = None, array: bool = False) -> None:
+        self.sizes = sizes
+        self.array = array
+
+    def __repr__(self) -> str:
+        return "Host(array)" if self.array else "Host"
+
+
+HOST = Host()
+ARRAY = Host(array=True)
+
+
+class Tensor(Value):
+    """A tensor, or with `evidence` a value that may be one."""
+
+    __slots__ = ("evidence", "origin", "place", "sizes", "traits")
+
+    def __init__(
+        self,
+        place: Placement,
+        origin: Origin | None = None,
+        traits: int = 0,
+        evidence: Evidence | None = None,
+        sizes: Tensor | None = None,
+    ) -> None:
+        self.place = place
+        self.origin = origin
+        self.traits = traits
+        self.evidence = evidence
+        self.sizes = sizes
+
+    def __repr__(self) -> str:
+        maybe = "?" if self.evidence is not None else ""
+        return f"Tensor{maybe}({self.place}, {self.traits:b})"
+
+    @property
+    def is_sure(self) -> bool:
+        """It is a tensor and nothing else."""
+        return self.evidence is None or self.evidence.is_tensor
+
+    def with_place(
+        self, place: Placement, origin: Origin | None, drop: int = 0, add: int = 0
+    ) -> Tensor:
+        """The same value elsewhere."""
+        return Tensor(place, origin, (self.traits & ~drop) | add, self.evidence, self.sizes)
+
+
+class DeviceValue(Value):
+    """A `torch.device`, or what stands for one."""
+
+    __slots__ = ("of", "place")
+
+    def __init__(self, place: Placement, of: Tensor | None = None) -> None:
+        self.place = place
+        self.of = of  # the tensor whose `.device` it is
+
+    def __repr__(self) -> str:
+        return f"DeviceValue({self.place})"
+
+
+class Sequence(Value):
+    """A list, tuple, set or iterator. `items` when each is known, `element` for any of them."""
+
+    __slots__ = ("element", "items", "kind", "node")
+
+    def __init__(
+        self,
+        items: list[Value] | None = None,
+        element: Value | None = None,
+        kind: str = "list",
+        node: cst.CSTNode | None = None,
+    ) -> None:
+        self.items = items
+        self.element = element
+        self.kind = kind
+        self.node = node
+
+    def any(self) -> Value:
+        """A value that stands for every element."""
+        if self.items is not None:
+            return join_all(self.items) if self.items else (self.element or UNKNOWN)
+        return self.element if self.element is not None else UNKNOWN
+
+    def add(self, value: Value) -> None:
+        """Append: weak, since another branch may not have."""
+        if self.items is not None:
+            self.element = join_all([*self.items, value]) if self.items else value
+            self.items = None
+        else:
+            self.element = value if self.element is None else join(self.element, value)
+
+    def __repr__(self) -> str:
+        return f"{self.kind}({self.items if self.items is not None else self.element})"
+
+
+class Mapping(Value):
+    """A dict: known string keys, and a value for any other."""
+
+    __slots__ = ("element", "entries")
+
+    def __init__(
+        self, entries: dict[Any, Value] | None = None, element: Value | None = None
+    ) -> None:
+        self.entries = entries if entries is not None else {}
+        self.element = element
+
+    def any(self) -> Value:
+        values = list(self.entries.values())
+        if self.element is not None:
+            values.append(self.element)
+        return join_all(values) if values else UNKNOWN
+
+    def get(self, key: object) -> Value:
+        if isinstance(key, Const) and key.value in self.entries:
+            return self.entries[key.value]
+        if isinstance(key, Const):
+            return self.element if self.element is not None else UNKNOWN
+        return self.any()
+
+
+class External(Value):
+    """A name of a library outside the project, dotted: `torch.nn.functional.relu`."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"External({self.name})"
+
+
+class ProjectModule(Value):
+    """A Python module of the project."""
+
+    __slots__ = ("unit",)
+
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
+
+
+class FunctionValue(Value):
+    """A function of the project, perhaps bound to an object, perhaps with arguments given."""
+
+    __slots__ = ("bound", "function", "given")
+
+    def __init__(
+        self,
+        function: Function,
+        bound: Value | None = None,
+        given: tuple[list[Value], dict[str, Value]] | None = None,
+    ) -> None:
+        self.function = function
+        self.bound = bound
+        self.given = given
+
+
+class ClassValue(Value):
+    """A class of the project."""
+
+    __slots__ = ("info",)
+
+    def __init__(self, info: ClassInfo) -> None:
+        self.info = info
+
+
+class Instance(Value):
+    """An object of a project class, or an `nn.Module` of a library or of an unknown class.
+
+    For a module, `place` is where it was put first; later moves are kept in the environment under
+    the object itself, so that branches stay apart. A submodule follows its `parent`.
+    """
+
+    __slots__ = (
+        "fields",
+        "info",
+        "items",
+        "library",
+        "module",
+        "name",
+        "origin",
+        "parent",
+        "place",
+    )
+
+    def __init__(
+        self,
+        info: ClassInfo | None = None,
+        library: str = "",
+        module: bool = False,
+        place: Placement = None,
+        origin: Origin | None = None,
+        parent: Instance | None = None,
+        items: Sequence | None = None,
+        name: str = "",
+    ) -> None:
+        self.info = info
+        self.library = library
+        self.module = module
+        self.place = place
+        self.origin = origin
+        self.parent = parent
+        self.items = items
+        self.name = name
+        self.fields: dict[str, Value] = {}
+
+    def __repr__(self) -> str:
+        return f"Instance({self.info.name if self.info else self.library}, {self.place})"
+
+
+class Placed(Value):
+    """In an environment under a module object: where the module is now."""
+
+    __slots__ = ("origin", "place")
+
+    def __init__(self, place: Placement, origin: Origin | None) -> None:
+        self.place = place
+        self.origin = origin
+
+
+class Loader(Value):
+    """A DataLoader or what stands for one: each iteration yields a fresh `batch` on the host."""
+
+    __slots__ = ("batch",)
+
+    def __init__(self, batch: Value) -> None:
+        self.batch = batch
+
+
+class Optimizer(Value):
+    """An optimizer over the parameters of `module`, built at `origin`."""
+
+    __slots__ = ("module", "origin")
+
+    def __init__(self, module: Instance | None, origin: Origin) -> None:
+        self.module = module
+        self.origin = origin
+
+
+class Parameters(Value):
+    """`module.parameters()`, or a list made from it."""
+
+    __slots__ = ("module", "tensor")
+
+    def __init__(self, module: Instance | None, tensor: Tensor) -> None:
+        self.module = module
+        self.tensor = tensor
+
+
+class Method(Value):
+    """A method of a value, not called yet: `x.to`, `torch.add` bound by getattr."""
+
+    __slots__ = ("name", "receiver")
+
+    def __init__(self, receiver: Value, name: str) -> None:
+        self.receiver = receiver
+        self.name = name
+
+
+class Partial(Value):
+    """`functools.partial(f, …)` of anything that is no project function."""
+
+    __slots__ = ("args", "callee", "keywords")
+
+    def __init__(self, callee: Value, args: list[Value], keywords: dict[str, Value]) -> None:
+        self.callee = callee
+        self.args = args
+        self.keywords = keywords
+
+
+class Generator(Value):
+    """A `torch.Generator`."""
+
+    __slots__ = ("origin", "place")
+
+    def __init__(self, place: Placement, origin: Origin | None) -> None:
+        self.place = place
+        self.origin = origin
+
+
+class Super(Value):
+    """`super()` inside a class."""
+
+    __slots__ = ("info", "instance")
+
+    def __init__(self, info: ClassInfo, instance: Value) -> None:
+        self.info = info
+        self.instance = instance
+
+
+class Union(Value):
+    """One of several values: what different branches left."""
+
+    __slots__ = ("alternatives",)
+
+    def __init__(self, alternatives: tuple[Value, ...]) -> None:
+        self.alternatives = alternatives
+
+    def __repr__(self) -> str:
+        return f"Union{self.alternatives}"
+
+
+def alternatives(value: Value) -> tuple[Value, ...]:
+    """The values that `value` may be."""
+    return value.alternatives if type(value) is Union else (value,)
+
+
+def without_none(value: Value) -> Value:
+    """The value in a branch where it is not None."""
+    if type(value) is Union:
+        return union(v for v in value.alternatives if not (type(v) is Const and v.value is None))
+    return value
+
+
+def union(values: Iterable[Value]) -> Value:
+    """One value for several, without doubles."""
+    kept: list[Value] = []
+    for value in values:
+        for alternative in alternatives(value):
+            for index, other in enumerate(kept):
+                merged = _merge(other, alternative)
+                if merged is not None:
+                    kept[index] = merged
+                    break
+            else:
+                kept.append(alternative)
+    if not kept:
+        return UNKNOWN
+    if len(kept) == 1:
+        return kept[0]
+    if len(kept) > MAX_ALTERNATIVES:
+        return UNKNOWN
+    return Union(tuple(kept))
+
+
+def join(a: Value, b: Value) -> Value:
+    """What a name holds after two branches."""
+    if a is b:
+        return a
+    return union((a, b))
+
+
+def join_all(values: Iterable[Value]) -> Value:
+    return union(values)
+
+
+def _merge(a: Value, b: Value) -> Value | None:
+    """One alternative for two that say the same, or None."""
+    if a is b:
+        return a
+    kind = type(a)
+    if kind is Unknown or type(b) is Unknown:
+        # An unknown alternative must not hide what the other branch is known to hold, but the
+        # whole is no longer certain: rules of meeting treat it through the other alternatives.
+        return None if kind is not type(b) else a
+    if kind is not type(b):
+        return None
+    if kind is Tensor:
+        return _merge_tensors(a, b)  # type: ignore[arg-type]
+    if kind is Const:
+        return a if type(a.value) is type(b.value) and a.value == b.value else None  # type: ignore[attr-defined]
+    if kind is Host:
+        return a if a.array == b.array else None  # type: ignore[attr-defined]
+    if kind is DeviceValue:
+        return a if a.place == b.place else None  # type: ignore[attr-defined]
+    if kind is Sequence:
+        return _merge_sequences(a, b)  # type: ignore[arg-type]
+    if kind is Mapping:
+        merged = Mapping(dict(a.entries), a.element)  # type: ignore[attr-defined]
+        for key, value in b.entries.items():  # type: ignore[attr-defined]
+            merged.entries[key] = (
+                join(merged.entries[key], value) if key in merged.entries else value
+            )
+        if b.element is not None:  # type: ignore[attr-defined]
+            merged.element = (
+                b.element  # type: ignore[attr-defined]
+                if merged.element is None
+                else join(merged.element, b.element)  # type: ignore[attr-defined]
+            )
+        return merged
+    if kind is Placed:
+        return _merge_placed(a, b)  # type: ignore[arg-type]
+    if kind is External:
+        return a if a.name == b.name else None  # type: ignore[attr-defined]
+    if kind is FunctionValue:
+        same = a.function is b.function and a.bound is b.bound  # type: ignore[attr-defined]
+        return a if same else None
+    if kind is Instance:
+        same = a.info is b.info and a.library == b.library and a.place == b.place  # type: ignore[attr-defined]
+        return a if same and a.info is not None else None  # type: ignore[attr-defined]
+    if kind is Loader:
+        return a
+    return None
+
+
+def _merge_tensors(a: Tensor, b: Tensor) -> Tensor | None:
+    """Two tensors with one placement are one; a moved tensor outweighs itself unmoved.
+
+    `if gpu is not None: x = x.cuda(gpu)` is taken in the accelerated world.
+    """
+    if same_place(a.place, b.place):
+        sure = a if a.evidence is None else b
+        both = a.traits & b.traits
+        either = (a.traits | b.traits) & (INDIRECT | GRAD | NON_LEAF | COPYING | KEPT)
+        if sure.traits == (both | either):
+            return sure
+        # By default only if both are: a tensor put on the CPU on purpose in one branch is meant.
+        merged = Tensor(sure.place, sure.origin, both | either, sure.evidence, sure.sizes)
+        return merged
+    for moved, unmoved in ((a, b), (b, a)):
+        if (
+            moved.origin is not None
+            and moved.origin.kind is StepKind.MOVED
+            and moved.origin.parent is not None
+            and moved.origin.parent is unmoved.origin
+            and (
+                type(moved.place) is Variable
+                or (type(moved.place) is Device and moved.place.is_accelerator)
+            )
+        ):
+            return moved
+    return None
+
+
+def _merge_sequences(a: Sequence, b: Sequence) -> Sequence:
+    if a.items is not None and b.items is not None and len(a.items) == len(b.items):
+        if all(x is y for x, y in zip(a.items, b.items, strict=True)):
+            return a
+        return Sequence(
+            [join(x, y) for x, y in zip(a.items, b.items, strict=True)], None, a.kind, a.node
+        )
+    elements: list[Value] = []
+    for side in (a, b):
+        if side.items or side.element is not None:
+            elements.append(side.any())
+    return Sequence(None, join_all(elements) if elements else None, a.kind, a.node)
+
+
+def _merge_placed(a: Placed, b: Placed) -> Placed:
+    """A module that only one branch moved is moved: the accelerated world."""
+    if a.place == b.place:
+        return a
+    for side in (a, b):
+        if type(side.place) is Variable or (
+            type(side.place) is Device and side.place.is_accelerator
+        ):
+            return side
+    return Placed(None, None)
+
+
+def same_place(a: Placement, b: Placement) -> bool:
+    """Equal as far as is known."""
+    if a is b:
+        return True
+    return type(a) is Device and type(b) is Device and a == b
+
+
+def same(a: Value, b: Value) -> bool:
+    """Whether a second pass over a loop with `b` in place of `a` could show anything new."""
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    if type(a) is Tensor:
+        assert type(b) is Tensor
+        return same_place(a.place, b.place) and a.traits == b.traits
+    merged = _merge(a, b)
+    return merged is a or merged is b
+
+
+def tensor_like(value: Value) -> Value:
+    """A part of a value whose structure is unknown: a tensor in the same place, if any."""
+    if type(value) is Tensor:
+        return Tensor(value.place, value.origin, value.traits & ~SCALAR, Evidence())
+    return UNKNOWN
