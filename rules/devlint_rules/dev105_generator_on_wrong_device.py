@@ -54,7 +54,8 @@ Reports a random factory or in-place sampler that is given a `generator=` of ano
 that of the tensor it fills.""",
     why="""\
 `torch.Generator()` is a CPU generator. Filling an accelerator's tensor with it raises
-`RuntimeError: Expected a 'cuda' device type for generator but found 'cpu'`. Draw on the host and move, for numbers
+`RuntimeError: Expected a 'cuda' device type for generator but found 'cpu'`. Draw on the host and
+move, for numbers
 that are the same on every device, or make the generator on the device.""",
     reference="https://docs.pytorch.org/docs/stable/generated/torch.Generator.html",
     bad=(

@@ -1,0 +1,70 @@
+"""Check code with our own rules, from text or file to findings, with every confidence shown."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+from pathlib import Path
+
+import devlint_rules
+
+from devlint import engine
+from devlint.config import Config
+from devlint.findings import Confidence, Finding
+from devlint.rule import Rule
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+FIXTURES = ROOT / "fixtures"
+
+_EXPECT = re.compile(r"# expect: ([A-Z0-9, ]+)")
+
+
+def _load() -> dict[str, Rule]:
+    modules = (
+        importlib.import_module(f"devlint_rules.{info.name}")
+        for info in pkgutil.iter_modules(devlint_rules.__path__)
+    )
+    rules = [module.RULE for module in modules if hasattr(module, "RULE")]
+    return {rule.code: rule for rule in sorted(rules, key=lambda rule: rule.code)}
+
+
+RULES = _load()
+
+
+def _config(root: Path) -> Config:
+    return Config(root, min_confidence=Confidence.POSSIBLE, respect_gitignore=False)
+
+
+def check_text(text: str, name: str = "example.py") -> list[Finding]:
+    """The findings on a text that stands alone."""
+    rules = tuple(RULES.values())
+    file = Path("/nowhere") / name
+    report = engine.check([], _config(file.parent), rules, stdin=(file, text.encode()))
+    assert not report.errors, report.errors
+    return report.findings
+
+
+def check_files(root: Path, *files: Path) -> list[Finding]:
+    """The findings on files of a project."""
+    report = engine.check(list(files), _config(root), tuple(RULES.values()))
+    assert not report.errors, report.errors
+    return report.findings
+
+
+def lines_of(findings: list[Finding], code: str) -> list[int]:
+    return sorted({finding.location.line for finding in findings if finding.rule == code})
+
+
+def expected_lines(text: str, code: str) -> list[int]:
+    """The lines that a fixture marks with `# expect: CODE`."""
+    lines = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        match = _EXPECT.search(line)
+        if match and code in match.group(1).replace(" ", "").split(","):
+            lines.append(number)
+    return lines
+
+
+def expected_codes(text: str) -> set[str]:
+    return {code for match in _EXPECT.findall(text) for code in match.replace(" ", "").split(",")}
