@@ -7,8 +7,8 @@ FakeTensorMode can't run, or what needs the values of a tensor, is no observatio
 
 FakeTensorMode lets a 0-dim CPU tensor into every operator; the CUDA kernels do not. Most of them
 start with a check, generated from `device_check` in native_functions.yaml (torchgen brings it
-along), that all their tensors are on the very same device. `ExactChecks` applies that check to
-each operator that FakeTensorMode runs; what it would refuse is noted beside FakeTensorMode's answer.
+along), that all their tensors are on the very same device. `ExactChecks` applies that check to each
+operator that FakeTensorMode runs; what it would refuse is noted beside FakeTensorMode's answer.
 """
 
 from __future__ import annotations
@@ -54,6 +54,7 @@ class Observation(typing.NamedTuple):
     keywords: the names of the arguments passed by keyword.
     positional: how many were passed by position, a method's own tensor included.
     on_cpu: the index of the operand that was on the CPU, None when all were on cuda.
+    flattened: that operand was replaced by a 0-dim one.
     outcome: "refused", "host" (no tensor came out), or the device type of the first result.
     dimensions: of the first tensor that came out, -1 for none.
     results: how many tensors came out in a tuple or list, 0 for a single value.
@@ -65,6 +66,7 @@ class Observation(typing.NamedTuple):
     keywords: tuple[str, ...]
     positional: int
     on_cpu: int | None
+    flattened: bool
     outcome: str
     dimensions: int = -1
     results: int = 0
@@ -122,10 +124,13 @@ def operators() -> Iterator[tuple[str, Callable[..., Any], Any]]:
     from torch.testing._internal.common_methods_invocations import op_db
 
     for info in op_db:
-        for function in (info.op, info.method_variant, info.inplace_variant):
-            name = resolve_name(function) if function is not None else None
-            if name is not None and name.startswith("torch."):
-                yield name.replace("torch.functional.", "torch."), function, info
+        names: set[str] = set()  # an alias may be the very same function
+        for variants in (info, *info.aliases):
+            for function in (variants.op, variants.method_variant, variants.inplace_variant):
+                name = resolve_name(function) if function is not None else None
+                if name is not None and name.startswith("torch.") and name not in names:
+                    names.add(name)
+                    yield name.replace("torch.functional.", "torch."), function, info
 
 
 def samples(info: Any, limit: int) -> list[Any]:
@@ -185,18 +190,18 @@ def observe(name: str, function: Callable[..., Any], sample: Any) -> Iterator[Ob
 
     outcome = run(None, None)
     if outcome is not None and outcome[0] != "refused":
-        yield Observation(name, operands, *call, None, *outcome)
+        yield Observation(name, operands, *call, None, False, *outcome)
     if len(tensors) < 2:
         return  # nothing to disagree with
     for number, operand in enumerate(operands):
         outcome = run(number, None)
         if outcome is not None:
-            yield Observation(name, operands, *call, number, *outcome)
+            yield Observation(name, operands, *call, number, False, *outcome)
         if operand.dimensions and run(None, number) is not None:  # its shape may be ()
             outcome = run(number, number)
             if outcome is not None:
                 flat = (*operands[:number], Operand(operand.argument, 0), *operands[number + 1 :])
-                yield Observation(name, flat, *call, number, *outcome)
+                yield Observation(name, flat, *call, number, True, *outcome)
 
 
 def _argument(path: tuple[Any, ...]) -> int | str:

@@ -14,11 +14,15 @@ import dataclasses
 import json
 import pathlib
 import sys
-import tomllib
 from collections.abc import Iterable
 from typing import Any
 
 import torch
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]
@@ -41,8 +45,8 @@ KINDS: dict[str, Any] = {
 Tables = dict[str, dict[str, Any]]
 
 
-def generate() -> str:
-    """The text of torch.json for the installed torch."""
+def generate(observed: Iterable[Observation]) -> str:
+    """The text of torch.json for the installed torch, with what was seen running its operators."""
     overrides = read_overrides()
     tables: Tables = {
         "functions": dict(torch_schemas.functions()),
@@ -51,7 +55,7 @@ def generate() -> str:
         "classes": dict(torch_schemas.classes()),
         "attributes": dict(torch_schemas.attributes()),
     }
-    apply_observations(tables, observations())
+    apply_observations(tables, observed)
     apply_overrides(tables, overrides)
     for section, kind in KINDS.items():
         for name, entry in tables[section].items():
@@ -68,7 +72,7 @@ def generate() -> str:
 
 
 def apply_observations(tables: Tables, observed: Iterable[Observation]) -> None:
-    """Correct what the schemas say of agreement and results by what running the operators showed."""
+    """Correct what the schemas say of agreement and results by what running them showed."""
     by_name: dict[str, list[Observation]] = {}
     for observation in observed:
         by_name.setdefault(observation.name, []).append(observation)
@@ -79,6 +83,12 @@ def apply_observations(tables: Tables, observed: Iterable[Observation]) -> None:
         if entry is not None:
             refine_agreement(entry, runs, is_method)
             refine_results(entry, runs)
+    for name, in_place in tables["methods"].items():
+        if not in_place.get("in_place") or name.removesuffix("_") == name:
+            continue
+        if f"torch.{name}" in tables["functions"] and f"torch.{name}" not in by_name:
+            entry = tables["functions"][f"torch.{name}"]
+            entry["agreement"] = in_place.get("agreement", "pointwise")
 
 
 def refine_agreement(entry: dict[str, Any], runs: list[Observation], is_method: bool) -> None:
@@ -100,9 +110,10 @@ def refine_agreement(entry: dict[str, Any], runs: list[Observation], is_method: 
         entry["agreement"] = "free"
         return
     exempt = (accepted[True] - refused[True]) & involved
-    if entry.get("in_place"):
+    if entry.get("in_place"):  # the first operand is never exempt
         involved.discard(names[0])
-    strict = (refused[True] - accepted[True]) | (involved - exempt)
+        refused[True].discard(names[0])
+    strict = (refused[True] | involved) - exempt
     seen = refused[False] | refused[True] | accepted[True]
     if not strict & seen:
         entry["agreement"] = "pointwise"
@@ -194,7 +205,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="write nothing, compare")
     arguments = parser.parse_args()
-    text = generate()
+    text = generate(observations())
     if not arguments.check:
         TABLE.write_text(text)
         print(f"{TABLE.relative_to(ROOT)}: {len(text):,} bytes, torch {torch.__version__}")

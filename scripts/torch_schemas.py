@@ -10,6 +10,7 @@ import importlib
 import inspect
 import re
 import typing
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -250,8 +251,8 @@ def _from_python(
     if signature is None:
         return None
     entry = from_signature(signature)
-    if entry is None and function in overridable:
-        loose = _signature(overridable[function])
+    if entry is None:  # no annotations: PyTorch's own tests name the parameters, or the function
+        loose = _signature(overridable.get(function, function))
         names = list(loose.parameters) if loose else []
         tensors = [n for n in names if n in ("input", "tensor", "tensors", "A", "B", "other")]
         if tensors:
@@ -327,7 +328,9 @@ def module_state() -> dict[type, str]:
         found: dict[bool, bool] = {}  # given a weight -> has state
         for sample in inputs:
             constructor = sample.constructor_input
-            module = info.module_cls(*constructor.args, **constructor.kwargs)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                module = info.module_cls(*constructor.args, **constructor.kwargs)
             given = any(isinstance(v, torch.Tensor) for v in constructor.kwargs.values())
             found[given] = found.get(given, False) or bool(module.state_dict())
         plain, weighted = found.get(False, False), found.get(True, False)

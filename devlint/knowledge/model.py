@@ -40,14 +40,13 @@ class Call:
     params: parameter names in order (keyword-only ones too).
     tensors: the parameters that take tensors and must agree; for a method the tensor itself always
         takes part. A parameter that takes a list of tensors counts too.
-    host: the parameters that must be or may always be on the CPU (`lengths` of
-        pack_padded_sequence, indices given to a CUDA tensor).
-    indices: the parameters that index the first operand.
+    host: the parameters that must be on the CPU (`lengths` of pack_padded_sequence).
+    indices: the parameters that index the first operand: they may be where it is or on the CPU.
     results: how many tensors it returns (0: one value, n: a tuple of n, -1: a list or tuple of
         unknown length). Where `scalar` is "without-dim", a call without `dim` returns one value.
     host_results: the positions among several results that are host tensors in any case.
-    scalar: the result is 0-dim ("always", "without-dim": when no `dim` is given, "without-none":
-        unless `reduction="none"`, "": no).
+    scalar: the result is 0-dim ("always", "without-dim": when neither `dim` nor `keepdim` is given,
+        "without-none": unless `reduction="none"`, "": no).
     sync: the host waits for the device.
     sync_unless: parameters whose presence makes it no sync (`output_size` of repeat_interleave).
     sync_only_if: it is a sync only if a tensor is given for one of these.
