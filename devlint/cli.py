@@ -1,16 +1,18 @@
 """The commands: what they take, what they print, and how they exit.
 
 Exit codes: 0 nothing at or above --fail-on, 1 findings, 2 usage or configuration errors, 3 some
-file could not be checked.
+file could not be checked. What is not needed for every command is imported where it is: a check of
+one file shall not take longer than it must.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -19,16 +21,18 @@ from devlint import __version__
 if TYPE_CHECKING:
     from devlint.config import Config
     from devlint.engine import Report
+    from devlint.fixing import Fixed
     from devlint.rule import Rule
 
 FINDINGS, USAGE, UNCHECKED = 1, 2, 3
 STDIN = Path("-")
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, "--version", "-V", message="devlint %(version)s")
 def main() -> None:
-    """Find device-placement bugs in PyTorch code."""
+    """Find device-placement bugs in PyTorch code: before it runs, and while it runs."""
 
 
 def _codes(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
@@ -36,92 +40,278 @@ def _codes(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
     return tuple(part.strip() for value in values for part in value.split(",") if part.strip())
 
 
+def _existing(_: click.Context, __: click.Parameter, paths: tuple[Path, ...]) -> tuple[Path, ...]:
+    for path in paths:
+        try:
+            there = path == STDIN or os.path.lexists(path)
+        except ValueError:  # a NUL character
+            there = False
+        if not there:
+            raise click.BadParameter(f"there is no file or directory {str(path)!r}")
+    if STDIN in paths and len(paths) > 1:
+        raise click.BadParameter("`-` (standard input) cannot be checked along with paths")
+    return paths
+
+
+Decorator = Callable[[Any], Any]
+
+
+def _selectors(name: str, text: str) -> Decorator:
+    return click.option(name, multiple=True, callback=_codes, metavar="CODES", help=text)
+
+
+_CONFIGURING: tuple[Decorator, ...] = (
+    _selectors("--select", "Run these rules only: codes, code prefixes, names or ALL."),
+    _selectors("--extend-select", "Run these rules too."),
+    _selectors("--ignore", "Do not run these rules."),
+    click.option(
+        "--fail-on",
+        type=click.Choice(["error", "warning", "performance", "never"]),
+        help="The least severity that makes the exit code 1.  [default: warning]",
+    ),
+    click.option(
+        "--min-confidence",
+        type=click.Choice(["certain", "likely", "possible"]),
+        help="The least confidence of findings that are shown.  [default: likely]",
+    ),
+    click.option(
+        "--exclude",
+        multiple=True,
+        metavar="PATTERN",
+        help="Do not check what matches, as in .gitignore; added to those configured.",
+    ),
+    click.option(
+        "--force-exclude", is_flag=True, help="Exclude files even when they are named themselves."
+    ),
+    click.option(
+        "--no-gitignore", is_flag=True, help="Check what .gitignore files ignore, too."
+    ),
+    click.option(
+        "--config",
+        "config_file",
+        type=click.Path(path_type=Path),
+        help="Use this pyproject.toml or devlint.toml.",
+    ),
+)  # fmt: skip
+
+
+def _configuring(command: Command) -> Command:
+    """The options that say something else than the configuration file does."""
+    for option in reversed(_CONFIGURING):
+        command = option(command)
+    return command
+
+
+_paths = click.argument(
+    "paths", nargs=-1, type=click.Path(path_type=Path, allow_dash=True), callback=_existing
+)
+_color = click.option(
+    "--color",
+    type=click.Choice(["auto", "always", "never"]),
+    default="auto",
+    help="Colour the output; auto heeds NO_COLOR and FORCE_COLOR.  [default: auto]",
+)
+
+
 @main.command()
-@click.argument("paths", nargs=-1, type=click.Path(path_type=Path, allow_dash=True))
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
-@click.option("--select", multiple=True, callback=_codes)
-@click.option("--extend-select", multiple=True, callback=_codes)
-@click.option("--ignore", multiple=True, callback=_codes)
-@click.option("--fail-on", type=click.Choice(["error", "warning", "performance", "never"]))
-@click.option("--min-confidence", type=click.Choice(["certain", "likely", "possible"]))
-@click.option("--exclude", multiple=True)
-@click.option("--config", "config_file", type=click.Path(path_type=Path))
-@click.option("--stdin-filename", type=click.Path(path_type=Path))
+@_paths
+@_configuring
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json"]), default="text",
+    help="[default: text]",
+)  # fmt: skip
+@click.option(
+    "--output-file", "-o", type=click.Path(path_type=Path), help="Write the report to a file."
+)
+@click.option(
+    "--stdin-filename",
+    type=click.Path(path_type=Path),
+    help="The name of what is read from standard input (`-`).",
+)
+@click.option("--fix", is_flag=True, help="Apply the safe fixes, and report what is left.")
+@click.option("--unsafe-fixes", is_flag=True, help="With --fix or --diff: the unsafe ones too.")
+@click.option("--diff", is_flag=True, help="Show what --fix would change, and change nothing.")
+@click.option("--show-suppressed", is_flag=True, help="Show suppressed findings too.")
+@click.option("--quiet", "-q", is_flag=True, help="Print findings and errors, no summary.")
+@click.option("--verbose", "-v", is_flag=True, help="Say where inference gave up, and timings.")
+@click.option("--no-progress", is_flag=True, help="Show no progress bar on long runs.")
+@_color
 def check(
     paths: tuple[Path, ...],
     form: str,
-    select: tuple[str, ...],
-    extend_select: tuple[str, ...],
-    ignore: tuple[str, ...],
-    fail_on: str | None,
-    min_confidence: str | None,
-    exclude: tuple[str, ...],
-    config_file: Path | None,
+    output_file: Path | None,
     stdin_filename: Path | None,
+    fix: bool,
+    unsafe_fixes: bool,
+    diff: bool,
+    show_suppressed: bool,
+    quiet: bool,
+    verbose: bool,
+    no_progress: bool,
+    color: str,
+    **settings: Any,
 ) -> None:
-    """Check files and directories; without PATHS, the project."""
-    from devlint import engine
-    from devlint.config import NEVER
-    from devlint.findings import Confidence, Severity
-    from devlint.knowledge import KnowledgeError
-    from devlint.selection import Layer
+    """Check files and directories; without PATHS, the project; with `-`, standard input.
 
-    stdin = None
+    Exit codes: 0 nothing at or above --fail-on, 1 findings, 2 usage or configuration errors,
+    3 some file could not be checked.
+    """
+    from devlint import engine
+    from devlint.knowledge import KnowledgeError
+    from devlint.terminal import ProgressBar, emit, wants_color
+
+    if unsafe_fixes and not (fix or diff):
+        raise click.UsageError("--unsafe-fixes needs --fix or --diff")
+    contents = {}
+    absolute = [Path(os.path.abspath(path)) for path in paths]
     if STDIN in paths:
-        if len(paths) > 1:
-            raise click.UsageError("`-` (standard input) cannot be checked along with paths")
-        name = Path(os.path.abspath(stdin_filename or "<stdin>"))
-        stdin = name, sys.stdin.buffer.read()
-    absolute = [Path(os.path.abspath(path)) for path in paths if path != STDIN]
-    for given, path in zip(paths, absolute, strict=False):
-        if not os.path.lexists(path):
-            raise click.UsageError(f"there is no file or directory {str(given)!r}")
-    config = _config(absolute or ([stdin[0].parent] if stdin else []), config_file)
-    if fail_on is not None:
-        config = replace(config, fail_on=None if fail_on == NEVER else Severity(fail_on))
-    if min_confidence is not None:
-        config = replace(config, min_confidence=Confidence(min_confidence))
-    config = replace(
-        config,
-        extend_exclude=(*config.extend_exclude, *exclude),
-        command_line=Layer(select or None, extend_select, ignore),
-    )
+        absolute = [Path(os.path.abspath(stdin_filename or "<stdin>"))]
+        contents = {absolute[0]: click.get_binary_stream("stdin").read()}
+    config = _config(absolute, settings)
     rules = _rules(config)
-    to_check = absolute or [config.root / path for path in config.paths]
+    to_check = absolute or _configured_paths(config)
+    bar = ProgressBar() if sys.stderr.isatty() and not no_progress else None
     try:
-        report = engine.check(to_check, config, rules, stdin=stdin)
+        if fix or diff:
+            from devlint import fixing
+
+            fixed = fixing.fix(
+                to_check, config, rules, unsafe=unsafe_fixes, contents=contents, progress=bar
+            )
+        else:
+            report = engine.check(to_check, config, rules, contents=contents, progress=bar)
     except KnowledgeError as error:
         raise click.UsageError(str(error)) from None
-    from devlint.reporters import json, text
-
-    render = json.render if form == "json" else text.render
-    click.echo(render(report), nl=False)
+    finally:
+        if bar:
+            bar.clear()
+    if diff:
+        emit(_diff(fixed), sys.stdout)
+        sys.exit(UNCHECKED if fixed.report.errors else FINDINGS if fixed.changes else 0)
+    output = sys.stdout
+    if fix:
+        report = fixed.report
+        if contents:
+            output = sys.stderr  # standard output gets the fixed text
+            after = fixed.changes[0].after if fixed.changes else contents[absolute[0]]
+            click.get_binary_stream("stdout").write(after)
+        else:
+            _write(fixed)
+    text = _rendered(
+        report,
+        form,
+        color=wants_color(color, output) if output_file is None else color == "always",
+        show_suppressed=show_suppressed,
+        summary=not quiet,
+        fixed=fixed.count if fix else 0,
+    )
+    if output_file is None:
+        emit(text, output)
+    else:
+        try:
+            output_file.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise click.UsageError(f"{output_file}: cannot be written: {error.strerror}") from None
+    if verbose:
+        emit(_verbose(report), sys.stderr)
     sys.exit(_exit_code(report, config))
 
 
-def _config(paths: list[Path], file: Path | None) -> Config:
-    from devlint.config import ConfigError, find_config
+def _config(paths: Sequence[Path], settings: Mapping[str, Any]) -> Config:
+    """The configuration for the paths (absolute; none: for here), under the command line's."""
+    from devlint.config import NEVER, ConfigError, find_config
+    from devlint.findings import Confidence, Severity
+    from devlint.selection import Layer
 
     directories = [path if path.is_dir() else path.parent for path in paths]
-    start = Path(os.path.commonpath(directories)) if directories else Path.cwd()
     try:
-        return find_config(start, Path(os.path.abspath(file)) if file else None)
+        start = Path(os.path.commonpath(directories)) if directories else Path.cwd()
+    except ValueError:  # on different drives
+        start = Path.cwd()
+    file = settings["config_file"]
+    try:
+        config = find_config(start, Path(os.path.abspath(file)) if file else None)
     except ConfigError as error:
+        raise click.UsageError(str(error)) from None
+    fail_on, min_confidence = settings["fail_on"], settings["min_confidence"]
+    if fail_on:
+        config = replace(config, fail_on=None if fail_on == NEVER else Severity(fail_on))
+    if min_confidence:
+        config = replace(config, min_confidence=Confidence(min_confidence))
+    return replace(
+        config,
+        extend_exclude=(*config.extend_exclude, *settings["exclude"]),
+        force_exclude=config.force_exclude or settings["force_exclude"],
+        respect_gitignore=config.respect_gitignore and not settings["no_gitignore"],
+        command_line=Layer(
+            settings["select"] or None, settings["extend_select"], settings["ignore"]
+        ),
+    )
+
+
+def _configured_paths(config: Config) -> list[Path]:
+    paths = [Path(os.path.abspath(config.root / path)) for path in config.paths]
+    for path, written in zip(paths, config.paths, strict=True):
+        if not os.path.lexists(path):
+            raise click.UsageError(
+                f"{config.file}: paths: there is no file or directory {written!r}"
+            )
+    return paths
+
+
+def _all_rules() -> tuple[Rule, ...]:
+    from devlint.rules import RulePackError, load_rules
+
+    try:
+        return load_rules()
+    except RulePackError as error:
         raise click.UsageError(str(error)) from None
 
 
 def _rules(config: Config) -> tuple[Rule, ...]:
     """Every rule installed, after the selectors are found to mean some of them."""
-    from devlint.rules import RulePackError, load_rules
     from devlint.selection import SelectionError, validate
 
+    rules = _all_rules()
     try:
-        rules = load_rules()
         for where, selectors in config.selectors():
             validate(selectors, rules, where)
-    except (RulePackError, SelectionError) as error:
+    except SelectionError as error:
         raise click.UsageError(str(error)) from None
     return rules
+
+
+def _rendered(
+    report: Report, form: str, *, color: bool, show_suppressed: bool, summary: bool, fixed: int
+) -> str:
+    from devlint.reporters import json, text
+
+    if form == "json":
+        return json.render(report, show_suppressed=show_suppressed)
+    options = text.Options(color, Path.cwd(), show_suppressed, summary, fixed)
+    return text.render(report, options)
+
+
+def _diff(fixed: Fixed) -> str:
+    from devlint.fixing import unified_diff
+
+    root = fixed.report.root
+    return "".join(
+        unified_diff(change, os.path.relpath(change.file, root).replace(os.sep, "/"))
+        for change in fixed.changes
+    )
+
+
+def _write(fixed: Fixed) -> None:
+    from devlint.findings import FileError
+    from devlint.fixing import FixingError, write
+
+    for change in fixed.changes:
+        try:
+            write(change)
+        except FixingError as error:
+            path = change.file.relative_to(fixed.report.root).as_posix()
+            fixed.report.errors.append(FileError(path, 1, 1, str(error)))
 
 
 def _exit_code(report: Report, config: Config) -> int:
@@ -131,3 +321,66 @@ def _exit_code(report: Report, config: Config) -> int:
     if fail_on and any(found.severity.rank >= fail_on.rank for found in report.findings):
         return FINDINGS
     return 0
+
+
+def _verbose(report: Report) -> str:
+    lines = [f"{path}: {note}" for path, note in report.notes]
+    stages = ", ".join(f"{stage} {seconds:.2f} s" for stage, seconds in report.seconds.items())
+    lines.append(f"{report.files} files; CPU time: {stages}")
+    return "".join(f"devlint: {line}\n" for line in lines)
+
+
+@main.command()
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json"]), default="text",
+    help="[default: text]",
+)  # fmt: skip
+@_color
+def rules(form: str, color: str) -> None:
+    """List the rules."""
+    from devlint.reporters import catalogue
+    from devlint.terminal import emit, wants_color
+
+    found = _all_rules()
+    if form == "json":
+        emit(catalogue.rules_as_json(found), sys.stdout)
+    else:
+        emit(catalogue.rules_as_text(found, wants_color(color, sys.stdout)), sys.stdout)
+
+
+@main.command()
+@click.argument("rule")
+@_color
+def explain(rule: str, color: str) -> None:
+    """Explain a RULE, by its code or name: what, why, examples, limits."""
+    from devlint.reporters import catalogue
+    from devlint.rules import find_rule, nearest
+    from devlint.terminal import emit, wants_color
+
+    every = _all_rules()
+    found = find_rule(every, rule)
+    if found is None:
+        words = [word for known in every for word in (known.code, known.name)]
+        raise click.UsageError(f"there is no rule {rule!r}{nearest(rule, words)}")
+    emit(catalogue.explanation(found, wants_color(color, sys.stdout)), sys.stdout)
+
+
+@main.command(name="config")
+@_paths
+@_configuring
+def show_config(paths: tuple[Path, ...], **settings: Any) -> None:
+    """Print the configuration in effect for PATHS, as TOML."""
+    from devlint.config import to_toml
+    from devlint.terminal import emit
+
+    config = _config([Path(os.path.abspath(path)) for path in paths], settings)
+    _rules(config)  # for what it refuses
+    layer = config.command_line
+    config = replace(
+        config,
+        select=layer.select or config.select,
+        extend_select=(*config.extend_select, *layer.extend_select),
+        ignore=(*config.ignore, *layer.ignore),
+    )
+    origin = config.file or "no configuration file: the defaults"
+    emit(f"# {origin}\n# project root: {config.root}\n{to_toml(config)}", sys.stdout)

@@ -7,7 +7,7 @@ import hashlib
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -73,20 +73,21 @@ def check(
     config: Config,
     rules: tuple[Rule, ...],
     *,
-    stdin: tuple[Path, bytes] | None = None,
+    contents: Mapping[Path, bytes] | None = None,
     progress: Progress | None = None,
     infer: Infer | None = None,
 ) -> Report:
-    """Check files and directories (absolute paths), or what was read from standard input.
+    """Check files and directories (absolute paths).
 
-    stdin: the name that the text is to have, and its bytes; `paths` are not looked at then.
+    contents: what is to be taken for the content of some files (standard input, a fix on trial)
+        instead of what is on disk, if anything is there.
     progress: told before each file: how many are done, how many there are, which is next.
     infer: stands in for the inference.
 
     Raises KnowledgeError for the user's knowledge files; all else that goes wrong is in the report.
     """
-    session = _Session(config, rules, infer or _inference())
-    return _with_room(lambda: session.run(paths, stdin, progress))
+    session = _Session(config, rules, contents or {}, infer or _inference())
+    return _with_room(lambda: session.run(paths, progress))
 
 
 def _inference() -> Infer:
@@ -98,43 +99,41 @@ def _inference() -> Infer:
 class _Session:
     """One check: what its files share."""
 
-    def __init__(self, config: Config, rules: tuple[Rule, ...], infer: Infer) -> None:
+    def __init__(
+        self,
+        config: Config,
+        rules: tuple[Rule, ...],
+        contents: Mapping[Path, bytes],
+        infer: Infer,
+    ) -> None:
         self.config = config
         self.rules = rules
         self.policy = Policy(config, rules)
         self.infer = infer
-        self.project = Project(config.root)
+        self.project = Project(config.root, contents)
         self.knowledge = knowledge.load(config.knowledge_files())
         self.importer = Importer(self.project, ())
         self.report = Report(config.root)
         self.seconds = dict.fromkeys(("parse", "inference", "rules", "locating"), 0.0)
 
-    def run(
-        self,
-        paths: Sequence[Path],
-        stdin: tuple[Path, bytes] | None,
-        progress: Progress | None,
-    ) -> Report:
+    def run(self, paths: Sequence[Path], progress: Progress | None) -> Report:
         report = self.report
-        if stdin is not None:
-            files = [stdin[0]]
-        else:
-            discovery = discover(
-                paths,
-                self.config.root,
-                (*self.config.exclude, *self.config.extend_exclude),
-                gitignore=self.config.respect_gitignore,
-                force_exclude=self.config.force_exclude,
-            )
-            files = discovery.files
-            report.errors += discovery.errors
+        discovery = discover(
+            paths,
+            self.config.root,
+            (*self.config.exclude, *self.config.extend_exclude),
+            gitignore=self.config.respect_gitignore,
+            force_exclude=self.config.force_exclude,
+        )
+        files = discovery.files
+        report.errors += discovery.errors
         report.files = len(files)
         since_collection = 0
         with _without_garbage_collection():
             for number, file in enumerate(files):
                 if progress:
                     progress(number, len(files), self.project.path_of(file))
-                since_collection += self.check_file(file, stdin[1] if stdin else None)
+                since_collection += self.check_file(file)
                 if since_collection > COLLECT_AFTER:
                     gc.collect()
                     gc.freeze()
@@ -147,18 +146,17 @@ class _Session:
         report.seconds = self.seconds
         return report
 
-    def check_file(self, file: Path, data: bytes | None) -> int:
+    def check_file(self, file: Path) -> int:
         """Check one file; whatever goes wrong is an error of the report. Returns its size."""
         report = self.report
         path = self.project.path_of(file)
         try:
             with self.clock("parse"):
-                if data is None:
-                    parsed = self.project.parse(file)
-                else:
-                    parsed = self.project.parse_bytes(file, data)
+                parsed = self.project.parse(file)
         except SourceError as error:
             report.errors.append(error.at(path))
+            if error.excerpt is not None:
+                report.excerpts.setdefault(path, {})[error.line] = error.excerpt
             return 0
         try:
             self.check_parsed(file, parsed)

@@ -67,7 +67,16 @@ def guesses(facts: Facts) -> Iterator[Claim]:
 
 def rule(code: str, name: str, severity: Severity, check: object) -> Rule:
     return Rule(
-        code, name, severity, f"{name}.", "What.", "Why.", "", (), (), check  # type: ignore[arg-type]
+        code,
+        name,
+        severity,
+        f"{name}.",
+        "What.",
+        "Why.",
+        "",
+        (),
+        (),
+        check,  # type: ignore[arg-type]
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,11 +25,18 @@ class ModuleName:
 class Project:
     """The files under one root directory, each parsed when first asked for.
 
+    contents: what is to be taken for the content of some files instead of what is on disk.
     The trees that were used last are kept, as many as their sources fit in a budget (characters).
     """
 
-    def __init__(self, root: Path, budget: int = TREE_BUDGET) -> None:
+    def __init__(
+        self,
+        root: Path,
+        contents: Mapping[Path, bytes] | None = None,
+        budget: int = TREE_BUDGET,
+    ) -> None:
         self.root = root
+        self.contents = contents or {}
         self.budget = budget
         self._trees: OrderedDict[Path, ParsedFile | SourceError] = OrderedDict()
         self._size = 0
@@ -76,7 +84,7 @@ class Project:
         known = self._trees.get(file)
         if known is None:
             try:
-                known = self.parse_bytes(file, read(file))
+                known = self._parse(file)
             except SourceError as error:
                 known = error
             self._keep(file, known)
@@ -86,9 +94,9 @@ class Project:
             raise known.with_traceback(None)
         return known
 
-    def parse_bytes(self, file: Path, data: bytes) -> ParsedFile:
-        """What the file would be with these bytes in it. Raises SourceError."""
-        decoded = decode(data)
+    def _parse(self, file: Path) -> ParsedFile:
+        data = self.contents.get(file)
+        decoded = decode(read(file) if data is None else data)
         name = self.name_of(file)
         return ParsedFile(
             self.path_of(file),

@@ -25,13 +25,19 @@ _BRACKET = re.compile(r"[()\[\]{}]")
 
 
 class SourceError(Exception):
-    """A file that cannot be read, decoded or parsed. Line and column start at 1."""
+    """A file that cannot be read, decoded or parsed. Line and column start at 1.
 
-    def __init__(self, message: str, line: int = 1, column: int = 1) -> None:
+    excerpt: the text of the line, where there is a text.
+    """
+
+    def __init__(
+        self, message: str, line: int = 1, column: int = 1, excerpt: str | None = None
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.line = line
         self.column = column
+        self.excerpt = excerpt
 
     def at(self, path: str) -> FileError:
         """The error as reports list it."""
@@ -137,10 +143,20 @@ def decode(data: bytes) -> Decoded:
 
 def parse(text: str) -> cst.Module:
     """The tree of a text without a byte order mark. Raises SourceError."""
+    try:
+        return _parse(text)
+    except SourceError as error:
+        lines = split_lines(text)
+        if error.line <= len(lines):
+            error.excerpt = lines[error.line - 1]
+        raise
+
+
+def _parse(text: str) -> cst.Module:
     if _nesting(text) > MAX_NESTING:
-        error = _refused_by_python(text)
-        if error is not None:
-            raise error
+        refused = _refused_by_python(text)
+        if refused is not None:
+            raise refused
     try:
         return cst.parse_module(text)
     except cst.ParserSyntaxError as error:

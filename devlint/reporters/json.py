@@ -12,9 +12,12 @@ from devlint.findings import Finding, Fix, Location
 VERSION = 1
 
 
-def render(report: Report) -> str:
-    """The report as JSON text, with a line end."""
-    return json.dumps(as_object(report), indent=2) + "\n"
+def render(report: Report, *, show_suppressed: bool = False) -> str:
+    """The report as JSON text, with a line end; suppressed findings under a key of their own."""
+    whole = as_object(report)
+    if show_suppressed:
+        whole["suppressed"] = [finding_object(finding) for finding in report.suppressed]
+    return json.dumps(whole, indent=2) + "\n"
 
 
 def as_object(report: Report) -> dict[str, Any]:

@@ -1,10 +1,192 @@
+"""The report for people: each finding with its code frame, its trace and what to write instead."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
 from devlint.engine import Report
+from devlint.findings import Applicability, Confidence, FileError, Finding, Location, Severity
+from devlint.terminal import Style, columns, printable, show, styler
+
+STYLES = {
+    Severity.ERROR: "bold red",
+    Severity.WARNING: "bold yellow",
+    Severity.PERFORMANCE: "bold cyan",
+}
+SAFE = Applicability.SAFE
+FRAME = "bold blue"
+FULL_LINES = 4  # a span of more lines is cut after its first ones
+LONGEST = 140  # characters of a line; of a longer one the part around the span is shown
+LEAD = 40  # characters kept before the span then
 
 
-def render(report: Report) -> str:
-    lines = [
-        f"{f.location.path}:{f.location.line}:{f.location.column}: {f.rule} {f.message}"
-        for f in report.findings
+@dataclass(frozen=True, slots=True)
+class Options:
+    """color: with ANSI styles. base: paths are shown relative to it, when they lie in it."""
+
+    color: bool = False
+    base: Path | None = None
+    show_suppressed: bool = False
+    summary: bool = True
+    fixed: int = 0  # how many findings were fixed before the report
+
+
+def render(report: Report, options: Options | None = None) -> str:
+    """The whole report; empty if there is nothing to say and no summary is wanted."""
+    options = options or Options()
+    page = _Page(report, options)
+    blocks = ["\n".join(page.finding(finding)) for finding in report.findings]
+    if options.show_suppressed:
+        blocks += ["\n".join(page.finding(finding, "suppressed ")) for finding in report.suppressed]
+    blocks += ["\n".join(page.error(error)) for error in report.errors]
+    if options.summary:
+        blocks.append(page.style(summary(report, options.fixed), "bold"))
+    return "".join(f"{block}\n\n" for block in blocks[:-1]) + "".join(f"{b}\n" for b in blocks[-1:])
+
+
+def summary(report: Report, fixed: int = 0) -> str:
+    """One line: what was found where, and what is not shown."""
+    counts = Counter(finding.severity for finding in report.findings)
+    words = {
+        Severity.ERROR: "error",
+        Severity.WARNING: "warning",
+        Severity.PERFORMANCE: "performance finding",
+    }
+    found = [
+        _plural(counts[severity], word) for severity, word in words.items() if counts[severity]
     ]
-    lines += [f"{e.path}:{e.line}:{e.column}: {e.message}" for e in report.errors]
-    return "".join(line + "\n" for line in lines)
+    places = {finding.location.path for finding in report.findings}
+    if found:
+        text = f"Found {_listed(found)} in {len(places)} of {_plural(report.files, 'file')}"
+    else:
+        text = f"Found no device-placement problems in {_plural(report.files, 'file')}"
+    asides = []
+    if report.suppressed:
+        asides.append(f"{len(report.suppressed)} suppressed")
+    if report.below_confidence:
+        asides.append(f"{report.below_confidence} below --min-confidence")
+    text += f" ({', '.join(asides)})." if asides else "."
+    if fixed:
+        text = f"Fixed {_plural(fixed, 'finding')}. {text}"
+    fixable = sum(1 for f in report.findings if f.fix and f.fix.applicability is SAFE)
+    if fixable and not fixed:
+        text += f" {fixable} can be fixed with --fix."
+    if report.errors:
+        broken = len({error.path for error in report.errors})
+        text += f" {_plural(broken, 'file')} could not be checked{' fully' if found else ''}."
+    return text
+
+
+class _Page:
+    """Renders with one report's excerpts and one run's options."""
+
+    def __init__(self, report: Report, options: Options) -> None:
+        self.report = report
+        self.options = options
+        self.style: Style = styler(options.color)
+
+    def finding(self, finding: Finding, prefix: str = "") -> Iterator[str]:
+        style = STYLES[finding.severity]
+        head = self.style(f"{prefix}{finding.severity.value}[{finding.rule}]", style)
+        yield f"{head} {self.style(f'{finding.name}: {show(finding.message)}', 'bold')}"
+        places = (finding.location, *(related.location for related in finding.related))
+        margin = max(len(str(self.last_line(place))) for place in places)
+        yield self.arrow(finding.location, margin)
+        yield self.bar(margin)
+        yield from self.frame(finding.location, margin, "^", style)
+        if finding.related:
+            yield self.bar(margin)
+        here = finding.location.path
+        for number, related in enumerate(finding.related, 1):
+            place = related.location
+            elsewhere = "" if place.path == here else f" ({self.place(place)})"
+            yield self.remark(margin, f"note {number}", show(related.message) + elsewhere)
+            yield from self.frame(place, margin, "-", FRAME, lines=1)
+        if finding.confidence is Confidence.POSSIBLE:
+            yield self.remark(margin, "confidence", "possible: it depends on the caller")
+        if finding.advice:
+            yield self.bar(margin)
+            yield self.remark(margin, "help", show(finding.advice), "bold green")
+
+    def error(self, error: FileError) -> Iterator[str]:
+        head = self.style("error", STYLES[Severity.ERROR])
+        yield f"{head}{self.style(f': {show(error.message)}', 'bold')}"
+        place = Location(error.path, error.line, error.column, error.line, error.column + 1)
+        margin = len(str(error.line))
+        yield self.arrow(place, margin)
+        if error.line in self.report.excerpts.get(error.path, {}):
+            yield self.bar(margin)
+            yield from self.frame(place, margin, "^", STYLES[Severity.ERROR])
+
+    # --- the parts of a frame -----------------------------------------------------------------
+
+    def arrow(self, place: Location, margin: int) -> str:
+        return f"{' ' * margin}{self.style('-->', FRAME)} {self.place(place)}"
+
+    def bar(self, margin: int) -> str:
+        return " " * margin + self.style(" |", FRAME)
+
+    def remark(self, margin: int, word: str, text: str, style: str = "bold") -> str:
+        return f"{' ' * margin}{self.style(' =', FRAME)} {self.style(word, style)}: {text}"
+
+    def place(self, place: Location) -> str:
+        return f"{show(self.path(place.path))}:{place.line}:{place.column}"
+
+    def path(self, path: str) -> str:
+        file = self.report.root / path
+        if self.options.base is not None and file.is_relative_to(self.options.base):
+            return str(file.relative_to(self.options.base))
+        return path if self.options.base is None else str(file)
+
+    def last_line(self, place: Location) -> int:
+        return min(place.end_line, place.line + FULL_LINES - 1)
+
+    def frame(
+        self, place: Location, margin: int, mark: str, style: str, lines: int = FULL_LINES
+    ) -> Iterator[str]:
+        """The lines of a span, each underlined."""
+        excerpt: Mapping[int, str] = self.report.excerpts.get(place.path, {})
+        shown = range(place.line, min(place.end_line, place.line + lines - 1) + 1)
+        for number in shown:
+            if number not in excerpt:
+                return
+            text = excerpt[number]
+            start = place.column - 1 if number == place.line else len(text) - len(text.lstrip())
+            end = place.end_column - 1 if number == place.end_line else len(text.rstrip())
+            picture, indent, length = _picture(text, start, end)
+            if not picture.strip():
+                continue
+            gutter = self.style(f"{number:>{margin}} |", FRAME)
+            yield f"{gutter} {picture}"
+            if length:
+                underline = self.style(mark * length, style)
+                yield f"{self.bar(margin)} {' ' * indent}{underline}"
+        if place.end_line > shown[-1] and lines > 1:
+            yield self.style("." * max(margin, 3), FRAME)
+
+
+def _picture(text: str, start: int, end: int) -> tuple[str, int, int]:
+    """A line as it is shown, and the columns at which its span starts and that it takes."""
+    cut_left = cut_right = ""
+    if len(text) > LONGEST:
+        first = max(0, min(start - LEAD, len(text) - LONGEST))
+        cut_left = "…" if first else ""
+        cut_right = "…" if first + LONGEST < len(text) else ""
+        text = text[first : first + LONGEST]
+        start, end = start - first, min(end - first, len(text))
+    text = text.rstrip("\r\n")
+    shown = "".join(map(printable, text)).rstrip()
+    indent = columns(cut_left + text[:start])
+    length = max(columns(text[start:end]), 1 if end > start or start >= len(text) else 0)
+    return cut_left + shown + cut_right, indent, length
+
+
+def _plural(count: int, word: str) -> str:
+    return f"{count} {word}" if count == 1 else f"{count} {word}s"
+
+
+def _listed(words: list[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

@@ -1,0 +1,181 @@
+"""Fixes: the edits of findings applied to texts, and files replaced by fixed ones.
+
+A fix is applied whole or not at all, and none that overlaps another one: what is left is tried in
+the next round, on the text that came out. A text that would no longer parse is not kept.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from devlint import engine
+from devlint.config import Config
+from devlint.findings import Applicability, Edit, Fix
+from devlint.project.source import SourceError, decode, line_starts, parse, read
+from devlint.rule import Rule
+
+ROUNDS = 10
+
+
+class FixingError(Exception):
+    """A fixed file that could not be put in the place of the old one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A file before and after."""
+
+    file: Path
+    before: bytes
+    after: bytes
+
+
+@dataclass(slots=True)
+class Fixed:
+    """The changes, how many fixes they are of, and what a check of the fixed files reports."""
+
+    report: engine.Report
+    count: int = 0
+    changes: list[Change] = field(default_factory=list)
+
+
+def fix(
+    paths: Sequence[Path],
+    config: Config,
+    rules: tuple[Rule, ...],
+    *,
+    unsafe: bool = False,
+    contents: Mapping[Path, bytes] | None = None,
+    progress: engine.Progress | None = None,
+    infer: engine.Infer | None = None,
+) -> Fixed:
+    """Check, and fix in memory what can be fixed; nothing is written. Arguments as of `check`."""
+    given = dict(contents or {})
+    current = dict(given)
+
+    def check(files: Sequence[Path]) -> engine.Report:
+        return engine.check(files, config, rules, contents=current, progress=progress, infer=infer)
+
+    report = check(paths)
+    count = 0
+    for _ in range(ROUNDS):
+        edited: list[Path] = []
+        for file, fixes in _fixes(report, unsafe).items():
+            before = current[file] if file in current else read(file)
+            after, applied = fix_bytes(before, fixes)
+            if applied:
+                given.setdefault(file, before)
+                current[file] = after
+                edited.append(file)
+                count += applied
+        if not edited:
+            break
+        report = check(edited)
+    changes = [Change(file, given[file], current[file]) for file in sorted(current)]
+    changes = [change for change in changes if change.before != change.after]
+    return Fixed(check(paths) if changes else report, count, changes)
+
+
+def _fixes(report: engine.Report, unsafe: bool) -> dict[Path, list[Fix]]:
+    """The fixes that may be applied, by file."""
+    fixes: dict[Path, list[Fix]] = {}
+    for finding in report.findings:
+        if finding.fix and (unsafe or finding.fix.applicability is Applicability.SAFE):
+            fixes.setdefault(report.root / finding.location.path, []).append(finding.fix)
+    return fixes
+
+
+def fix_bytes(data: bytes, fixes: Sequence[Fix]) -> tuple[bytes, int]:
+    """The bytes of a file with the fixes applied, and how many were.
+
+    Encoding, byte order mark and line ends stay. A fix that would leave a text that does not parse,
+    or that the encoding cannot write, is left out.
+    """
+    decoded = decode(data)
+    text, applied = apply(decoded.text, fixes)
+    if applied and not _sound(text, decoded.encoding):
+        for one in fixes:  # find the culprit: the first sound one; the rest has its turn later
+            text, applied = apply(decoded.text, [one])
+            if _sound(text, decoded.encoding):
+                break
+        else:
+            return data, 0
+    return decoded.encode(text), applied
+
+
+def _sound(text: str, encoding: str) -> bool:
+    try:
+        text.encode(encoding)
+        parse(text)
+    except (UnicodeEncodeError, SourceError):
+        return False
+    return True
+
+
+def apply(text: str, fixes: Iterable[Fix]) -> tuple[str, int]:
+    """The text with those fixes applied that overlap no earlier one, and how many they are.
+
+    Two fixes that make the same edit may both be applied: the edit is made once.
+    """
+    starts = line_starts(text)
+    newline = "\r\n" if "\r\n" in text else "\r" if "\r" in text and "\n" not in text else "\n"
+    taken: dict[tuple[int, int], str] = {}
+    applied = 0
+    for one in fixes:
+        edits = [(_extent(edit, starts), edit.text.replace("\n", newline)) for edit in one.edits]
+        if all(_fits(extent, new, taken) for extent, new in edits):
+            taken.update(edits)
+            applied += 1
+    for (start, end), new in sorted(taken.items(), reverse=True):
+        text = text[:start] + new + text[end:]
+    return text, applied
+
+
+def _extent(edit: Edit, starts: Sequence[int]) -> tuple[int, int]:
+    place = edit.location
+    return starts[place.line - 1] + place.column - 1, starts[
+        place.end_line - 1
+    ] + place.end_column - 1
+
+
+def _fits(extent: tuple[int, int], new: str, taken: Mapping[tuple[int, int], str]) -> bool:
+    if extent in taken:
+        return taken[extent] == new
+    start, end = extent
+    return all(end <= other_start or other_end <= start for other_start, other_end in taken)
+
+
+def write(change: Change) -> None:
+    """Put the fixed bytes in the place of the file at once, with its mode. Raises FixingError."""
+    file = Path(os.path.realpath(change.file))  # a link stays one
+    try:
+        if file.read_bytes() != change.before:
+            raise FixingError(f"{change.file}: has changed since it was checked; not fixed")
+        handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.", suffix=".tmp")
+        try:
+            with os.fdopen(handle, "wb") as stream:
+                stream.write(change.after)
+            shutil.copymode(file, name)
+            os.replace(name, file)
+        except BaseException:
+            os.unlink(name)
+            raise
+    except OSError as error:
+        raise FixingError(f"{change.file}: cannot be written: {error.strerror}") from None
+
+
+def unified_diff(change: Change, name: str) -> str:
+    """The change as a patch that `patch -p0` or `git apply -p0` takes."""
+    before, after = decode(change.before).text, decode(change.after).text
+    lines = difflib.unified_diff(
+        before.splitlines(keepends=True), after.splitlines(keepends=True), name, name
+    )
+    return "".join(
+        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
+    )
