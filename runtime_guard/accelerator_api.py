@@ -1,0 +1,520 @@
+"""``torch.cuda``, ``torch.xpu``, ``torch.mps`` and ``torch.accelerator`` of a virtual machine.
+
+Functions over a ``Machine``, in tables of attribute names that ``virtual`` installs.
+Memory figures are 0 bytes allocated: the values lie in host memory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterable, Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+
+from runtime_guard import moves, observers
+from runtime_guard.machine import Machine
+from runtime_guard.placement import CPU, intern_device
+
+TOTAL_MEMORY = 80 * 1024**3
+"""Bytes of memory that a virtual device claims to have."""
+CAPABILITY = (8, 0)
+"""CUDA compute capability that a virtual device claims to have."""
+VERSION = "12.8"
+"""What ``torch.version.cuda`` says on a virtual CUDA machine."""
+
+
+def synchronized(what: str) -> None:
+    """Every non-blocking copy has arrived; the host waited."""
+    moves.land_all()
+    observers.sync(what, "an explicit synchronisation")
+
+
+class DeviceContext:
+    """``torch.cuda.device(i)``: makes a device current for a block; ``None`` and -1 do nothing."""
+
+    machine: Machine
+    kind: str
+
+    def __init__(self, device: Any) -> None:
+        self.idx = index_of(self.machine, self.kind, device, optional=True)
+        self.prev_idx = -1
+
+    def __enter__(self) -> None:
+        self.prev_idx = self.machine.set_current_index(self.kind, self.idx)
+
+    def __exit__(self, *_: object) -> None:
+        self.machine.set_current_index(self.kind, self.prev_idx)
+
+
+def index_of(machine: Machine, kind: str, device: Any, *, optional: bool = False) -> int:
+    """The index that ``device`` (index, text, device or None) means for functions of ``kind``.
+
+    None is the current device, or -1 when ``optional``.  Raises ``ValueError`` for other types of
+    devices, as ``torch.cuda._utils._get_device_index`` does.
+    """
+    if device is None:
+        return -1 if optional else machine.current_index(kind)
+    if isinstance(device, int):
+        return device
+    parsed = torch.device(device)
+    if parsed.type != kind:
+        raise ValueError(f"Expected a {kind} device, but got: {device}")
+    return machine.current_index(kind) if parsed.index is None else parsed.index
+
+
+class VirtualEvent:
+    """A stream event: recorded, waited for and timed on the host's clock."""
+
+    def __init__(self, *_: Any, enable_timing: bool = False, **__: Any) -> None:
+        self.enable_timing = enable_timing
+        self._time: float | None = None
+        self.device: torch.device | None = None
+
+    def record(self, stream: Any = None) -> None:
+        """Note the time."""
+        self._time = time.perf_counter()
+
+    def wait(self, stream: Any = None) -> None:
+        """Nothing to wait for: virtual work is done at once."""
+
+    def query(self) -> bool:
+        """Virtual work is done at once."""
+        return True
+
+    def synchronize(self) -> None:
+        """A host sync."""
+        synchronized("Event.synchronize")
+
+    def elapsed_time(self, end: VirtualEvent) -> float:
+        """Milliseconds from this event to ``end``.  Raises if one of them was not recorded."""
+        if self._time is None or end._time is None:
+            raise RuntimeError("Both events must be recorded before calculating elapsed time.")
+        return (end._time - self._time) * 1000.0
+
+
+class VirtualStream:
+    """A stream on which everything is done at once, in program order."""
+
+    machine: Machine
+    kind: str
+
+    def __init__(self, device: Any = None, priority: int = 0, **_: Any) -> None:
+        index = index_of(self.machine, self.kind, device)
+        self.device = intern_device(torch.device(self.kind, index))
+        self.device_index = index
+        self.priority = priority
+        self.stream_id = 0
+        self.cuda_stream = 0
+        self._before: Any = None
+
+    def synchronize(self) -> None:
+        """A host sync."""
+        synchronized("Stream.synchronize")
+
+    def query(self) -> bool:
+        """Virtual work is done at once."""
+        return True
+
+    def is_capturing(self) -> bool:
+        """Virtual devices capture no graphs."""
+        return False
+
+    def wait_stream(self, stream: Any) -> None:
+        """Virtual work is done in program order anyway."""
+
+    def wait_event(self, event: Any) -> None:
+        """Virtual work is done in program order anyway."""
+
+    def record_event(self, event: VirtualEvent | None = None) -> VirtualEvent:
+        """Record and return ``event`` or a new one."""
+        event = VirtualEvent() if event is None else event
+        event.record(self)
+        return event
+
+    def __enter__(self) -> VirtualStream:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    def __repr__(self) -> str:
+        return f"<virtual stream on {self.device}>"
+
+
+class VirtualGenerator(torch.Generator):
+    """A CPU generator that says it is an accelerator's: same seeds, same numbers as on the CPU."""
+
+    _virtual_device: torch.device
+
+    @property
+    def device(self) -> torch.device:  # type: ignore[override]
+        """The accelerator it fills tensors of."""
+        return self._virtual_device
+
+
+def virtual_generator(device: torch.device) -> VirtualGenerator:
+    """A generator for ``device``."""
+    generator = VirtualGenerator()
+    generator._virtual_device = device
+    return generator
+
+
+def generator_factory(machine: Machine, real: type[torch.Generator]) -> Any:
+    """What stands in for ``torch.Generator``: ``isinstance`` holds for every generator."""
+
+    class GeneratorMeta(type):
+        def __instancecheck__(cls, instance: object) -> bool:
+            return isinstance(instance, real)
+
+        def __subclasscheck__(cls, subclass: type) -> bool:
+            return issubclass(subclass, real)
+
+        def __call__(cls, device: Any = "cpu", **options: Any) -> torch.Generator:
+            parsed = machine.parse(device)
+            if machine.is_virtual(parsed):
+                return virtual_generator(parsed)
+            return real(device=parsed, **options)
+
+    return GeneratorMeta(
+        "Generator",
+        (),
+        {"__module__": "torch", "__qualname__": "Generator", "__doc__": real.__doc__},
+    )
+
+
+def device_factory(machine: Machine, real: type[torch.device]) -> Any:
+    """What stands in for ``torch.device``, because ``torch.device(0)`` needs an accelerator.
+
+    Instances are real ``torch.device`` objects; ``isinstance``, ``==`` and ``hash`` of the class
+    are those of the real one.
+    """
+
+    class DeviceMeta(type):
+        def __instancecheck__(cls, instance: object) -> bool:
+            return isinstance(instance, real)
+
+        def __subclasscheck__(cls, subclass: type) -> bool:
+            return issubclass(subclass, real)
+
+        def __eq__(cls, other: object) -> bool:
+            return other is real or other is cls
+
+        def __hash__(cls) -> int:
+            return hash(real)
+
+        def __call__(cls, *args: Any, **kwargs: Any) -> torch.device:
+            if len(args) == 1 and not kwargs and isinstance(args[0], int):
+                return real(machine.primary, args[0])
+            return real(*args, **kwargs)
+
+    return DeviceMeta(
+        "device", (), {"__module__": "torch", "__qualname__": "device", "__doc__": real.__doc__}
+    )
+
+
+def properties(kind: str, index: int) -> SimpleNamespace:
+    """What ``get_device_properties`` tells of a virtual device.  ``total_memory`` in bytes."""
+    return SimpleNamespace(
+        name=device_name(kind, index),
+        major=CAPABILITY[0],
+        minor=CAPABILITY[1],
+        total_memory=TOTAL_MEMORY,
+        multi_processor_count=108,
+        warp_size=32,
+        max_threads_per_multi_processor=2048,
+        max_threads_per_block=1024,
+        shared_memory_per_block=49152,
+        shared_memory_per_multiprocessor=167936,
+        regs_per_multiprocessor=65536,
+        L2_cache_size=41943040,
+        is_integrated=0,
+        is_multi_gpu_board=0,
+        gcnArchName="",
+        uuid=f"virtual-{kind}-{index}",
+    )
+
+
+def device_name(kind: str, index: int) -> str:
+    """``devlint virtual cuda device 0``."""
+    return f"devlint virtual {kind} device {index}"
+
+
+def _nothing(*_: Any, **__: Any) -> None:
+    return None
+
+
+def _zero(*_: Any, **__: Any) -> int:
+    return 0
+
+
+def module_api(machine: Machine, kind: str, module: Any) -> dict[str, Any]:
+    """Attributes of ``torch.cuda`` (or ``xpu``) on the virtual machine."""
+
+    def index(device: Any = None) -> int:
+        found = index_of(machine, kind, device)
+        machine.check_index(kind, found)
+        return found
+
+    def set_device(device: Any) -> None:
+        machine.touch(kind)
+        machine.set_current_index(kind, index_of(machine, kind, device))
+
+    def current_device() -> int:
+        machine.touch(kind)
+        return machine.current_index(kind)
+
+    def synchronize(device: Any = None) -> None:
+        index(device)
+        synchronized(f"torch.{kind}.synchronize")
+
+    def exchange(device: int) -> int:
+        return machine.set_current_index(kind, device)
+
+    @contextlib.contextmanager
+    def stream_context(stream: Any) -> Iterator[None]:
+        if stream is None:
+            yield
+            return
+        before = machine.set_current_index(kind, stream.device_index)
+        try:
+            yield
+        finally:
+            machine.set_current_index(kind, before)
+
+    context = type("device", (DeviceContext,), {"machine": machine, "kind": kind})
+
+    def device_of(tensor: Any) -> Any:
+        return context(tensor.get_device() if tensor.device.type == kind else -1)
+
+    stream_type = type("Stream", (VirtualStream,), {"machine": machine, "kind": kind})
+
+    def default_stream(device: Any = None) -> Any:
+        return stream_type(index(device))
+
+    def get_rng_state(device: Any = kind) -> torch.Tensor:
+        return torch.get_rng_state()
+
+    def set_rng_state(new_state: torch.Tensor, device: Any = kind) -> None:
+        torch.set_rng_state(new_state)
+
+    def get_rng_state_all() -> list[torch.Tensor]:
+        return [torch.get_rng_state() for _ in range(machine.counts[kind])]
+
+    def set_rng_state_all(new_states: Iterable[torch.Tensor]) -> None:
+        for state in list(new_states)[:1]:
+            torch.set_rng_state(state)
+
+    def mem_get_info(device: Any = None) -> tuple[int, int]:
+        index(device)
+        return TOTAL_MEMORY, TOTAL_MEMORY
+
+    api: dict[str, Any] = {
+        "is_available": lambda: True,
+        "is_initialized": lambda: True,
+        "init": lambda: machine.touch(kind),
+        "_lazy_init": lambda: machine.touch(kind),
+        "_lazy_call": _nothing,
+        "_is_in_bad_fork": lambda: False,
+        "device_count": lambda: machine.counts[kind],
+        "current_device": current_device,
+        "set_device": set_device,
+        "device": context,
+        "device_of": device_of,
+        "_exchange_device": exchange,
+        "_maybe_exchange_device": exchange,
+        "get_device_name": lambda device=None: device_name(kind, index(device)),
+        "get_device_capability": lambda device=None: (index(device), CAPABILITY)[1],
+        "get_device_properties": lambda device=None: properties(kind, index(device)),
+        "is_current_stream_capturing": lambda: False,
+        "can_device_access_peer": lambda device, peer: index(device) != index(peer),
+        "synchronize": synchronize,
+        "is_bf16_supported": lambda *_, **__: True,
+        "is_tf32_supported": lambda: True,
+        "get_arch_list": lambda: ["sm_80"],
+        "get_gencode_flags": lambda: "",
+        "ipc_collect": _nothing,
+        "Stream": stream_type,
+        "ExternalStream": stream_type,
+        "Event": VirtualEvent,
+        "stream": stream_context,
+        "StreamContext": stream_context,
+        "set_stream": _nothing,
+        "current_stream": default_stream,
+        "default_stream": default_stream,
+        "get_sync_debug_mode": _zero,
+        "set_sync_debug_mode": _nothing,
+        "manual_seed": _nothing,
+        "manual_seed_all": _nothing,
+        "seed": _nothing,
+        "seed_all": _nothing,
+        "initial_seed": torch.initial_seed,
+        "get_rng_state": get_rng_state,
+        "set_rng_state": set_rng_state,
+        "get_rng_state_all": get_rng_state_all,
+        "set_rng_state_all": set_rng_state_all,
+        "default_generators": tuple(
+            virtual_generator(intern_device(torch.device(kind, i)))
+            for i in range(machine.counts[kind])
+        ),
+        "empty_cache": _nothing,
+        "memory_stats": lambda device=None: {},
+        "memory_summary": lambda *_, **__: "virtual devices allocate no device memory",
+        "memory_snapshot": lambda *_, **__: [],
+        "reset_peak_memory_stats": _nothing,
+        "reset_accumulated_memory_stats": _nothing,
+        "reset_max_memory_allocated": _nothing,
+        "reset_max_memory_cached": _nothing,
+        "set_per_process_memory_fraction": _nothing,
+        "memory_allocated": _zero,
+        "max_memory_allocated": _zero,
+        "memory_reserved": _zero,
+        "max_memory_reserved": _zero,
+        "memory_cached": _zero,
+        "max_memory_cached": _zero,
+        "mem_get_info": mem_get_info,
+        "utilization": _zero,
+    }
+    return {
+        name: value
+        for name, value in api.items()
+        if hasattr(module, name) or name in ("_is_in_bad_fork",)
+    }
+
+
+def mps_api(machine: Machine) -> dict[str, Any]:
+    """Attributes of ``torch.mps`` on the virtual machine."""
+    return {
+        "device_count": lambda: 1,
+        "synchronize": lambda: synchronized("torch.mps.synchronize"),
+        "empty_cache": _nothing,
+        "manual_seed": _nothing,
+        "seed": _nothing,
+        "get_rng_state": torch.get_rng_state,
+        "set_rng_state": torch.set_rng_state,
+        "set_per_process_memory_fraction": _nothing,
+        "current_allocated_memory": _zero,
+        "driver_allocated_memory": _zero,
+        "recommended_max_memory": lambda: TOTAL_MEMORY,
+    }
+
+
+def accelerator_api(machine: Machine) -> dict[str, Any]:
+    """Attributes of ``torch.accelerator`` on the virtual machine."""
+    kind = machine.primary
+
+    def current_accelerator(check_available: bool = False) -> torch.device:
+        return torch.device(kind)
+
+    def set_index(device: Any) -> None:
+        machine.set_current_index(kind, index_of(machine, kind, device))
+
+    class device_index(DeviceContext):
+        def __init__(self, device: int | None) -> None:
+            super().__init__(device)
+
+    device_index.machine, device_index.kind = machine, kind
+    stream_type = type("Stream", (VirtualStream,), {"machine": machine, "kind": kind})
+
+    def current_stream(device: Any = None) -> Any:
+        return stream_type(device)
+
+    return {
+        "is_available": lambda: True,
+        "device_count": lambda: machine.counts[kind],
+        "current_accelerator": current_accelerator,
+        "current_device_index": lambda: machine.current_index(kind),
+        "current_device_idx": lambda: machine.current_index(kind),
+        "set_device_index": set_index,
+        "set_device_idx": set_index,
+        "device_index": device_index,
+        "current_stream": current_stream,
+        "set_stream": _nothing,
+        "synchronize": lambda device=None: synchronized("torch.accelerator.synchronize"),
+        "get_device_capability": lambda device=None: {},
+        "empty_cache": _nothing,
+        "memory_allocated": _zero,
+        "max_memory_allocated": _zero,
+        "memory_reserved": _zero,
+        "max_memory_reserved": _zero,
+        "memory_stats": lambda device=None: {},
+        "reset_peak_memory_stats": _nothing,
+        "reset_accumulated_memory_stats": _nothing,
+        "get_memory_info": lambda device=None: (TOTAL_MEMORY, TOTAL_MEMORY),
+    }
+
+
+def nvtx_api() -> dict[str, Any]:
+    """``torch.cuda.nvtx`` with nobody listening."""
+    return {
+        "range_push": _zero,
+        "range_pop": _zero,
+        "range_start": _zero,
+        "range_end": _nothing,
+        "mark": _nothing,
+    }
+
+
+def comm_api() -> dict[str, Callable[..., Any]]:
+    """``torch.nn.parallel.comm``: the collectives of ``DataParallel``, as copies and sums."""
+
+    def device(index: Any) -> torch.device:
+        return torch.device("cpu") if index in (-1, CPU) else torch.device(index)
+
+    def broadcast(tensor: torch.Tensor, devices: Any = None, *, out: Any = None) -> Any:
+        if out is not None:
+            for copy in out:
+                copy.copy_(tensor)
+            return tuple(out)
+        return tuple(tensor.to(device(d)) for d in devices)
+
+    def broadcast_coalesced(tensors: Any, devices: Any, buffer_size: int = 0) -> Any:
+        return [[t.to(device(d)) for t in tensors] for d in devices]
+
+    def reduce_add(inputs: Any, destination: Any = None) -> torch.Tensor:
+        target = inputs[0].device if destination is None else device(destination)
+        total: torch.Tensor = inputs[0].to(target)
+        for tensor in inputs[1:]:
+            total = total + tensor.to(target)
+        return total
+
+    def reduce_add_coalesced(inputs: Any, destination: Any = None, buffer_size: int = 0) -> Any:
+        return tuple(reduce_add(group, destination) for group in zip(*inputs, strict=True))
+
+    def scatter(
+        tensor: torch.Tensor,
+        devices: Any = None,
+        chunk_sizes: Any = None,
+        dim: int = 0,
+        streams: Any = None,
+        *,
+        out: Any = None,
+    ) -> Any:
+        count = len(devices if devices is not None else out)
+        chunks = (
+            tensor.chunk(count, dim)
+            if chunk_sizes is None
+            else torch.split(tensor, chunk_sizes, dim)
+        )
+        if out is not None:
+            for copy, chunk in zip(out, chunks, strict=False):
+                copy.copy_(chunk)
+            return tuple(out)
+        return tuple(c.to(device(d), copy=True) for c, d in zip(chunks, devices, strict=False))
+
+    def gather(tensors: Any, dim: int = 0, destination: Any = None, *, out: Any = None) -> Any:
+        if out is not None:
+            return torch.cat([t.to(out.device) for t in tensors], dim, out=out)
+        target = tensors[0].device if destination is None else device(destination)
+        return torch.cat([t.to(target) for t in tensors], dim)
+
+    return {
+        "broadcast": broadcast,
+        "broadcast_coalesced": broadcast_coalesced,
+        "reduce_add": reduce_add,
+        "reduce_add_coalesced": reduce_add_coalesced,
+        "scatter": scatter,
+        "gather": gather,
+    }

@@ -1,0 +1,115 @@
+"""``DeviceGuard``: watch a block of code, on real or on virtual devices."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+from runtime_guard import virtual
+from runtime_guard.events import Event, Kind
+from runtime_guard.ledger import Ledger
+from runtime_guard.left_behind import watch_module_moves
+from runtime_guard.observers import Observer, Policy, add_observer, remove_observer
+from runtime_guard.patches import Patches
+from runtime_guard.recording import RecordDispatchMode, RecordFunctionMode
+from runtime_guard.torch_internals import enter, real_device
+from runtime_guard.virtual import remove_dispatch_mode, remove_function_mode
+
+
+class DeviceGuard(contextlib.ContextDecorator):
+    """Records every transfer, sync and device bug inside the block, with the user's lines.
+
+    ``on_mixed``, ``on_transfer`` and ``on_sync`` say what else to do: ``"raise"``, ``"warn"`` or
+    ``"record"`` (``ValueError`` for others).  On real devices a mixed-device operation raises,
+    because PyTorch does.  ``allow`` names functions or modules whose transfers and syncs no policy
+    objects to.  Works inside and around ``virtual_devices``; may be nested and entered again, the
+    ledger then goes on.
+    """
+
+    def __init__(
+        self,
+        *,
+        on_mixed: Policy = "raise",
+        on_transfer: Policy = "record",
+        on_sync: Policy = "record",
+        allow: tuple[str, ...] = (),
+    ) -> None:
+        self._observer = Observer(on_mixed, on_transfer, on_sync, frozenset(allow))
+        self._entered: list[tuple[Any, ...]] = []
+
+    @property
+    def ledger(self) -> Ledger:
+        """What was recorded so far."""
+        return self._observer.ledger
+
+    @property
+    def transfers(self) -> list[Event]:
+        """Copies between devices, one event per place."""
+        return self.ledger.transfers
+
+    @property
+    def syncs(self) -> list[Event]:
+        """Waits of the host for the device, one event per place."""
+        return self.ledger.syncs
+
+    @property
+    def problems(self) -> list[Event]:
+        """Device bugs: everything that is no transfer and no sync."""
+        return self.ledger.of(*(kind for kind in Kind if kind not in (Kind.TRANSFER, Kind.SYNC)))
+
+    def _recreate_cm(self) -> DeviceGuard:
+        return self
+
+    def __enter__(self) -> DeviceGuard:
+        add_observer(self._observer)
+        if virtual.active_machine() is not None:
+            self._entered.append(())
+            return self
+        patches = Patches()
+        watch_module_moves(patches, real_device)
+        modes = (RecordFunctionMode(), RecordDispatchMode())  # type: ignore[no-untyped-call]
+        for mode in modes:
+            enter(mode)
+        self._entered.append((*modes, patches))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        entered = self._entered.pop()
+        if entered:
+            function_mode, dispatch_mode, patches = entered
+            remove_dispatch_mode(dispatch_mode)
+            remove_function_mode(function_mode)
+            patches.undo()
+        remove_observer(self._observer)
+
+    @contextlib.contextmanager
+    def forbid_syncs(self) -> Iterator[None]:
+        """Inside, this thread's syncs raise ``DevicePolicyError``."""
+        with self._observer.policy_in_this_thread("on_sync", "raise"):
+            yield
+
+    @contextlib.contextmanager
+    def forbid_transfers(self) -> Iterator[None]:
+        """Inside, this thread's transfers raise ``DevicePolicyError``."""
+        with self._observer.policy_in_this_thread("on_transfer", "raise"):
+            yield
+
+    @contextlib.contextmanager
+    def allow(self, reason: str) -> Iterator[None]:
+        """Inside, no policy of this guard objects to this thread's transfers and syncs.
+
+        They are still counted.  ``reason`` is for the reader: ``guard.allow("logging")``.
+        """
+        if not isinstance(reason, str) or not reason:
+            raise ValueError("allow(reason): say why, for example allow('logging')")
+        with self._observer.allowed_in_this_thread():
+            yield
+
+    def count(self, kind: Kind | str) -> int:
+        """How often ``kind`` (``"transfer"``, ``"sync"``, …) happened."""
+        return self.ledger.count(Kind(kind))
+
+    def bytes(self, *directions: str) -> int:
+        """Bytes transferred: all, or those of ``"H2D"``, ``"D2H"``, ``"D2D"``."""
+        return self.ledger.bytes(*directions)

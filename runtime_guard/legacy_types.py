@@ -1,0 +1,72 @@
+"""``torch.cuda.FloatTensor``, ``torch.FloatTensor`` and their family on a virtual machine.
+
+A legacy type is a device type and a dtype.  PyTorch's own CPU types would claim virtual tensors in
+``isinstance``, and its CUDA types refuse to be called without CUDA; both get a stand-in.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from runtime_guard import moves
+from runtime_guard.handlers import LEGACY_DTYPES
+from runtime_guard.machine import Machine
+from runtime_guard.placement import CPU
+from runtime_guard.torch_internals import disable_torch_function
+
+
+class LegacyTypeMeta(type):
+    """Classes that are called and tested like legacy tensor types, and have no instances."""
+
+    machine: Machine
+    kind: str
+    dtype: torch.dtype
+    real: Any
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return (
+            isinstance(instance, torch.Tensor)
+            and instance.dtype is cls.dtype
+            and instance.device.type == cls.kind
+        )
+
+    def __eq__(cls, other: object) -> bool:
+        return other is cls or other is cls.real
+
+    def __hash__(cls) -> int:
+        return hash(cls.real)
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> torch.Tensor:
+        requested = kwargs.pop("device", None)
+        target = CPU if cls.kind == "cpu" else cls.machine.canonical(torch.device(cls.kind))
+        if requested is not None:
+            parsed = cls.machine.parse(requested)
+            if parsed.type != cls.kind:
+                raise RuntimeError(
+                    f"legacy constructor expects device type: {cls.kind} but device type: "
+                    f"{parsed.type} was passed"
+                )
+            target = parsed
+        with disable_torch_function():
+            result: torch.Tensor = cls.real(*args, **kwargs)
+            moves.tag_fresh(result, target)
+        return result
+
+    @property
+    def is_cuda(cls) -> bool:
+        """Is it a type of CUDA tensors?"""
+        return cls.kind == "cuda"
+
+
+def legacy_types(machine: Machine, kind: str, cpu_types: dict[str, Any]) -> dict[str, Any]:
+    """Stand-ins for the legacy types of ``kind`` (``"cpu"``: those directly in ``torch``)."""
+    prefix = "torch" if kind == "cpu" else f"torch.{kind}"
+    types: dict[str, Any] = {}
+    for name, dtype in LEGACY_DTYPES.items():
+        cls = LegacyTypeMeta(name, (), {"__module__": prefix, "__qualname__": name})
+        cls.machine, cls.kind, cls.dtype = machine, kind, dtype
+        cls.real = cpu_types[name]
+        types[name] = cls
+    return types

@@ -1,0 +1,121 @@
+"""The virtual machine: which accelerators it has, and what the program set on them."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from typing import Any
+
+import torch
+
+from runtime_guard.placement import CPU, intern_device
+
+KNOWN_TYPES = ("cuda", "mps", "xpu")
+_SPEC = re.compile(r"\s*(cuda|mps|xpu)(?::(\d+))?\s*")
+
+
+class UnsupportedVirtually(NotImplementedError):
+    """Something that virtual accelerators cannot do; the message says what and why."""
+
+
+def parse_machine(spec: str) -> dict[str, int]:
+    """``"cuda:2,mps"`` -> ``{"cuda": 2, "mps": 1}``: accelerator types and how many of each.
+
+    Raises ``ValueError`` for a type that cannot be made virtual or for a count of 0.
+    """
+    counts: dict[str, int] = {}
+    for part in spec.split(","):
+        match = _SPEC.fullmatch(part)
+        if match is None:
+            raise ValueError(
+                f"virtual devices {spec!r}: expected a list such as 'cuda:2' or 'cuda:1,mps' "
+                f"(types: {', '.join(KNOWN_TYPES)}; the number is how many there are)"
+            )
+        kind, count = match.group(1), int(match.group(2) or 1)
+        if count < 1:
+            raise ValueError(f"virtual devices {spec!r}: at least one device of type {kind}")
+        if kind == "mps" and count != 1:
+            raise ValueError(f"virtual devices {spec!r}: a machine has one mps device")
+        counts[kind] = count
+    return counts
+
+
+class Machine:
+    """Accelerator types and counts, the current device of each thread, and the default device."""
+
+    def __init__(self, counts: dict[str, int]) -> None:
+        self.counts = dict(counts)
+        self.primary = next(iter(counts))
+        """What ``torch.accelerator`` calls the current accelerator."""
+        self._current = threading.local()
+        self.pid = os.getpid()
+        self.used = False
+        """Has anything touched an accelerator (CUDA would be initialised)?"""
+
+    def current_index(self, kind: str) -> int:
+        """The calling thread's current device of type ``kind``."""
+        return int(getattr(self._current, kind, 0))
+
+    def set_current_index(self, kind: str, index: int) -> int:
+        """Make ``index`` current, return what was.  Negative indices change nothing.
+
+        Raises ``RuntimeError`` ("invalid device ordinal") as CUDA does.
+        """
+        before = self.current_index(kind)
+        if index >= 0:
+            self.check_index(kind, index)
+            setattr(self._current, kind, index)
+        return before
+
+    def check_index(self, kind: str, index: int) -> None:
+        """Raise CUDA's "invalid device ordinal" unless the machine has device ``index``."""
+        if index >= self.counts[kind]:
+            raise RuntimeError(
+                f"CUDA error: invalid device ordinal. `{kind}:{index}` was asked for; this "
+                f"virtual machine has {self.counts[kind]} {kind} device(s)"
+            )
+
+    def is_virtual(self, device: torch.device) -> bool:
+        """Is ``device`` one of this machine's accelerator types?"""
+        return device.type in self.counts
+
+    def canonical(self, device: torch.device) -> torch.device:
+        """``device`` with its index, interned: ``cuda`` is the current device.
+
+        Raises ``RuntimeError`` for an index the machine does not have, and for any use in a forked
+        worker after the parent used the accelerator, as CUDA does.
+        """
+        if device.type == "cpu":
+            return CPU
+        if device.type not in self.counts:
+            return device
+        index = device.index
+        if index is None:
+            index = self.current_index(device.type)
+        else:
+            self.check_index(device.type, index)
+        self.touch(device.type)
+        return intern_device(torch.device(device.type, index))
+
+    def touch(self, kind: str) -> None:
+        """Note that the accelerator is in use; raise in a forked child of a process that used it.
+
+        ``torch.cuda._lazy_init`` raises there; the text is its own.
+        """
+        if os.getpid() != self.pid:
+            if self.used and kind == "cuda":
+                raise RuntimeError(
+                    "Cannot re-initialize CUDA in forked subprocess. To use CUDA with "
+                    "multiprocessing, you must use the 'spawn' start method"
+                )
+            self.pid = os.getpid()
+        self.used = True
+
+    def parse(self, device: Any) -> torch.device:
+        """What ``device=`` may be (``torch.device``, text, index) as a canonical device."""
+        if isinstance(device, torch.device):
+            return self.canonical(device)
+        if isinstance(device, int) and not isinstance(device, bool):
+            return self.canonical(torch.device(self.primary, device))
+        return self.canonical(torch.device(device))

@@ -1,0 +1,530 @@
+"""The two hooks of a virtual machine.
+
+``FunctionMode`` sees every call as the program writes it: it answers ``device=``, ``.to`` and the
+like, and never lets an accelerator's name reach a PyTorch that was built without it.
+``DispatchMode`` sees every ATen operation, those of composites and of backward included: it checks
+operands and tags results.  Both belong to one thread.
+"""
+
+from __future__ import annotations
+
+import sys
+import types as python_types
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from runtime_guard import moves, observers, rules
+from runtime_guard.events import Kind
+from runtime_guard.explain import explain_operands, with_explanation
+from runtime_guard.machine import Machine
+from runtime_guard.placement import CPU, TAG, UNTAGGED, Placement, placement_of, sparse_parts, tag
+from runtime_guard.plans import Plan, Treatment, make_plan
+from runtime_guard.torch_internals import disable_torch_function, function_mode_count
+
+Handler = Callable[["FunctionMode", Any, tuple[Any, ...], dict[str, Any]], Any]
+
+_PLAIN_TYPES: dict[tuple[type, ...], bool] = {(): True}
+_OVERRIDE_CHECKS = frozenset(
+    {"has_torch_function", "has_torch_function_unary", "has_torch_function_variadic"}
+)
+_DEVICE_KEYWORDS = ("device", "generator", "pin_memory")
+
+
+def _are_plain(overridden: tuple[type, ...]) -> bool:
+    """Does none of these tensor types have a ``__torch_function__`` of its own?"""
+    known = _PLAIN_TYPES.get(overridden)
+    if known is None:
+        known = _PLAIN_TYPES[overridden] = all(
+            t is torch.Tensor
+            or getattr(t, "__torch_function__", None) is torch._C._disabled_torch_function_impl
+            for t in overridden
+        )
+    return known
+
+
+class _LiveGlobals(dict[str, Any]):
+    """A module's globals as they are now, with the override checks answering no."""
+
+    def __init__(self, globals_: dict[str, Any]) -> None:
+        super().__init__()
+        self._globals = globals_
+        self["__builtins__"] = globals_.get("__builtins__", __builtins__)
+        for name in _OVERRIDE_CHECKS:
+            if name in globals_:
+                self[name] = _never
+
+    def __missing__(self, key: str) -> Any:
+        return self._globals[key]
+
+
+def _never(*_: object) -> bool:
+    return False
+
+
+_bodies: dict[Any, Any] = {}
+
+
+def _body_of(func: Any) -> Any | None:
+    """A copy of a Python function of torch without its ``has_torch_function`` check.
+
+    So its body can run with the mode active: ``F.multi_head_attention_forward``, ``repr`` or
+    ``Tensor.backward`` (with it hooks, custom functions, checkpoints) see the virtual machine too.
+    None for functions that have no such check.
+    """
+    body = _bodies.get(func, _bodies)
+    if body is _bodies:
+        body = None
+        if _OVERRIDE_CHECKS.intersection(func.__code__.co_names) and (
+            _OVERRIDE_CHECKS.intersection(func.__globals__)
+        ):
+            body = python_types.FunctionType(
+                func.__code__,
+                _LiveGlobals(func.__globals__),
+                func.__name__,
+                func.__defaults__,
+                func.__closure__,
+            )
+            body.__kwdefaults__ = func.__kwdefaults__
+        _bodies[func] = body
+    return body
+
+
+class FunctionMode(TorchFunctionMode):
+    """Answers the program's calls for one thread of a virtual machine."""
+
+    def __init__(self, machine: Machine, handlers: dict[Any, Handler]) -> None:
+        super().__init__()
+        self.machine = machine
+        self.handlers = handlers
+        self.call: tuple[Any, ...] | None = None
+        """Arguments of the C++ function that is running, for the factories inside composites."""
+        self.quiet = 0
+        """Above 0 syncs are not recorded: they belong to one that was recorded already."""
+
+    def __torch_function__(
+        self,
+        func: Any,
+        types: Any,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        if types and not _are_plain(tuple(types)) and torch._C._is_torch_function_enabled():
+            return self._ask_subclasses(func, types, args, kwargs or {})
+        handler = self.handlers.get(func)
+        if handler is not None:
+            return handler(self, func, args, dict(kwargs) if kwargs else {})
+        if (
+            type(func) is python_types.FunctionType
+            # a method that calls the C++ method of its own name comes back under its own name
+            and sys._getframe(1).f_code is not func.__code__
+            and _body_of(func) is not None
+        ):
+            return self.enter(func, args, kwargs or {})
+        if kwargs:
+            for keyword in _DEVICE_KEYWORDS:
+                if keyword in kwargs:
+                    return self._with_device_keywords(func, args, dict(kwargs))
+        before, self.call = self.call, args
+        try:
+            return func(*args, **kwargs) if kwargs else func(*args)
+        finally:
+            self.call = before
+
+    def _ask_subclasses(
+        self, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """Let tensor subclasses answer first, with the mode still active for what they call."""
+        with self:
+            for overridden in types:
+                if overridden.__torch_function__ is torch._C._disabled_torch_function_impl:
+                    continue
+                result = overridden.__torch_function__(func, types, args, kwargs)
+                if result is not NotImplemented:
+                    return result
+        raise TypeError(f"no implementation found for {func!r} on types {list(types)}")
+
+    def _with_device_keywords(
+        self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """A call with ``device=``, ``generator=`` or ``pin_memory=`` that no handler knows."""
+        machine = self.machine
+        requested = kwargs.get("device")
+        target = machine.parse(requested) if requested is not None else None
+        if target is not None and (machine.is_virtual(target) or isinstance(requested, int)):
+            kwargs["device"] = CPU
+        generator = kwargs.get("generator")
+        if generator is not None:
+            check_generator(generator, target or self.device_of_call(args), func)
+        pinned = kwargs.pop("pin_memory", False)
+        result = self.run(func, args, kwargs)
+        if target is not None and target.type != "meta":
+            for tensor in _tensors_of(result):
+                moves.tag_fresh(tensor, target)
+        if pinned and isinstance(result, torch.Tensor):
+            result = moves.pin(result)
+        return result
+
+    def enter(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call a Python function of torch with this mode active in its body."""
+        body = _body_of(func) if type(func) is python_types.FunctionType else None
+        if body is None:
+            return self.run(func, args, kwargs)
+        before, self.call = self.call, None
+        try:
+            with self:
+                return body(*args, **kwargs)
+        finally:
+            self.call = before
+
+    def run(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call into C++ with the arguments noted for the factories of composites."""
+        before, self.call = self.call, args
+        try:
+            return func(*args, **kwargs)
+        finally:
+            self.call = before
+
+    def device_of_call(self, args: tuple[Any, ...] | None) -> torch.device:
+        """The device that ``self.options()`` has in a composite called with ``args``."""
+        placement = self.placement_of_call(args)
+        return placement.device if placement is not None else CPU
+
+    def placement_of_call(self, args: tuple[Any, ...] | None) -> Placement | None:
+        """The placement of the first tensor among ``args`` that is no host scalar."""
+        fallback: Placement | None = None
+        for tensor in _tensors_of(args) if args else ():
+            placement = placement_of(tensor)
+            if placement is not None and placement.device is not CPU:
+                return placement
+            if tensor.dim() != 0:
+                return placement
+            fallback = fallback or placement
+        return fallback
+
+
+def _tensors_of(value: Any) -> list[torch.Tensor]:
+    """The tensors of a value, and of the lists and tuples in it."""
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if isinstance(value, (list, tuple)):
+        return [tensor for item in value for tensor in _tensors_of(item)]
+    return []
+
+
+def check_generator(generator: torch.Generator, device: torch.device, func: Any) -> None:
+    """Raise what ``at::check_generator`` raises when ``generator`` is of another device type."""
+    found = generator.device.type
+    if found == device.type or device.type == "meta":
+        return
+    sentence = f"Expected a '{device.type}' device type for generator but found '{found}'"
+    observers.problem(
+        Kind.GENERATOR,
+        getattr(func, "__name__", str(func)),
+        sentence,
+        source=str(generator.device),
+        target=str(device),
+    )
+    if observers.mixed_policy() == "raise":
+        raise RuntimeError(with_explanation(sentence, f"the result would be on {device}"))
+
+
+_KERNELS_IN_CPP = frozenset({"aten", "prim", "prims", "profiler", "torchvision", "torchaudio"})
+_plans: dict[Any, Plan] = {}
+_Tensor = torch.Tensor
+_Parameter = torch.nn.Parameter
+
+
+class DispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Checks operands and tags results for one thread of a virtual machine."""
+
+    supports_higher_order_operators = True
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        # the wrapper that PyTorch would put around __torch_dispatch__ imports all of torch._dynamo
+        return False
+
+    def __init__(self, machine: Machine, function_mode: FunctionMode) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.machine = machine
+        self.function_mode = function_mode
+        self.latest: Placement | None = None
+        """The last accelerator placement seen: what backward's factories allocate beside."""
+
+    def __torch_dispatch__(
+        self,
+        func: Any,
+        types: Any,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        if (
+            function_mode_count()  # not below a handler (backward, for example): no detours
+            and isinstance(func, torch._ops.OpOverload)
+            and func.namespace in _KERNELS_IN_CPP
+        ):
+            with disable_torch_function():
+                return self._dispatch(func, args, kwargs)
+        return self._dispatch(func, args, kwargs)
+
+    def _dispatch(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> Any:
+        plan = _plans.get(func)
+        if plan is None:
+            if not isinstance(func, torch._ops.OpOverload):
+                with self:  # higher-order operators: their bodies are seen op by op
+                    return func(*args, **(kwargs or {}))
+            plan = _plans[func] = make_plan(func)
+        if plan.treatment is not Treatment.SAME or (kwargs and plan.keyword_tensors):
+            return self._special(plan, func, args, kwargs or {})
+        first: Placement | None = None
+        untagged = mixed = False
+        for value in args:
+            kind = type(value)
+            if kind is _Tensor or kind is _Parameter or isinstance(value, _Tensor):
+                try:
+                    found = getattr(value.untyped_storage(), TAG, None)
+                except (NotImplementedError, RuntimeError):
+                    found = placement_of(value)
+                if found is None:
+                    untagged = True
+                elif first is None:
+                    first = found
+                elif found is not first and found.device is not first.device:
+                    mixed = True
+                else:
+                    self._note_use(found, plan)
+            elif kind is list or kind is tuple:
+                for item in value:
+                    if isinstance(item, _Tensor):
+                        found = placement_of(item)
+                        if found is None:
+                            untagged = True
+                        elif first is None:
+                            first = found
+                        elif found is not first and found.device is not first.device:
+                            mixed = True
+        if first is None:
+            return func(*args, **kwargs) if kwargs else func(*args)
+        if first.move is not None:
+            self._note_use(first, plan)
+        if mixed or (untagged and first.device is not CPU) or plan.indexing:
+            return self._meet(plan, func, args, kwargs or {})
+        result = func(*args, **kwargs) if kwargs else func(*args)
+        if first.device is not CPU:
+            self.latest = first
+            if plan.sync is not None:
+                self._sync(plan)
+        if plan.tags_results:
+            self._tag_results(result, first, plan)
+        return result
+
+    def _note_use(self, placement: Placement, plan: Plan) -> None:
+        watched = placement.move
+        if watched is not None:
+            watched.used = True
+            if not watched.landed:
+                moves.report_read(watched, plan.name)
+
+    def _sync(self, plan: Plan) -> None:
+        moves.land_all()
+        if not self.function_mode.quiet and plan.sync is not None:
+            observers.sync(plan.name, plan.sync)
+
+    def _tag_results(self, result: Any, placement: Placement, plan: Plan) -> None:
+        if type(result) is _Tensor:
+            try:
+                storage = result.untyped_storage()
+            except (NotImplementedError, RuntimeError):
+                tag(result, placement)
+                return
+            if getattr(storage, TAG, None) is None:
+                setattr(storage, TAG, placement)
+            return
+        for position, item in enumerate(result if isinstance(result, (tuple, list)) else [result]):
+            if position in plan.host_results:
+                continue
+            for tensor in _tensors_of(item):
+                if placement_of(tensor) is None:
+                    tag(tensor, placement)
+
+    def _special(self, plan: Plan, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        treatment = plan.treatment
+        if treatment is Treatment.DECOMPOSE:
+            with self:
+                result = func.decompose(*args, **kwargs)
+            if result is not NotImplemented:
+                return result
+            return self._meet(plan, func, args, kwargs)
+        if treatment is Treatment.FACTORY:
+            result = func(*args, **kwargs)
+            placement = self._composite_placement()
+            if placement is not None:
+                self._tag_results(result, placement, plan)
+            return result
+        if treatment is Treatment.SET:
+            return func(*args, **kwargs)
+        if treatment is Treatment.COPY:
+            return self._copy(plan, func, args, kwargs)
+        return self._meet(plan, func, args, kwargs)
+
+    def _composite_placement(self) -> Placement | None:
+        mode = self.function_mode
+        if mode.call is not None:
+            return mode.placement_of_call(mode.call)
+        if torch._C._current_graph_task_id() != -1:  # in backward: beside the gradient
+            return self.latest
+        return None
+
+    def _copy(self, plan: Plan, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        result = func(*args, **kwargs)
+        targets, values = args[0], args[1]
+        non_blocking = kwargs.get("non_blocking", args[2] if len(args) > 2 else False)
+        pairs = (
+            [(targets, values)]
+            if isinstance(targets, torch.Tensor)
+            else list(zip(targets, values, strict=True))
+        )
+        for written, value in pairs:
+            target, source = moves.device_of(written), moves.device_of(value)
+            for tensor in (written, value):
+                placement = placement_of(tensor)
+                if placement is not None and placement.move is not None:
+                    if tensor is value:
+                        self._note_use(placement, plan)
+                    else:
+                        placement.move.used = True
+            if target is not CPU:
+                self.latest = placement_of(written)
+            if target is not source and "meta" not in (target.type, source.type):
+                moves.record_transfer(
+                    self.machine,
+                    value,
+                    source,
+                    target,
+                    plan.name,
+                    non_blocking=bool(non_blocking),
+                    pinned=moves.is_pinned(value),
+                )
+        return result
+
+    def _operands(
+        self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[list[rules.Operand], list[torch.Tensor]]:
+        operands: list[rules.Operand] = []
+        tensors: list[torch.Tensor] = []
+        for position, argument in enumerate(func._schema.arguments):
+            value: Any = args[position] if position < len(args) else kwargs.get(argument.name)
+            written = argument.alias_info is not None and argument.alias_info.is_write
+            listed = isinstance(value, (list, tuple))
+            for index, item in enumerate(value) if listed else ((0, value),):
+                if not isinstance(item, torch.Tensor):
+                    continue
+                operands.append(
+                    rules.Operand(
+                        f"{argument.name}[{index}]" if listed else argument.name,
+                        moves.device_of(item),
+                        item.dim(),
+                        item.numel(),
+                        written,
+                        item.dtype is torch.bool,
+                    )
+                )
+                tensors.append(item)
+        return operands, tensors
+
+    def _meet(self, plan: Plan, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The careful path: operands on several devices, ``out=``, indices."""
+        operands, tensors = self._operands(func, args, kwargs)
+        if not operands:
+            return func(*args, **kwargs)
+        for tensor in tensors:
+            placement = placement_of(tensor)
+            if placement is not None:
+                self._note_use(placement, plan)
+        decision = rules.decide(func, operands)
+        if isinstance(decision, rules.Refusal):
+            self._refuse(plan, decision, operands, tensors)
+            decision = next(i for i, o in enumerate(operands) if o.device.type != "cpu")
+        result = func(*args, **kwargs)
+        placement = placement_of(tensors[decision])
+        device = operands[decision].device
+        if device.type != "cpu":
+            self.latest = placement
+            if plan.sync is not None:
+                self._sync(plan)
+            if plan.indexing:
+                self._indices(plan, operands, tensors)
+        if placement is not None and plan.tags_results:
+            self._tag_results(result, placement, plan)
+        return result
+
+    def _indices(
+        self, plan: Plan, operands: list[rules.Operand], tensors: list[torch.Tensor]
+    ) -> None:
+        """Host indices are copied to the tensor's device; a mask's count is read by the host."""
+        if not observers.observing():
+            return
+        device = operands[0].device
+        for operand, tensor in zip(operands[1:], tensors[1:], strict=True):
+            if not operand.name.startswith("indices"):
+                continue
+            if operand.device.type == "cpu" and operand.dim > 0:
+                moves.record_transfer(
+                    self.machine,
+                    tensor,
+                    CPU,
+                    device,
+                    plan.name,
+                    non_blocking=False,
+                    pinned=moves.is_pinned(tensor),
+                )
+            if operand.mask and not self.function_mode.quiet:
+                moves.land_all()
+                observers.sync(
+                    plan.name, "a boolean mask: its result's shape depends on the values"
+                )
+
+    def _refuse(
+        self,
+        plan: Plan,
+        refusal: rules.Refusal,
+        operands: list[rules.Operand],
+        tensors: list[torch.Tensor],
+    ) -> None:
+        """Record a mixed-device operation, and raise unless every guard only wants to know."""
+        chosen = sorted((refusal.first, refusal.second))
+        explanation = explain_operands(
+            [tensors[i] for i in chosen], [operands[i].name for i in chosen]
+        )
+        observers.problem(
+            Kind.MIXED,
+            plan.name,
+            f"{refusal.message} {explanation}",
+            source=str(operands[refusal.first].device),
+            target=str(operands[refusal.second].device),
+        )
+        policy = observers.mixed_policy()
+        if policy == "raise":
+            raise refusal.error(with_explanation(refusal.message, explanation))
+        if policy == "warn":
+            warnings.warn(
+                with_explanation(refusal.message, explanation),
+                observers.DevicePolicyWarning,
+                stacklevel=2,
+            )
+
+
+__all__ = [
+    "CPU",
+    "UNTAGGED",
+    "DispatchMode",
+    "FunctionMode",
+    "check_generator",
+    "placement_of",
+    "sparse_parts",
+]

@@ -1,0 +1,269 @@
+"""Transfers on a virtual machine: a copy, a new tag, and the way back for gradients."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+import torch
+
+from runtime_guard import observers
+from runtime_guard.events import Kind
+from runtime_guard.machine import Machine
+from runtime_guard.placement import (
+    CPU,
+    TAG,
+    UNTAGGED,
+    Move,
+    Placement,
+    intern_device,
+    placement_of,
+    storage_of,
+    tag,
+)
+from runtime_guard.sites import Stack, user_site, user_stack
+from runtime_guard.torch_internals import disable_torch_function, real_device, tensor_base
+
+PINNED = "_devlint_pinned"
+_to = tensor_base.to
+
+
+def device_of(tensor: torch.Tensor) -> torch.device:
+    """Where ``tensor`` lives on the virtual machine (call with torch functions unhooked)."""
+    placement = placement_of(tensor)
+    return placement.device if placement is not None else intern_device(real_device(tensor))
+
+
+def is_pinned(tensor: torch.Tensor) -> bool:
+    """Is the host tensor in (virtually) page-locked memory?"""
+    return bool(getattr(storage_of(tensor), PINNED, False))
+
+
+def pin(tensor: torch.Tensor) -> torch.Tensor:
+    """A host copy marked page-locked; ``tensor`` itself when it is already."""
+    if is_pinned(tensor):
+        return tensor
+    device = device_of(tensor)
+    if device.type != "cpu":
+        kind = "dense " + tensor.type() if tensor.layout is torch.strided else str(tensor.layout)
+        raise RuntimeError(f"cannot pin '{kind}' only dense CPU tensors can be pinned")
+    copy = tensor.clone()
+    setattr(storage_of(copy), PINNED, True)
+    return copy
+
+
+def move(
+    machine: Machine,
+    tensor: torch.Tensor,
+    target: torch.device | None,
+    *,
+    what: str,
+    dtype: torch.dtype | None = None,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: torch.memory_format | None = None,
+) -> torch.Tensor:
+    """``tensor.to(target, dtype, non_blocking, copy)`` on the virtual machine.
+
+    Returns ``tensor`` itself when nothing has to change.  Across devices the result is a new tensor
+    tagged ``target``; its backward brings the gradient back to where ``tensor`` is.  Raises what
+    PyTorch raises for meta tensors (``NotImplementedError``).
+    """
+    options: dict[str, Any] = {"copy": copy}
+    if dtype is not None:
+        options["dtype"] = dtype
+    if memory_format is not None:
+        options["memory_format"] = memory_format
+    placement = placement_of(tensor)
+    source = placement.device if placement is not None else intern_device(real_device(tensor))
+    if target is None or target is source:
+        result: torch.Tensor = (
+            _to(tensor, **options) if (dtype or copy or memory_format) else tensor
+        )
+        if result is not tensor and placement is not None:
+            tag(result, placement)
+        return result
+    if target.type == "meta":
+        on_meta: torch.Tensor = _to(tensor, target, **options)
+        return on_meta
+    if source.type == "meta":
+        raise NotImplementedError(
+            "Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() "
+            "instead of torch.nn.Module.to() when moving module from meta to a different device."
+        )
+    options["copy"] = True
+    result = _to(tensor, **options)
+    if (
+        tensor.layout is torch.sparse_coo
+        and result._values().data_ptr() == tensor._values().data_ptr()
+    ):
+        result = tensor.clone()
+    pinned = is_pinned(tensor)
+    # a non-blocking copy to the host goes into page-locked memory (at::native::_to_copy)
+    landed = not (non_blocking and target is CPU)
+    stack = record_transfer(
+        machine,
+        tensor,
+        source,
+        target,
+        what,
+        non_blocking=non_blocking,
+        pinned=pinned or not landed,
+    )
+    site = stack[0] if stack else user_site()
+    watched = Move(stack, landed) if stack else None
+    made = placement.made if placement is not None else None
+    tag(result, Placement(target, made, site, watched))
+    if watched is not None:
+        _watch_until_dead(result, watched, what)
+        if not landed:
+            _in_flight.append(watched)
+    node = result.grad_fn
+    if node is not None:
+        node.register_hook(_GradientBack(machine, source, 0))
+        if tensor.is_leaf and tensor.requires_grad and stack:
+            observers.problem(
+                Kind.NON_LEAF_MOVE,
+                what,
+                f"{observers.describe_tensor(tensor)} requires grad and was moved from {source} to "
+                f"{target}: the result is not a leaf",
+                source=str(source),
+                target=str(target),
+                stack=stack,
+            )
+    return result
+
+
+def record_transfer(
+    machine: Machine,
+    tensor: torch.Tensor,
+    source: torch.device,
+    target: torch.device,
+    what: str,
+    *,
+    non_blocking: bool,
+    pinned: bool,
+) -> Stack:
+    """Tell the observers of a transfer, and of the sync that a blocking copy to the host is."""
+    if not observers.observing():
+        return ()
+    stack = user_stack()
+    to_host = target.type == "cpu"
+    observers.transfer(
+        tensor, source, target, what, blocking=not non_blocking, pinned=pinned, stack=stack
+    )
+    if to_host and not non_blocking:
+        land_all()
+        observers.sync(what, "a blocking copy to the host", stack=stack)
+    return stack
+
+
+_in_flight: list[Move] = []
+"""Non-blocking copies to the host that no synchronisation has followed yet."""
+
+
+def land_all() -> None:
+    """A synchronisation happened: every copy on its way has arrived."""
+    for watched in _in_flight:
+        watched.landed = True
+    _in_flight.clear()
+
+
+def report_read(watched: Move, what: str) -> None:
+    """The host reads the result of a copy that may still be on its way."""
+    watched.landed = True
+    stack = user_stack()
+    observers.problem(
+        Kind.UNLANDED_READ,
+        what,
+        f"read by {what}; copied with non_blocking=True at "
+        f"{watched.stack[0] if watched.stack else '?'} with no synchronisation in between",
+        stack=stack + tuple(site for site in watched.stack if site not in stack),
+    )
+
+
+_watched: dict[int, weakref.ref[Any]] = {}
+
+
+def _watch_until_dead(tensor: torch.Tensor, watched: Move, what: str) -> None:
+    storage = storage_of(tensor)
+    if storage is None:
+        return
+    key = id(watched)
+
+    def died(_: object) -> None:
+        _watched.pop(key, None)
+        if not watched.used:
+            observers.problem(
+                Kind.DISCARDED_MOVE,
+                what,
+                "the moved tensor died without having been used",
+                stack=watched.stack,
+            )
+
+    _watched[key] = weakref.ref(storage, died)
+
+
+def forget_watched() -> None:
+    """Stop watching moved tensors (the context is over; what still lives was kept, not thrown)."""
+    _watched.clear()
+    _in_flight.clear()
+
+
+class _GradientBack:
+    """Post hook of an autograd node: gradient ``position`` goes back to ``device``.
+
+    On real devices ``ToCopyBackward`` and ``CopyBackwards`` do that themselves.
+    """
+
+    __slots__ = ("device", "machine", "position")
+
+    def __init__(self, machine: Machine, device: torch.device, position: int) -> None:
+        self.machine = machine
+        self.device = device
+        self.position = position
+
+    def __call__(self, inputs: tuple[Any, ...], outputs: tuple[Any, ...]) -> Any:
+        if self.position >= len(inputs) or inputs[self.position] is None:
+            return None
+        with disable_torch_function():
+            moved = move(
+                self.machine, inputs[self.position], self.device, what="backward of a copy"
+            )
+        return (*inputs[: self.position], moved, *inputs[self.position + 1 :])
+
+
+def gradient_goes_back(
+    machine: Machine, written: torch.Tensor, value: torch.Tensor, source: torch.device
+) -> None:
+    """After ``written.copy_(value)`` across devices: the gradient of ``value`` returns to it."""
+    node = written.grad_fn
+    if (
+        node is not None
+        and value.requires_grad
+        and node.name().rpartition("::")[2] in ("CopyBackwards", "CopySlices")
+    ):
+        node.register_hook(_GradientBack(machine, source, 1))
+
+
+def tag_fresh(tensor: torch.Tensor, device: torch.device) -> None:
+    """Tag what a factory made on ``device``."""
+    tag(tensor, Placement(device, user_site()))
+
+
+__all__ = [
+    "CPU",
+    "TAG",
+    "UNTAGGED",
+    "device_of",
+    "forget_watched",
+    "gradient_goes_back",
+    "is_pinned",
+    "land_all",
+    "move",
+    "pin",
+    "real_device",
+    "record_transfer",
+    "report_read",
+    "tag_fresh",
+]

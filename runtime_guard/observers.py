@@ -1,0 +1,234 @@
+"""Who is watching: the active guards, and what a happening means for each of them.
+
+One process-wide tuple, because a program's threads are all watched by a guard around them.  When it
+is empty nothing is recorded and no stack is walked.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import warnings
+from collections.abc import Iterator
+from typing import Literal
+
+import torch
+
+from runtime_guard.events import Event, Kind
+from runtime_guard.ledger import Ledger
+from runtime_guard.sites import Stack, nearest, user_stack
+
+Policy = Literal["raise", "warn", "record"]
+
+
+class DevicePolicyError(RuntimeError):
+    """A guard's policy forbids what was about to happen."""
+
+
+class DevicePolicyWarning(UserWarning):
+    """A guard's policy asks to be told of what happened."""
+
+
+class Observer:
+    """A ledger with the policies that decide what else to do than count."""
+
+    def __init__(
+        self,
+        on_mixed: Policy = "raise",
+        on_transfer: Policy = "record",
+        on_sync: Policy = "record",
+        allow: frozenset[str] = frozenset(),
+    ) -> None:
+        for name, policy in (
+            ("on_mixed", on_mixed),
+            ("on_transfer", on_transfer),
+            ("on_sync", on_sync),
+        ):
+            if policy not in ("raise", "warn", "record"):
+                raise ValueError(f"{name}={policy!r}: expected 'raise', 'warn' or 'record'")
+        self.ledger = Ledger()
+        self.on_mixed: Policy = on_mixed
+        self.on_transfer: Policy = on_transfer
+        self.on_sync: Policy = on_sync
+        self._local = threading.local()
+        self.allowed = set(allow)
+
+    @property
+    def sync_policy(self) -> Policy:
+        """``on_sync``, or the stricter policy of the innermost ``forbid_syncs`` block."""
+        policy: Policy = getattr(self._local, "on_sync", None) or self.on_sync
+        return policy
+
+    @property
+    def transfer_policy(self) -> Policy:
+        """``on_transfer``, or that of the innermost ``forbid_transfers`` block."""
+        policy: Policy = getattr(self._local, "on_transfer", None) or self.on_transfer
+        return policy
+
+    @contextlib.contextmanager
+    def policy_in_this_thread(self, name: str, policy: Policy) -> Iterator[None]:
+        """``on_sync`` or ``on_transfer`` is ``policy`` for the calling thread in the block."""
+        before = getattr(self._local, name, None)
+        setattr(self._local, name, policy)
+        try:
+            yield
+        finally:
+            setattr(self._local, name, before)
+
+    @contextlib.contextmanager
+    def allowed_in_this_thread(self) -> Iterator[None]:
+        """No policy objects to the calling thread in the block."""
+        self._local.allowed = getattr(self._local, "allowed", 0) + 1
+        try:
+            yield
+        finally:
+            self._local.allowed -= 1
+
+    def is_allowed(self, stack: Stack) -> bool:
+        """Is the calling code inside an ``allow`` block, or in an allowed module or function?"""
+        if getattr(self._local, "allowed", 0):
+            return True
+        return any(
+            name == site.function or f"/{name.replace('.', '/')}" in site.file.replace("\\", "/")
+            for site in stack
+            for name in self.allowed
+        )
+
+
+_observers: tuple[Observer, ...] = ()
+_lock = threading.Lock()
+
+
+def add_observer(observer: Observer) -> None:
+    """Start to tell ``observer`` of everything."""
+    global _observers
+    with _lock:
+        _observers = (*_observers, observer)
+
+
+def remove_observer(observer: Observer) -> None:
+    """Stop; the last of equal entries goes first, so that re-entry works."""
+    global _observers
+    with _lock:
+        kept = list(_observers)
+        for position in range(len(kept) - 1, -1, -1):
+            if kept[position] is observer:
+                del kept[position]
+                break
+        _observers = tuple(kept)
+
+
+def observing() -> bool:
+    """Is anybody watching?"""
+    return bool(_observers)
+
+
+def mixed_policy() -> Policy:
+    """What to do with a mixed-device operation: the strictest wish; ``raise`` without a guard."""
+    wishes = {observer.on_mixed for observer in _observers}
+    if not wishes or "raise" in wishes:
+        return "raise"
+    return "warn" if "warn" in wishes else "record"
+
+
+def describe_tensor(tensor: torch.Tensor) -> str:
+    """``float32[64, 10]``."""
+    return f"{str(tensor.dtype).removeprefix('torch.')}{list(tensor.shape)}"
+
+
+def transfer(
+    tensor: torch.Tensor,
+    source: torch.device,
+    target: torch.device,
+    what: str,
+    *,
+    blocking: bool = True,
+    pinned: bool = False,
+    seconds: float = 0.0,
+    stack: Stack | None = None,
+) -> Stack:
+    """Record a copy of ``tensor`` between devices; return the stack it was recorded with.
+
+    Raises ``DevicePolicyError`` when a guard forbids transfers.
+    """
+    if not _observers:
+        return ()
+    stack = user_stack() if stack is None else stack
+    nbytes = tensor.numel() * tensor.element_size()
+    for observer in _observers:
+        event = observer.ledger.record(
+            Kind.TRANSFER,
+            stack,
+            what,
+            source=str(source),
+            target=str(target),
+            blocking=blocking,
+            pinned=pinned,
+            nbytes=nbytes,
+            seconds=seconds,
+            shape=describe_tensor(tensor),
+        )
+        if observer.transfer_policy != "record" and not observer.is_allowed(stack):
+            _object(
+                observer.transfer_policy,
+                f"transfer {event.direction} of {describe_tensor(tensor)} ({nbytes} bytes, "
+                f"{source} to {target}) by {what} at {nearest(stack)}",
+            )
+    return stack
+
+
+def sync(what: str, detail: str, *, seconds: float = 0.0, stack: Stack | None = None) -> None:
+    """Record that the host waited for the device.  Raises when a guard forbids syncs."""
+    if not _observers:
+        return
+    stack = user_stack() if stack is None else stack
+    for observer in _observers:
+        observer.ledger.record(Kind.SYNC, stack, what, detail=detail, seconds=seconds)
+        if observer.sync_policy != "record" and not observer.is_allowed(stack):
+            _object(
+                observer.sync_policy,
+                f"sync by {what} ({detail}) at {nearest(stack)}",
+            )
+
+
+def problem(
+    kind: Kind,
+    what: str,
+    detail: str,
+    *,
+    source: str = "",
+    target: str = "",
+    shape: str = "",
+    stack: Stack | None = None,
+) -> None:
+    """Record a bug that was seen."""
+    if not _observers:
+        return
+    stack = user_stack() if stack is None else stack
+    for observer in _observers:
+        observer.ledger.record(
+            kind, stack, what, detail=detail, source=source, target=target, shape=shape
+        )
+
+
+def _object(policy: Policy, text: str) -> None:
+    if policy == "raise":
+        raise DevicePolicyError(f"the device guard forbids this {text}")
+    warnings.warn(text, DevicePolicyWarning, stacklevel=2)
+
+
+__all__ = [
+    "DevicePolicyError",
+    "DevicePolicyWarning",
+    "Event",
+    "Observer",
+    "Policy",
+    "add_observer",
+    "describe_tensor",
+    "mixed_policy",
+    "observing",
+    "problem",
+    "remove_observer",
+    "sync",
+    "transfer",
+]

@@ -1,0 +1,82 @@
+"""Per operator overload, computed once from its schema: how the dispatch mode has to treat it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+import torch
+
+from runtime_guard import rules
+
+
+class Treatment(IntEnum):
+    """The paths through the dispatch mode."""
+
+    SAME = 0
+    """Operands must agree; results live where they do."""
+    FACTORY = 1
+    """No tensor goes in: the caller of the composite decides where the result lives."""
+    COPY = 2
+    """A transfer into an existing tensor."""
+    DECOMPOSE = 3
+    """A composite that reached us whole (inference mode): look at its parts."""
+    SET = 4
+    """The result has the given storage's device, not its operands'."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is known of one overload before it is called."""
+
+    treatment: Treatment
+    name: str
+    sync: str | None
+    """Why the host waits for the device in it, or None."""
+    keyword_tensors: bool
+    """May a keyword argument be a tensor (``out=`` and few others)?"""
+    tags_results: bool
+    """False when every result aliases an argument, hence shares its tag."""
+    indexing: bool
+    copies: bool
+    """Can the operation be a transfer?"""
+    host_results: frozenset[int]
+    """Positions of results that are on the host whatever the operands are."""
+
+
+HOST_RESULTS = {
+    "_pack_padded_sequence": frozenset({1}),
+}
+
+
+def make_plan(func: Any) -> Plan:
+    """The plan of the overload ``func`` (a ``torch._ops.OpOverload``)."""
+    schema = func._schema
+    name = rules.base_name(func)
+    tensors = [a for a in schema.arguments if "Tensor" in str(a.type)]
+    returns_tensor = any("Tensor" in str(r.type) for r in schema.returns)
+    fresh = any(r.alias_info is None and "Tensor" in str(r.type) for r in schema.returns)
+    namespace = schema.name.partition("::")[0]
+    if name in ("set_", "set_data"):
+        treatment = Treatment.SET
+    elif name in ("copy_", "_foreach_copy_"):
+        treatment = Treatment.COPY
+    elif namespace == "aten" and func.has_kernel_for_dispatch_key(
+        torch._C.DispatchKey.CompositeImplicitAutograd
+    ):
+        treatment = Treatment.DECOMPOSE
+    elif not tensors and returns_tensor:
+        treatment = Treatment.FACTORY
+    else:
+        treatment = Treatment.SAME
+    return Plan(
+        treatment=treatment,
+        name=name,
+        sync=rules.SYNCS.get(name) if namespace == "aten" else None,
+        keyword_tensors=any(a.kwarg_only for a in tensors),
+        tags_results=fresh,
+        indexing=name in rules.INDEXING or any(name == op for op, _ in rules.HOST_ONLY),
+        copies=namespace == "aten" and name in ("copy_", "_to_copy", "_foreach_copy_"),
+        host_results=HOST_RESULTS.get(name, frozenset()),
+    )

@@ -1,0 +1,1 @@
+"""The pytest plugin: switched off it is one import of this file, and torch is not imported."""

@@ -1,0 +1,389 @@
+"""Which operands PyTorch lets meet: its own rules, op by op, as data and one pure function.
+
+Nothing here looks at a tensor; operands come as ``Operand`` records.  Sources of the rules:
+
+* the code that ``torchgen`` writes around CUDA kernels (``torchgen/dest/register_dispatch_key.py``,
+  ``c10::impl::common_device_check_failure``): all tensor arguments on one device, no exception for
+  0-dim tensors, unless ``native_functions.yaml`` says ``device_check: NoCheck``;
+* ``aten/src/ATen/TensorIterator.cpp`` (``compute_types``): a 0-dim CPU *input* is accepted beside
+  an accelerator when the iterator allows CPU scalars, and only one of them;
+* ``aten/src/ATen/native/TensorAdvancedIndexing.cpp`` and ``cuda/IndexKernel.cpp``: CPU indices are
+  accepted into an accelerator's tensor, the reverse is not;
+* ``torch/_subclasses/fake_tensor.py`` and ``fake_impls.py`` for the devices of results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import torch
+
+CPU = torch.device("cpu")
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """One tensor argument of an operation, as far as device rules look at it."""
+
+    name: str
+    """The schema's argument name, with an index for an element of a list: ``tensors[1]``."""
+    device: torch.device
+    dim: int
+    numel: int
+    written: bool = False
+    """True for ``self`` of an in-place operation and for ``out=``."""
+    mask: bool = False
+    """True for a boolean tensor."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """PyTorch refuses these operands: what it says, and which two of them contradict each other."""
+
+    message: str
+    first: int
+    second: int
+    error: type[Exception] = RuntimeError
+
+
+POINTWISE = frozenset(
+    # point-wise by their kernels (a TensorIterator with CPU scalars allowed), not tagged as such
+    [
+        "where",
+        "lerp",
+        "lerp_",
+        "addcmul",
+        "addcmul_",
+        "addcdiv",
+        "addcdiv_",
+        "masked_fill",
+        "masked_fill_",
+        "float_power",
+        "clamp",
+        "clamp_",
+        "clamp_min",
+        "clamp_min_",
+        "clamp_max",
+        "clamp_max_",
+        "fmod",
+        "fmod_",
+        "copysign",
+        "copysign_",
+        "_foreach_add",
+        "_foreach_add_",
+        "_foreach_mul",
+        "_foreach_mul_",
+        "_foreach_div",
+        "_foreach_div_",
+        "_foreach_addcmul",
+        "_foreach_addcmul_",
+        "_foreach_addcdiv",
+        "_foreach_addcdiv_",
+        "normal",
+        "normal_",
+        "bernoulli",
+        "bernoulli_",
+        "polar",
+        "complex",
+        "isin",
+        "mse_loss",
+        "smooth_l1_loss",
+        "huber_loss",
+        "dist",
+        "binomial",
+    ]
+)
+NO_CPU_SCALAR = frozenset(
+    # tagged point-wise, but their iterators take no CPU scalar
+    ["nextafter", "nextafter_", "heaviside", "heaviside_", "polar", "complex"]
+)
+COPIES = frozenset(
+    # the two sides may live anywhere: at::native::copy_ is the transfer itself
+    [
+        "copy_",
+        "copy",
+        "_to_copy",
+        "_copy_from",
+        "_copy_from_and_resize",
+        "_foreach_copy_",
+        "_foreach_copy",
+        "copy_sparse_to_sparse_",
+        "_copy_tensor_data",
+    ]
+)
+SHAPE_ONLY = frozenset(
+    # the other tensor only lends its shape
+    [
+        "resize_as_",
+        "resize_as",
+        "resize_as_sparse_",
+        "resize_as_sparse",
+        "expand_as",
+        "view_as",
+        "reshape_as",
+        "set_data",
+        "_has_same_storage_numel",
+        "is_same_size",
+        "result_type",
+        "_has_compatible_shallow_copy_type",
+        "sym_size",
+        "sym_stride",
+        "sym_numel",
+        "sym_storage_offset",
+        "size",
+        "stride",
+        "numel",
+        "is_set_to",
+    ]
+)
+INDEXING = frozenset(
+    [
+        "index",
+        "index_put",
+        "index_put_",
+        "_index_put_impl_",
+        "_unsafe_index",
+        "_unsafe_index_put",
+        "_unsafe_masked_index",
+        "_unsafe_masked_index_put_accumulate",
+    ]
+)
+HOST_ARGUMENTS: dict[str, frozenset[str]] = {
+    # arguments that must or may be on the host, whatever the others are
+    "_pack_padded_sequence": frozenset({"lengths"}),
+    "_pad_packed_sequence": frozenset({"batch_sizes"}),
+    "_ctc_loss": frozenset({"input_lengths", "target_lengths", "targets"}),
+    "ctc_loss": frozenset({"input_lengths", "target_lengths"}),
+    "_cudnn_rnn": frozenset({"dropout_state"}),
+    "tensor_split": frozenset({"tensor_indices_or_sections"}),
+    "_fused_adam_": frozenset({"lr"}),
+    "_fused_adamw_": frozenset({"lr"}),
+    "_fused_sgd_": frozenset({"lr"}),
+    "_fused_adagrad_": frozenset({"lr"}),
+    "_nested_view_from_buffer": frozenset({"nested_size", "nested_strides", "offsets"}),
+    "_nested_view_from_buffer_copy": frozenset({"nested_size", "nested_strides", "offsets"}),
+    "_scaled_dot_product_flash_attention_backward": frozenset({"philox_seed", "philox_offset"}),
+    "_scaled_dot_product_efficient_attention_backward": frozenset({"philox_seed", "philox_offset"}),
+}
+HOST_ONLY: dict[tuple[str, str], str] = {
+    # arguments that an accelerator's tensor is refused for
+    ("_pack_padded_sequence", "lengths"): "'lengths' argument should be a 1D CPU int64 tensor, but "
+    "got {dim}D {device} Long tensor",
+    ("tensor_split", "tensor_indices_or_sections"): "tensor_split expected "
+    "tensor_indices_or_sections to be on cpu, but it's on {device}",
+}
+OWN_TEXTS: dict[str, str] = {
+    # operations that check before the generated wrapper does, in their own words
+    "grid_sampler_2d": "grid_sampler(): expected input and grid to be on same device, but input is "
+    "on {input} and grid is on {grid}",
+    "grid_sampler_3d": "grid_sampler(): expected input and grid to be on same device, but input is "
+    "on {input} and grid is on {grid}",
+    "masked_fill": "expected self and mask to be on the same device, but got mask on {mask} and "
+    "self on {self}",
+    "masked_fill_": "expected self and mask to be on the same device, but got mask on {mask} and "
+    "self on {self}",
+    "index_copy": "index_copy_(): self, index and source expected to be in the same device, but "
+    "got (self) {self}, (index) {index}, and (source) {source}",
+    "index_copy_": "index_copy_(): self, index and source expected to be in the same device, but "
+    "got (self) {self}, (index) {index}, and (source) {source}",
+    "take": "take(): self, index and out expected to be in the same device, but got self.device = "
+    "{self}, index.device = {index}, and out.device = {self}",
+    "put_": "put_(): self, index and source expected to be in the same device, but got self.device "
+    "= {self}, index.device = {index}, and source.device = {source}",
+    "_weight_norm_interface": "weight_norm: expected v_in and g_in to be on the same device, but "
+    "v_in is on {v} and g_in is on {g}",
+}
+KERNEL_OF = {
+    # composite kernels whose check is that of the kernel below them
+    "embedding": "wrapper_CUDA__index_select",
+    "index_select": "wrapper_CUDA__index_select",
+    "gather": "wrapper_CUDA_gather",
+}
+
+SYNCS: dict[str, str] = {
+    # operations after which the host has waited for the device, beside copies to the host
+    "_local_scalar_dense": "reads one value",
+    "nonzero": "its result's shape depends on the values",
+    "masked_select": "its result's shape depends on the values",
+    "_unique": "its result's shape depends on the values",
+    "_unique2": "its result's shape depends on the values",
+    "unique_dim": "its result's shape depends on the values",
+    "unique_consecutive": "its result's shape depends on the values",
+    "unique_dim_consecutive": "its result's shape depends on the values",
+    "bincount": "its result's shape depends on the values",
+    "equal": "returns a Python bool",
+    "is_nonzero": "reads one value",
+    "_is_all_true": "reads one value",
+    "_is_any_true": "reads one value",
+    "histogram": "reads the range of the values",
+    "_coalesce": "its result's shape depends on the values",
+    "_nested_tensor_from_mask_left_aligned": "reads the mask",
+}
+
+
+@cache
+def base_name(func: Any) -> str:
+    """``add_`` of ``aten.add_.Tensor``; the operator's name without namespace and overload."""
+    name: str = func._schema.name.rpartition("::")[2]
+    return name
+
+
+@cache
+def allows_cpu_scalar(func: Any) -> bool:
+    """Does the operation accept a 0-dim CPU input beside an accelerator's tensor?"""
+    name = base_name(func)
+    if name in NO_CPU_SCALAR:
+        return False
+    return torch.Tag.pointwise in func.tags or name in POINTWISE
+
+
+def decide(func: Any, operands: Sequence[Operand]) -> int | Refusal:
+    """The index of the operand whose device the results get, or PyTorch's refusal.
+
+    ``operands`` are all tensor arguments in schema order.  Raises nothing.
+    """
+    name = base_name(func)
+    if name in COPIES or name in SHAPE_ONLY:
+        return 0
+    if name in INDEXING:
+        return _decide_indexing(name, operands)
+    if name.startswith("_foreach_"):
+        return _decide_foreach(func, operands)
+    host = HOST_ARGUMENTS.get(name)
+    scalars_allowed = allows_cpu_scalar(func)
+    common = _common_index(operands, scalars_allowed, host)
+    device = operands[common].device
+    if host is not None:
+        for position, operand in enumerate(operands):
+            text = HOST_ONLY.get((name, operand.name))
+            if text is not None and operand.device.type != "cpu":
+                sentence = text.format(dim=operand.dim, device=operand.device)
+                return Refusal(sentence, common, position)
+    cpu_scalars = 0
+    for position, operand in enumerate(operands):
+        if operand.device == device:
+            continue
+        if operand.device.type == "cpu":
+            if host is not None and operand.name.partition("[")[0] in host:
+                continue
+            if scalars_allowed and operand.dim == 0 and not operand.written:
+                cpu_scalars += 1
+                if cpu_scalars > 1 and name != "where":
+                    return Refusal(
+                        "Trying to pass too many CPU scalars to non-CPU kernel!", common, position
+                    )
+                continue
+            if name in ("masked_fill", "masked_fill_") and operand.name == "value":
+                continue  # a 0-dim value is read by item()
+        return _refuse(func, name, operands, common, position)
+    return common
+
+
+def _common_index(
+    operands: Sequence[Operand], scalars_allowed: bool, host: frozenset[str] | None
+) -> int:
+    """The operand that the others have to agree with.
+
+    TensorIterator takes the first that is not on the host; the generated wrappers take the first.
+    """
+    candidates = [
+        position
+        for position, operand in enumerate(operands)
+        if host is None or operand.name.partition("[")[0] not in host
+    ]
+    if scalars_allowed:
+        for position in candidates:
+            if operands[position].device.type != "cpu":
+                return position
+    return candidates[0] if candidates else 0
+
+
+def _decide_indexing(name: str, operands: Sequence[Operand]) -> int | Refusal:
+    device = operands[0].device
+    for position, operand in enumerate(operands[1:], 1):
+        if operand.device == device:
+            continue
+        if operand.name.startswith(("indices", "mask")):
+            if operand.device.type == "cpu":
+                continue
+            return Refusal(
+                "indices should be either on cpu or on the same device as the indexed tensor "
+                f"({device})",
+                0,
+                position,
+            )
+        # a 0-dim value is moved, a single host value fills a mask (_index_put_impl_)
+        if operand.dim == 0 or (operand.device.type == "cpu" and _fills_a_mask(operand, operands)):
+            continue
+        return Refusal(
+            "Expected all tensors to be on the same device, but found at least two devices, "
+            f"{device} and {operand.device}!"
+            if name != "_index_put_impl_"
+            else f"expected device {device} but got device {operand.device} for value tensor",
+            0,
+            position,
+        )
+    return 0
+
+
+def _fills_a_mask(value: Operand, operands: Sequence[Operand]) -> bool:
+    indices = [o for o in operands if o.name.startswith("indices")]
+    return value.numel == 1 and len(indices) == 1 and indices[0].mask
+
+
+def _decide_foreach(func: Any, operands: Sequence[Operand]) -> int | Refusal:
+    """Lists meet position by position; a lone 0-dim CPU tensor is a scalar for all of them."""
+    first_of: dict[str, int] = {}
+    for position, operand in enumerate(operands):
+        index = operand.name.partition("[")[2]
+        at = first_of.setdefault(index, position)
+        if operands[at].device == operand.device:
+            continue
+        if operand.device.type == "cpu" and operand.dim == 0:
+            continue
+        if not index and operand.dim == 0:
+            continue
+        return _refuse(func, base_name(func), operands, at, position)
+    return 0
+
+
+def _refuse(
+    func: Any, name: str, operands: Sequence[Operand], common: int, position: int
+) -> Refusal:
+    expected, found = operands[common], operands[position]
+    own = OWN_TEXTS.get(name)
+    if own is not None:
+        devices = {o.name: o.device for o in operands}
+        try:
+            return Refusal(own.format(**devices), common, position)
+        except KeyError:
+            pass
+    if torch.Tag.pointwise in func.tags or name in POINTWISE:
+        accelerator, other = (
+            (expected, found) if expected.device.type != "cpu" else (found, expected)
+        )
+        return Refusal(
+            "Expected all tensors to be on the same device, but found at least two devices, "
+            f"{accelerator.device} and {other.device}!",
+            common,
+            position,
+        )
+    kernel = KERNEL_OF.get(name) or _wrapper_name(func, name)
+    argument = found.name.partition("[")[0]
+    return Refusal(
+        f"Expected all tensors to be on the same device, but got {argument} is on {found.device}, "
+        f"different from other tensors on {expected.device} (when checking argument in method "
+        f"{kernel})",
+        common,
+        position,
+    )
+
+
+def _wrapper_name(func: Any, name: str) -> str:
+    overload = func._schema.overload_name
+    if name.endswith("_") or overload:
+        return f"wrapper_CUDA_{overload}_{name}"
+    return f"wrapper_CUDA_{name}"

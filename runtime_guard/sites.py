@@ -1,0 +1,160 @@
+"""Where in the user's code something happened: the nearest user frame, and all of them.
+
+A frame is the *user's* when its file lies neither in torch, nor in this package, nor in the
+standard library.  Installed third-party packages count as user code of torch, but a frame outside
+``site-packages`` is preferred when one line has to be named.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sys
+import sysconfig
+from dataclasses import dataclass
+from functools import cache
+from types import CodeType, FrameType
+
+MAX_DEPTH = 40
+"""How many user frames a stack keeps, innermost first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A place in Python source: absolute file name and 1-based inclusive lines."""
+
+    file: str
+    line: int
+    end_line: int
+    function: str
+
+    def __str__(self) -> str:
+        return f"{short_path(self.file)}:{self.line}"
+
+
+Stack = tuple[Site, ...]
+"""User frames, innermost first."""
+
+UNKNOWN_SITE = Site("<unknown>", 0, 0, "<unknown>")
+
+
+def short_path(file: str) -> str:
+    """``file`` relative to the working directory when it lies below it, unchanged otherwise."""
+    prefix = os.getcwd() + os.sep
+    return file[len(prefix) :] if file.startswith(prefix) else file
+
+
+def _hidden_directories() -> tuple[str, ...]:
+    here = os.path.dirname(os.path.abspath(__file__)) + os.sep
+    paths = sysconfig.get_paths()
+    stdlib = {os.path.realpath(paths["stdlib"]), paths["stdlib"], paths["platstdlib"]}
+    hidden = [here, *(d.rstrip(os.sep) + os.sep for d in stdlib)]
+    torch = sys.modules.get("torch")
+    if torch is not None and getattr(torch, "__file__", None):
+        hidden.append(os.path.dirname(os.path.abspath(str(torch.__file__))) + os.sep)
+    return tuple(hidden)
+
+
+_PACKAGE_DIRECTORIES = ("site-packages" + os.sep, "dist-packages" + os.sep)
+_RUNNERS = tuple(
+    f"{os.sep}{package}{os.sep}" for package in ("_pytest", "pluggy", "pytest", "coverage")
+)
+
+
+@cache
+def _rank_of_file(file: str) -> int:
+    """0: the user's own file, 1: an installed package's, 2: hidden (torch, us, stdlib)."""
+    if file.startswith("<") and not file.startswith(("<ipython", "<string>", "<stdin>")):
+        return 2
+    installed = any(directory in file for directory in _PACKAGE_DIRECTORIES)
+    for hidden in _hidden_directories():
+        if file.startswith(hidden):
+            # site-packages usually lies below the standard library's directory
+            if (
+                installed
+                and f"{os.sep}torch{os.sep}" not in hidden
+                and "runtime_guard" not in hidden
+            ):
+                continue
+            return 2
+    if any(runner in file for runner in _RUNNERS):
+        return 2
+    return 1 if installed else 0
+
+
+_ranks: dict[CodeType, int] = {}
+_sites: dict[tuple[CodeType, int], Site] = {}
+
+
+def _rank(code: CodeType) -> int:
+    rank = _ranks.get(code)
+    if rank is None:
+        rank = _ranks[code] = _rank_of_file(code.co_filename)
+    return rank
+
+
+def _site(frame: FrameType) -> Site:
+    key = (frame.f_code, frame.f_lasti)
+    site = _sites.get(key)
+    if site is None:
+        if len(_sites) > 200_000:  # code made by exec in a loop must not grow without bound
+            _sites.clear()
+            _ranks.clear()
+        site = _sites[key] = _make_site(frame)
+    return site
+
+
+def _make_site(frame: FrameType) -> Site:
+    code, lasti = frame.f_code, frame.f_lasti
+    line = frame.f_lineno or 0
+    end_line = line
+    if sys.version_info >= (3, 11):
+        position = next(itertools.islice(code.co_positions(), lasti // 2, None), None)
+        if position is not None and position[0] is not None and position[1] is not None:
+            line, end_line = position[0], position[1]
+    file = code.co_filename
+    if not file.startswith("<"):
+        file = os.path.abspath(file)
+    return Site(file, line, end_line, code.co_name)
+
+
+def user_site() -> Site:
+    """The nearest user frame of the caller, preferring one outside installed packages."""
+    frame: FrameType | None = sys._getframe(1)
+    fallback: FrameType | None = None
+    ranks = _ranks
+    while frame is not None:
+        code = frame.f_code
+        rank = ranks.get(code)
+        if rank is None:
+            rank = _rank(code)
+        if rank == 0:
+            return _site(frame)
+        if rank == 1 and fallback is None:
+            fallback = frame
+        frame = frame.f_back
+    return _site(fallback) if fallback is not None else UNKNOWN_SITE
+
+
+def user_frames() -> list[FrameType]:
+    """The live user frames, innermost first (for naming operands; do not keep them)."""
+    frames: list[FrameType] = []
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and len(frames) < MAX_DEPTH:
+        if _rank(frame.f_code) < 2:
+            frames.append(frame)
+        frame = frame.f_back
+    return frames
+
+
+def user_stack() -> Stack:
+    """The user frames of the caller as sites, innermost first, at most ``MAX_DEPTH``."""
+    return tuple(_site(frame) for frame in user_frames())
+
+
+def nearest(stack: Stack) -> Site:
+    """The site of ``stack`` that stands for it in a report: the innermost outside packages."""
+    for site in stack:
+        if _rank_of_file(site.file) == 0:
+            return site
+    return stack[0] if stack else UNKNOWN_SITE

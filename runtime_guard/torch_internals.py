@@ -1,0 +1,41 @@
+"""The parts of torch without public name or without types that this package stands on.
+
+In one place, because these are what a new release of torch may move.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any, cast
+
+import torch
+import torch.overrides
+import torch.utils._device
+import torch.utils._python_dispatch
+
+_c: Any = torch._C
+_overrides: Any = torch.overrides
+_dispatch: Any = torch.utils._python_dispatch
+
+tensor_base: Any = torch._C.TensorBase
+storage_base: Any = torch._C.StorageBase
+functions_in_cpp: Any = torch._VF
+default_device_context: Any = torch.utils._device
+
+function_mode_count: Callable[[], int] = _overrides._len_torch_function_stack
+push_function_mode: Callable[[Any], None] = _overrides._push_mode
+pop_function_mode: Callable[[], Any] = _overrides._pop_mode
+dispatch_mode_stack: Callable[[], list[Any]] = _dispatch._get_current_dispatch_mode_stack
+without_dispatch_modes: Callable[[], AbstractContextManager[Any]] = _dispatch._disable_current_modes
+
+real_device = cast("Callable[[torch.Tensor], torch.device]", tensor_base.device.__get__)
+"""Where PyTorch itself says that a tensor is, whatever ``Tensor.device`` answers."""
+
+disable_torch_function: Callable[[], AbstractContextManager[Any]] = _c.DisableTorchFunction
+"""A block in which neither modes nor subclasses are asked."""
+
+
+def enter(mode: Any) -> None:
+    """Push a function or dispatch mode."""
+    mode.__enter__()

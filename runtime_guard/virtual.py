@@ -1,0 +1,445 @@
+"""``virtual_devices("cuda:2")``: a machine with accelerators, on a machine without.
+
+Values live in host memory and are computed by the CPU's kernels; devices are tags.  Nothing is left
+behind when the block ends: every attribute of torch is the object it was.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any, cast
+
+import torch
+import torch.nn.parallel.comm
+
+from runtime_guard import accelerator_api, moves
+from runtime_guard.handlers import LEGACY_DTYPES, build_handlers, legacy_type
+from runtime_guard.late_imports import TorchImports
+from runtime_guard.left_behind import watch_module_moves
+from runtime_guard.legacy_types import legacy_types
+from runtime_guard.machine import Machine, UnsupportedVirtually, parse_machine
+from runtime_guard.modes import DispatchMode, FunctionMode
+from runtime_guard.patches import Patches, show_originals
+from runtime_guard.placement import CPU, TAG, Placement, intern_device, placement_of
+from runtime_guard.torch_internals import (
+    disable_torch_function,
+    dispatch_mode_stack,
+    enter,
+    function_mode_count,
+    pop_function_mode,
+    push_function_mode,
+    real_device,
+    storage_base,
+    without_dispatch_modes,
+)
+
+_active: Machine | None = None
+_entry_lock = threading.RLock()
+
+
+def active_machine() -> Machine | None:
+    """The virtual machine in force, None outside of ``virtual_devices``."""
+    return _active
+
+
+class virtual_devices(contextlib.ContextDecorator):
+    """Inside the block, torch has the accelerators of ``spec``: ``"cuda:2"``, ``"cuda:1,mps"``.
+
+    Context manager and decorator; may be nested with the same or with other devices (the innermost
+    counts) and entered again.  Threads started inside belong to it.  Raises ``ValueError`` for a
+    spec it does not understand and ``RuntimeError`` where torch has a real device of that type.
+    """
+
+    def __init__(self, spec: str = "cuda:1") -> None:
+        self.spec = spec
+        self.counts = parse_machine(spec)
+        self._entered: list[_Installed] = []
+
+    def _recreate_cm(self) -> virtual_devices:
+        return virtual_devices(self.spec)
+
+    def __enter__(self) -> Machine:
+        for kind in self.counts:
+            if _really_available(kind):
+                raise RuntimeError(
+                    f"virtual_devices({self.spec!r}): this machine has a real {kind} device; use "
+                    "DeviceGuard on it instead"
+                )
+        installed = _Installed(Machine(self.counts))
+        installed.install()
+        self._entered.append(installed)
+        return installed.machine
+
+    def __exit__(self, *_: object) -> None:
+        self._entered.pop().remove()
+
+
+def _really_available(kind: str) -> bool:
+    if _active is not None:
+        return False
+    module = getattr(torch, kind, None)
+    if kind == "mps":
+        return bool(torch.backends.mps.is_available())
+    return bool(module is not None and module.is_available())
+
+
+class _ThreadHooks:
+    """The pair of modes of one thread."""
+
+    def __init__(self, machine: Machine, handlers: dict[Any, Any]) -> None:
+        self.function_mode = FunctionMode(machine, handlers)
+        self.dispatch_mode = DispatchMode(machine, self.function_mode)
+
+    def push(self) -> None:
+        enter(self.function_mode)
+        enter(self.dispatch_mode)
+
+    def pop(self) -> None:
+        remove_dispatch_mode(self.dispatch_mode)
+        remove_function_mode(self.function_mode)
+
+
+def remove_function_mode(mode: Any) -> None:
+    """Take ``mode`` off the stack even when another one was pushed and not yet popped."""
+    above = []
+    while function_mode_count():
+        top = pop_function_mode()
+        if top is mode:
+            break
+        above.append(top)
+    for other in reversed(above):
+        push_function_mode(other)
+
+
+def remove_dispatch_mode(mode: Any) -> None:
+    """Take ``mode`` off the stack even when another one was pushed and not yet popped."""
+    stack = dispatch_mode_stack()
+    if not stack or stack[-1] is mode:
+        mode.__exit__(None, None, None)
+        return
+    if mode not in stack:
+        return
+    above = []
+    while stack and stack[-1] is not mode:
+        top = stack.pop()
+        top.__exit__(None, None, None)
+        above.append(top)
+    mode.__exit__(None, None, None)
+    for other in reversed(above):
+        other.__enter__()
+
+
+class _Installed:
+    """One entered block: its machine, the attributes it replaced, the hooks of its threads."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self.patches = Patches()
+        self.handlers: dict[Any, Any] = {}
+        self.hooks: _ThreadHooks | None = None
+        self.imports = TorchImports(self._suspended)
+        self.before: Machine | None = None
+        self.default_device: torch.device | None = None
+        self.default_dtype = torch.float32
+
+    def install(self) -> None:
+        global _active
+        with _entry_lock:
+            self.before = _active
+            self.handlers = build_handlers()
+            self.default_device = _global_default_device()
+            self.default_dtype = torch.get_default_dtype()
+            try:
+                self._patch()
+            except BaseException:
+                self.patches.undo()
+                raise
+            self.imports.install()
+            _active = self.machine
+        self.hooks = _ThreadHooks(self.machine, self.handlers)
+        self.hooks.push()
+
+    def remove(self) -> None:
+        global _active
+        if self.hooks is not None:
+            self.hooks.pop()
+        with _entry_lock:
+            self.imports.remove()
+            changed = _global_default_device() != self.default_device
+            self.patches.undo()
+            _active = self.before
+            if changed:
+                torch.set_default_device(self.default_device)
+            if torch.get_default_dtype() is not self.default_dtype:
+                torch.set_default_dtype(self.default_dtype)
+        moves.forget_watched()
+
+    @contextlib.contextmanager
+    def _suspended(self) -> Iterator[None]:
+        """Torch as it is outside of the block, for imports."""
+        with _entry_lock, disable_torch_function():
+            finders = [f for f in sys.meta_path if isinstance(f, TorchImports)]
+            for finder in finders:  # first of all: what follows imports, too
+                finder.remove()
+            redo = show_originals()
+            try:
+                with without_dispatch_modes():
+                    yield
+            finally:
+                redo()
+                sys.meta_path[:0] = finders
+
+    def _patch(self) -> None:
+        machine, patches = self.machine, self.patches
+        base = _Real.of(self.before is None)
+        for kind in machine.counts:
+            module = getattr(torch, kind)
+            if kind == "mps":
+                patches.update(module, accelerator_api.mps_api(machine))
+                patches.set(torch.backends.mps, "is_available", lambda: True)
+                patches.set(torch.backends.mps, "is_built", lambda: True)
+                continue
+            api = accelerator_api.module_api(machine, kind, module)
+            patches.update(module, api)
+            for part in ("random", "memory"):
+                sub = getattr(module, part, None)
+                if sub is not None:
+                    patches.update(sub, {n: v for n, v in api.items() if n in vars(sub)})
+            if kind == "cuda":
+                patches.update(module, base.types(machine, "cuda"))
+                patches.set(torch.version, "cuda", accelerator_api.VERSION)
+                patches.set(torch.backends.cuda, "is_built", lambda: True)
+                patches.set(torch.backends.cudnn, "is_acceptable", lambda tensor: False)
+                patches.update(torch.cuda.nvtx, accelerator_api.nvtx_api())
+                patches.update(torch.nn.parallel.comm, accelerator_api.comm_api())
+        patches.update(torch, base.types(machine, "cpu"))
+        patches.update(torch.accelerator, accelerator_api.accelerator_api(machine))
+        patches.set(torch, "device", accelerator_api.device_factory(machine, base.device))
+        patches.set(torch, "Generator", accelerator_api.generator_factory(machine, base.generator))
+        stream = type(
+            "Stream",
+            (accelerator_api.VirtualStream,),
+            {"machine": machine, "kind": machine.primary},
+        )
+        patches.set(torch, "Stream", stream)
+        patches.set(torch, "Event", accelerator_api.VirtualEvent)
+        patches.set(torch, "set_default_tensor_type", self._set_default_tensor_type)
+        patches.set(torch, "get_device_module", self._get_device_module)
+        parse_to = base.parse_to
+
+        def parse_to_with_index(*args: Any, **kwargs: Any) -> Any:
+            if args and type(args[0]) is int:
+                args = (machine.parse(args[0]), *args[1:])
+            if type(kwargs.get("device")) is int:
+                kwargs["device"] = machine.parse(kwargs["device"])
+            return parse_to(*args, **kwargs)
+
+        patches.set(torch._C._nn, "_parse_to", parse_to_with_index)
+        self._patch_tensor()
+        self._patch_storage()
+        self._patch_autocast()
+        self._patch_compilers()
+        self._patch_threads()
+        watch_module_moves(patches, moves.device_of)
+
+    def _patch_tensor(self) -> None:
+        """``Tensor.device`` and its shorthands as properties: seen even where modes are off."""
+
+        def device(tensor: torch.Tensor) -> torch.device:
+            with disable_torch_function():
+                placement = placement_of(tensor)
+            return real_device(tensor) if placement is None else placement.device
+
+        def is_type(kind: str) -> property:
+            return property(lambda tensor: tensor.device.type == kind)
+
+        tensor = torch.Tensor
+        self.patches.set(tensor, "device", property(device))
+        for kind in ("cuda", "cpu", "xpu", "mps"):
+            self.patches.set(tensor, f"is_{kind}", is_type(kind))
+
+    def _patch_storage(self) -> None:
+        """``UntypedStorage``: what saving, loading, deep copies and ``share_memory_`` ask of it."""
+        machine, patches, storage = self.machine, self.patches, torch.UntypedStorage
+        real = storage_base.device.__get__
+
+        def device(self: Any) -> torch.device:
+            placement = getattr(self, TAG, None)
+            found: torch.device = real(self) if placement is None else placement.device
+            return found
+
+        def clone(self: Any) -> Any:
+            with disable_torch_function():
+                copy: Any = cast(Any, storage)(self.nbytes())
+                copy.copy_(self, False)
+                placement = getattr(self, TAG, None)
+                if placement is not None:
+                    setattr(copy, TAG, placement)
+            return copy
+
+        def to(self: Any, *, device: Any, non_blocking: bool = False) -> Any:
+            target = machine.parse(device)
+            if target == self.device:
+                return self
+            if target.type == "meta":
+                return cast(Any, storage)(self.nbytes(), device="meta")
+            copy = clone(self)
+            setattr(copy, TAG, Placement(intern_device(target)))
+            return copy
+
+        def cpu(self: Any) -> Any:
+            return to(self, device=CPU)
+
+        def cuda(self: Any, device: Any = None, non_blocking: bool = False) -> Any:
+            return to(self, device="cuda" if device is None else torch.device("cuda", device))
+
+        def share(self: Any, *args: Any, **kwargs: Any) -> Any:
+            return self if self.device.type != "cpu" else base_share(self, *args, **kwargs)
+
+        base_share = storage.share_memory_
+        patches.set(storage, "device", property(device))
+        patches.set(storage, "is_cuda", property(lambda self: self.device.type == "cuda"))
+        patches.set(storage, "clone", clone)
+        patches.set(storage, "to", to)
+        patches.set(storage, "cpu", cpu)
+        patches.set(storage, "cuda", cuda)
+        patches.set(storage, "share_memory_", share)
+
+    def _patch_autocast(self) -> None:
+        """Autocast of a virtual accelerator is the CPU's with the same dtype."""
+        machine = self.machine
+        autocast = torch.amp.autocast_mode.autocast
+        real_enter, real_leave = cast(Any, autocast.__enter__), cast(Any, autocast.__exit__)
+        saved: dict[int, list[tuple[bool, torch.dtype]]] = {}
+
+        def virtual_enter(self: Any) -> Any:
+            if self.device in machine.counts:
+                state = (torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cpu"))
+                saved.setdefault(id(self), []).append(state)
+                result = real_enter(self)
+                torch.set_autocast_enabled("cpu", self._enabled)
+                torch.set_autocast_dtype("cpu", self.fast_dtype)
+                return result
+            return real_enter(self)
+
+        def virtual_leave(self: Any, *exc: Any) -> Any:
+            if saved.get(id(self)):
+                enabled, dtype = saved[id(self)].pop()
+                torch.set_autocast_enabled("cpu", enabled)
+                torch.set_autocast_dtype("cpu", dtype)
+            return real_leave(self, *exc)
+
+        self.patches.set(autocast, "__enter__", virtual_enter)
+        self.patches.set(autocast, "__exit__", virtual_leave)
+
+    def _patch_compilers(self) -> None:
+        """Compilers cannot follow virtual devices: what they would compile runs eagerly."""
+
+        def eager(name: str) -> Callable[..., Any]:
+            def run_eagerly(target: Any = None, *args: Any, **kwargs: Any) -> Any:
+                _say_once(f"{name}: on virtual devices the code runs eagerly, uncompiled")
+                if target is None:
+                    return run_eagerly
+                return target
+
+            return run_eagerly
+
+        self.patches.set(torch, "compile", eager("torch.compile"))
+        self.patches.set(torch.jit, "script", eager("torch.jit.script"))
+        self.patches.set(torch.jit, "trace", eager("torch.jit.trace"))
+
+    def _patch_threads(self) -> None:
+        """Threads started inside the block get hooks of their own."""
+        machine, handlers = self.machine, self.handlers
+        start = threading.Thread.start
+
+        @functools.wraps(start)
+        def start_hooked(thread: threading.Thread) -> None:
+            run = thread.run
+
+            def run_hooked() -> None:
+                hooks = _ThreadHooks(machine, handlers)
+                hooks.push()
+                try:
+                    run()
+                finally:
+                    hooks.pop()
+
+            thread.run = run_hooked  # type: ignore[method-assign]
+            start(thread)
+
+        self.patches.set(threading.Thread, "start", start_hooked)
+
+    def _set_default_tensor_type(self, wanted: Any) -> None:
+        kind, dtype = legacy_type(wanted)
+        torch.set_default_dtype(dtype)
+        torch.set_default_device(kind if kind != "cpu" else None)
+
+    def _get_device_module(self, device: Any = None) -> Any:
+        kind = self.machine.primary if device is None else torch.device(device).type
+        module = getattr(torch, kind, None)
+        if module is None:
+            raise RuntimeError(
+                f"Device '{kind}' does not have a corresponding module registered as "
+                f"'torch.{kind}'."
+            )
+        return module
+
+
+class _Real:
+    """What the outermost block found in torch, for blocks nested in it."""
+
+    outermost: _Real | None = None
+
+    def __init__(self) -> None:
+        self.device = torch.device
+        self.generator = torch.Generator
+        self.parse_to = torch._C._nn._parse_to
+        self.cpu_types = {name: getattr(torch, name) for name in LEGACY_DTYPES}
+
+    @classmethod
+    def of(cls, outermost: bool) -> _Real:
+        if outermost or cls.outermost is None:
+            cls.outermost = cls()
+        return cls.outermost
+
+    def types(self, machine: Machine, kind: str) -> dict[str, Any]:
+        """The legacy tensor types of ``kind`` for ``machine``."""
+        return legacy_types(machine, kind, self.cpu_types)
+
+
+def _global_default_device() -> torch.device | None:
+    context = getattr(torch._GLOBAL_DEVICE_CONTEXT, "device_context", None)
+    device: torch.device | None = getattr(context, "device", None)
+    return device
+
+
+_said: set[str] = set()
+
+
+def _say_once(text: str) -> None:
+    if text not in _said:
+        _said.add(text)
+        warnings.warn(text, UserWarning, stacklevel=3)
+
+
+@contextlib.contextmanager
+def hooks_in_this_thread(machine_block: virtual_devices) -> Iterator[None]:
+    """For threads that something else than ``threading.Thread`` started: watch this one too."""
+    if not machine_block._entered:
+        raise RuntimeError("hooks_in_this_thread: the virtual_devices block is not entered")
+    installed = machine_block._entered[-1]
+    hooks = _ThreadHooks(installed.machine, installed.handlers)
+    hooks.push()
+    try:
+        yield
+    finally:
+        hooks.pop()
+
+
+__all__ = ["UnsupportedVirtually", "active_machine", "hooks_in_this_thread", "virtual_devices"]

@@ -1,0 +1,258 @@
+"""DeviceGuard: what it records, with which line, and what its policies do."""
+
+from __future__ import annotations
+
+import gc
+import inspect
+
+import pytest
+
+torch = pytest.importorskip("torch")
+from torch import nn  # noqa: E402
+
+from runtime_guard import (  # noqa: E402
+    DeviceGuard,
+    DevicePolicyError,
+    DevicePolicyWarning,
+    virtual_devices,
+)
+from runtime_guard.events import Kind  # noqa: E402
+
+pytestmark = pytest.mark.skipif(torch.cuda.is_available(), reason="has a real CUDA device")
+
+
+@pytest.fixture(autouse=True)
+def machine():
+    with virtual_devices("cuda:2") as machine:
+        yield machine
+
+
+def line() -> int:
+    """The line of the caller."""
+    return inspect.currentframe().f_back.f_lineno
+
+
+class TestTransfers:
+    def test_every_kind_of_copy_with_its_line_and_bytes(self):
+        with DeviceGuard() as guard:
+            at = line() + 1
+            x = torch.ones(4, 2).cuda()
+            y = x.to("cuda:1", non_blocking=True)
+            z = y.cpu()
+            x.copy_(z)
+            x[0] = z[0]
+            torch.tensor([1.0, 2.0], device="cuda")
+        directions = [event.direction for event in guard.transfers]
+        assert directions == ["H2D", "D2D", "D2H", "H2D", "H2D", "H2D"]
+        first = guard.transfers[0]
+        assert (first.site.file, first.site.line) == (__file__, at)
+        assert (first.bytes, first.shapes) == (32, ["float32[4, 2]"])
+        assert (first.source, first.target, first.blocking) == ("cpu", "cuda:0", True)
+        assert not guard.transfers[1].blocking
+        assert guard.bytes("H2D") == 32 + 32 + 8 + 8
+        assert guard.count("transfer") == 6
+
+    def test_repetitions_are_counted_per_place(self):
+        with DeviceGuard() as guard:
+            for _ in range(5):
+                torch.ones(2).cuda()
+        (event,) = guard.transfers
+        assert (event.count, event.bytes) == (5, 40)
+
+    def test_a_tensor_that_is_there_already_is_no_transfer(self):
+        with DeviceGuard() as guard:
+            x = torch.ones(2, device="cuda")
+            x.to("cuda:0").cuda().double()
+            torch.zeros(2).cpu()
+        assert guard.transfers == []
+
+    def test_modules_and_pinned_sources(self):
+        with DeviceGuard() as guard:
+            nn.Linear(2, 3).cuda()
+            torch.ones(2).pin_memory().cuda(non_blocking=True)
+        assert [e.count for e in guard.transfers] == [2, 1]
+        assert [e.pinned for e in guard.transfers] == [False, True]
+
+    def test_gradients_that_travel_back(self):
+        w = torch.ones(2, requires_grad=True)
+        with DeviceGuard() as guard:
+            w.cuda().sum().backward()
+        assert [e.direction for e in guard.transfers] == ["H2D", "D2H"]
+
+    def test_host_indices_into_a_device_tensor(self):
+        x = torch.arange(3, device="cuda")
+        with DeviceGuard() as guard:
+            x[torch.tensor([0, 1])]
+        assert [(e.what, e.direction) for e in guard.transfers] == [("index", "H2D")]
+
+    def test_outside_of_a_guard_nothing_is_recorded(self):
+        with DeviceGuard() as guard:
+            pass
+        torch.ones(2).cuda()
+        assert len(guard.ledger) == 0
+
+
+class TestSyncs:
+    @pytest.mark.parametrize(
+        "wait",
+        [
+            lambda x: x.sum().item(),
+            lambda x: x.tolist(),
+            lambda x: bool(x.sum()),
+            lambda x: float(x.sum()),
+            lambda x: int(x[0]),
+            lambda x: x.nonzero(),
+            lambda x: x[x > 0],
+            lambda x: torch.masked_select(x, x > 0),
+            lambda x: torch.unique(x),
+            lambda x: x.cpu(),
+            lambda x: repr(x),
+            lambda x: f"{x}",
+            lambda x: torch.equal(x, x),
+            lambda x: torch.cuda.synchronize(),
+            lambda x: torch.cuda.current_stream().synchronize(),
+            lambda x: torch.arange(x.sum()),
+        ],
+    )
+    def test_what_makes_the_host_wait(self, wait):
+        x = torch.ones(3, device="cuda")
+        with DeviceGuard() as guard:
+            wait(x)
+        assert guard.count("sync") == 1
+
+    def test_the_same_on_the_host_is_no_sync(self):
+        x = torch.ones(3)
+        with DeviceGuard() as guard:
+            x.tolist(), x.sum().item(), x.nonzero(), repr(x), x[x > 0], bool(x.sum())
+        assert guard.syncs == []
+
+    def test_hidden_ones_name_their_operation(self):
+        x = torch.ones(3, device="cuda")
+        with DeviceGuard() as guard:
+            if (x > 0).any():
+                pass
+        (event,) = guard.syncs
+        assert event.what == "_local_scalar_dense"
+
+
+class TestPolicies:
+    def test_forbidden_syncs_raise_where_they_happen(self):
+        x = torch.ones(3, device="cuda")
+        with DeviceGuard() as guard:
+            x.sum().item()
+            with guard.forbid_syncs():
+                x.sum()
+                with pytest.raises(DevicePolicyError, match=r"forbids this sync .*test_guard.py"):
+                    x.sum().item()
+                with guard.allow("logging"):
+                    x.sum().item()
+            x.sum().item()
+        assert guard.count("sync") == 4
+
+    def test_on_transfer_and_on_sync(self):
+        x = torch.ones(2)
+        with DeviceGuard(on_transfer="raise"), pytest.raises(DevicePolicyError, match="H2D of"):
+            x.cuda()
+        y = x.cuda()
+        with DeviceGuard(on_sync="warn"), pytest.warns(DevicePolicyWarning, match="sync by"):
+            y.sum().item()
+
+    def test_allowed_functions(self):
+        def log(t):
+            return t.item()
+
+        x = torch.ones((), device="cuda")
+        with DeviceGuard(on_sync="raise", allow=("log",)):
+            assert log(x) == 1.0
+
+    def test_a_mixed_operation_that_is_only_recorded_goes_on(self):
+        x, y = torch.ones(2, device="cuda"), torch.ones(2)
+        with DeviceGuard(on_mixed="record") as guard:
+            z = x + y
+            assert z.tolist() == [2, 2] and z.is_cuda
+        assert [e.kind for e in guard.problems] == [Kind.MIXED]
+        with DeviceGuard(on_mixed="warn"), pytest.warns(DevicePolicyWarning, match="same device"):
+            x + y
+        with DeviceGuard(on_mixed="record"), DeviceGuard(), pytest.raises(RuntimeError):
+            x + y
+
+    def test_a_wrong_policy_is_refused(self):
+        with pytest.raises(ValueError, match="on_sync='explode'"):
+            DeviceGuard(on_sync="explode")
+
+
+class TestProblems:
+    def seen(self, guard: DeviceGuard) -> list[tuple[Kind, int]]:
+        gc.collect()
+        return [(e.kind, e.site.line) for e in guard.problems]
+
+    def test_a_mixed_operation(self):
+        with DeviceGuard() as guard, pytest.raises(RuntimeError):
+            at = line() + 1
+            torch.ones(2, device="cuda") + torch.ones(2)
+        assert self.seen(guard) == [(Kind.MIXED, at)]
+
+    def test_a_discarded_move(self):
+        with DeviceGuard() as guard:
+            x = torch.ones(2)
+            at = line() + 1
+            x.to("cuda")
+            x = x.to("cuda")
+            x.sum()
+        assert self.seen(guard) == [(Kind.DISCARDED_MOVE, at)]
+
+    def test_a_move_that_is_used_or_kept_is_not_discarded(self):
+        with DeviceGuard() as guard:
+            (torch.ones(2).cuda() * 2).sum()
+            kept = torch.ones(2).cuda()
+            layer = nn.Linear(2, 2).cuda()
+            torch.ones(2).cuda().tolist()
+            torch.ones(2).cuda().cpu()[0].item()
+        del kept, layer
+        assert self.seen(guard) == []
+
+    def test_a_leaf_that_is_moved(self):
+        with DeviceGuard() as guard:
+            at = line() + 1
+            w = torch.rand(2, requires_grad=True).cuda()
+            w.sum()
+            torch.rand(2).cuda().requires_grad_().sum()
+        assert self.seen(guard) == [(Kind.NON_LEAF_MOVE, at)]
+
+    def test_an_attribute_left_behind(self):
+        class Masked(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layer = nn.Linear(2, 2)
+                self.at = line() + 1
+                self.mask = torch.ones(2)
+                self.register_buffer("scale", torch.ones(2))
+
+        with DeviceGuard() as guard:
+            module = Masked().cuda()
+        assert self.seen(guard) == [(Kind.LEFT_BEHIND, module.at)]
+        (event,) = guard.problems
+        assert "`mask` of Masked is a plain attribute and stays on cpu" in event.detail
+
+    def test_reading_before_a_copy_has_landed(self):
+        x = torch.ones(2, device="cuda")
+        with DeviceGuard() as guard:
+            early = x.to("cpu", non_blocking=True)
+            at = line() + 1
+            early.sum()
+            late = x.to("cpu", non_blocking=True)
+            torch.cuda.synchronize()
+            late.sum().item()
+        assert self.seen(guard) == [(Kind.UNLANDED_READ, at)]
+
+    def test_numpy(self):
+        with DeviceGuard() as guard, pytest.raises(TypeError):
+            at = line() + 1
+            torch.ones(2, device="cuda").numpy()
+        assert self.seen(guard) == [(Kind.HOST_READ, at)]
+
+    def test_a_generator_of_another_device(self):
+        with DeviceGuard() as guard, pytest.raises(RuntimeError):
+            at = line() + 1
+            torch.rand(2, device="cuda", generator=torch.Generator())
+        assert self.seen(guard) == [(Kind.GENERATOR, at)]

@@ -1,0 +1,164 @@
+"""After the block torch is what it was: the very same objects, whatever happened inside."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+import threading
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from torch.overrides import _len_torch_function_stack  # noqa: E402
+from torch.utils._python_dispatch import _get_current_dispatch_mode_stack  # noqa: E402
+
+from runtime_guard import DeviceGuard, virtual_devices  # noqa: E402
+
+pytestmark = pytest.mark.skipif(torch.cuda.is_available(), reason="has a real CUDA device")
+
+OWNERS = [
+    torch,
+    torch.Tensor,
+    torch.UntypedStorage,
+    torch.cuda,
+    torch.cuda.random,
+    torch.cuda.memory,
+    torch.cuda.nvtx,
+    torch.xpu,
+    torch.mps,
+    torch.accelerator,
+    torch.backends.cuda,
+    torch.backends.cudnn,
+    torch.backends.mps,
+    torch.version,
+    torch.jit,
+    torch.nn.Module,
+    torch.nn.parallel.comm,
+    torch.amp.autocast_mode.autocast,
+    torch._C._nn,
+    threading.Thread,
+]
+
+
+def everything() -> list[dict[str, int]]:
+    found = [{name: id(value) for name, value in vars(owner).items()} for owner in OWNERS]
+    found.append({"finders": [id(finder) for finder in sys.meta_path]})
+    found.append({"function modes": _len_torch_function_stack()})
+    found.append({"dispatch modes": len(_get_current_dispatch_mode_stack())})
+    found.append({"default device": torch.get_default_device(), "dtype": torch.get_default_dtype()})
+    return found
+
+
+@pytest.fixture(autouse=True)
+def nothing_changes():
+    torch.optim.Adam([torch.zeros(1)]).zero_grad()  # imports parts of torch on first use
+    before = everything()
+    yield
+    assert everything() == before
+    assert not torch.cuda.is_available()
+    assert torch.zeros(1).device.type == "cpu"
+
+
+def test_after_a_block():
+    with virtual_devices("cuda:2,mps,xpu:1"):
+        torch.ones(2, device="cuda") + 1
+
+
+def test_after_a_guard():
+    with DeviceGuard():
+        torch.ones(2) + 1
+    with DeviceGuard(), virtual_devices("cuda"):
+        torch.ones(2).cuda()
+    with virtual_devices("cuda"), DeviceGuard():
+        torch.ones(2).cuda()
+
+
+def test_after_an_exception():
+    with pytest.raises(RuntimeError), virtual_devices("cuda"):
+        torch.ones(2).cuda() + torch.ones(2)
+
+
+def test_after_nesting_and_reentry():
+    block = virtual_devices("cuda:1")
+    with block:
+        with virtual_devices("cuda:3"):
+            assert torch.cuda.device_count() == 3
+        assert torch.cuda.device_count() == 1
+        with block:
+            assert torch.ones(1).cuda().is_cuda
+    with block:
+        assert torch.cuda.is_available()
+
+
+def test_as_a_decorator():
+    @virtual_devices("cuda:2")
+    def count() -> int:
+        return torch.cuda.device_count()
+
+    assert count() == count() == 2
+
+
+def test_after_a_default_device_and_dtype_set_inside():
+    with virtual_devices("cuda"):
+        torch.set_default_device("cuda")
+        torch.set_default_dtype(torch.float64)
+    with virtual_devices("cuda"):
+        torch.set_default_tensor_type("torch.cuda.FloatTensor")
+
+
+def test_blocks_that_do_not_end_in_order():
+    def suspended():
+        with virtual_devices("cuda"):
+            yield torch.ones(1, device="cuda")
+
+    generator = suspended()
+    x = next(generator)
+    with torch.device("cpu"):
+        assert (x + 1).is_cuda
+    generator.close()
+
+    outer = DeviceGuard()
+    inner = virtual_devices("cuda")
+    outer.__enter__()
+    inner.__enter__()
+    outer.__exit__(None, None, None)
+    assert torch.ones(1).cuda().is_cuda
+    inner.__exit__(None, None, None)
+
+
+def test_threads_that_outlive_the_block():
+    go, done = threading.Event(), []
+
+    def work():
+        go.wait(10)
+        done.append(torch.ones(1).sum().item())
+
+    with virtual_devices("cuda"):
+        thread = threading.Thread(target=work)
+        thread.start()
+    go.set()
+    thread.join()
+    assert done == [1.0]
+
+
+def test_torch_dynamo_imported_inside_is_the_real_one():
+    program = """
+        import torch
+        from runtime_guard import virtual_devices
+        with virtual_devices("cuda"):
+            torch.optim.Adam([torch.zeros(1, device="cuda", requires_grad=True)])
+        import torch._dynamo, torch._dynamo.trace_rules
+        assert torch._dynamo.compiled_autograd
+        print(torch.compile(lambda x: x * 2, backend="eager")(torch.ones(2)).tolist())
+    """
+    run = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True
+    )
+    assert run.stdout == "[2.0, 2.0]\n", run.stderr
+
+
+def test_importing_the_package_does_not_import_torch():
+    program = "import sys, runtime_guard.pytest_plugin; assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", program], check=True)

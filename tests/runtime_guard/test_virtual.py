@@ -1,0 +1,563 @@
+"""virtual_devices: a program sees a machine with accelerators; values are those of the CPU."""
+
+from __future__ import annotations
+
+import copy
+import io
+import pickle
+import threading
+
+import pytest
+
+torch = pytest.importorskip("torch")
+from torch import nn  # noqa: E402
+from torch.nn import functional as F  # noqa: E402
+
+from runtime_guard import virtual_devices  # noqa: E402
+
+pytestmark = pytest.mark.skipif(torch.cuda.is_available(), reason="has a real CUDA device")
+
+
+@pytest.fixture(autouse=True)
+def machine():
+    with virtual_devices("cuda:2") as machine:
+        yield machine
+
+
+CUDA0, CUDA1, CPU = torch.device("cuda:0"), torch.device("cuda:1"), torch.device("cpu")
+
+
+class TestWhatAProgramSees:
+    def test_the_machine_has_two_cuda_devices(self):
+        assert torch.cuda.is_available()
+        assert torch.cuda.device_count() == 2
+        assert torch.cuda.current_device() == 0
+        assert torch.accelerator.current_accelerator().type == "cuda"
+        assert "virtual" in torch.cuda.get_device_name(1)
+
+    def test_an_index_the_machine_lacks_is_refused_as_cuda_does(self):
+        with pytest.raises(RuntimeError, match="invalid device ordinal"):
+            torch.zeros(1, device="cuda:2")
+
+    def test_current_device_decides_what_cuda_means(self):
+        with torch.cuda.device(1):
+            assert torch.zeros(1, device="cuda").device == CUDA1
+        torch.cuda.set_device(1)
+        assert torch.zeros(1).cuda().device == CUDA1
+        torch.cuda.set_device(0)
+
+    def test_devices_are_real_torch_devices(self):
+        assert torch.device(1) == CUDA1
+        assert isinstance(CUDA0, torch.device)
+        assert pickle.loads(pickle.dumps(torch.zeros(1).cuda().device)) == CUDA0
+
+    def test_repr_names_the_device(self):
+        assert repr(torch.ones(2, device="cuda:1")) == "tensor([1., 1.], device='cuda:1')"
+        assert f"{torch.ones((), device='cuda'):.1f}" == "1.0"
+
+    @pytest.mark.parametrize("spec", ["tpu", "cuda:0", "cuda:x", "mps:2", ""])
+    def test_a_machine_that_cannot_be_is_refused(self, spec):
+        with pytest.raises(ValueError, match="virtual devices"):
+            virtual_devices(spec)
+
+    def test_other_machines(self):
+        with virtual_devices("mps"):
+            assert torch.backends.mps.is_available()
+            assert torch.ones(2, device="mps").device.type == "mps"
+        with virtual_devices("xpu:1,cuda:1"):
+            assert torch.xpu.is_available()
+            assert torch.zeros(1).xpu().is_xpu
+        assert torch.cuda.device_count() == 2
+
+
+class TestFactories:
+    @pytest.mark.parametrize(
+        "make",
+        [
+            lambda d: torch.zeros(2, device=d),
+            lambda d: torch.rand(2, device=d),
+            lambda d: torch.arange(3, device=d),
+            lambda d: torch.tensor([1, 2], device=d),
+            lambda d: torch.as_tensor([1, 2], device=d),
+            lambda d: torch.full((2,), 1.0, device=d),
+            lambda d: torch.eye(2, device=d),
+            lambda d: torch.empty(2, device=d),
+            lambda d: torch.zeros(2).new_ones(2, device=d),
+            lambda d: torch.zeros_like(torch.zeros(2), device=d),
+            lambda d: torch.randint(0, 2, (2,), device=d),
+            lambda d: torch.hann_window(4, device=d),
+        ],
+    )
+    def test_device_keyword(self, make):
+        assert make("cuda:1").device == CUDA1
+        assert make(torch.device("cuda")).device == CUDA0
+        assert make(1).device == CUDA1
+        assert make("cpu").device == CPU
+
+    def test_default_device(self):
+        with torch.device("cuda:1"):
+            assert torch.zeros(1).device == CUDA1
+            assert nn.Linear(2, 2).weight.device == CUDA1
+            assert torch.zeros(1, device="cpu").device == CPU
+        assert torch.zeros(1).device == CPU
+        torch.set_default_device("cuda")
+        assert torch.zeros(1).device == CUDA0
+        torch.set_default_device(None)
+
+    def test_like_and_new_follow_their_tensor(self):
+        x = torch.zeros(2, device="cuda:1")
+        assert torch.ones_like(x).device == CUDA1
+        assert x.new_zeros(3).device == CUDA1
+        assert x.new_tensor([1.0]).device == CUDA1
+        assert x.new(3).device == CUDA1
+
+    def test_composites_allocate_beside_their_argument(self):
+        labels = torch.tensor([0, 1], device="cuda")
+        assert F.one_hot(labels).device == CUDA0
+        output, (h, c) = nn.LSTM(2, 3).cuda()(torch.zeros(1, 1, 2, device="cuda"))
+        assert {output.device, h.device, c.device} == {CUDA0}
+
+    def test_a_factory_with_a_cuda_scalar_stays_on_the_host(self):
+        n = torch.tensor(3, device="cuda")
+        assert torch.arange(n).device == CPU
+
+    def test_a_tensor_made_from_a_tensor_keeps_its_device(self):
+        x = torch.ones(2, device="cuda:1")
+        assert torch.tensor(x.detach()).device == CUDA1
+        assert torch.as_tensor(x) is x or torch.as_tensor(x).device == CUDA1
+        assert torch.tensor([x[0].item()]).device == CPU
+
+    def test_numpy_memory_is_not_shared_across_devices(self):
+        np = pytest.importorskip("numpy")
+        array = np.zeros(2, dtype=np.float32)
+        there = torch.as_tensor(array, device="cuda")
+        array[0] = 5
+        assert there.tolist() == [0, 0]
+
+    def test_legacy_types(self):
+        x = torch.ones(2).cuda()
+        assert x.type() == "torch.cuda.FloatTensor"
+        assert isinstance(x, torch.cuda.FloatTensor)
+        assert not isinstance(x, torch.FloatTensor)
+        assert torch.cuda.LongTensor([1, 2]).device == CUDA0
+        assert x.type(torch.LongTensor).device == CPU
+        assert x.type("torch.cuda.DoubleTensor").dtype == torch.float64
+        assert torch.ones(2).type(torch.cuda.FloatTensor).device == CUDA0
+        with pytest.raises(RuntimeError, match="legacy constructor expects device type: cpu"):
+            torch.LongTensor([1], device="cuda")
+
+
+class TestMoves:
+    @pytest.mark.parametrize(
+        "move",
+        [
+            lambda x: x.to("cuda:1"),
+            lambda x: x.to(1),
+            lambda x: x.to(device=1),
+            lambda x: x.to(torch.device("cuda", 1)),
+            lambda x: x.to("cuda:1", torch.float32),
+            lambda x: x.to("cuda:1", non_blocking=True),
+            lambda x: x.to(torch.zeros(1, device="cuda:1")),
+            lambda x: x.cuda(1),
+            lambda x: x.cuda("cuda:1"),
+            lambda x: x.type_as(torch.zeros(1, device="cuda:1")),
+        ],
+    )
+    def test_every_way_to_move(self, move):
+        x = torch.rand(3)
+        y = move(x)
+        assert y.device == CUDA1
+        assert y.is_cuda and not y.is_cpu
+        assert y.get_device() == 1
+        assert torch.equal(y.cpu(), x)
+        assert x.device == CPU
+
+    def test_a_move_to_where_it_is_returns_the_tensor(self):
+        x = torch.ones(2, device="cuda")
+        assert x.to("cuda") is x
+        assert x.cuda() is x
+        assert x.to("cuda", copy=True) is not x
+        y = torch.ones(2)
+        assert y.cpu() is y
+
+    def test_a_moved_tensor_is_a_copy(self):
+        x = torch.zeros(2)
+        y = x.cuda()
+        y += 1
+        assert x.tolist() == [0, 0]
+
+    def test_dtype_moves_stay(self):
+        x = torch.ones(2, device="cuda")
+        assert x.double().device == CUDA0
+        assert x.to(torch.float16).device == CUDA0
+
+    def test_views_and_detached_tensors_share_the_device(self):
+        x = torch.ones(4, device="cuda:1")
+        for view in (x.view(2, 2), x[1:], x.detach(), x.data, x.t(), x.unbind()[0], x.real):
+            assert view.device == CUDA1
+
+    def test_modules_move_in_place_and_keep_their_parameters(self):
+        module = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3))
+        before = list(module.parameters())
+        assert module.to("cuda:1") is module
+        assert [a is b for a, b in zip(before, module.parameters(), strict=True)] == [True] * 4
+        assert {t.device for t in module.state_dict().values()} == {CUDA1}
+        module.to(0)
+        assert module[1].running_mean.device == CUDA0
+        module.cpu()
+        assert module[0].weight.device == CPU
+
+    def test_leaving_meta_needs_to_empty(self):
+        module = nn.Linear(2, 2, device="meta")
+        with pytest.raises(NotImplementedError, match="Cannot copy out of meta tensor"):
+            module.to("cuda")
+        assert module.to_empty(device="cuda").weight.device == CUDA0
+
+    def test_a_moved_parameter_is_no_leaf(self):
+        leaf = torch.rand(2, requires_grad=True)
+        assert not leaf.cuda().is_leaf
+        assert torch.rand(2).cuda().requires_grad_().is_leaf
+        with pytest.raises(ValueError, match="can't optimize a non-leaf Tensor"):
+            torch.optim.SGD([leaf.cuda()], lr=0.1)
+
+    def test_slice_assignment_copies_across(self):
+        x = torch.zeros(3, device="cuda")
+        x[1:] = torch.ones(2)
+        x[0] = torch.tensor(7.0)
+        assert x.device == CUDA0
+        assert x.tolist() == [7, 1, 1]
+
+    def test_pinned_memory(self):
+        x = torch.ones(2)
+        assert not x.is_pinned()
+        pinned = x.pin_memory()
+        assert pinned.is_pinned() and pinned.device == CPU
+        with pytest.raises(RuntimeError, match="only dense CPU tensors can be pinned"):
+            x.cuda().pin_memory()
+        assert torch.zeros(2, pin_memory=True).is_pinned()
+
+    def test_sparse_tensors(self):
+        x = torch.eye(3).to_sparse().cuda()
+        assert x.device == CUDA0
+        assert x.coalesce().values().device == CUDA0
+        assert x.to_dense().device == CUDA0
+        assert x.cpu().to_dense().device == CPU
+        made = torch.sparse_coo_tensor([[0, 1]], [1.0, 2.0], (3,), device="cuda:1")
+        assert made.device == CUDA1
+
+
+class TestWhatIsRefused:
+    def test_operands_on_two_devices(self):
+        x, mask = torch.rand(3).cuda(), torch.ones(3)
+        with pytest.raises(RuntimeError) as error:
+            x * mask
+        first, explanation = str(error.value).split("\n")
+        assert first == (
+            "Expected all tensors to be on the same device, but found at least two devices, "
+            "cuda:0 and cpu!"
+        )
+        here = __file__.rpartition("/")[2]
+        assert "`x`: moved to cuda:0 at" in explanation and "`mask`: made on cpu" in explanation
+        assert explanation.count(here) == 2
+
+    def test_matrix_products_name_the_argument(self):
+        with pytest.raises(RuntimeError, match=r"but got mat2 is on cpu, different from other"):
+            torch.ones(2, 2, device="cuda") @ torch.ones(2, 2)
+
+    def test_a_linear_layer_left_on_the_host(self):
+        with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device"):
+            nn.Linear(2, 2)(torch.ones(1, 2, device="cuda"))
+
+    def test_inference_mode_looks_into_composites(self):
+        with torch.inference_mode(), pytest.raises(RuntimeError, match="same device"):
+            F.linear(torch.ones(1, 2, device="cuda"), torch.ones(2, 2))
+
+    def test_two_accelerators(self):
+        with pytest.raises(RuntimeError, match="cuda:0 and cuda:1"):
+            torch.ones(2, device="cuda:0") + torch.ones(2, device="cuda:1")
+
+    def test_host_scalars_mix_in_pointwise_operations_only(self):
+        x, scalar = torch.ones(2, device="cuda"), torch.tensor(2.0)
+        assert (x * scalar).device == CUDA0
+        assert (scalar * x).device == CUDA0
+        assert torch.where(x > 0, x, scalar).device == CUDA0
+        for refuse in (
+            lambda: torch.stack([x[0], scalar]),
+            lambda: torch.cat([x, scalar[None]]),
+            lambda: torch.gather(x, 0, torch.tensor([0])),
+            lambda: torch.index_select(x, 0, torch.tensor(0)),
+            lambda: scalar.mul_(x[0]),
+        ):
+            with pytest.raises(RuntimeError, match="same device"):
+                refuse()
+
+    def test_indices(self):
+        there, here = torch.arange(4, device="cuda"), torch.arange(4)
+        assert there[torch.tensor([0, 1])].device == CUDA0
+        assert there[torch.tensor([True, False, True, False])].tolist() == [0, 2]
+        for index in (torch.tensor([0, 1], device="cuda"), there > 1):
+            with pytest.raises(
+                RuntimeError,
+                match=r"indices should be either on cpu or on the same device as the indexed "
+                r"tensor \(cpu\)",
+            ):
+                here[index]
+        assert here[[0, 1]].device == CPU
+        there[there > 1] = 9
+        here[[0]] = there[0]
+        assert here.device == CPU
+
+    def test_checks_of_composites_come_first(self):
+        with pytest.raises(RuntimeError, match="stft input and window must be on the same device"):
+            torch.stft(
+                torch.rand(64, device="cuda"), 16, window=torch.ones(16), return_complex=True
+            )
+        with pytest.raises(RuntimeError, match="Input and hidden tensors are not at the same dev"):
+            nn.GRU(2, 3).cuda()(torch.zeros(1, 1, 2, device="cuda"), torch.zeros(1, 1, 3))
+        with pytest.raises(RuntimeError, match="Input and parameter tensors are not at the same"):
+            nn.LSTM(2, 3)(torch.zeros(1, 1, 2, device="cuda"), (torch.zeros(1, 1, 3).cuda(),) * 2)
+
+    def test_generators(self):
+        on_cuda, on_cpu = torch.Generator("cuda"), torch.Generator()
+        assert on_cuda.manual_seed(0) is on_cuda
+        assert on_cuda.device == CUDA0
+        assert isinstance(on_cuda, torch.Generator) and isinstance(on_cpu, torch.Generator)
+        assert torch.rand(2, generator=on_cuda, device="cuda").device == CUDA0
+        refused = "Expected a 'cuda' device type for generator but found 'cpu'"
+        with pytest.raises(RuntimeError, match=refused):
+            torch.rand(2, generator=on_cpu, device="cuda")
+        with pytest.raises(RuntimeError, match=refused):
+            torch.zeros(2, device="cuda").normal_(generator=on_cpu)
+        with pytest.raises(RuntimeError, match="Expected a 'cpu' device type for generator"):
+            torch.randperm(3, generator=on_cuda)
+
+    def test_numpy(self):
+        np = pytest.importorskip("numpy")
+        x = torch.ones(2, device="cuda")
+        refused = r"can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu\(\) to copy"
+        for read in (lambda: x.numpy(), lambda: np.asarray(x)):
+            with pytest.raises(TypeError, match=refused):
+                read()
+        assert x.cpu().numpy().tolist() == [1, 1]
+        assert x.numpy(force=True).tolist() == [1, 1]
+
+    def test_a_gradient_of_another_device(self):
+        x = torch.ones(2, requires_grad=True)
+        with pytest.raises(RuntimeError, match="assigned grad has data located on a different"):
+            x.grad = torch.ones(2, device="cuda")
+
+    def test_packed_sequences_want_their_lengths_on_the_host(self):
+        x = torch.zeros(3, 2, 4, device="cuda")
+        packed = nn.utils.rnn.pack_padded_sequence(x, torch.tensor([3, 1]))
+        assert (packed.data.device, packed.batch_sizes.device) == (CUDA0, CPU)
+        output, hidden = nn.GRU(4, 5).cuda()(packed)
+        padded, lengths = nn.utils.rnn.pad_packed_sequence(output)
+        assert (padded.device, lengths.device, hidden.device) == (CUDA0, CPU, CUDA0)
+        with pytest.raises(RuntimeError, match="'lengths' argument should be a 1D CPU int64"):
+            nn.utils.rnn.pack_padded_sequence(x, torch.tensor([3, 1], device="cuda"))
+
+
+class TestAutograd:
+    def test_gradients_go_back_to_where_the_source_is(self):
+        a = torch.ones(2, requires_grad=True)
+        b = a.to("cuda:0")
+        c = b.to("cuda:1")
+        seen = {}
+        b.register_hook(lambda g: seen.update(b=g.device))
+        c.register_hook(lambda g: seen.update(c=g.device))
+        (c * 2).sum().backward()
+        assert seen == {"b": CUDA0, "c": CUDA1}
+        assert a.grad.device == CPU
+
+    def test_the_gradient_of_a_copied_value_goes_back(self):
+        value = torch.ones(2, requires_grad=True)
+        x = torch.zeros(3, device="cuda")
+        x[1:] = value
+        (x * 3).sum().backward()
+        assert value.grad.device == CPU
+        assert value.grad.tolist() == [3, 3]
+
+    def test_backward_runs_user_code_on_the_virtual_machine(self):
+        class Double(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x * torch.full((1,), 2.0, device=x.device)
+
+            @staticmethod
+            def backward(ctx, g):
+                return g * torch.full((1,), 2.0, device=g.device)
+
+        x = torch.ones(2, device="cuda", requires_grad=True)
+        Double.apply(x).sum().backward()
+        assert x.grad.device == CUDA0
+        (grad,) = torch.autograd.grad(Double.apply(x).sum(), x)
+        assert grad.device == CUDA0
+
+    def test_checkpoint(self):
+        layer = nn.Linear(2, 2).cuda()
+        x = torch.ones(1, 2, device="cuda", requires_grad=True)
+
+        def run(x):
+            return layer(x) * torch.ones(2, device=x.device)
+
+        torch.utils.checkpoint.checkpoint(run, x, use_reentrant=False).sum().backward()
+        assert x.grad.device == CUDA0
+
+    def test_functional_transforms(self):
+        x = torch.arange(4.0, device="cuda")
+        assert torch.func.grad(lambda t: (t * t).sum())(x).device == CUDA0
+        assert torch.vmap(lambda t: t * torch.ones(1, device=t.device))(x).device == CUDA0
+        assert torch.func.jacrev(torch.sin)(x).device == CUDA0
+
+    def test_optimizers_keep_their_state_beside_the_parameters(self):
+        for make in (torch.optim.Adam, torch.optim.AdamW, torch.optim.RMSprop):
+            layer = nn.Linear(2, 2).cuda()
+            optimizer = make(layer.parameters(), lr=0.1)
+            layer(torch.ones(1, 2, device="cuda")).sum().backward()
+            optimizer.step()
+            for state in optimizer.state.values():
+                assert {t.device for k, t in state.items() if k != "step"} == {CUDA0}
+
+    def test_amp(self):
+        layer = nn.Linear(4, 4).cuda()
+        optimizer = torch.optim.SGD(layer.parameters(), lr=0.1)
+        scaler = torch.amp.GradScaler("cuda")
+        with torch.autocast("cuda", dtype=torch.bfloat16):
+            output = layer(torch.ones(2, 4, device="cuda"))
+            assert output.dtype == torch.bfloat16
+        loss = output.float().sum()
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        assert not torch.is_autocast_enabled("cpu")
+
+
+class TestSavingAndCopying:
+    def test_deepcopy_and_pickle_keep_the_device(self):
+        module = nn.Linear(2, 2).to("cuda:1")
+        assert copy.deepcopy(module).weight.device == CUDA1
+        assert copy.deepcopy(torch.ones(2, device="cuda")).device == CUDA0
+        assert pickle.loads(pickle.dumps(torch.ones(2, device="cuda:1"))).device == CUDA1
+
+    @pytest.mark.parametrize(
+        ("map_location", "expected"),
+        [
+            (None, CUDA0),
+            ("cpu", CPU),
+            ("cuda:1", CUDA1),
+            (torch.device("cuda:1"), CUDA1),
+            ({"cuda:0": "cuda:1"}, CUDA1),
+            (lambda storage, location: storage, CPU),
+            (lambda storage, location: storage.cuda(1), CUDA1),
+        ],
+    )
+    def test_load(self, map_location, expected):
+        buffer = io.BytesIO()
+        state = nn.Linear(2, 2).cuda().state_dict()
+        torch.save(state, buffer)
+        buffer.seek(0)
+        loaded = torch.load(buffer, map_location=map_location)
+        assert {t.device for t in loaded.values()} == {expected}
+        assert torch.equal(loaded["weight"].cpu(), state["weight"].cpu())
+
+    def test_whole_modules(self):
+        buffer = io.BytesIO()
+        torch.save(nn.Linear(2, 2).to("cuda:1"), buffer)
+        buffer.seek(0)
+        assert torch.load(buffer, weights_only=False).weight.device == CUDA1
+
+    def test_load_state_dict_copies_across(self):
+        module = nn.Linear(2, 2).cuda()
+        module.load_state_dict(nn.Linear(2, 2).state_dict())
+        assert module.weight.device == CUDA0
+
+
+class TestLibrariesWithin:
+    def test_data_loader(self):
+        data = torch.utils.data.TensorDataset(torch.arange(8.0))
+        for workers in (0, 2):
+            loader = torch.utils.data.DataLoader(
+                data, batch_size=4, pin_memory=True, num_workers=workers
+            )
+            batches = [x for (x,) in loader]
+            assert all(x.is_pinned() and x.device == CPU for x in batches)
+            assert torch.cat(batches).sum() == 28
+
+    def test_data_parallel(self):
+        module = nn.DataParallel(nn.Linear(2, 3).cuda())
+        x = torch.rand(4, 2, device="cuda")
+        output = module(x)
+        assert output.device == CUDA0
+        assert torch.allclose(output, module.module(x))
+        output.sum().backward()
+        assert module.module.weight.grad.device == CUDA0
+
+    def test_threads_belong_to_the_machine(self):
+        seen = []
+
+        def work():
+            seen.append((torch.ones(1, device="cuda") * 2).device)
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        assert seen == [CUDA0]
+
+    def test_streams_and_events(self):
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        start.record()
+        with torch.cuda.stream(torch.cuda.Stream()):
+            torch.ones(2, device="cuda").sum()
+        torch.cuda.current_stream().wait_stream(torch.cuda.Stream())
+        end.record()
+        torch.cuda.synchronize()
+        assert start.elapsed_time(end) >= 0
+
+    def test_compilers_run_eagerly_and_say_so(self):
+        @torch.compile
+        def double(x):
+            return x * 2
+
+        @torch.jit.script
+        def triple(x):
+            return x * 3
+
+        x = torch.ones(2, device="cuda")
+        assert double(x).device == triple(x).device == CUDA0
+
+    def test_attention(self):
+        layer = nn.MultiheadAttention(8, 2, batch_first=True).cuda()
+        x = torch.rand(2, 3, 8, device="cuda")
+        assert layer(x, x, x)[0].device == CUDA0
+        encoder = nn.TransformerEncoderLayer(8, 2, batch_first=True).cuda().eval()
+        assert encoder(x).device == CUDA0
+
+
+def train(device: str) -> tuple[list[float], torch.Tensor]:
+    torch.manual_seed(0)
+    model = nn.Sequential(
+        nn.Conv2d(1, 4, 3),
+        nn.BatchNorm2d(4),
+        nn.ReLU(),
+        nn.Dropout(0.2),
+        nn.Flatten(),
+        nn.Linear(4 * 36, 10),
+    ).to(device)
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    losses = []
+    for _ in range(4):
+        x = torch.randn(8, 1, 8, 8).to(device)
+        y = torch.randint(0, 10, (8,), device=device)
+        loss = F.cross_entropy(model(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        losses.append(loss.item())
+    return losses, model[-1].weight.detach().cpu()
+
+
+def test_values_are_bit_identical_to_the_cpu():
+    here, there = train("cpu"), train("cuda")
+    assert here[0] == there[0]
+    assert torch.equal(here[1], there[1])
