@@ -29,6 +29,12 @@ STDIN = Path("-")
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
+class Refusal(click.ClickException):
+    """A configuration or an argument that cannot be worked with; one line, no usage."""
+
+    exit_code = USAGE
+
+
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, "--version", "-V", message="devlint %(version)s")
 def main() -> None:
@@ -166,7 +172,7 @@ def check(
     absolute = [Path(os.path.abspath(path)) for path in paths]
     if STDIN in paths:
         absolute = [Path(os.path.abspath(stdin_filename or "<stdin>"))]
-        contents = {absolute[0]: click.get_binary_stream("stdin").read()}
+        contents = {absolute[0]: sys.stdin.buffer.read()}
     config = _config(absolute, settings)
     rules = _rules(config)
     to_check = absolute or _configured_paths(config)
@@ -181,7 +187,7 @@ def check(
         else:
             report = engine.check(to_check, config, rules, contents=contents, progress=bar)
     except KnowledgeError as error:
-        raise click.UsageError(str(error)) from None
+        raise Refusal(str(error)) from None
     finally:
         if bar:
             bar.clear()
@@ -194,7 +200,7 @@ def check(
         if contents:
             output = sys.stderr  # standard output gets the fixed text
             after = fixed.changes[0].after if fixed.changes else contents[absolute[0]]
-            click.get_binary_stream("stdout").write(after)
+            sys.stdout.buffer.write(after)
         else:
             _write(fixed)
     text = _rendered(
@@ -211,7 +217,7 @@ def check(
         try:
             output_file.write_text(text, encoding="utf-8")
         except OSError as error:
-            raise click.UsageError(f"{output_file}: cannot be written: {error.strerror}") from None
+            raise Refusal(f"{output_file}: cannot be written: {error.strerror}") from None
     if verbose:
         emit(_verbose(report), sys.stderr)
     sys.exit(_exit_code(report, config))
@@ -232,7 +238,7 @@ def _config(paths: Sequence[Path], settings: Mapping[str, Any]) -> Config:
     try:
         config = find_config(start, Path(os.path.abspath(file)) if file else None)
     except ConfigError as error:
-        raise click.UsageError(str(error)) from None
+        raise Refusal(str(error)) from None
     fail_on, min_confidence = settings["fail_on"], settings["min_confidence"]
     if fail_on:
         config = replace(config, fail_on=None if fail_on == NEVER else Severity(fail_on))
@@ -253,7 +259,7 @@ def _configured_paths(config: Config) -> list[Path]:
     paths = [Path(os.path.abspath(config.root / path)) for path in config.paths]
     for path, written in zip(paths, config.paths, strict=True):
         if not os.path.lexists(path):
-            raise click.UsageError(
+            raise Refusal(
                 f"{config.file}: paths: there is no file or directory {written!r}"
             )
     return paths
@@ -265,7 +271,7 @@ def _all_rules() -> tuple[Rule, ...]:
     try:
         return load_rules()
     except RulePackError as error:
-        raise click.UsageError(str(error)) from None
+        raise Refusal(str(error)) from None
 
 
 def _rules(config: Config) -> tuple[Rule, ...]:
@@ -277,7 +283,7 @@ def _rules(config: Config) -> tuple[Rule, ...]:
         for where, selectors in config.selectors():
             validate(selectors, rules, where)
     except SelectionError as error:
-        raise click.UsageError(str(error)) from None
+        raise Refusal(str(error)) from None
     return rules
 
 
@@ -361,7 +367,7 @@ def explain(rule: str, color: str) -> None:
     found = find_rule(every, rule)
     if found is None:
         words = [word for known in every for word in (known.code, known.name)]
-        raise click.UsageError(f"there is no rule {rule!r}{nearest(rule, words)}")
+        raise Refusal(f"there is no rule {rule!r}{nearest(rule, words)}")
     emit(catalogue.explanation(found, wants_color(color, sys.stdout)), sys.stdout)
 
 

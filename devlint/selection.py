@@ -82,5 +82,5 @@ def words_for(rules: Iterable[Rule]) -> list[str]:
     words = {ALL: None}
     for rule in rules:
         words |= {rule.name: None, rule.code: None}
-        words |= {rule.code[:end]: None for end in range(3, len(rule.code))}
+        words |= {rule.code[:end]: None for end in range(4, len(rule.code))}
     return list(words)

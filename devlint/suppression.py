@@ -250,7 +250,7 @@ UNUSED = Rule(
     code="DEV001",
     name="unused-suppression",
     severity=Severity.WARNING,
-    summary="a suppression comment suppresses nothing, or names a code that does not exist",
+    summary="A suppression comment suppresses nothing, or names a code that does not exist.",
     what=(
         "Reports `# devlint: ignore[...]`, `# devlint: ignore-file[...]` and `# noqa: DEV...` "
         "comments that suppress no finding, codes in them that no rule has, and comments that "
@@ -270,7 +270,7 @@ UNEXPLAINED = Rule(
     code="DEV002",
     name="suppression-without-reason",
     severity=Severity.WARNING,
-    summary="a suppression comment says no reason (with `require-suppression-reason = true`)",
+    summary="A suppression gives no reason (with `require-suppression-reason = true`).",
     what=(
         "Reports `# devlint: ignore` comments that have no `-- reason`. Only when the option "
         "`require-suppression-reason` is set."

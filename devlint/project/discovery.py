@@ -66,7 +66,7 @@ def discover(
     """
     walk = _Walk(root, compile_patterns(exclude), gitignore)
     for path in paths:
-        if path.is_dir():
+        if os.path.isdir(path):
             if force_exclude and walk.excludes(path, is_directory=True):
                 continue
             walk.directory(path, walk.ignores_above(path) if gitignore else ())
@@ -114,11 +114,9 @@ class _Walk:
                 continue
             if is_directory:
                 self.directory(path, ignores)
-            elif entry.is_symlink() and path.is_dir():
-                continue
-            elif entry.is_file() or _is_broken(path):
+            elif os.path.isfile(path) or not os.path.exists(path):
                 self.found[path] = None  # reading a broken link says what is wrong with it
-            else:
+            elif not os.path.isdir(path):
                 self.errors.append(self.error(path, "is not a regular file"))
 
     def ignores_in(self, directory: Path, names: Iterable[str]) -> Iterator[Patterns]:
@@ -149,11 +147,3 @@ class _Walk:
             name = path.as_posix()
         return FileError(name, 1, 1, message)
 
-
-def _is_broken(path: Path) -> bool:
-    """Whether it is a link that leads nowhere or round and round."""
-    try:
-        path.stat()
-    except OSError:
-        return True
-    return False

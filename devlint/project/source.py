@@ -114,11 +114,14 @@ def decode(data: bytes) -> Decoded:
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
     except SyntaxError as error:
-        # detect_encoding also decodes the first two lines; say where UTF-8 ends if that is it.
-        if b"coding" not in data[:400]:
-            encoding = "utf-8"
-        else:
-            raise SourceError(str(error.msg or error)) from None
+        reason = str(error.msg)
+        if reason.startswith("encoding problem"):
+            message = "its coding line contradicts its byte order mark, which says utf-8"
+            raise SourceError(message) from None
+        if reason.startswith("unknown encoding"):
+            raise SourceError(f"cannot be decoded: {reason}") from None
+        # The first lines are not UTF-8, and no coding line says otherwise: find the place below.
+        encoding = "utf-8"
     bom = data.startswith(codecs.BOM_UTF8)
     if bom:
         data, encoding = data[len(codecs.BOM_UTF8) :], "utf-8"
@@ -132,8 +135,10 @@ def decode(data: bytes) -> Decoded:
             len(before),
             len(before[-1]) + 1,
         ) from None
+    except UnicodeError as error:
+        raise SourceError(f"is not valid {encoding}: {error}") from None
     except LookupError:
-        raise SourceError(f"unknown encoding {encoding!r} in its coding line") from None
+        raise SourceError(f"cannot be decoded: {encoding!r} is no text encoding") from None
     nul = text.find("\0")
     if nul >= 0:
         before = split_lines(text[:nul])

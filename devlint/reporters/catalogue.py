@@ -71,8 +71,8 @@ def explanation(rule: Rule, color: bool = False) -> str:
     section("Limits", rule.limits)
     section(
         "How to suppress it",
-        f"`# devlint: ignore[{rule.code}] -- reason` on the line, `# devlint: ignore-file"
-        f"[{rule.code}]` in the file, or `ignore` in `[tool.devlint]`.",
+        f"`# devlint: ignore[{rule.code}] -- reason` on the line, "
+        f"`# devlint: ignore-file[{rule.code}]` in the\nfile, or `ignore` in `[tool.devlint]`.",
     )
     section("Reference", rule.reference)
     return "\n\n".join(parts) + "\n"

@@ -1,0 +1,25 @@
+"""Fixtures for all tests. That this file is here makes `faking` importable from every folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+Tree = Callable[[Mapping[str, str | bytes]], Path]
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Tree:
+    """Writes files, given by relative path and content, and returns their root."""
+
+    def write(files: Mapping[str, str | bytes]) -> Path:
+        for name, content in files.items():
+            file = tmp_path / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            data = content.encode() if isinstance(content, str) else content
+            file.write_bytes(data)
+        return tmp_path
+
+    return write

@@ -1,0 +1,137 @@
+"""Module names and imports: as Python resolves them, with few trees in memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from conftest import Tree
+
+from devlint.project.imports import Importer, Project
+from devlint.project.source import SourceError
+
+FILES = {
+    "train.py": "",
+    "layers.py": "",
+    "net/__init__.py": "",
+    "net/model.py": "",
+    "net/inner/__init__.py": "",
+    "net/inner/deep.py": "",
+    "src/lib/__init__.py": "",
+    "src/lib/core.py": "",
+    "spaces/one.py": "",
+    "src/spaces/two.py": "",
+    "scripts/run.py": "",
+    "scripts/helper.py": "",
+    "scripts/train.py": "",
+    "both.py": "",
+    "both/__init__.py": "",
+    "both/x.py": "",
+    "hidden/plain.py": "",
+    "hidden.py": "",
+    "broken.py": "x = (",
+}
+
+
+@pytest.fixture
+def project(tree: Tree) -> Project:
+    return Project(tree(FILES))
+
+
+def importer(project: Project, name: str) -> Importer:
+    return Importer(project, project.search_path(project.root / name))
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "is_package"),
+    [
+        ("train.py", "train", False),
+        ("net/__init__.py", "net", True),
+        ("net/model.py", "net.model", False),
+        ("net/inner/deep.py", "net.inner.deep", False),
+        ("src/lib/core.py", "lib.core", False),
+        ("src/spaces/two.py", "spaces.two", False),
+        ("scripts/run.py", "scripts.run", False),
+    ],
+)
+def test_names(project: Project, path: str, name: str, is_package: bool) -> None:
+    parsed = project.parse(project.root / path)
+    assert (parsed.path, parsed.module_name, parsed.is_package) == (path, name, is_package)
+
+
+def test_a_file_outside_of_the_project_has_its_absolute_path(project: Project) -> None:
+    inner = Project(project.root / "net")
+    file = project.root / "src" / "lib" / "core.py"
+    assert inner.path_of(file) == file.as_posix()
+    assert inner.parse(file).module_name == "lib.core"
+
+
+@pytest.mark.parametrize(
+    ("importing", "name", "found"),
+    [
+        ("train.py", "net.model", "net/model.py"),
+        ("train.py", "net", "net/__init__.py"),
+        ("train.py", "net.inner", "net/inner/__init__.py"),
+        ("train.py", "lib.core", "src/lib/core.py"),
+        ("train.py", "helper", None),
+        ("scripts/run.py", "helper", "scripts/helper.py"),
+        ("scripts/run.py", "layers", "layers.py"),
+        ("scripts/run.py", "train", "scripts/train.py"),
+        ("net/model.py", "train", "train.py"),
+        ("net/inner/deep.py", "net.model", "net/model.py"),
+        ("train.py", "spaces.one", "spaces/one.py"),
+        ("train.py", "spaces.two", "src/spaces/two.py"),
+        ("train.py", "spaces", None),
+        ("train.py", "both", "both/__init__.py"),
+        ("train.py", "both.x", "both/x.py"),
+        ("train.py", "hidden", "hidden.py"),
+        ("train.py", "hidden.plain", None),
+        ("train.py", "net.model.Net", None),
+        ("train.py", "torch", None),
+        ("train.py", "", None),
+        ("train.py", "..net", None),
+        ("train.py", "net/model", None),
+    ],
+)
+def test_imports_find_what_python_finds(
+    project: Project, importing: str, name: str, found: str | None
+) -> None:
+    parsed = importer(project, importing).load(name)
+    assert (parsed.path if parsed else None) == found
+
+
+def test_a_broken_module_is_not_found_and_raises_only_where_it_is_checked(
+    project: Project,
+) -> None:
+    assert importer(project, "train.py").load("broken") is None
+    for _ in range(2):
+        with pytest.raises(SourceError, match="never closed"):
+            project.parse(project.root / "broken.py")
+
+
+def test_a_module_is_parsed_once(project: Project) -> None:
+    tools = importer(project, "train.py")
+    assert tools.load("net.model") is tools.load("net.model")
+    assert tools.load("net.model") is project.parse(project.root / "net/model.py")
+
+
+def test_trees_are_dropped_when_their_sources_exceed_the_budget(tree: Tree) -> None:
+    root = tree({f"m{n}.py": "x = 1\n" * 10 for n in range(4)})
+    project = Project(root, budget=150)  # two files
+    files = [root / f"m{n}.py" for n in range(4)]
+    first, second = project.parse(files[0]), project.parse(files[1])
+    assert project.parse(files[0]) is first
+    project.parse(files[2])
+    assert project.parse(files[0]) is first, "the one used last is kept"
+    assert project.parse(files[1]) is not second
+
+
+def test_a_file_larger_than_the_budget_is_still_kept_while_in_use(tree: Tree) -> None:
+    root = tree({"big.py": "x = 1\n" * 100})
+    project = Project(root, budget=10)
+    assert project.parse(root / "big.py") is project.parse(root / "big.py")
+
+
+def test_given_contents_stand_for_the_file(project: Project, tmp_path: Path) -> None:
+    file = tmp_path / "train.py"
+    assert Project(tmp_path, {file: b"y = 2\n"}).parse(file).text == "y = 2\n"
