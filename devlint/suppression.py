@@ -53,8 +53,8 @@ class Suppression:
         if not self.whole_file and not first <= finding.location.line <= last:
             return False
         if not self.codes:
-            if finding.rule == UNUSED.code:
-                return False  # else a suppression of everything could never be found unused
+            if any(finding.rule == rule.code for rule in RULES):
+                return False  # else nothing could ever be said of a suppression of everything
             self.used.add("")
             return True
         matching = [code for code in self.codes if finding.rule.startswith(code)]
