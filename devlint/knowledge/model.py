@@ -57,9 +57,12 @@ class Call:
     reads_host: it reads the memory of every tensor it gets on the host, and raises for a tensor on
         an accelerator (NumPy, PIL, matplotlib).
     instance: the dotted name of the class that the result is an instance of, where that is known.
+    moves: it returns its arguments (modules, optimizers, loaders, tensors), one or as a tuple of as
+        many, moved to where `result` says (`Accelerator.prepare`: to where the accelerator is).
     collective: it sends its tensors through a process group; the NCCL backend refuses host tensors.
 
     Surplus positional arguments belong to the last positional parameter (`torch.block_diag(a, b)`).
+    Of a method of a module or class `first` means where the instance lives.
     LIKE and OPERANDS with no tensor among the arguments at all: the default device. The first
     operand of an `in_place` call is never exempt as a 0-dim tensor. A parameter `out` must be where
     the result is.
@@ -83,11 +86,15 @@ class Call:
     sync_only_if: frozenset[str] = frozenset()
     collective: bool = False
     host_results: tuple[int, ...] = ()
+    moves: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ModuleClass:
     """An `nn.Module` class of a library: where its call's result lives and how it is called.
+
+    A function that makes a module (`timm.create_model`, `AutoModel.from_pretrained`) is written as
+    one, too.
 
     result: as of a function; OPERANDS is the module's own device.
     takes_device: the constructor has a `device` parameter.
@@ -97,6 +104,8 @@ class ModuleClass:
         `pos_weight=` given (losses).
     agreement: among its inputs.
     bases: classes that it inherits from, by dotted name; what it does not say, they do.
+    device_parameter: the constructor's parameter that says where it is made, where that is not
+        called `device` (`device_map`).
     device_attribute: the attribute that is the module's own device (`self.device`).
     hooks: methods that its framework calls with arguments on the module's own device
         (`training_step`); in them nothing needs to be moved.
@@ -111,6 +120,7 @@ class ModuleClass:
     agreement: Agreement = Agreement.STRICT
     scalar: bool = False
     bases: tuple[str, ...] = ()
+    device_parameter: str = ""
     device_attribute: str = ""
     hooks: frozenset[str] = frozenset()
     methods: dict[str, Call] = field(default_factory=dict)
@@ -126,7 +136,8 @@ class ClassInfo:
     to: what its `.to(device)`, `.cuda()` and `.cpu()` do: "in-place" (it moves itself and returns
         itself), "new" (it returns a moved one and stays) or "" (it has none, or nobody knows).
     bases, device_attribute, hooks, methods: as of a module.
-    attributes: where its tensor attributes live, by name; `first` is where the instance lives.
+    attributes: where its tensor attributes live, by name; `first` is where the instance lives. `*`
+        stands for all that are not named.
     """
 
     params: tuple[str, ...] = ()

@@ -89,11 +89,11 @@ def _check_value(kind: type, name: str, value: object, default: object, where: s
         if not isinstance(value, Mapping):
             raise KnowledgeError(f"{where}: expected a table of results, not {value!r}")
         for attribute, result in value.items():
-            _check_choice(result, [r.value for r in Result], f"{where}, attribute {attribute!r}")
+            check_choice(result, [r.value for r in Result], f"{where}, attribute {attribute!r}")
     elif name in _ENUMS:
-        _check_choice(value, [member.value for member in _ENUMS[name]], where)
+        check_choice(value, [member.value for member in _ENUMS[name]], where)
     elif (kind, name) in _CHOICES:
-        _check_choice(value, _CHOICES[kind, name], where)
+        check_choice(value, _CHOICES[kind, name], where)
     elif isinstance(default, (tuple, frozenset)):
         item_type, items = (int, "numbers") if name == "host_results" else (str, "names")
         if not isinstance(value, list) or not all(type(item) is item_type for item in value):
@@ -103,7 +103,8 @@ def _check_value(kind: type, name: str, value: object, default: object, where: s
         raise KnowledgeError(f"{where}: expected {expected}, not {value!r}")
 
 
-def _check_choice(value: object, choices: Iterable[str], where: str) -> None:
+def check_choice(value: object, choices: Iterable[str], where: str) -> None:
+    """Raise KnowledgeError unless the value is one of the choices."""
     choices = list(choices)
     if value not in choices:
         near = nearest(value, choices) if isinstance(value, str) else ""

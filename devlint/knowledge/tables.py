@@ -10,11 +10,18 @@ import fnmatch
 import json
 import pathlib
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 from devlint.knowledge.model import Call, ClassInfo, ModuleClass, Result
-from devlint.knowledge.reading import Entry, KnowledgeError, check_entry, nearest, read_entry
+from devlint.knowledge.reading import (
+    Entry,
+    KnowledgeError,
+    check_choice,
+    check_entry,
+    nearest,
+    read_entry,
+)
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -38,24 +45,27 @@ class Table(Mapping[str, Kind], Generic[Kind]):
         self._kind = kind
         self._entries: dict[str, Entry | str] = {}
         self._built: dict[str, Kind | None] = {}
-        self._patterns: dict[str, list[tuple[str, Entry | str]]] = {}  # by root package
+        self._patterns: dict[str, list[str]] = {}  # by package, the longest first
 
     def update(self, entries: Mapping[str, Entry | str]) -> None:
         """Add entries; one that is there already is replaced."""
         self._built.clear()
         self._entries.update(entries)
 
-    def add_patterns(self, root: str, entries: Mapping[str, Entry | str]) -> None:
-        """Add entries whose keys are patterns for names below the package `root`."""
-        self._built.clear()
-        known = dict(self._patterns.get(root, ()))
-        known.update(entries)
-        self._patterns[root] = sorted(known.items(), key=lambda item: (-len(item[0]), item[0]))
+    def add_patterns(self, entries: Mapping[str, Entry | str]) -> None:
+        """Remember those of the entries whose keys are patterns, by their package."""
+        for pattern in entries:
+            if "*" in pattern:
+                patterns = self._patterns.setdefault(pattern.partition(".")[0], [])
+                if pattern not in patterns:
+                    patterns.append(pattern)
+                    patterns.sort(key=lambda each: (-len(each), each))
 
     def get(self, name: str, default: Any = None) -> Any:
         try:
             found = self._built[name]
         except KeyError:
+            self._built[name] = None  # aliases in a circle are names of nothing
             found = self._built[name] = self._build(name)
         return default if found is None else found
 
@@ -85,9 +95,9 @@ class Table(Mapping[str, Kind], Generic[Kind]):
         return None if entry is None else read_entry(self._kind, entry)
 
     def _by_pattern(self, name: str) -> Entry | str | None:
-        for pattern, entry in self._patterns.get(name.partition(".")[0], ()):
+        for pattern in self._patterns.get(name.partition(".")[0], ()):
             if fnmatch.fnmatchcase(name, pattern):
-                return entry
+                return self._entries[pattern]
         return None
 
 
@@ -119,7 +129,7 @@ class Knowledge:
         self._ensured.add(package)
         path = _LIBRARIES / f"{package}.toml"
         if path.is_file():
-            self._add(_read_toml(path), checked=True)
+            self._add(_read_toml(path), patterns=True)
 
     def canonical(self, name: str) -> str:
         """The name under which a re-exported one is known: `pytorch_lightning.Trainer` is
@@ -172,28 +182,21 @@ class Knowledge:
             pending.extend(info.bases)
         return None
 
-    def _add(self, tables: Mapping[str, Any], *, checked: bool = False) -> None:
+    def _add(self, tables: Mapping[str, Any], *, patterns: bool = False) -> None:
         for package in tables.get("needs", ()):
             self.ensure(package)
         self._prefixes.update(tables.get("renamed", {}))
-        for section in _SECTIONS:
-            entries = tables.get(section, {})
+        for section in SECTIONS:
             table = getattr(self, section)
-            if checked:
-                patterns = {key: entry for key, entry in entries.items() if "*" in key}
-                if patterns:
-                    for root in {key.partition(".")[0] for key in patterns}:
-                        table.add_patterns(
-                            root,
-                            {k: e for k, e in patterns.items() if k.partition(".")[0] == root},
-                        )
-                    entries = {key: e for key, e in entries.items() if key not in patterns}
+            entries = tables.get(section, {})
             table.update(entries)
+            if patterns:
+                table.add_patterns(entries)
         for name, result in tables.get("attributes", {}).items():
             self.attributes[name] = Result(result)
 
 
-_SECTIONS: dict[str, type[Call] | type[ModuleClass] | type[ClassInfo]] = {
+SECTIONS: dict[str, type[Call] | type[ModuleClass] | type[ClassInfo]] = {
     "functions": Call,
     "methods": Call,
     "modules": ModuleClass,
@@ -213,11 +216,12 @@ def load(extra: Sequence[pathlib.Path] = ()) -> Knowledge:
     knowledge._add(generated)
     for path in extra:
         tables = _read_toml(path)
-        _check(tables, str(path))
-        for section in _SECTIONS:  # the library's own file must not replace the user's entries
+        check_tables(tables, str(path))
+        for section in SECTIONS:  # the library's own file must not replace the user's entries
             for name in tables.get(section, ()):
                 knowledge.ensure(name.partition(".")[0])
-        knowledge._add(tables, checked=True)
+        knowledge._add(tables, patterns=True)
+        check_aliases(knowledge, tables, str(path))
     return knowledge
 
 
@@ -233,23 +237,36 @@ def _read_toml(path: pathlib.Path) -> Mapping[str, Any]:
         raise KnowledgeError(f"{path}: no valid TOML: {error}") from error
 
 
-def _check(tables: Mapping[str, Any], path: str) -> None:
+def check_tables(tables: Mapping[str, Any], path: str) -> None:
     """Raise KnowledgeError at the first thing in a TOML file that can't be read."""
-    checks: dict[str, Callable[[object], bool]] = {
-        "needs": lambda value: isinstance(value, list),
-        "renamed": lambda value: isinstance(value, Mapping),
-        "attributes": lambda value: isinstance(value, Mapping),
-    }
     for section, entries in tables.items():
-        if section in checks:
-            if not checks[section](entries):
-                raise KnowledgeError(f"{path}: key {section!r}: {entries!r} is not of its type")
-        elif section not in _SECTIONS:
-            known = [*_SECTIONS, *checks]
+        if section == "needs":
+            if not isinstance(entries, list) or not all(type(name) is str for name in entries):
+                raise KnowledgeError(f"{path}: key 'needs': expected a list of package names")
+            continue
+        if section not in (*SECTIONS, "renamed", "attributes"):
+            known = [*SECTIONS, "needs", "renamed", "attributes"]
             raise KnowledgeError(f"{path}: unknown section {section!r}{nearest(section, known)}")
-        elif not isinstance(entries, Mapping):
-            raise KnowledgeError(f"{path}: section {section!r}: expected a table of names")
-        else:
-            for name, entry in entries.items():
-                if not isinstance(entry, str):
-                    check_entry(_SECTIONS[section], entry, f"{path}: {section}.{name!r}")
+        if not isinstance(entries, Mapping):
+            raise KnowledgeError(f"{path}: section {section!r}: expected a table, not {entries!r}")
+        for name, entry in entries.items():
+            where = f"{path}: {section}.{name!r}"
+            if "*" in name.partition(".")[0]:
+                raise KnowledgeError(f"{where}: a pattern begins with the name of its package")
+            if section in SECTIONS and not isinstance(entry, str):
+                check_entry(SECTIONS[section], entry, where)
+            elif section == "renamed" and not isinstance(entry, str):
+                raise KnowledgeError(f"{where}: expected the other name, not {entry!r}")
+            elif section == "attributes":
+                check_choice(entry, [result.value for result in Result], where)
+
+
+def check_aliases(knowledge: Knowledge, tables: Mapping[str, Any], path: str) -> None:
+    """Raise KnowledgeError for an entry that stands for one that is not there."""
+    for section in SECTIONS:
+        table = getattr(knowledge, section)
+        for name, entry in tables.get(section, {}).items():
+            if isinstance(entry, str) and table.get(entry) is None:
+                raise KnowledgeError(
+                    f"{path}: {section}.{name!r}: there is no {entry!r}{nearest(entry, table)}"
+                )
