@@ -12,20 +12,29 @@ from devlint_rules.rewriting import where_it_meets
 from devlint_rules.wording import HIDDEN, clash, device_expression, meeting_trace, place_of
 
 
+def _module_is(meeting: Meeting) -> str:
+    """Which operand is the module itself: "left", "right", or "" when both are its inputs."""
+    if meeting.operation == meeting.right.name:
+        return "right"
+    return "left" if meeting.operation == meeting.left.name else ""
+
+
 def _message(meeting: Meeting) -> str:
-    if meeting.operation != meeting.right.name:
+    which = _module_is(meeting)
+    if not which:
         return clash(meeting)
-    left, right = meeting.left, meeting.right
-    claim = f"`{right.name}` is on {place_of(right)}, its input `{left.name}` on {place_of(left)}"
+    pair = (meeting.right, meeting.left) if which == "right" else (meeting.left, meeting.right)
+    module, given = pair
+    claim = (
+        f"`{module.name}` is on {place_of(module)}, its input `{given.name}` on {place_of(given)}"
+    )
     return claim + (HIDDEN if meeting.caught else "")
 
 
 def _advice(meeting: Meeting) -> str:
     left, right = meeting.left, meeting.right
-    if meeting.operation == right.name:
-        return f"move `{left.name}` to the module's device before the call"
     device = device_expression(right)
-    if device is None:
+    if _module_is(meeting) == "right" or device is None:
         return f"move `{left.name}` to the module's device before the call"
     return f"move it before the call: `{left.name}.to({device})`"
 
@@ -34,7 +43,6 @@ def _check(facts: Facts) -> Iterator[Claim]:
     for meeting in facts.meetings:
         if rule_of_meeting(meeting) != "DEV103":
             continue
-        of_tensors = meeting.operation != meeting.right.name
         yield Claim(
             meeting.site,
             Severity.ERROR,
@@ -42,7 +50,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
             _message(meeting),
             advice=_advice(meeting),
             trace=meeting_trace(meeting),
-            fix=where_it_meets(facts, meeting.left, meeting.right) if of_tensors else (),
+            fix=() if _module_is(meeting) else where_it_meets(facts, meeting.left, meeting.right),
             applicability=Applicability.UNSAFE,
         )
 

@@ -6,38 +6,57 @@ from collections.abc import Iterator
 
 from devlint.findings import Applicability, Severity
 from devlint.inference.facts import Facts, Meeting
-from devlint.rule import Claim, Rule
+from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.ownership import rule_of_meeting
-from devlint_rules.rewriting import where_it_meets
-from devlint_rules.wording import HIDDEN, device_expression, meeting_trace, place_of
+from devlint_rules.rewriting import append_to, in_file, where_it_meets
+from devlint_rules.wording import HIDDEN, device_expression, is_host, meeting_trace, place_of
+
+SUBSCRIPT = "index"  # the operation of `x[i]`; others have the name of the function
 
 
 def _message(meeting: Meeting) -> str:
     left, right = meeting.left, meeting.right
-    claim = (
-        f"`{left.name}` is on {place_of(left)}, and `{meeting.operation}` indexes or fills "
-        f"`{right.name}` on {place_of(right)}"
-    )
-    return claim + (HIDDEN if meeting.caught else "")
+    there = f"`{left.name}` is on {place_of(left)}, `{right.name}` on {place_of(right)}"
+    hidden = HIDDEN if meeting.caught else ""
+    if meeting.operation == SUBSCRIPT:
+        return f"{there}: an index may be on the CPU or on the indexed tensor's own device{hidden}"
+    return f"{there}: `{meeting.operation}` needs one device{hidden}"
+
+
+def _index_to_host(meeting: Meeting) -> bool:
+    """`rows[order]` with `rows` on the host: the index comes to the tensor."""
+    return meeting.operation == SUBSCRIPT and is_host(meeting.left.placement)
+
+
+def _advice(meeting: Meeting) -> str:
+    left, right = meeting.left, meeting.right
+    if _index_to_host(meeting):
+        return f"bring the index to the host, `{right.name}.cpu()`, or the tensor to the index"
+    device = device_expression(right)
+    if device is None:
+        return f"move `{left.name}` to the device of the other one before they meet"
+    return f"move it before they meet: `{left.name}.to({device})`"
+
+
+def _fix(facts: Facts, meeting: Meeting) -> tuple[Replacement, ...]:
+    if not _index_to_host(meeting):
+        return where_it_meets(facts, meeting.left, meeting.right)
+    site = meeting.right.site
+    return append_to(site, ".cpu()") if in_file(facts, site) else ()
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
     for meeting in facts.meetings:
         if rule_of_meeting(meeting) != "DEV104":
             continue
-        device = device_expression(meeting.right)
         yield Claim(
             meeting.site,
             Severity.ERROR,
             meeting.confidence,
             _message(meeting),
-            advice=(
-                f"move it before they meet: `{meeting.left.name}.to({device})`"
-                if device
-                else f"move `{meeting.left.name}` to the device of what it indexes"
-            ),
+            advice=_advice(meeting),
             trace=meeting_trace(meeting),
-            fix=where_it_meets(facts, meeting.left, meeting.right),
+            fix=_fix(facts, meeting),
             applicability=Applicability.UNSAFE,
         )
 
@@ -106,7 +125,7 @@ picked = table[order]  # a host index of a device tensor is accepted
     ),
     check=_check,
     fix="""\
-Moves the index to the tensor's device where they meet. Unsafe: indexing where the index is may be
-what was meant.""",
+Copies the index of a host tensor to the host, or moves the operand where the two meet. Unsafe: it
+may be the tensor that should have moved.""",
     limits="An index whose place is unknown is left alone.",
 )

@@ -35,8 +35,12 @@ def clash(meeting: Meeting) -> str:
 
 
 def history(operand: Operand) -> tuple[Note, ...]:
-    """How an operand came to be where it is, oldest step first."""
-    return tuple(Note(step.site, f"`{operand.name}` {step.text}") for step in operand.steps)
+    """How an operand came to be where it is, oldest step first; the last one says where that is."""
+    if not operand.steps:
+        return ()
+    *earlier, last = operand.steps
+    conclusion = f"`{operand.name}` is on {place_of(operand)}: {last.text}"
+    return (*(Note(step.site, step.text) for step in earlier), Note(last.site, conclusion))
 
 
 def meeting_trace(meeting: Meeting) -> tuple[Note, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
+import tempfile
 from pathlib import Path
 
 import devlint_rules
@@ -36,13 +37,12 @@ def _config(root: Path) -> Config:
     return Config(root, min_confidence=Confidence.POSSIBLE, respect_gitignore=False)
 
 
-def check_text(text: str, name: str = "example.py") -> list[Finding]:
+def check_text(text: str) -> list[Finding]:
     """The findings on a text that stands alone."""
-    rules = tuple(RULES.values())
-    file = Path("/nowhere") / name
-    report = engine.check([], _config(file.parent), rules, stdin=(file, text.encode()))
-    assert not report.errors, report.errors
-    return report.findings
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "example.py"
+        file.write_text(text)
+        return check_files(file.parent, file)
 
 
 def check_files(root: Path, *files: Path) -> list[Finding]:
