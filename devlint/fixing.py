@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -172,10 +173,10 @@ def write(change: Change) -> None:
 
 def unified_diff(change: Change, name: str) -> str:
     """The change as a patch that `patch -p0` or `git apply -p0` takes."""
-    before, after = decode(change.before).text, decode(change.after).text
-    lines = difflib.unified_diff(
-        before.splitlines(keepends=True), after.splitlines(keepends=True), name, name
+    before, after = (
+        re.findall(r"[^\n]*\n|[^\n]+", decode(data).text) for data in (change.before, change.after)
     )
+    lines = difflib.unified_diff(before, after, name, name)
     return "".join(
         line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
     )

@@ -35,7 +35,7 @@ def infer(parsed: ParsedFile, importer: Importer, knowledge: Knowledge) -> Facts
                 site, MeetingKind.OPERATION, "+", left, right, Confidence.CERTAIN, False
             )
             facts.meetings.append(meeting)
-        if isinstance(node, cst.Call) and cst.ensure_type(node.func, cst.Name).value == "sync":
+        if isinstance(node, cst.Call) and getattr(node.func, "value", "") == "sync":
             operand = Operand("a", CUDA, Site(parsed, node))
             facts.syncs.append(Sync(Site(parsed, node), "sync()", operand, None, False))
         nodes.extend(node.children)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import faking
 import pytest
@@ -61,9 +62,9 @@ def test_a_later_layer_has_the_last_word() -> None:
     assert on(configured, Layer(ignore=("DEV101",))) == []
 
 
-def test_an_override_takes_from_the_command_line_and_adds_nothing_to_it(tmp_path: object) -> None:
+def test_an_override_takes_from_the_command_line_and_adds_nothing_to_it() -> None:
     overrides = (Override(("tests",), extend_select=("DEV3",), ignore=("DEV102",)),)
-    config = Config(root=faking.Path("/"), select=("DEV1",), overrides=overrides)
+    config = Config(root=Path("/"), select=("DEV1",), overrides=overrides)
     policy = Policy(config, RULES)
     assert [r.code for r in policy.rules_for("x.py")] == ["DEV101", "DEV102"]
     assert [r.code for r in policy.rules_for("tests/x.py")] == ["DEV101", "DEV301", "DEV303"]

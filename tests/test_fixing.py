@@ -1,0 +1,187 @@
+"""Fixes: applied whole or not at all, never overlapping, atomically, and only once."""
+
+from __future__ import annotations
+
+import codecs
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import faking
+import pytest
+from conftest import Tree
+
+from devlint import fixing
+from devlint.config import Config
+from devlint.findings import Applicability, Confidence, Edit, Fix, Location, Severity
+from devlint.fixing import Change, Fixed, FixingError, apply, fix_bytes, unified_diff, write
+from devlint.inference.facts import Facts
+from devlint.rule import Claim, Replacement
+
+
+def edit(line: int, column: int, end_column: int, text: str, end_line: int | None = None) -> Edit:
+    return Edit(Location("x.py", line, column, end_line or line, end_column), text)
+
+
+def one(*edits: Edit) -> Fix:
+    return Fix(Applicability.SAFE, edits)
+
+
+@pytest.mark.parametrize(
+    ("fixes", "text", "count"),
+    [
+        ([one(edit(1, 1, 2, "x"))], "x b\nc d\n", 1),
+        ([one(edit(1, 1, 2, "x"), edit(2, 3, 4, "y"))], "x b\nc y\n", 1),
+        ([one(edit(1, 1, 1, "x "))], "x a b\nc d\n", 1),
+        ([one(edit(1, 1, 4, "x")), one(edit(1, 3, 4, "y"))], "x\nc d\n", 1),
+        ([one(edit(1, 1, 2, "x")), one(edit(1, 1, 2, "x"), edit(1, 3, 4, "y"))], "x y\nc d\n", 2),
+        ([one(edit(1, 1, 2, "x")), one(edit(1, 1, 2, "z"), edit(1, 3, 4, "y"))], "x b\nc d\n", 1),
+        ([one(edit(1, 1, 2, "x")), one(edit(1, 2, 3, "-"))], "x-b\nc d\n", 2),
+        ([one(edit(1, 3, 2, ";", end_line=2))], "a ; d\n", 1),
+        ([], "a b\nc d\n", 0),
+    ],
+)
+def test_edits_are_applied_unless_they_overlap(fixes: list[Fix], text: str, count: int) -> None:
+    assert apply("a b\nc d\n", fixes) == (text, count)
+
+
+def test_encoding_mark_and_line_ends_stay() -> None:
+    fix = one(edit(2, 1, 2, "if b:\n    c"))
+    assert fix_bytes(codecs.BOM_UTF8 + "'é'\r\na\r\n".encode(), [fix]) == (
+        codecs.BOM_UTF8 + "'é'\r\nif b:\r\n    c\r\n".encode(),
+        1,
+    )
+    latin = b"# coding: latin-1\na; '\xe9'\n"
+    assert fix_bytes(latin, [one(edit(2, 1, 2, "b"))]) == (latin.replace(b"a;", b"b;"), 1)
+
+
+def test_a_fix_that_the_encoding_cannot_write_is_left_out() -> None:
+    data = b"# coding: ascii\na\n"
+    assert fix_bytes(data, [one(edit(2, 1, 2, "δ"))]) == (data, 0)
+
+
+def test_a_fix_that_would_not_parse_is_left_out_and_the_others_are_applied() -> None:
+    broken, sound = one(edit(1, 1, 2, "(")), one(edit(2, 1, 2, "d"))
+    assert fix_bytes(b"a\nc\n", [broken, sound]) == (b"a\nd\n", 1)
+    assert fix_bytes(b"a\nc\n", [broken]) == (b"a\nc\n", 0)
+
+
+# --- with a check ------------------------------------------------------------------------------
+
+
+def mend(facts: Facts) -> Iterator[Claim]:
+    """Claims `a + …` while the left side is `a`, and mends it; `b + …` only unsafely."""
+    for meeting in facts.meetings:
+        name = getattr(meeting.left.site.node, "value", "")
+        if name in ("a", "b"):
+            yield Claim(
+                meeting.site,
+                Severity.ERROR,
+                Confidence.CERTAIN,
+                "mixed",
+                fix=(Replacement(meeting.left.site, f"{name}.cuda()"),),
+                applicability=Applicability.SAFE if name == "a" else Applicability.UNSAFE,
+            )
+
+
+RULE = faking.rule("DEV101", "mixed-device-operation", Severity.ERROR, mend)
+
+
+def run(root: Path, unsafe: bool = False) -> Fixed:
+    return fixing.fix([root], Config(root), (RULE,), unsafe=unsafe, infer=faking.infer)
+
+
+def test_safe_fixes_are_made_in_memory_and_the_rest_is_reported(tree: Tree) -> None:
+    root = tree({"x.py": "x = a + c\ny = b + c\n", "y.py": "z = 1\n"})
+    fixed = run(root)
+    assert fixed.count == 1
+    assert fixed.changes == [
+        Change(root / "x.py", b"x = a + c\ny = b + c\n", b"x = a.cuda() + c\ny = b + c\n")
+    ]
+    assert [f.location.line for f in fixed.report.findings] == [2]
+    assert fixed.report.files == 2
+    assert (root / "x.py").read_text() == "x = a + c\ny = b + c\n"
+
+
+def test_unsafe_fixes_only_when_asked_for(tree: Tree) -> None:
+    fixed = run(tree({"x.py": "x = a + c\ny = b + c\n"}), unsafe=True)
+    assert fixed.count == 2
+    assert fixed.report.findings == []
+
+
+def test_fixing_what_is_fixed_changes_nothing(tree: Tree) -> None:
+    root = tree({"x.py": "x = a + c\n"})
+    for change in run(root).changes:
+        write(change)
+    assert run(root).changes == []
+
+
+def test_suppressed_findings_are_not_fixed(tree: Tree) -> None:
+    root = tree({"x.py": "x = a + c  # devlint: ignore[DEV101]\n"})
+    assert run(root).changes == []
+
+
+def test_a_fix_that_calls_for_itself_ends(tree: Tree) -> None:
+    def grow(facts: Facts) -> Iterator[Claim]:
+        for meeting in facts.meetings:
+            replacement = Replacement(meeting.left.site, "(a - a)")
+            yield Claim(
+                meeting.site, Severity.ERROR, Confidence.CERTAIN, "grows", fix=(replacement,)
+            )
+
+    rule = faking.rule("DEV101", "grow", Severity.ERROR, grow)
+    root = tree({"x.py": "a + b\n"})
+    fixed = fixing.fix([root], Config(root), (rule,), infer=faking.infer)
+    assert fixed.count >= fixing.ROUNDS
+    assert fixed.report.findings, "what is left is reported"
+
+
+# --- writing -----------------------------------------------------------------------------------
+
+
+def test_a_file_is_replaced_with_its_mode_and_leaves_nothing_behind(tree: Tree) -> None:
+    root = tree({"x.py": "a"})
+    (root / "x.py").chmod(0o750)
+    write(Change(root / "x.py", b"a", b"b"))
+    assert (root / "x.py").read_bytes() == b"b"
+    assert stat.S_IMODE((root / "x.py").stat().st_mode) == 0o750
+    assert os.listdir(root) == ["x.py"]
+
+
+def test_a_link_stays_a_link(tree: Tree) -> None:
+    root = tree({"real/x.py": "a"})
+    (root / "x.py").symlink_to("real/x.py")
+    write(Change(root / "x.py", b"a", b"b"))
+    assert (root / "x.py").is_symlink()
+    assert (root / "real" / "x.py").read_bytes() == b"b"
+
+
+def test_a_file_that_has_changed_meanwhile_is_left(tree: Tree) -> None:
+    root = tree({"x.py": "new"})
+    with pytest.raises(FixingError, match="has changed since it was checked"):
+        write(Change(root / "x.py", b"old", b"fixed"))
+    assert (root / "x.py").read_bytes() == b"new"
+
+
+def test_a_failure_while_writing_leaves_the_file(
+    tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tree({"x.py": "a"})
+
+    def refuse(source: str, target: str) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", refuse)
+    with pytest.raises(FixingError, match="cannot be written: No space left"):
+        write(Change(root / "x.py", b"a", b"b"))
+    assert os.listdir(root) == ["x.py"]
+    assert (root / "x.py").read_bytes() == b"a"
+
+
+def test_a_diff_says_what_would_change() -> None:
+    diff = unified_diff(Change(Path("/p/x.py"), b"a\nb", b"a\nc"), "x.py")
+    assert diff == (
+        "--- x.py\n+++ x.py\n@@ -1,2 +1,2 @@\n a\n"
+        "-b\n\\ No newline at end of file\n+c\n\\ No newline at end of file\n"
+    )
