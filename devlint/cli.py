@@ -259,9 +259,7 @@ def _configured_paths(config: Config) -> list[Path]:
     paths = [Path(os.path.abspath(config.root / path)) for path in config.paths]
     for path, written in zip(paths, config.paths, strict=True):
         if not os.path.lexists(path):
-            raise Refusal(
-                f"{config.file}: paths: there is no file or directory {written!r}"
-            )
+            raise Refusal(f"{config.file}: paths: there is no file or directory {written!r}")
     return paths
 
 
@@ -332,7 +330,8 @@ def _exit_code(report: Report, config: Config) -> int:
 def _verbose(report: Report) -> str:
     lines = [f"{path}: {note}" for path, note in report.notes]
     stages = ", ".join(f"{stage} {seconds:.2f} s" for stage, seconds in report.seconds.items())
-    lines.append(f"{report.files} files; CPU time: {stages}")
+    files = "1 file" if report.files == 1 else f"{report.files} files"
+    lines.append(f"{files}; CPU time: {stages}")
     return "".join(f"devlint: {line}\n" for line in lines)
 
 

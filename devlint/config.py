@@ -141,8 +141,8 @@ def find_config(start: Path, explicit: Path | None = None) -> Config:
 
     The nearest directory upwards with a `devlint.toml`, or a `pyproject.toml` that has a
     `[tool.devlint]` table, is the project root. Without one it is the nearest directory upwards
-    that looks like a project's, else `start` itself. An explicit file's directory is the root if
-    `start` lies in it.
+    that looks like a project's, else the current directory if `start` lies in it, else `start`
+    itself. An explicit file's directory is the root if `start` lies in it.
     """
     directory = start if start.is_dir() else start.parent
     if explicit is not None:
@@ -165,7 +165,8 @@ def _project_root(directory: Path) -> Path:
     for parent in (directory, *directory.parents):
         if any((parent / name).exists() for name in PROJECT_MARKERS):
             return parent
-    return directory
+    here = Path.cwd()
+    return here if here in (directory, *directory.parents) else directory
 
 
 def _read(file: Path) -> Config | None:

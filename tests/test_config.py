@@ -119,6 +119,15 @@ def test_without_a_table_the_root_is_the_project(tree: Tree) -> None:
     assert find_config(root / "a" / "b") == Config(root)
 
 
+def test_without_a_project_the_root_is_where_the_user_is(
+    tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tree({"a/b/x.py": ""})
+    monkeypatch.chdir(root / "a")
+    assert find_config(root / "a" / "b") == Config(root / "a")
+    assert find_config(root) == Config(root)
+
+
 def test_a_file_given_is_used_in_place_of_those_found(tree: Tree) -> None:
     root = tree(
         {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from devlint import engine
 from devlint.config import Config
 from devlint.findings import Confidence, Severity
 from devlint.inference.facts import Facts, Site
+from devlint.knowledge import Knowledge
+from devlint.project.imports import Importer
 from devlint.project.source import ParsedFile
 from devlint.reporters.text import Options, render, summary
 from devlint.rule import Claim, Note
@@ -48,7 +51,7 @@ def test_a_trace_through_another_file_and_line_numbers_of_other_widths(tree: Tre
     root = tree({"main.py": "import other\nuse\n", "other.py": "\n" * 99 + "made = 1\n"})
     loaded: dict[str, ParsedFile] = {}
 
-    def infer(parsed: ParsedFile, importer: engine.Importer, _: object) -> Facts:
+    def infer(parsed: ParsedFile, importer: Importer, knowledge: Knowledge) -> Facts:
         other = importer.load("other")
         assert other is not None
         loaded["other"] = other
@@ -172,8 +175,6 @@ def test_colour_is_an_addition_only(tree: Tree) -> None:
     report = faking.check(tree({"x.py": "a + b\nx = (\n", "y.py": "sync(); a + b\n"}))
     coloured = render(report, Options(color=True))
     assert "\x1b[31m" in coloured
-    import re
-
     assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == render(report)
 
 

@@ -1,0 +1,55 @@
+"""`devlint rules`, `devlint explain` and `devlint config`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from conftest import Tree
+
+from devlint.cli import main
+from devlint.config import OPTIONS
+
+
+def run(*arguments: str) -> str:
+    result = CliRunner().invoke(main, [*arguments])
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def test_rules_one_a_line() -> None:
+    lines = run("rules").splitlines()
+    assert lines[0].startswith("DEV001  unused-suppression")
+    assert any(line.split()[:3] == ["DEV303", "sync-in-loop", "performance"] for line in lines)
+
+
+def test_rules_as_json_hold_every_text() -> None:
+    by_code = {rule["code"]: rule for rule in json.loads(run("rules", "--format", "json"))}
+    rule = by_code["DEV102"]
+    assert rule["name"] == "cpu-tensor-meets-module-device"
+    assert rule["severity"] == "error"
+    assert all(rule[key] for key in ("summary", "what", "why", "bad", "good", "reference"))
+
+
+@pytest.mark.parametrize("name", ["DEV102", "dev102", "cpu-tensor-meets-module-device"])
+def test_explain(name: str) -> None:
+    text = run("explain", name)
+    assert text.startswith("# cpu-tensor-meets-module-device (DEV102)\n")
+    for section in ("What it does", "Why is this bad?", "Example", "Use instead", "Reference"):
+        assert f"\n## {section}\n" in text
+    assert "```python\nimport torch" in text
+    assert "# devlint: ignore[DEV102] -- reason" in text
+    assert "\x1b[" not in text
+
+
+def test_config_prints_what_is_in_effect(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+    root: Path = tree({"pyproject.toml": '[tool.devlint]\nignore = ["DEV5"]\n'})
+    monkeypatch.chdir(root)
+    text = run("config", "--ignore", "DEV3", "--fail-on", "never")
+    assert f"# {root / 'pyproject.toml'}" in text
+    assert 'ignore = ["DEV5", "DEV3"]' in text
+    assert 'fail-on = "never"' in text
+    listed = {line.split(" = ")[0] for line in text.splitlines() if " = " in line}
+    assert listed >= set(OPTIONS) - {"select", "severity", "overrides"}
