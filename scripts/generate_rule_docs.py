@@ -18,6 +18,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "rules")]
 
 import devlint_rules  # noqa: E402
 
+from devlint.reporters.catalogue import explanation  # noqa: E402
 from devlint.rule import Rule  # noqa: E402
 
 FAMILIES = {
@@ -37,29 +38,6 @@ def rules() -> list[Rule]:
     )
     found = [module.RULE for module in modules if hasattr(module, "RULE")]
     return sorted(found, key=lambda rule: rule.code)
-
-
-def page(rule: Rule) -> str:
-    """A rule's page, as Markdown."""
-    parts = [
-        f"# {rule.code}: {rule.name}",
-        f"**{rule.summary}** Severity: {rule.severity.value}.",
-        f"## What it does\n\n{rule.what.strip()}",
-        f"## Why it is bad\n\n{rule.why.strip()}",
-        "## Examples",
-        *(f"Bad:\n\n{code_block(example)}" for example in rule.bad),
-        *(f"Good:\n\n{code_block(example)}" for example in rule.good),
-    ]
-    if rule.fix:
-        parts.append(f"## Fix\n\n{rule.fix.strip()}")
-    if rule.limits:
-        parts.append(f"## Known limits\n\n{rule.limits.strip()}")
-    parts.append(f"## Reference\n\n<{rule.reference}>")
-    return "\n\n".join(parts) + "\n"
-
-
-def code_block(text: str) -> str:
-    return f"```python\n{text.rstrip()}\n```"
 
 
 def index(all_rules: list[Rule]) -> str:
@@ -84,7 +62,8 @@ def index(all_rules: list[Rule]) -> str:
 def pages() -> dict[str, str]:
     """Every page by its file name."""
     all_rules = rules()
-    return {f"{rule.code}.md": page(rule) for rule in all_rules} | {"README.md": index(all_rules)}
+    explained = {f"{rule.code}.md": explanation(rule) for rule in all_rules}
+    return {**explained, "README.md": index(all_rules)}
 
 
 def stale_pages() -> list[str]:

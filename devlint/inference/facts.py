@@ -70,6 +70,7 @@ class Operand:
     is_parameter: bool = False
     pinned: bool = False
     indirect: bool = False  # it, or the other operand's place, went through an unknown callee
+    element: bool = False  # an element of the container whose name and site these are
 
     @property
     def moved(self) -> bool:

@@ -6,24 +6,14 @@ import libcst as cst
 
 from devlint.inference.facts import Facts, PlainAttribute
 from devlint.rule import Note
+from devlint_rules.blocks import assignment_to
 from devlint_rules.rewriting import in_file
 from devlint_rules.wording import history
 
 
-def assigned_value(facts: Facts, fact: PlainAttribute) -> cst.BaseExpression | None:
-    """The right side of `self.name = value`, where the fact is such a statement."""
-    node = fact.site.node
-    if not in_file(facts, fact.site):
-        return None
-    if isinstance(node, cst.Assign) and len(node.targets) == 1:
-        return node.value if _is_own(node.targets[0].target, fact) else None
-    if isinstance(node, cst.AnnAssign):
-        return node.value if _is_own(node.target, fact) else None
-    return None
-
-
-def _is_own(target: cst.BaseAssignTargetExpression, fact: PlainAttribute) -> bool:
-    return isinstance(target, cst.Attribute) and target.attr.value == fact.attribute
+def assignment(facts: Facts, fact: PlainAttribute) -> cst.Assign | None:
+    """The statement `self.name = value`, where that is how the attribute is kept."""
+    return assignment_to(facts, fact.site.node) if in_file(facts, fact.site) else None
 
 
 def attribute_trace(fact: PlainAttribute) -> tuple[Note, ...]:

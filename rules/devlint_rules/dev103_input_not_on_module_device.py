@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from devlint.findings import Applicability, Severity
 from devlint.inference.facts import Facts, Meeting
-from devlint.rule import Claim, Rule
+from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.ownership import rule_of_meeting
-from devlint_rules.rewriting import where_it_meets
-from devlint_rules.wording import HIDDEN, clash, device_expression, meeting_trace, place_of
+from devlint_rules.rewriting import append_to, is_path, where_it_meets
+from devlint_rules.wording import HIDDEN, clash, device_expression, is_host, meeting_trace, place_of
 
 
 def _module_is(meeting: Meeting) -> str:
@@ -39,6 +39,17 @@ def _advice(meeting: Meeting) -> str:
     return f"move it before the call: `{left.name}.to({device})`"
 
 
+def _fix(facts: Facts, meeting: Meeting) -> tuple[Replacement, ...]:
+    """Move the input where the module is called."""
+    which = _module_is(meeting)
+    if not which:
+        return where_it_meets(facts, meeting.left, meeting.right)
+    module = meeting.right.name
+    if which == "left" or not is_path(module) or is_host(meeting.right.placement):
+        return ()
+    return append_to(facts, meeting.left, f".to(next({module}.parameters()).device)")
+
+
 def _check(facts: Facts) -> Iterator[Claim]:
     for meeting in facts.meetings:
         if rule_of_meeting(meeting) != "DEV103":
@@ -50,7 +61,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
             _message(meeting),
             advice=_advice(meeting),
             trace=meeting_trace(meeting),
-            fix=() if _module_is(meeting) else where_it_meets(facts, meeting.left, meeting.right),
+            fix=_fix(facts, meeting),
             applicability=Applicability.UNSAFE,
         )
 
@@ -150,8 +161,8 @@ features = model(image)
     ),
     check=_check,
     fix="""\
-Moves the input to the device of the tensor it meets there. Unsafe: the copy may belong further up.
-None where the module's device has no name in sight.""",
+Moves the input where the module is called: `x.to(next(model.parameters()).device)`. Unsafe: the
+copy may belong further up, once for several calls.""",
     limits="""\
 A module wrapped by something that moves its inputs itself (`accelerate`, `DataParallel`, a
 trainer) is left alone as far as the wrapper is known.""",

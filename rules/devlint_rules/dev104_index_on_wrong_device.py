@@ -8,7 +8,7 @@ from devlint.findings import Applicability, Severity
 from devlint.inference.facts import Facts, Meeting
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.ownership import rule_of_meeting
-from devlint_rules.rewriting import append_to, in_file, where_it_meets
+from devlint_rules.rewriting import append_to, where_it_meets
 from devlint_rules.wording import HIDDEN, device_expression, is_host, meeting_trace, place_of
 
 SUBSCRIPT = "index"  # the operation of `x[i]`; others have the name of the function
@@ -41,8 +41,7 @@ def _advice(meeting: Meeting) -> str:
 def _fix(facts: Facts, meeting: Meeting) -> tuple[Replacement, ...]:
     if not _index_to_host(meeting):
         return where_it_meets(facts, meeting.left, meeting.right)
-    site = meeting.right.site
-    return append_to(site, ".cpu()") if in_file(facts, site) else ()
+    return append_to(facts, meeting.right, ".cpu()")
 
 
 def _check(facts: Facts) -> Iterator[Claim]:

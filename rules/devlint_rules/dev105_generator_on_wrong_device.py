@@ -8,21 +8,31 @@ import libcst as cst
 
 from devlint.findings import Applicability, Severity
 from devlint.inference.facts import Facts, Meeting
-from devlint.inference.placement import Device
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.ownership import rule_of_meeting
-from devlint_rules.rewriting import add_argument, factory_of, in_file
+from devlint_rules.rewriting import add_argument, argument, factory_of, in_file, text_of
 from devlint_rules.wording import HIDDEN, device_expression, meeting_trace, place_of
 
 
+def _device(meeting: Meeting) -> str | None:
+    """The `device=` that the filled tensor was made with, as it is written there."""
+    filled = (meeting.right.site, factory_of(meeting.right))
+    for site in filled:
+        if site is not None and isinstance(site.node, cst.Call):
+            given = argument(site.node, "device")
+            if given is not None:
+                return text_of(given.value)
+    return None
+
+
 def _fix(facts: Facts, meeting: Meeting) -> tuple[Replacement, ...]:
-    """`torch.Generator()` on the device that it fills, where that is a known one."""
-    made, placement = factory_of(meeting.left), meeting.right.placement
-    if made is None or not isinstance(placement, Device) or not in_file(facts, made):
+    """`torch.Generator()` on the device that it fills, where that is written out."""
+    made, device = factory_of(meeting.left), _device(meeting)
+    if made is None or device is None or not device.startswith(("'", '"')):
+        return ()  # a name may not be bound yet where the generator is made
+    if not isinstance(made.node, cst.Call) or made.node.args or not in_file(facts, made):
         return ()
-    if not isinstance(made.node, cst.Call) or made.node.args:
-        return ()
-    return add_argument(made, f'device="{placement}"')
+    return add_argument(made, f"device={device}")
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
@@ -30,7 +40,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
         if rule_of_meeting(meeting) != "DEV105":
             continue
         left, right = meeting.left, meeting.right
-        device = device_expression(right) or "device"
+        device = _device(meeting) or device_expression(right) or "device"
         yield Claim(
             meeting.site,
             Severity.ERROR,

@@ -11,10 +11,12 @@ from devlint.inference.facts import Facts, NonLeaf
 from devlint.rule import Claim, Note, Replacement, Rule
 from devlint_rules.rewriting import (
     argument,
+    atom,
     in_file,
     move_target,
     receiver,
     short,
+    text_of,
     with_argument,
 )
 from devlint_rules.wording import history
@@ -39,27 +41,33 @@ def _leaf_is_kept(fact: NonLeaf) -> bool:
     return not fact.use and isinstance(fact.operand.site.node, (cst.Name, cst.Attribute))
 
 
-def _made_there(fact: NonLeaf) -> str | None:
-    """`torch.rand(3, device="cuda", requires_grad=True)` for `torch.rand(3, …).cuda()`."""
-    made, device = receiver(fact.site.node), move_target(fact.site.node)
-    if device is None or not isinstance(made, cst.Call) or argument(made, "device"):
+def _leaf_there(fact: NonLeaf) -> str | None:
+    """What makes the leaf on the device, in place of the move."""
+    subject, device = receiver(fact.site.node), move_target(fact.site.node)
+    if subject is None or device is None:
         return None
-    if argument(made, "requires_grad") is None:
+    if isinstance(subject, (cst.Name, cst.Attribute)):
+        return f"{text_of(subject)}.detach().to({device}).requires_grad_()"
+    if not isinstance(subject, cst.Call) or not subject.args:
         return None
-    return with_argument(made, f"device={device}")
+    if text_of(subject.func).endswith("Parameter") and subject.args[0].keyword is None:
+        moved = cst.parse_expression(f"{atom(subject.args[0].value)}.to({device})")
+        args = (subject.args[0].with_changes(value=moved), *subject.args[1:])
+        return text_of(subject.with_changes(args=args))
+    if argument(subject, "requires_grad") and not argument(subject, "device"):
+        return with_argument(subject, f"device={device}")
+    return None
 
 
 def _advice(fact: NonLeaf) -> str:
-    text = _made_there(fact)
+    text = _leaf_there(fact)
     if text is not None and "\n" not in text:
         return f"make the leaf on the device: `{text}`"
-    if fact.operand.is_parameter:
-        return "move the data first, then wrap it: `nn.Parameter(data.to(device))`"
     return "move first, then ask for the gradient: `x.to(device).requires_grad_()`"
 
 
 def _fix(facts: Facts, fact: NonLeaf) -> tuple[Replacement, ...]:
-    text = _made_there(fact)
+    text = _leaf_there(fact)
     if text is None or not in_file(facts, fact.site):
         return ()
     return (Replacement(fact.site, text),)
@@ -157,8 +165,9 @@ class Scale(nn.Module):
     ),
     check=_check,
     fix="""\
-Makes the tensor on the device: `torch.rand(10, 1, requires_grad=True, device="cuda")`. Unsafe: a
-random factory draws other numbers there.""",
+Makes the leaf on the device: `torch.rand(10, 1, requires_grad=True, device="cuda")`,
+`nn.Parameter(torch.ones(3).to(device))`. Unsafe: a random factory draws other numbers there, and
+the old leaf gets no gradient any more.""",
     limits="""\
 A copy used only in computations beside its leaf (`y = x.cuda()`) is right and not reported.""",
 )

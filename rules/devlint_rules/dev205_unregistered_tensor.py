@@ -4,21 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+
 from devlint.findings import Applicability, Confidence, Severity
-from devlint.inference.facts import Facts, PlainAttribute
+from devlint.inference.facts import Facts, PlainAttribute, Site
 from devlint.rule import Claim, Replacement, Rule
-from devlint_rules.attributes import assigned_value, attribute_trace
+from devlint_rules.attributes import assignment, attribute_trace
 from devlint_rules.rewriting import text_of
 from devlint_rules.wording import is_host
 
 
 def _fix(facts: Facts, fact: PlainAttribute) -> tuple[Replacement, ...]:
     """`self.pe = value` becomes `self.register_buffer("pe", value, persistent=False)`."""
-    value = assigned_value(facts, fact)
-    if value is None or fact.method != "__init__" or fact.operand.is_parameter:
+    statement = assignment(facts, fact)
+    if statement is None or fact.method != "__init__" or fact.operand.is_parameter:
         return ()
-    call = f'self.register_buffer("{fact.attribute}", {text_of(value)}, persistent=False)'
-    return (Replacement(fact.site, call),)
+    if isinstance(statement.value, (cst.List, cst.ListComp, cst.Dict, cst.DictComp, cst.Tuple)):
+        return ()  # a container of tensors is no buffer
+    value = text_of(statement.value)
+    call = f'self.register_buffer("{fact.attribute}", {value}, persistent=False)'
+    return (Replacement(Site(facts.source, statement), call),)
 
 
 def _advice(fact: PlainAttribute) -> str:

@@ -9,7 +9,7 @@ import libcst as cst
 from devlint.findings import Applicability, Confidence, Severity
 from devlint.inference.facts import Facts, PlainAttribute, Site
 from devlint.rule import Claim, Replacement, Rule
-from devlint_rules.attributes import assigned_value, attribute_trace
+from devlint_rules.attributes import assignment, attribute_trace
 from devlint_rules.rewriting import text_of
 
 
@@ -19,10 +19,11 @@ def _container(value: cst.BaseExpression) -> str:
 
 def _fix(facts: Facts, fact: PlainAttribute) -> tuple[Replacement, ...]:
     """`self.layers = [nn.Linear(…), …]` becomes `self.layers = nn.ModuleList([…])`."""
-    value = assigned_value(facts, fact)
-    if value is None or value.lpar or fact.method != "__init__":
+    statement = assignment(facts, fact)
+    if statement is None or fact.method != "__init__":
         return ()
-    if not isinstance(value, (cst.List, cst.ListComp, cst.Dict, cst.DictComp)):
+    value = statement.value
+    if not isinstance(value, (cst.List, cst.ListComp, cst.Dict, cst.DictComp)) or value.lpar:
         return ()
     text = text_of(value)
     package = "torch.nn." if "torch.nn." in text else "nn." if "nn." in text else None
@@ -35,8 +36,8 @@ def _check(facts: Facts) -> Iterator[Claim]:
     for fact in facts.plain_attributes:
         if not fact.of_modules or fact.excused:
             continue
-        value = assigned_value(facts, fact)
-        wanted = "ModuleList" if value is None else _container(value)
+        statement = assignment(facts, fact)
+        wanted = "ModuleList" if statement is None else _container(statement.value)
         yield Claim(
             fact.site,
             Severity.ERROR,

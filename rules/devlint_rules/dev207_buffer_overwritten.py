@@ -7,21 +7,21 @@ from collections.abc import Iterator
 import libcst as cst
 
 from devlint.findings import Applicability, Confidence, Severity
-from devlint.inference.facts import Facts, PlainAttribute, Site
+from devlint.inference.facts import Facts, PlainAttribute
 from devlint.rule import Claim, Replacement, Rule
-from devlint_rules.attributes import assigned_value, attribute_trace
-from devlint_rules.rewriting import add_argument, argument, factory_of
+from devlint_rules.attributes import attribute_trace
+from devlint_rules.rewriting import add_argument, argument, factory_of, in_file
 from devlint_rules.wording import is_host
 
 
 def _fix(facts: Facts, fact: PlainAttribute) -> tuple[Replacement, ...]:
     """`device=self.mean.device` at a factory that stands right in the assignment."""
-    value, made = assigned_value(facts, fact), factory_of(fact.operand)
-    if made is None or value is not made.node or not isinstance(value, cst.Call):
+    made, value = factory_of(fact.operand), fact.operand.site
+    if made is None or made.node is not value.node or not in_file(facts, value):
         return ()
-    if argument(value, "device"):
+    if not isinstance(value.node, cst.Call) or argument(value.node, "device"):
         return ()
-    return add_argument(Site(facts.source, value), f"device=self.{fact.attribute}.device")
+    return add_argument(value, f"device=self.{fact.attribute}.device")
 
 
 def _check(facts: Facts) -> Iterator[Claim]:

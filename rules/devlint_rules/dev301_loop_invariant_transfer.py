@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from devlint.findings import Confidence, Severity
-from devlint.inference.facts import Facts, Hotness, Move
-from devlint.rule import Claim, Rule
-from devlint_rules.rewriting import short
+import libcst as cst
+
+from devlint.findings import Applicability, Confidence, Severity
+from devlint.inference.facts import Facts, Hotness, Move, Site
+from devlint.rule import Claim, Replacement, Rule
+from devlint_rules.blocks import line_before
+from devlint_rules.rewriting import in_file, receiver, short, text_of
 from devlint_rules.wording import history, loop_note
 
 
@@ -17,6 +20,22 @@ def _is_repeated(move: Move) -> bool:
     if move.of_module or move.discarded or move.creation is not None:
         return False  # DEV307, DEV201 and DEV304 say it better
     return move.target is not None and move.subject.placement != move.target
+
+
+def _fix(facts: Facts, move: Move) -> tuple[Replacement, ...]:
+    """`w = w.to(d)` on a line before the loop, and `w` in the place of the move."""
+    call, subject = move.site.node, receiver(move.site.node)
+    if move.loop is None or not isinstance(subject, cst.Name) or not in_file(facts, move.site):
+        return ()
+    before = line_before(facts, move.loop.site.node)
+    if before is None:
+        return ()
+    statement, indent = before
+    hoisted = f"{text_of(statement)}\n{indent}{subject.value} = {text_of(call)}"
+    return (
+        Replacement(Site(facts.source, statement), hoisted),
+        Replacement(move.site, subject.value),
+    )
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
@@ -32,6 +51,8 @@ def _check(facts: Facts) -> Iterator[Claim]:
             "and is transferred in every iteration",
             advice=f"transfer it once before the loop: `{name} = {short(move.site.node)}`",
             trace=(*history(move.subject), loop_note(move.loop)),
+            fix=_fix(facts, move),
+            applicability=Applicability.UNSAFE,
         )
 
 
@@ -121,6 +142,9 @@ def batches(dataset, device):
 """,
     ),
     check=_check,
+    fix="""\
+Moves the tensor on a line before the loop. Unsafe: other uses of the name then see the moved
+tensor, and the loop may not run at all.""",
     limits="""\
 A tensor changed in place by a callee that devlint cannot see looks unchanged. A loop of a few
 items (layers, files, devices) and the loop over epochs are not hot.""",

@@ -6,17 +6,11 @@ from collections.abc import Iterator
 
 from devlint.findings import Applicability, Severity
 from devlint.inference.facts import Facts, HostRead
-from devlint.rule import Claim, Replacement, Rule
-from devlint_rules.rewriting import append_to, in_file
+from devlint.rule import Claim, Rule
+from devlint_rules.rewriting import append_to
 from devlint_rules.wording import HIDDEN, history, may_be_accelerator, place_of
 
 _TO_HOST = ".detach().cpu()"
-
-
-def _fix(facts: Facts, read: HostRead) -> tuple[Replacement, ...]:
-    if not in_file(facts, read.operand.site):
-        return ()
-    return append_to(read.operand.site, _suffix(read))
 
 
 def _suffix(read: HostRead) -> str:
@@ -36,7 +30,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
             f"{HIDDEN if read.caught else ''}",
             advice=f"copy it to the host first: `{operand.name}{_suffix(read)}`",
             trace=history(operand),
-            fix=_fix(facts, read),
+            fix=append_to(facts, operand, _suffix(read)),
             applicability=Applicability.SAFE,
         )
 

@@ -14,6 +14,16 @@ from devlint.rule import Replacement
 
 _PATH = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 _ATOMS = (cst.Name, cst.Attribute, cst.Subscript, cst.Call)
+_CONTAINERS = (
+    cst.Tuple,
+    cst.List,
+    cst.Set,
+    cst.Dict,
+    cst.ListComp,
+    cst.SetComp,
+    cst.DictComp,
+    cst.GeneratorExp,
+)
 _LONGEST = 60
 
 
@@ -143,15 +153,18 @@ def factory_of(operand: Operand) -> Site | None:
     return None
 
 
-def append_to(site: Site, suffix: str) -> tuple[Replacement, ...]:
-    """Put a method call such as `.to(d)` behind the expression at a site."""
-    if not isinstance(site.node, cst.BaseExpression):
+def append_to(facts: Facts, operand: Operand, suffix: str) -> tuple[Replacement, ...]:
+    """Put a method call such as `.to(d)` behind an operand; not behind a container it is in."""
+    site = operand.site
+    if operand.element or not in_file(facts, site):
+        return ()
+    if not isinstance(site.node, cst.BaseExpression) or isinstance(site.node, _CONTAINERS):
         return ()
     return (Replacement(site, f"{atom(site.node)}{suffix}"),)
 
 
 def where_it_meets(facts: Facts, operand: Operand, other: Operand) -> tuple[Replacement, ...]:
     """Move an operand to the other one's device right where the two meet."""
-    if not is_path(other.name) or not in_file(facts, operand.site):
+    if other.element or not is_path(other.name) or operand.site.node is other.site.node:
         return ()
-    return append_to(operand.site, f".to({other.name}.device)")
+    return append_to(facts, operand, f".to({other.name}.device)")

@@ -23,8 +23,11 @@ def place_of(operand: Operand) -> str:
 def clash(meeting: Meeting) -> str:
     """The claim of a meeting: both values and both devices, then what brings them together."""
     left, right = meeting.left, meeting.right
-    there = f"`{left.name}` is on {place_of(left)}, `{right.name}` on {place_of(right)}"
     operation = f"`{meeting.operation}`"
+    if left.site.node is right.site.node:
+        there = f"`{left.name}` holds tensors on {place_of(left)} and on {place_of(right)}"
+    else:
+        there = f"`{left.name}` is on {place_of(left)}, `{right.name}` on {place_of(right)}"
     if meeting.kind is MeetingKind.RETURN:
         claim = f"{there}: {operation} returns now one, now the other"
     elif meeting.kind is MeetingKind.CALLEE:
@@ -52,7 +55,13 @@ def meeting_trace(meeting: Meeting) -> tuple[Note, ...]:
 
 
 def device_expression(operand: Operand) -> str | None:
-    """An expression for the device that an operand is on, in the user's own names."""
+    """An expression for the device that an operand is on, in the user's own names.
+
+    A known device without an index is no such: the code may choose it, and we analyse the world in
+    which it chose the accelerator.
+    """
+    if operand.element:
+        return None
     placement = operand.placement
     if isinstance(placement, Variable):
         if placement.kind is VariableKind.DEVICE and is_path(placement.name):
@@ -66,7 +75,7 @@ def device_expression(operand: Operand) -> str | None:
         return None
     if is_path(operand.name):
         return f"{operand.name}.device"
-    return None if placement is None else f'"{placement}"'
+    return f'"{placement}"' if placement is not None and placement.index is not None else None
 
 
 def is_host(placement: Placement) -> bool:

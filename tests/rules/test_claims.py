@@ -104,6 +104,17 @@ class TestMeetings:
         claim = only(claims(RULES["DEV102"], text, meetings=[met]))
         assert fixed(text, claim) == "y = x + torch.ones(n, device=x.device)\n"
 
+    def test_no_move_is_put_behind_a_container(self):
+        text = source("y = torch.cat(rows)\n")
+        left = operand(text, "rows", CPU, by_default=True, element=True)
+        right = operand(text, "rows", CUDA, element=True)
+        met = meeting(left, right, text.site("torch.cat(rows)"), operation="torch.cat")
+        claim = only(claims(RULES["DEV101"], text, meetings=[met]))
+        assert claim.fix == ()
+        assert claim.message == (
+            "`rows` holds tensors on cpu and on cuda: `torch.cat` needs one device"
+        )
+
     def test_no_fix_where_the_other_operand_has_no_name(self):
         text = source("y = f(x)[0] + mask\n")
         met = meeting(
@@ -153,17 +164,23 @@ class TestMeetings:
         claim = only(claims(RULES["DEV104"], text, meetings=[met]))
         assert fixed(text, claim) == "rows[(scores > 0).cpu()]\n"
 
-    def test_a_generator_is_made_on_the_device_it_fills(self):
-        text = source("g = torch.Generator()\nweights.normal_(generator=g)\n")
+    @pytest.mark.parametrize(("device", "fixable"), [('"cuda"', True), ("device", False)])
+    def test_a_generator_is_made_on_the_device_it_fills(self, device: str, fixable: bool):
+        made = f"torch.randn(3, generator=g, device={device})"
+        text = source(f"g = torch.Generator()\n{made}\n")
         met = meeting(
             operand(text, "g", CPU, made="torch.Generator()"),
-            operand(text, "weights", CUDA),
-            text.site("weights.normal_(generator=g)"),
+            operand(text, made, CUDA),
+            text.site(made),
             kind=MeetingKind.GENERATOR,
-            operation=".normal_",
+            operation="torch.randn",
         )
         claim = only(claims(RULES["DEV105"], text, meetings=[met]))
-        assert 'g = torch.Generator(device="cuda")\n' in fixed(text, claim)
+        assert f"torch.Generator(device={device})" in claim.advice
+        # A name may not be bound yet where the generator is made.
+        assert bool(claim.fix) is fixable
+        if fixable:
+            assert 'g = torch.Generator(device="cuda")\n' in fixed(text, claim)
 
 
 class TestMoves:
@@ -286,6 +303,17 @@ class TestLoops:
         ):
             assert claims(RULES["DEV301"], self.TEXT, moves=[other]) == []
 
+    def test_an_invariant_transfer_is_hoisted(self):
+        text = source("w = ones(3)\nfor batch in loader:\n    f(batch, w.to(d))\n")
+        around = loop(text, "loader")
+        around = replace(around, site=replace(around.site, node=text.tree.body[1]))
+        subject = operand(text, "w", CPU)
+        moved = move(text, "w.to(d)", subject, loop=around, invariant=True)
+        claim = only(claims(RULES["DEV301"], text, moves=[moved]))
+        wanted = "w = ones(3)\nw = w.to(d)\nfor batch in loader:\n    f(batch, w)\n"
+        assert fixed(text, claim) == wanted
+        assert claim.applicability is Applicability.UNSAFE
+
     def test_a_pinned_source_copied_with_waiting(self):
         moved = move(
             self.TEXT, "w.to(d)", operand(self.TEXT, "w", CPU, pinned=True), loop=self.the_loop()
@@ -368,6 +396,21 @@ class TestLeaves:
         assert fixed(self.TEXT, claim) == 'w = torch.rand(3, requires_grad=True, device="cuda")\n'
         assert claim.applicability is Applicability.UNSAFE
 
+    @pytest.mark.parametrize(
+        ("subject", "after"),
+        [
+            ("nn.Parameter(torch.ones(3))", "nn.Parameter(torch.ones(3).cuda())"),
+            ("canvas", 'canvas.detach().to("cuda").requires_grad_()'),
+        ],
+    )
+    def test_the_leaf_is_made_from_what_was_moved(self, subject: str, after: str):
+        text = source(f"w = {subject}.cuda()\n")
+        leaf = operand(text, subject, CPU, requires_grad=True)
+        fact = NonLeaf(text.site(f"{subject}.cuda()"), leaf, "optimizer", None)
+        claim = only(claims(RULES["DEV203"], text, non_leaves=[fact]))
+        wanted = after.replace(".cuda()", '.to("cuda")')
+        assert fixed(text, claim) == f"w = {wanted}\n"
+
     def test_a_copy_beside_its_named_leaf_is_right(self):
         text = source("y = x.cuda()\n")
         fact = NonLeaf(text.site("x.cuda()"), operand(text, "x", CPU), "", None)
@@ -379,7 +422,7 @@ class TestAttributes:
 
     def fact(self, **fields: object) -> PlainAttribute:
         usual = PlainAttribute(
-            site=self.TEXT.site("self.pe = torch.zeros(8)"),
+            site=self.TEXT.site("self.pe"),
             class_name="Encoder",
             attribute="pe",
             operand=operand(self.TEXT, "torch.zeros(8)", CPU, "torch.zeros(8)", by_default=True),
@@ -427,7 +470,7 @@ class TestAttributes:
         assert [c for c in codes if self.check(c, **fields)] == [code]
 
     def test_a_plain_list_of_modules_becomes_a_module_list(self):
-        site = self.TEXT.site("self.layers = [nn.Linear(2, 2)]")
+        site = self.TEXT.site("self.layers")
         claim = only(self.check("DEV206", of_modules=True, attribute="layers", site=site))
         assert "self.layers = nn.ModuleList([nn.Linear(2, 2)])" in fixed(self.TEXT, claim)
 

@@ -1,0 +1,78 @@
+"""Statements around a fact, found by walking blocks only: expressions are left alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import libcst as cst
+
+from devlint.inference.facts import Facts
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The statements of one body, and what each of its lines starts with."""
+
+    statements: Sequence[cst.CSTNode]
+    indent: str
+
+
+def blocks(facts: Facts) -> Iterator[Block]:
+    """Every block of the file under check, outer ones first."""
+    tree = getattr(facts.source, "tree", None)
+    if not isinstance(tree, cst.Module):
+        return
+    waiting = [Block(tree.body, "")]
+    while waiting:
+        block = waiting.pop()
+        yield block
+        for statement in block.statements:
+            for body in _bodies(statement):
+                if isinstance(body, cst.IndentedBlock):
+                    indent = tree.default_indent if body.indent is None else body.indent
+                    waiting.append(Block(body.body, block.indent + indent))
+
+
+def _bodies(statement: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """The bodies of a compound statement, those of its `else` and `except` parts among them."""
+    parts = [statement]
+    while parts:
+        part = parts.pop()
+        body = getattr(part, "body", None)
+        if isinstance(body, cst.BaseSuite):
+            yield body
+        for name in ("orelse", "finalbody"):
+            other = getattr(part, name, None)
+            if isinstance(other, cst.CSTNode):
+                parts.append(other)
+        for name in ("handlers", "cases"):
+            parts.extend(getattr(part, name, ()))
+
+
+def assignment_to(facts: Facts, target: cst.CSTNode) -> cst.Assign | None:
+    """The plain assignment whose only target is this node."""
+    for block in blocks(facts):
+        for line in block.statements:
+            if not isinstance(line, cst.SimpleStatementLine):
+                continue
+            for small in line.body:
+                if isinstance(small, cst.Assign) and [t.target for t in small.targets] == [target]:
+                    return small
+    return None
+
+
+def line_before(facts: Facts, statement: cst.CSTNode) -> tuple[cst.BaseSmallStatement, str] | None:
+    """The last small statement on the line before a statement, in the same block, and its indent.
+
+    None where something else is there, or where a comment follows on that line.
+    """
+    for block in blocks(facts):
+        for before, current in zip(block.statements, block.statements[1:], strict=False):
+            if current is statement:
+                if not isinstance(before, cst.SimpleStatementLine):
+                    return None
+                if before.trailing_whitespace.comment is not None:
+                    return None
+                return before.body[-1], block.indent
+    return None
