@@ -17,7 +17,6 @@ import contextlib
 import io
 import itertools
 import logging
-import pathlib
 import re
 import typing
 import warnings
@@ -30,6 +29,7 @@ from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.overrides import resolve_name
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch_schemas import native_functions
 
 logging.getLogger("torch._subclasses.fake_tensor").disabled = True  # failures are expected here
 
@@ -80,14 +80,10 @@ class Observation(typing.NamedTuple):
 
 def exactly_checked() -> frozenset[str]:
     """The overloads (`aten::gather`, `aten::add.Tensor`) whose CUDA wrapper checks devices."""
-    import torchgen
-
-    path = pathlib.Path(torchgen.__file__).parent / "packaged/ATen/native/native_functions.yaml"
     on_cuda: dict[str, bool] = {}
     delegates: dict[str, str] = {}
     unchecked: set[str] = set()
-    for block in re.split(r"^- func: ", path.read_text(), flags=re.MULTILINE)[1:]:
-        name = block.partition("(")[0]
+    for name, block in native_functions().items():
         on_cuda[name] = bool(re.search(r"^ +[\w, ]*\bCUDA\b[\w, ]*:", block, re.MULTILINE))
         delegate = re.search(r"^  structured_delegate: (\S+)", block, re.MULTILINE)
         if delegate:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import importlib
 import json
 import pathlib
 import sys
@@ -167,6 +168,8 @@ def apply_overrides(tables: Tables, overrides: list[dict[str, Any]]) -> None:
         for section in KINDS:
             for name in override.get(section, ()):
                 known = tables[section].get(name, {})
+                if not known and section == "functions":
+                    known = {"params": torch_schemas.parameters(resolve(name))}
                 known = {} if isinstance(known, str) else known
                 tables[section][name] = {**known, **override["set"]}
 
@@ -175,19 +178,21 @@ def exists(section: str, name: str) -> bool:
     """Whether the installed torch has that name."""
     if section == "methods":
         return hasattr(torch.Tensor, name)
-    value: Any = None
+    return resolve(name) is not None
+
+
+def resolve(name: str) -> Any:
+    """The object of a dotted name, None when there is none."""
+    value: Any = torch
     parts = name.split(".")
-    for index, part in enumerate(parts):
-        if value is None:
-            value = __import__(part)
-            continue
+    for index, part in enumerate(parts[1:], start=2):
         if not hasattr(value, part):
             try:
-                __import__(".".join(parts[: index + 1]))
+                importlib.import_module(".".join(parts[:index]))
             except ImportError:
-                return False
+                return None
         value = getattr(value, part)
-    return True
+    return value
 
 
 def without_defaults(kind: type, entry: dict[str, Any]) -> dict[str, Any]:

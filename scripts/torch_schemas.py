@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import pathlib
 import re
 import typing
 import warnings
@@ -45,13 +46,26 @@ class Argument(typing.NamedTuple):
     keyword_only: bool
 
 
+def native_functions() -> dict[str, str]:
+    """PyTorch's own list of its operators: `add.Tensor`, and the entry as it is written there."""
+    import torchgen
+
+    path = pathlib.Path(torchgen.__file__).parent / "packaged/ATen/native/native_functions.yaml"
+    blocks = re.split(r"^- func: ", path.read_text(), flags=re.MULTILINE)[1:]
+    return {block.partition("(")[0]: block for block in blocks}
+
+
 def schemas() -> dict[str, list[Any]]:
     """The overloads of each `aten` operator that take or give tensors, by bare name."""
     found: dict[str, list[Any]] = {}
+    eager = native_functions().keys()
     for schema in torch._C._jit_get_all_schemas():
         namespace, _, name = schema.name.partition("::")
         if namespace != "aten" or "Dimname" in str(schema) or "hacked_twin" in str(schema):
             continue
+        full = f"{name}.{schema.overload_name}" if schema.overload_name else name
+        if full not in eager and f"{name}_" not in eager:
+            continue  # TorchScript's own, on lists and numbers
         if any(_is_tensor(argument.type) for argument in [*schema.arguments, *schema.returns]):
             found.setdefault(name, []).append(schema)
     for overloads in found.values():
@@ -151,7 +165,7 @@ def from_schemas(overloads: list[Any], *, is_method: bool) -> Entry | None:
         entry["results"] = -1
     elif len(most) > 1:
         entry["results"] = len(most)
-    if writes:
+    if writes and plain[0].name.endswith("_"):
         entry["in_place"] = True
     if tags & {"data_dependent_output", "dynamic_output_shape"}:
         entry["sync"] = True
@@ -180,6 +194,8 @@ def from_signature(signature: inspect.Signature) -> Entry | None:
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             continue
         params.append(parameter.name)
+        if parameter.name == "out":
+            continue
         if "Tensor" in _annotation(parameter.annotation):
             tensors.add(parameter.name)
     result = _annotation(signature.return_annotation)
@@ -189,6 +205,7 @@ def from_signature(signature: inspect.Signature) -> Entry | None:
     several = len(tensors) > 1 or any(
         re.search(r"(ist|uple|Sequence)\[[^]]*Tensor", _annotation(p.annotation))
         for p in signature.parameters.values()
+        if p.name in tensors
     )
     if several:
         entry["agreement"] = "strict"
@@ -361,8 +378,14 @@ def classes() -> Iterator[tuple[str, Entry]]:
 
 def constructor_parameters(cls: type) -> list[str]:
     """The names of a constructor's parameters, without `self` and without star-arguments."""
+    return parameters(cls.__init__)[1:]  # type: ignore[misc]
+
+
+def parameters(function: Callable[..., Any]) -> list[str]:
+    """The names of a function's parameters without star-arguments; none for a built-in."""
+    signature = _signature(function)
     return [
         parameter.name
-        for parameter in inspect.signature(cls.__init__).parameters.values()  # type: ignore[misc]
+        for parameter in (signature.parameters.values() if signature else ())
         if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
-    ][1:]
+    ]

@@ -137,6 +137,23 @@ def test_the_committed_table_is_what_the_generator_writes(observed: list[Any]) -
     assert generate_knowledge.TABLE.read_text() == generate_knowledge.generate(observed)
 
 
+def test_entries_are_consistent(knowledge: Knowledge) -> None:
+    for name in knowledge.functions:
+        call = knowledge.functions[name]
+        named = call.tensors | call.host | call.indices | call.sync_unless | call.sync_only_if
+        assert named <= set(call.params), name
+        assert call.zero_dim <= call.tensors, name
+        if call.in_place:
+            assert name.endswith("_"), name
+            assert call.result is Result.FIRST, name
+    for name in knowledge.methods:
+        call = knowledge.methods[name]
+        named = call.tensors | call.host | call.indices | call.sync_unless | call.sync_only_if
+        assert named <= set(call.params), name
+        assert call.zero_dim <= call.tensors | {"self"}, name
+        assert not call.in_place or name.endswith("_"), name
+
+
 @pytest.mark.parametrize(
     ("name", "result"),
     [
