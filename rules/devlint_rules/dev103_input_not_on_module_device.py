@@ -8,7 +8,7 @@ from devlint.findings import Applicability, Severity
 from devlint.inference.facts import Facts, Meeting
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.ownership import rule_of_meeting
-from devlint_rules.rewriting import append_to, is_path, where_it_meets
+from devlint_rules.rewriting import is_path, moved_to, where_it_meets
 from devlint_rules.wording import HIDDEN, clash, device_expression, is_host, meeting_trace, place_of
 
 
@@ -47,7 +47,7 @@ def _fix(facts: Facts, meeting: Meeting) -> tuple[Replacement, ...]:
     module = meeting.right.name
     if which == "left" or not is_path(module) or is_host(meeting.right.placement):
         return ()
-    return append_to(facts, meeting.left, f".to(next({module}.parameters()).device)")
+    return moved_to(facts, meeting.left, f"next({module}.parameters()).device")
 
 
 def _check(facts: Facts) -> Iterator[Claim]:

@@ -154,7 +154,7 @@ def factory_of(operand: Operand) -> Site | None:
 
 
 def append_to(facts: Facts, operand: Operand, suffix: str) -> tuple[Replacement, ...]:
-    """Put a method call such as `.to(d)` behind an operand; not behind a container it is in."""
+    """Put a method call such as `.cpu()` behind an operand; not behind a container it is in."""
     site = operand.site
     if operand.element or not in_file(facts, site):
         return ()
@@ -163,8 +163,17 @@ def append_to(facts: Facts, operand: Operand, suffix: str) -> tuple[Replacement,
     return (Replacement(site, f"{atom(site.node)}{suffix}"),)
 
 
+def moved_to(facts: Facts, operand: Operand, device: str) -> tuple[Replacement, ...]:
+    """Move an operand to a device; one that is moved right there goes to this device instead."""
+    moved = operand.site.node
+    before = receiver(moved)
+    if before is not None and move_target(moved) is not None and in_file(facts, operand.site):
+        return (Replacement(operand.site, f"{atom(before)}.to({device})"),)
+    return append_to(facts, operand, f".to({device})")
+
+
 def where_it_meets(facts: Facts, operand: Operand, other: Operand) -> tuple[Replacement, ...]:
     """Move an operand to the other one's device right where the two meet."""
     if other.element or not is_path(other.name) or operand.site.node is other.site.node:
         return ()
-    return append_to(facts, operand, f".to({other.name}.device)")
+    return moved_to(facts, operand, f"{other.name}.device")

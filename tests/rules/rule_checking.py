@@ -33,7 +33,7 @@ def _load() -> dict[str, Rule]:
 RULES = _load()
 
 
-def _config(root: Path) -> Config:
+def config_for(root: Path) -> Config:
     return Config(root, min_confidence=Confidence.POSSIBLE, respect_gitignore=False)
 
 
@@ -47,7 +47,7 @@ def check_text(text: str) -> list[Finding]:
 
 def check_files(root: Path, *files: Path) -> list[Finding]:
     """The findings on files of a project."""
-    report = engine.check(list(files), _config(root), tuple(RULES.values()))
+    report = engine.check(list(files), config_for(root), tuple(RULES.values()))
     assert not report.errors, report.errors
     return report.findings
 

@@ -104,6 +104,13 @@ class TestMeetings:
         claim = only(claims(RULES["DEV102"], text, meetings=[met]))
         assert fixed(text, claim) == "y = x + torch.ones(n, device=x.device)\n"
 
+    def test_a_move_to_the_wrong_place_is_turned(self):
+        text = source('y = x.to("cpu") + z\n')
+        left, right = operand(text, 'x.to("cpu")', CPU), operand(text, "z", CUDA)
+        met = meeting(left, right, text.site('x.to("cpu") + z'))
+        claim = only(claims(RULES["DEV101"], text, meetings=[met]))
+        assert fixed(text, claim) == "y = x.to(z.device) + z\n"
+
     def test_no_move_is_put_behind_a_container(self):
         text = source("y = torch.cat(rows)\n")
         left = operand(text, "rows", CPU, by_default=True, element=True)

@@ -1,0 +1,60 @@
+"""Fixes of our rules on real code: what they leave, and that they come to rest.
+
+`fixtures/fixes/` holds the fixed form of bad fixtures, under the same names.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from rule_checking import FIXTURES, RULES, config_for
+
+from devlint.fixing import Fixed, fix
+
+FIXED = FIXTURES / "fixes"
+BAD = sorted((FIXTURES / "rules").glob("*/bad_*.py")) + sorted(
+    (FIXTURES / "teaching").glob("bad_*.py")
+)
+
+
+def named(path: Path) -> str:
+    return path.relative_to(FIXTURES).as_posix()
+
+
+def fix_all(path: Path, *codes: str, content: bytes | None = None) -> Fixed:
+    rules = tuple(rule for code, rule in RULES.items() if not codes or code in codes)
+    contents = {path: content} if content is not None else None
+    return fix([path], config_for(path.parent), rules, unsafe=True, contents=contents)
+
+
+def after(path: Path, fixed: Fixed) -> bytes:
+    return fixed.changes[0].after if fixed.changes else path.read_bytes()
+
+
+@pytest.mark.parametrize("path", sorted(FIXED.glob("*/*.py")), ids=named)
+def test_what_a_fix_makes_of_a_file(path: Path):
+    bad = FIXTURES / "rules" / path.parent.name / path.name
+    fixed = fix_all(bad, path.parent.name)
+    assert after(bad, fixed).decode() == path.read_text()
+    assert not fixed.report.errors
+    assert [f for f in fixed.report.findings if f.rule == path.parent.name] == []
+
+
+@pytest.mark.parametrize("path", BAD, ids=named)
+def test_fixing_twice_is_fixing_once(path: Path):
+    once = fix_all(path)
+    assert not once.report.errors  # it parses, among other things
+    twice = fix_all(path, content=after(path, once))
+    assert twice.changes == [] and twice.count == 0
+
+
+@pytest.mark.parametrize("path", BAD, ids=named)
+def test_no_finding_that_had_a_fix_is_left(path: Path):
+    assert [f for f in fix_all(path).report.findings if f.fix is not None] == []
+
+
+def test_every_rule_that_promises_a_fix_has_a_fixed_fixture():
+    promised = {code for code, rule in RULES.items() if rule.fix}
+    shown = {path.parent.name for path in FIXED.glob("*/*.py")}
+    assert promised == shown
