@@ -61,6 +61,8 @@ class Event:
     count: int = 1
     shapes: list[str] = field(default_factory=list)
     """Up to ``MAX_SHAPES`` different ``float32[64, 10]``."""
+    origins: Stack = ()
+    """Where the tensors that met were made and last moved (mixed-device operations)."""
 
     @property
     def site(self) -> Site:

@@ -20,8 +20,9 @@ def explain_operands(tensors: Sequence[torch.Tensor], argument_names: Sequence[s
     frames = user_frames()
     parts = []
     for tensor, argument in zip(tensors, argument_names, strict=False):
-        name = name_in_frames(tensor, frames) or argument
-        parts.append(f"`{name}`: {_placement(tensor).describe()}")
+        name = name_in_frames(tensor, frames)
+        operand = f"`{name}`" if name is not None else f"argument `{argument}`"
+        parts.append(f"{operand}: {_placement(tensor).describe()}")
     return "; ".join(parts)
 
 

@@ -19,6 +19,8 @@ from runtime_guard.placement import CPU, Placement, placement_of, tag
 from runtime_guard.sites import user_site
 from runtime_guard.torch_internals import default_device_context, functions_in_cpp
 
+__tracebackhide__ = True  # pytest shows the user's frames only
+
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
 
@@ -454,6 +456,7 @@ def refuse_if_apart(
         f"{sentence} {explanation}",
         source=str(devices[0]),
         target=str(devices[1]),
+        operands=tensors,
     )
     if observers.mixed_policy() == "raise":
         raise RuntimeError(with_explanation(sentence, explanation))

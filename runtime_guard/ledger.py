@@ -6,6 +6,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from runtime_guard.events import MAX_SHAPES, Event, Kind
@@ -41,6 +42,7 @@ class Ledger:
         nbytes: int = 0,
         seconds: float = 0.0,
         shape: str = "",
+        origins: Stack = (),
     ) -> Event:
         """Count one happening and return the event that stands for it.  ``nbytes`` in bytes."""
         key: tuple[Any, ...] = (kind, stack, what, source, target, blocking, pinned, detail)
@@ -52,6 +54,7 @@ class Ledger:
                 stack = stack[:1]
             if event is None:
                 event = Event(kind, stack, what, detail, source, target, blocking, pinned, count=0)
+                event.origins = origins
                 self._events[key] = event
             event.count += 1
             event.bytes += nbytes
@@ -106,7 +109,7 @@ class Ledger:
             with self._lock:
                 event = self._events.get(key)
                 if event is None:
-                    self._events[key] = other
+                    self._events[key] = replace(other, shapes=list(other.shapes))
                     continue
                 event.count += other.count
                 event.bytes += other.bytes

@@ -26,6 +26,8 @@ from runtime_guard.placement import CPU, TAG, UNTAGGED, Placement, placement_of,
 from runtime_guard.plans import Plan, Treatment, make_plan
 from runtime_guard.torch_internals import disable_torch_function, function_mode_count
 
+__tracebackhide__ = True  # pytest shows the user's frames only
+
 Handler = Callable[["FunctionMode", Any, tuple[Any, ...], dict[str, Any]], Any]
 
 _PLAIN_TYPES: dict[tuple[type, ...], bool] = {(): True}
@@ -507,6 +509,7 @@ class DispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
             f"{refusal.message} {explanation}",
             source=str(operands[refusal.first].device),
             target=str(operands[refusal.second].device),
+            operands=[tensors[i] for i in chosen],
         )
         policy = observers.mixed_policy()
         if policy == "raise":

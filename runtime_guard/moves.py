@@ -24,6 +24,8 @@ from runtime_guard.placement import (
 from runtime_guard.sites import Stack, user_site, user_stack
 from runtime_guard.torch_internals import disable_torch_function, real_device, tensor_base
 
+__tracebackhide__ = True  # pytest shows the user's frames only
+
 PINNED = "_devlint_pinned"
 _to = tensor_base.to
 
@@ -193,7 +195,11 @@ def _watch_until_dead(tensor: torch.Tensor, watched: Move, what: str) -> None:
 
     def died(_: object) -> None:
         _watched.pop(key, None)
-        if not watched.used:
+        # thrown away by the very statement that made it; not a victim of an exception, for example
+        here = user_site()
+        moved = watched.stack[0]
+        thrown_away = here.file == moved.file and moved.line <= here.end_line <= moved.end_line
+        if not watched.used and thrown_away:
             observers.problem(
                 Kind.DISCARDED_MOVE,
                 what,

@@ -9,14 +9,15 @@ from __future__ import annotations
 import contextlib
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import torch
 
 from runtime_guard.events import Event, Kind
 from runtime_guard.ledger import Ledger
-from runtime_guard.sites import Stack, nearest, user_stack
+from runtime_guard.placement import placement_of
+from runtime_guard.sites import Site, Stack, nearest, user_stack
 
 Policy = Literal["raise", "warn", "record"]
 
@@ -200,15 +201,34 @@ def problem(
     target: str = "",
     shape: str = "",
     stack: Stack | None = None,
+    operands: Sequence[torch.Tensor] = (),
 ) -> None:
     """Record a bug that was seen."""
     if not _observers:
         return
     stack = user_stack() if stack is None else stack
+    origins = origins_of(operands)
     for observer in _observers:
         observer.ledger.record(
-            kind, stack, what, detail=detail, source=source, target=target, shape=shape
+            kind,
+            stack,
+            what,
+            detail=detail,
+            source=source,
+            target=target,
+            shape=shape,
+            origins=origins,
         )
+
+
+def origins_of(tensors: Sequence[torch.Tensor]) -> Stack:
+    """The lines that made or last moved ``tensors``, as far as they are known."""
+    sites: list[Site] = []
+    for tensor in tensors:
+        placement = placement_of(tensor)
+        if placement is not None:
+            sites += [s for s in (placement.made, placement.moved) if s is not None]
+    return tuple(dict.fromkeys(sites))
 
 
 def _object(policy: Policy, text: str) -> None:

@@ -1,1 +1,189 @@
-"""The pytest plugin: switched off it is one import of this file, and torch is not imported."""
+"""The pytest plugin ``devlint_guard``.
+
+``--device-guard`` watches every test, ``--virtual-devices=cuda:2`` runs the session on virtual
+accelerators; the markers ``virtual_devices(spec)`` and ``device_budget(...)`` and the fixture
+``device_guard`` do so for one test.  Where none of them is used, torch is not even imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from runtime_guard.guard import DeviceGuard
+
+_MACHINE = pytest.StashKey[ExitStack]()
+_LEDGER = pytest.StashKey[Any]()
+_GUARD = pytest.StashKey[Any]()
+_WATCHED = pytest.StashKey[int]()
+
+MARKERS = (
+    "virtual_devices(spec): run the test on virtual accelerators, such as 'cuda:2'; on the real "
+    "ones where the machine has them.",
+    "device_budget(transfers=None, syncs=None, h2d=None, d2h=None, d2d=None): fail the test when "
+    "its call makes more transfers or syncs than that; h2d, d2h and d2d are sizes such as '4 MiB'.",
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The options of the plugin."""
+    group = parser.getgroup("devlint", "device guard")
+    group.addoption(
+        "--device-guard",
+        action="store_true",
+        help="record every transfer, sync and device bug of the tests, and sum up at the end",
+    )
+    group.addoption(
+        "--virtual-devices",
+        metavar="SPEC",
+        help="run on virtual accelerators that hold real values: cuda:2, mps, cuda:1,xpu:1",
+    )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    """Make the virtual machine before conftest files and test modules ask what there is."""
+    _start_machine(early_config, early_config.known_args_namespace.virtual_devices)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the markers; make the virtual machine if the plugin was loaded late."""
+    for marker in MARKERS:
+        config.addinivalue_line("markers", marker)
+    _start_machine(config, config.getoption("--virtual-devices"))
+
+
+def _start_machine(config: pytest.Config, spec: str | None) -> None:
+    if not spec or _MACHINE in config.stash:
+        return
+    from runtime_guard.virtual import virtual_devices
+
+    stack = ExitStack()
+    try:
+        stack.enter_context(virtual_devices(spec))
+    except (ValueError, RuntimeError) as error:
+        raise pytest.UsageError(str(error)) from None
+    config.stash[_MACHINE] = stack
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Give torch back."""
+    stack = config.stash.get(_MACHINE, None)
+    if stack is not None:
+        stack.close()
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    """Say on which devices the tests run."""
+    spec = config.getoption("--virtual-devices")
+    return f"device guard: virtual devices {spec}" if spec else None
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, None]:
+    """The virtual machine and the guard of one test, fixtures included."""
+    marker = item.get_closest_marker("virtual_devices")
+    watched = item.config.getoption("--device-guard")
+    if marker is None and not watched:
+        yield
+        return
+    with ExitStack() as stack:
+        if marker is not None:
+            _enter_machine_of(marker, stack)
+        if watched:
+            from runtime_guard.guard import DeviceGuard
+
+            guard = item.stash[_GUARD] = DeviceGuard()
+        yield
+    if watched:
+        from runtime_guard.ledger import Ledger
+
+        stash = item.config.stash
+        if _LEDGER not in stash:
+            stash[_LEDGER] = Ledger()
+        stash[_LEDGER].merge(guard.ledger)
+        stash[_WATCHED] = stash.get(_WATCHED, 0) + 1
+
+
+def _watched(item: pytest.Item) -> AbstractContextManager[Any]:
+    """The guard of ``item`` for one of its phases; pytest's own reporting lies between them."""
+    guard: Any = item.stash.get(_GUARD, None)
+    return nullcontext() if guard is None else guard
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, None]:
+    """Watch the fixtures."""
+    with _watched(item):
+        yield
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, Any, None]:
+    """Watch the fixtures' ends."""
+    with _watched(item):
+        yield
+
+
+def _enter_machine_of(marker: pytest.Mark, stack: ExitStack) -> None:
+    from runtime_guard.virtual import really_available, virtual_devices
+
+    spec = marker.args[0] if marker.args else marker.kwargs.get("spec", "cuda:1")
+    machine = virtual_devices(spec)
+    if not any(really_available(kind) for kind in machine.counts):
+        stack.enter_context(machine)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, None]:
+    """Hold the call of a test to its budget."""
+    marker = item.get_closest_marker("device_budget")
+    if marker is None:
+        with _watched(item):
+            yield
+        return
+    from runtime_guard.budgets import excesses, make_budget
+    from runtime_guard.guard import DeviceGuard
+
+    try:
+        if marker.args:
+            raise TypeError("device_budget: its limits have names, as in device_budget(syncs=0)")
+        budget = make_budget(**marker.kwargs)
+    except (TypeError, ValueError) as error:
+        outcome = yield
+        outcome.force_exception(pytest.fail.Exception(str(error), pytrace=False))
+        return
+    with _watched(item), DeviceGuard() as guard:
+        outcome = yield
+    found = excesses(budget, guard.ledger)
+    if found and outcome.excinfo is None:
+        text = "\n".join(["device budget exceeded", *found])
+        outcome.force_exception(pytest.fail.Exception(text, pytrace=False))
+
+
+@pytest.fixture
+def device_guard(request: pytest.FixtureRequest) -> Iterator[DeviceGuard]:
+    """A ``DeviceGuard`` around the test's call: its ledger, ``forbid_syncs()``, ``allow(why)``."""
+    from runtime_guard.guard import DeviceGuard
+
+    with DeviceGuard() as guard:
+        yield guard
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """The lines that cost most, and the bugs that were seen, over all tests."""
+    if not config.getoption("--device-guard"):
+        return
+    terminalreporter.section("device guard")
+    ledger = config.stash.get(_LEDGER, None)
+    if ledger is None:
+        terminalreporter.write_line("no test ran")
+        return
+    from runtime_guard.reports.text import summary_lines
+
+    for line in summary_lines(ledger, config.stash.get(_WATCHED, 0)):
+        terminalreporter.write_line(line)

@@ -21,6 +21,8 @@ from runtime_guard.plans import Plan, make_plan
 from runtime_guard.sites import user_site, user_stack
 from runtime_guard.torch_internals import default_device_context
 
+__tracebackhide__ = True  # pytest shows the user's frames only
+
 MIXED_TEXTS = (
     "on the same device",
     "at the same device",
@@ -72,6 +74,7 @@ def explain_error(
         f"{sentence} {explanation}",
         source=devices[0] if devices else "",
         target=next((d for d in devices if d != devices[0]), "") if devices else "",
+        operands=tensors,
     )
     error.args = (with_explanation(str(error), explanation), *error.args[1:])
     setattr(error, _EXPLAINED, True)

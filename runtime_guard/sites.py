@@ -82,26 +82,36 @@ def _rank_of_file(file: str) -> int:
     return 1 if installed else 0
 
 
-_ranks: dict[CodeType, int] = {}
-_sites: dict[tuple[CodeType, int], Site] = {}
+def is_users(file: str) -> bool:
+    """Is ``file`` neither torch's, nor this package's, nor the standard library's?"""
+    return _rank_of_file(file) < 2
+
+
+# Keyed by identity: code objects of different files are equal when their text is.  Each entry holds
+# its code object, so that the identity is not used again.
+_ranks: dict[int, tuple[CodeType, int]] = {}
+_sites: dict[tuple[int, int], tuple[CodeType, Site]] = {}
+_MAX_CACHED = 200_000
+"""Code that is made by ``exec`` in a loop must not grow the caches without bound."""
 
 
 def _rank(code: CodeType) -> int:
-    rank = _ranks.get(code)
-    if rank is None:
-        rank = _ranks[code] = _rank_of_file(code.co_filename)
-    return rank
+    entry = _ranks.get(id(code))
+    if entry is None:
+        if len(_ranks) > _MAX_CACHED:
+            _ranks.clear()
+        entry = _ranks[id(code)] = (code, _rank_of_file(code.co_filename))
+    return entry[1]
 
 
 def _site(frame: FrameType) -> Site:
-    key = (frame.f_code, frame.f_lasti)
-    site = _sites.get(key)
-    if site is None:
-        if len(_sites) > 200_000:  # code made by exec in a loop must not grow without bound
+    key = (id(frame.f_code), frame.f_lasti)
+    entry = _sites.get(key)
+    if entry is None:
+        if len(_sites) > _MAX_CACHED:
             _sites.clear()
-            _ranks.clear()
-        site = _sites[key] = _make_site(frame)
-    return site
+        entry = _sites[key] = (frame.f_code, _make_site(frame))
+    return entry[1]
 
 
 def _make_site(frame: FrameType) -> Site:
@@ -124,10 +134,8 @@ def user_site() -> Site:
     fallback: FrameType | None = None
     ranks = _ranks
     while frame is not None:
-        code = frame.f_code
-        rank = ranks.get(code)
-        if rank is None:
-            rank = _rank(code)
+        entry = ranks.get(id(frame.f_code))
+        rank = _rank(frame.f_code) if entry is None else entry[1]
         if rank == 0:
             return _site(frame)
         if rank == 1 and fallback is None:

@@ -65,7 +65,7 @@ class virtual_devices(contextlib.ContextDecorator):
 
     def __enter__(self) -> Machine:
         for kind in self.counts:
-            if _really_available(kind):
+            if really_available(kind):
                 raise RuntimeError(
                     f"virtual_devices({self.spec!r}): this machine has a real {kind} device; use "
                     "DeviceGuard on it instead"
@@ -79,7 +79,8 @@ class virtual_devices(contextlib.ContextDecorator):
         self._entered.pop().remove()
 
 
-def _really_available(kind: str) -> bool:
+def really_available(kind: str) -> bool:
+    """Has this machine a real accelerator of type ``kind``?  False inside ``virtual_devices``."""
     if _active is not None:
         return False
     module = getattr(torch, kind, None)

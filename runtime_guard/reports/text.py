@@ -1,0 +1,29 @@
+"""A few lines for a terminal."""
+
+from __future__ import annotations
+
+from runtime_guard.budgets import format_size, worst_lines
+from runtime_guard.events import PROBLEMS
+from runtime_guard.ledger import Ledger
+
+
+def summary_lines(ledger: Ledger, tests: int | None = None) -> list[str]:
+    """Totals, the worst lines, and every bug.  ``tests`` is how many tests were watched."""
+    transfers, syncs = ledger.transfers, ledger.syncs
+    moved = sum(event.bytes for event in transfers)
+    over = f" in {tests} test{'s' * (tests != 1)}" if tests is not None else ""
+    lines = [
+        f"{sum(e.count for e in transfers)} transfers ({format_size(moved)}), "
+        f"{sum(e.count for e in syncs)} syncs{over}"
+    ]
+    if transfers:
+        lines += ["transfers, most bytes first:", *worst_lines(transfers, 10).splitlines()]
+    if syncs:
+        lines += ["syncs, most first:", *worst_lines(syncs, 10).splitlines()]
+    problems = ledger.of(*PROBLEMS)
+    if problems:
+        lines.append("device bugs:")
+        for event in sorted(problems, key=lambda e: (e.site.file, e.site.line)):
+            times = f" ({event.count}x)" if event.count > 1 else ""
+            lines.append(f"  {event.site}  {event.kind.value}{times}: {event.detail}")
+    return lines

@@ -1,0 +1,76 @@
+"""A whole program under a guard, on real or virtual devices: what ``run`` and ``confirm`` share."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import re
+from collections.abc import Iterator
+
+import torch
+
+from runtime_guard.events import Event, Kind
+from runtime_guard.evidence import Evidence
+from runtime_guard.guard import DeviceGuard
+from runtime_guard.sites import Site, is_users
+from runtime_guard.virtual import virtual_devices
+
+
+class WatchedRun:
+    """The guard around a program, and the devices it saw."""
+
+    def __init__(self, guard: DeviceGuard, devices: str) -> None:
+        self.guard = guard
+        self.devices = devices
+
+    def evidence(self, error: BaseException | None = None) -> Evidence:
+        """What the ledger holds now, and what ``error``, which ended the program, tells."""
+        return Evidence((*self.guard.ledger, *worker_events(error)), self.devices)
+
+
+_FORKED = "Cannot re-initialize CUDA in forked subprocess"
+_FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>\S+)')
+
+
+def worker_events(error: BaseException | None) -> list[Event]:
+    """The event that an exception sent over by a forked worker stands for.
+
+    The worker's own ledger died with it; the DataLoader sends its traceback as text.
+    """
+    text = str(error)
+    if error is None or _FORKED not in text:
+        return []
+    stack = tuple(
+        Site(match["file"], int(match["line"]), int(match["line"]), match["function"])
+        for match in reversed(list(_FRAME.finditer(text)))
+        if is_users(match["file"])
+    )
+    return [Event(Kind.WORKER_ACCESS, stack, "DataLoader worker", _FORKED)]
+
+
+def real_devices() -> str:
+    """``cuda:2`` for two real CUDA devices; empty on a machine without accelerator."""
+    accelerator = getattr(torch, "accelerator", None)
+    if accelerator is not None:
+        if not accelerator.is_available():
+            return ""
+        return f"{accelerator.current_accelerator()}:{accelerator.device_count()}"
+    return f"cuda:{torch.cuda.device_count()}" if torch.cuda.is_available() else ""
+
+
+@contextlib.contextmanager
+def watch(virtual: str | None, *, keep_going: bool = False) -> Iterator[WatchedRun]:
+    """Guard the block, on the virtual machine ``virtual`` or, when None, on the real devices.
+
+    Raises ``ValueError`` for a machine that cannot be.  ``keep_going`` only records mixed-device
+    operations; real devices refuse them whatever a guard wishes.
+    """
+    with contextlib.ExitStack() as stack:
+        if virtual is not None:
+            stack.enter_context(virtual_devices(virtual))
+        guard = DeviceGuard(on_mixed="record" if keep_going else "raise")
+        stack.enter_context(guard)
+        try:
+            yield WatchedRun(guard, f"virtual {virtual}" if virtual else real_devices())
+        finally:
+            gc.collect()  # moved tensors that died unused in reference cycles

@@ -1,0 +1,174 @@
+"""The pytest plugin: options, markers, fixture, summary."""
+
+from __future__ import annotations
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.skipif(torch.cuda.is_available(), reason="has a real CUDA device")
+
+
+@pytest.fixture
+def run(pytester):
+    """Run the given test file with the plugin, in this process."""
+
+    def run(source: str, *options: str):
+        pytester.makepyfile(source)
+        installed = any(
+            p.name == "devlint_guard"
+            for p in __import__("importlib.metadata").metadata.entry_points(group="pytest11")
+        )
+        plugin = () if installed else ("-p", "runtime_guard.pytest_plugin")
+        return pytester.runpytest_inprocess(
+            *plugin, "-p", "no:cacheprovider", "--strict-markers", *options
+        )
+
+    return run
+
+
+ADDS_MIXED = """
+import torch
+
+def test_add():
+    x = torch.ones(2).cuda()
+    x.sum().item()
+    x + torch.ones(2)
+"""
+
+
+def test_without_options_nothing_is_watched(run):
+    result = run("import torch\ndef test(): assert not torch.cuda.is_available()")
+    result.assert_outcomes(passed=1)
+    assert "device guard" not in result.stdout.str()
+
+
+def test_virtual_devices_from_collection_on(run):
+    result = run(
+        """
+        import pytest, torch
+
+        @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA")
+        def test_two():
+            assert torch.cuda.device_count() == 2
+            assert torch.zeros(1, device="cuda:1").is_cuda
+        """,
+        "--virtual-devices=cuda:2",
+    )
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["*virtual devices cuda:2*"])
+    assert not torch.cuda.is_available()
+
+
+def test_a_mixed_operation_fails_the_test_with_its_explanation(run):
+    result = run(ADDS_MIXED, "--virtual-devices=cuda:1", "--device-guard")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "E *RuntimeError: Expected all tensors to be on the same device, but found*",
+            "E *`x`: moved to cuda:0 at *",
+            "*device guard*",
+            "1 transfers (8 B), 1 syncs in 1 test",
+            "transfers, most bytes first:",
+            "  *:4  1x .cuda  8 B",
+            "syncs, most first:",
+            "  *:5  1x _local_scalar_dense",
+            "device bugs:",
+            "  *:6  mixed-device: Expected all tensors*",
+        ]
+    )
+
+
+def test_an_impossible_machine_is_a_usage_error(run):
+    result = run("def test(): pass", "--virtual-devices=tpu:1")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*virtual devices 'tpu:1'*"])
+
+
+def test_the_marker_gives_one_test_its_machine(run):
+    result = run(
+        """
+        import pytest, torch
+
+        @pytest.fixture
+        def x():
+            return torch.ones(2, device="cuda:1")
+
+        @pytest.mark.virtual_devices("cuda:2")
+        def test_with(x):
+            assert (x * 2).is_cuda
+
+        def test_without():
+            assert not torch.cuda.is_available()
+        """
+    )
+    result.assert_outcomes(passed=2)
+
+
+BUDGET = """
+import pytest, torch
+
+@pytest.mark.virtual_devices("cuda")
+@pytest.mark.device_budget({limits})
+def test_it():
+    for _ in range(3):
+        x = torch.ones(1024).cuda(non_blocking=True)
+    x.sum().item()
+"""
+
+
+@pytest.mark.parametrize(
+    "limits",
+    ["transfers=3, syncs=1", "h2d='12 KiB'", "h2d=12288, d2h='0 B'", "d2d=0", ""],
+)
+def test_a_budget_that_is_kept(run, limits):
+    run(BUDGET.format(limits=limits)).assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        ("transfers=2", ["3 transfers, 2 allowed", "  *:7  3x .cuda  12.0 KiB"]),
+        ("syncs=0", ["1 syncs, 0 allowed", "  *:8  1x _local_scalar_dense"]),
+        ("h2d='11 KiB'", ["12.0 KiB H2D, 11.0 KiB allowed"]),
+        ("transfer=1", ["device_budget: unknown transfer; it takes transfers, syncs, h2d*"]),
+        ("h2d='much'", ["size 'much': expected bytes, or a text such as '4 MiB'"]),
+        ("3", ["device_budget: its limits have names*"]),
+    ],
+)
+def test_a_budget_that_fails_the_test(run, limits, said):
+    result = run(BUDGET.format(limits=limits))
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(said)
+
+
+def test_the_budget_is_the_calls_not_the_fixtures(run):
+    run(
+        """
+        import pytest, torch
+
+        @pytest.fixture
+        def x():
+            return torch.ones(2).cuda()
+
+        @pytest.mark.virtual_devices("cuda")
+        @pytest.mark.device_budget(transfers=0)
+        def test_it(x):
+            x + 1
+        """
+    ).assert_outcomes(passed=1)
+
+
+def test_the_fixture_is_a_guard(run):
+    run(
+        """
+        import pytest, torch
+        from runtime_guard import DevicePolicyError
+
+        @pytest.mark.virtual_devices("cuda")
+        def test_it(device_guard):
+            x = torch.ones(2).cuda()
+            assert device_guard.count("transfer") == 1
+            with device_guard.forbid_syncs(), pytest.raises(DevicePolicyError):
+                x.sum().item()
+        """
+    ).assert_outcomes(passed=1)
