@@ -6,8 +6,8 @@ Every operator of PyTorch's own test database (OpInfo) brings samples of its arg
 FakeTensorMode can't run, or what needs the values of a tensor, is no observation.
 
 FakeTensorMode lets a 0-dim CPU tensor into every operator; the CUDA kernels do not (nextafter in
-pytorch/pytorch#144748, clamp in #94174). Most of them start with a check, generated from
-`device_check` in native_functions.yaml (torchgen brings it along), that all their tensors are on the
+pytorch/pytorch#144748, clamp in #94174). Most of them start with a check, made from
+`device_check` in native_functions.yaml (torchgen brings it along), that all tensors are on the
 very same device. `ExactChecks` applies that check to each operator that FakeTensorMode runs; what
 it would refuse is noted beside FakeTensorMode's answer.
 """
