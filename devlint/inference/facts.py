@@ -69,6 +69,7 @@ class Operand:
     requires_grad: bool = False
     is_parameter: bool = False
     pinned: bool = False
+    pageable: bool = False  # a batch of a DataLoader in sight that does not pin its batches
     indirect: bool = False  # it, or the other operand's place, went through an unknown callee
     element: bool = False  # an element of the container whose name and site these are
 

@@ -13,10 +13,10 @@ from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.ownership import rule_of_meeting
 from devlint_rules.rewriting import (
     add_argument,
-    argument,
     factory_of,
     in_file,
     is_path,
+    takes_device,
     text_of,
     where_it_meets,
     with_argument,
@@ -37,12 +37,12 @@ def _device(meeting: Meeting) -> str | None:
 
 
 def _advice(meeting: Meeting) -> str:
-    device = _device(meeting)
-    made = factory_of(meeting.left)
+    left, device, made = meeting.left, _device(meeting), factory_of(meeting.left)
     if device is None:
         return "make it on the device of the other operand: pass `device=` to the factory"
-    if made is None or not isinstance(made.node, cst.Call) or argument(made.node, "device"):
-        return f"move it before they meet: `{meeting.left.name}.to({device})`"
+    if not left.by_default or made is None or not takes_device(made):
+        return f"move it before they meet: `{left.name}.to({device})`"
+    assert isinstance(made.node, cst.Call)
     call = with_argument(made.node, f"device={device}")
     if call is None or len(call) > 80 or "\n" in call:
         call = f"{text_of(made.node.func)}(…, device={device})"
@@ -54,11 +54,11 @@ def _fix(facts: Facts, meeting: Meeting) -> tuple[Replacement, ...]:
     left, right = meeting.left, meeting.right
     if meeting.inside is not None:
         return ()
-    made, call = factory_of(left), left.site.node
-    if made is not None and made.node is call and isinstance(call, cst.Call):
-        if argument(call, "device") or not is_path(right.name) or not in_file(facts, made):
-            return ()
-        return add_argument(made, f"device={right.name}.device")
+    made = factory_of(left)
+    stands_there = left.by_default and made is not None and made.node is left.site.node
+    if stands_there and takes_device(left.site) and is_path(right.name) and not right.element:
+        device = f"device={right.name}.device"
+        return add_argument(left.site, device) if in_file(facts, left.site) else ()
     return where_it_meets(facts, left, right)
 
 

@@ -17,7 +17,7 @@ def _goes_up_in_hot_loop(move: Move) -> bool:
         and move.loop.hotness is Hotness.HOT
         and not move.of_module
         and not move.discarded
-        and (is_host(move.subject.placement) or move.subject.loaded or move.subject.pinned)
+        and (is_host(move.subject.placement) or move.subject.pinned)
         and may_be_accelerator(move.target)
     )
 
@@ -31,8 +31,8 @@ def _check(facts: Facts) -> Iterator[Claim]:
             confidence = Confidence.LIKELY
             message = f"`{name}` is pinned, and `{call}` waits for the copy all the same"
             advice = "pass `non_blocking=True`"
-        elif move.non_blocking and not move.subject.pinned and move.subject.loaded:
-            confidence = Confidence.POSSIBLE
+        elif move.non_blocking and move.subject.pageable:
+            confidence = Confidence.LIKELY
             message = f"`{call}` asks not to wait, but `{name}` is in pageable memory: it waits"
             advice = "make the DataLoader pin its batches: `pin_memory=True`"
         else:

@@ -26,6 +26,9 @@ _CONTAINERS = (
 )
 _LONGEST = 60
 
+# Calls that make a tensor and take no `device=` (the legacy types refuse that of an accelerator).
+_NO_DEVICE = re.compile(r"Parameter|Buffer|(\w*)Tensor|from_numpy|from_dlpack|frombuffer|load")
+
 
 def is_path(text: str) -> bool:
     """Whether a text is a name or dotted names: `x`, `self.mask`."""
@@ -143,6 +146,14 @@ def receiver(call: cst.CSTNode) -> cst.BaseExpression | None:
     if isinstance(call, cst.Call) and isinstance(call.func, cst.Attribute):
         return call.func.value
     return None
+
+
+def takes_device(site: Site) -> bool:
+    """Whether `device=` may be added to the factory call at a site."""
+    call = site.node
+    if not isinstance(call, cst.Call) or argument(call, "device"):
+        return False
+    return _NO_DEVICE.fullmatch(text_of(call.func).rpartition(".")[2]) is None
 
 
 def factory_of(operand: Operand) -> Site | None:

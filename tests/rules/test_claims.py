@@ -84,6 +84,15 @@ class TestMeetings:
         claim = only(claims(RULES["DEV102"], MASKED, meetings=[masked_meeting()]))
         assert "`torch.ones(n, device=x.device)`" in claim.advice
 
+    @pytest.mark.parametrize("made", ["nn.Parameter(t)", "torch.Tensor(3)", "torch.LongTensor(n)"])
+    def test_no_device_is_advised_for_what_takes_none(self, made: str):
+        text = source(f"{made} + x\n")
+        left = operand(text, made, CPU, made=made, by_default=True)
+        met = meeting(left, operand(text, "x", INPUT), text.site(f"{made} + x"))
+        claim = only(claims(RULES["DEV102"], text, meetings=[met]))
+        assert "device=" not in claim.advice
+        assert fixed(text, claim) == f"{made}.to(x.device) + x\n"
+
     def test_a_caught_meeting_says_that_the_exception_hides_it(self):
         plain = only(claims(RULES["DEV102"], MASKED, meetings=[masked_meeting()]))
         caught = only(claims(RULES["DEV102"], MASKED, meetings=[masked_meeting(caught=True)]))
@@ -329,15 +338,12 @@ class TestLoops:
         assert claims(RULES["DEV306"], self.TEXT, moves=[replace(moved, non_blocking=True)]) == []
 
     def test_no_waiting_wished_for_pageable_memory(self):
-        moved = move(
-            self.TEXT,
-            "w.to(d)",
-            operand(self.TEXT, "w", CPU, loaded=True),
-            loop=self.the_loop(),
-            non_blocking=True,
-        )
+        batch = operand(self.TEXT, "w", CPU, loaded=True, pageable=True)
+        moved = move(self.TEXT, "w.to(d)", batch, loop=self.the_loop(), non_blocking=True)
         assert "pageable" in only(claims(RULES["DEV306"], self.TEXT, moves=[moved])).message
-        assert claims(RULES["DEV306"], self.TEXT, moves=[replace(moved, non_blocking=False)]) == []
+        unseen = replace(moved, subject=replace(batch, pageable=False))
+        for other in (replace(moved, non_blocking=False), unseen):
+            assert claims(RULES["DEV306"], self.TEXT, moves=[other]) == []
 
 
 class TestHost:
