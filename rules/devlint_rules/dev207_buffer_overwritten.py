@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import libcst as cst
-
 from devlint.findings import Applicability, Confidence, Severity
 from devlint.inference.facts import Facts, PlainAttribute
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.attributes import attribute_trace
-from devlint_rules.rewriting import add_argument, argument, factory_of, in_file
+from devlint_rules.rewriting import add_argument, factory_of, in_file, takes_device
 from devlint_rules.wording import is_host
 
 
@@ -19,7 +17,7 @@ def _fix(facts: Facts, fact: PlainAttribute) -> tuple[Replacement, ...]:
     made, value = factory_of(fact.operand), fact.operand.site
     if made is None or made.node is not value.node or not in_file(facts, value):
         return ()
-    if not isinstance(value.node, cst.Call) or argument(value.node, "device"):
+    if not takes_device(value):
         return ()
     return add_argument(value, f"device=self.{fact.attribute}.device")
 

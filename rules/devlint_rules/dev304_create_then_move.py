@@ -9,7 +9,14 @@ import libcst as cst
 from devlint.findings import Applicability, Confidence, Severity
 from devlint.inference.facts import Facts, Hotness, Move
 from devlint.rule import Claim, Replacement, Rule
-from devlint_rules.rewriting import argument, in_file, move_target, short, with_argument
+from devlint_rules.rewriting import (
+    argument,
+    in_file,
+    move_target,
+    short,
+    takes_device,
+    with_argument,
+)
 from devlint_rules.wording import loop_note, may_be_accelerator
 
 # These draw other numbers on an accelerator than on the host, from the same seed.
@@ -37,7 +44,9 @@ def _name(call: cst.Call) -> str:
 
 def _made_there(move: Move, factory: cst.Call) -> str | None:
     device = move_target(move.site.node)
-    return None if device is None else with_argument(factory, f"device={device}")
+    if device is None or move.creation is None or not takes_device(move.creation):
+        return None
+    return with_argument(factory, f"device={device}")
 
 
 def _fix(facts: Facts, move: Move, factory: cst.Call) -> tuple[Replacement, ...]:
@@ -65,7 +74,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
             advice=(
                 f"make it there: `{text}`"
                 if text is not None and "\n" not in text
-                else "make it there: pass `device=` to the factory"
+                else "make it there: by a factory that is given `device=`"
             ),
             trace=(loop_note(move.loop),) if hot and move.loop is not None else (),
             fix=_fix(facts, move, factory),

@@ -42,7 +42,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
         yield Claim(
             first.site,
             Severity.WARNING,
-            Confidence.POSSIBLE if first.in_main else Confidence.LIKELY,
+            Confidence.LIKELY,
             f"`{first.text}` demands an accelerator, which nothing asks for first{more}",
             advice=_ADVICE[0] if first.in_main else _ADVICE[1],
             trace=twins(others),
@@ -120,6 +120,5 @@ if torch.cuda.is_available():
 `torch.device("cuda")` becomes `torch.device("cuda" if torch.cuda.is_available() else "cpu")`, where
 that is the only place. Unsafe: running on the host may not be wanted.""",
     limits="""\
-Whether a program is meant for one kind of machine only, devlint cannot know; hence a warning, and
-in a script's main part a `possible` one.""",
+Whether a program is meant for one kind of machine only, devlint cannot know; hence a warning.""",
 )

@@ -17,7 +17,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
         yield Claim(
             first.site,
             Severity.WARNING,
-            Confidence.POSSIBLE if first.in_main else Confidence.LIKELY,
+            Confidence.LIKELY,
             f"`{first.text}` raises where the backend is not there{more}",
             advice=(
                 "ask first (`if torch.cuda.is_available():`), or use `torch.accelerator`, which "
@@ -98,5 +98,5 @@ torch.cuda.empty_cache()
 """,
     ),
     check=_check,
-    limits="A guard in the caller is not seen: hence a warning, and in a script a `possible` one.",
+    limits="A guard in the caller is not seen; hence a warning.",
 )

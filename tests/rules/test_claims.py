@@ -529,7 +529,8 @@ class TestMentions:
     def test_the_main_part_of_a_script_is_a_cause_of_its_own(self):
         mentions = [self.mention("x.cuda()"), self.mention("y.cuda()", in_main=True)]
         library, main = claims(RULES["DEV501"], self.TEXT, mentions=mentions)
-        assert (library.confidence, main.confidence) == (Confidence.LIKELY, Confidence.POSSIBLE)
+        assert library.site == mentions[0].site and main.site == mentions[1].site
+        assert "x.device" in library.advice and "is_available" in main.advice
 
     @pytest.mark.parametrize("kind", ["device", "backend", "load"])
     def test_a_guarded_one_is_none(self, kind: str):
