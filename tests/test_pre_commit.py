@@ -122,7 +122,8 @@ def test_a_bad_commit_is_refused_and_a_good_one_passes(project: Repository) -> N
 
 def test_a_suppressed_finding_passes(project: Repository) -> None:
     suppressed = BAD.replace(
-        "+ torch.zeros(8)", "+ torch.zeros(8)  # devlint: ignore[DEV102] only ever run on the CPU"
+        "+ torch.zeros(8)",
+        "+ torch.zeros(8)  # devlint: ignore[DEV102] -- only ever run on the CPU",
     )
     passed = commit(project, head=suppressed)
     assert passed.returncode == 0, passed.stdout
@@ -131,6 +132,14 @@ def test_a_suppressed_finding_passes(project: Repository) -> None:
 def test_the_projects_configuration_is_read(project: Repository) -> None:
     (project.path / "pyproject.toml").write_text('[tool.devlint]\nignore = ["DEV102"]\n')
     passed = commit(project, head=BAD)
+    assert passed.returncode == 0, passed.stdout
+
+
+def test_an_excluded_file_is_left_alone_although_pre_commit_names_it(project: Repository) -> None:
+    (project.path / "pyproject.toml").write_text('[tool.devlint]\nexclude = ["vendored"]\n')
+    (project.path / "vendored").mkdir()
+    (project.path / "vendored/head.py").write_text(BAD)
+    passed = commit(project, head=GOOD)
     assert passed.returncode == 0, passed.stdout
 
 
