@@ -162,7 +162,8 @@ def observe(name: str, function: Callable[..., Any], sample: Any) -> Iterator[Ob
         mode = FakeTensorMode(
             shape_env=ShapeEnv(allow_scalar_outputs=True, allow_dynamic_output_shape_ops=True)
         )
-        with mode, ExactChecks() as checks, warnings.catch_warnings():
+        checks = ExactChecks()
+        with mode, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             placed = list(leaves)
             for number, index in enumerate(tensors):
@@ -175,7 +176,8 @@ def observe(name: str, function: Callable[..., Any], sample: Any) -> Iterator[Ob
                 )
             args, kwargs = pytree.tree_unflatten(placed, shape)
             try:
-                result = function(*args, **kwargs)
+                with checks:
+                    result = function(*args, **kwargs)
             except Exception as error:
                 refused = _REFUSAL.search(str(error))
                 return ("refused", -1, 0, checks.refused) if refused else None
