@@ -14,7 +14,7 @@ from runtime_guard import moves, observers
 from runtime_guard.events import Kind
 from runtime_guard.explain import explain_operands, with_explanation
 from runtime_guard.machine import UnsupportedVirtually
-from runtime_guard.modes import FunctionMode, Handler, check_generator
+from runtime_guard.modes import FunctionMode, Handler, check_generator, tensors_of
 from runtime_guard.placement import CPU, Placement, placement_of, tag
 from runtime_guard.sites import user_site
 from runtime_guard.torch_internals import default_device_context, functions_in_cpp
@@ -437,6 +437,19 @@ def _same_device_first(names: tuple[str, str], text: str) -> Handler:
     return handler
 
 
+def _all_together(text: str) -> Handler:
+    """A composite that first wants all its tensors on one device, 0-dim ones included."""
+
+    def handler(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:
+        tensors = tensors_of([*args, *kwargs.values()])
+        for tensor in tensors[1:]:
+            pair = (tensors[0], tensor)
+            refuse_if_apart(mode, text, pair, ("tensors[0]", "tensors[i]"), _name(func))
+        return mode.enter(func, args, kwargs)
+
+    return handler
+
+
 def refuse_if_apart(
     mode: FunctionMode,
     text: str,
@@ -550,6 +563,17 @@ def build_handlers() -> dict[Any, Handler]:
         ("self", "window"),
         "istft input and window must be on the same device but got self on {0} and window on {1}",
     )
+    together = {
+        torch.meshgrid: "meshgrid expects all tensors to have the same device",
+        torch.block_diag: "torch.block_diag: input tensors must all be on the same "
+        "device. Input 0 is on device {0} and another is on device {1}.",
+        torch.quantile: "quantile() q tensor must be on the same device as the input tensor",
+        torch.nanquantile: "quantile() q tensor must be on the same device as the input tensor",
+        tensor.quantile: "quantile() q tensor must be on the same device as the input tensor",
+        tensor.nanquantile: "quantile() q tensor must be on the same device as the input tensor",
+    }
+    for function, text in together.items():
+        table[function] = _all_together(text)
     for name in ("lstm", "gru", "rnn_tanh", "rnn_relu"):
         table[getattr(functions_in_cpp, name)] = _recurrent
     table[functions_in_cpp._pad_packed_sequence] = _pad_packed

@@ -165,7 +165,7 @@ class FunctionMode(TorchFunctionMode):
         pinned = kwargs.pop("pin_memory", False)
         result = self.run(func, args, kwargs)
         if target is not None and target.type != "meta":
-            for tensor in _tensors_of(result):
+            for tensor in tensors_of(result):
                 moves.tag_fresh(tensor, target)
         if pinned and isinstance(result, torch.Tensor):
             result = moves.pin(result)
@@ -199,7 +199,7 @@ class FunctionMode(TorchFunctionMode):
     def placement_of_call(self, args: tuple[Any, ...] | None) -> Placement | None:
         """The placement of the first tensor among ``args`` that is no host scalar."""
         fallback: Placement | None = None
-        for tensor in _tensors_of(args) if args else ():
+        for tensor in tensors_of(args) if args else ():
             placement = placement_of(tensor)
             if placement is not None and placement.device is not CPU:
                 return placement
@@ -209,12 +209,12 @@ class FunctionMode(TorchFunctionMode):
         return fallback
 
 
-def _tensors_of(value: Any) -> list[torch.Tensor]:
+def tensors_of(value: Any) -> list[torch.Tensor]:
     """The tensors of a value, and of the lists and tuples in it."""
     if isinstance(value, torch.Tensor):
         return [value]
     if isinstance(value, (list, tuple)):
-        return [tensor for item in value for tensor in _tensors_of(item)]
+        return [tensor for item in value for tensor in tensors_of(item)]
     return []
 
 
@@ -350,7 +350,7 @@ class DispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
         for position, item in enumerate(result if isinstance(result, (tuple, list)) else [result]):
             if position in plan.host_results:
                 continue
-            for tensor in _tensors_of(item):
+            for tensor in tensors_of(item):
                 if placement_of(tensor) is None:
                     tag(tensor, placement)
 
@@ -434,6 +434,7 @@ class DispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
                         item.numel(),
                         written,
                         item.dtype is torch.bool,
+                        rules.LEGACY_NAMES.get(item.dtype, str(item.dtype)),
                     )
                 )
                 tensors.append(item)
@@ -448,6 +449,13 @@ class DispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
             placement = placement_of(tensor)
             if placement is not None:
                 self._note_use(placement, plan)
+        if (
+            plan.composite is not None
+            and not plan.indexing
+            and any(o.device is not operands[0].device for o in operands)
+        ):
+            with self:
+                return func._op_dk(plan.composite, *args, **kwargs)
         decision = rules.decide(func, operands)
         if isinstance(decision, rules.Refusal):
             self._refuse(plan, decision, operands, tensors)
@@ -530,4 +538,5 @@ __all__ = [
     "check_generator",
     "placement_of",
     "sparse_parts",
+    "tensors_of",
 ]

@@ -41,13 +41,31 @@ class Plan:
     indexing: bool
     copies: bool
     """Can the operation be a transfer?"""
+    composite: Any
+    """The dispatch key of the composite kernel it runs on every device, or None.  Such an operation
+    has no rule of its own: what its operands may be is a matter of the operations in it."""
     host_results: frozenset[int]
     """Positions of results that are on the host whatever the operands are."""
 
 
+SCALAR_FACTORIES = frozenset({"linspace", "logspace"})
+"""Factories whose tensor arguments are read by ``item()``."""
 HOST_RESULTS = {
     "_pack_padded_sequence": frozenset({1}),
 }
+
+
+def _composite_key(func: Any) -> Any:
+    keys = torch._C.DispatchKey
+    if func.has_kernel_for_dispatch_key(keys.CPU):
+        return None
+    for key in (
+        keys.CompositeExplicitAutograd,
+        keys.CompositeExplicitAutogradNonFunctional,
+    ):
+        if func.has_kernel_for_dispatch_key(key):
+            return key
+    return None
 
 
 def make_plan(func: Any) -> Plan:
@@ -66,7 +84,7 @@ def make_plan(func: Any) -> Plan:
         torch._C.DispatchKey.CompositeImplicitAutograd
     ):
         treatment = Treatment.DECOMPOSE
-    elif not tensors and returns_tensor:
+    elif returns_tensor and (not tensors or name in SCALAR_FACTORIES):
         treatment = Treatment.FACTORY
     else:
         treatment = Treatment.SAME
@@ -78,5 +96,6 @@ def make_plan(func: Any) -> Plan:
         tags_results=fresh,
         indexing=name in rules.INDEXING or any(name == op for op, _ in rules.HOST_ONLY),
         copies=namespace == "aten" and name in ("copy_", "_to_copy", "_foreach_copy_"),
+        composite=_composite_key(func),
         host_results=HOST_RESULTS.get(name, frozenset()),
     )

@@ -37,6 +37,8 @@ class Operand:
     """True for ``self`` of an in-place operation and for ``out=``."""
     mask: bool = False
     """True for a boolean tensor."""
+    type_name: str = "FloatTensor"
+    """The legacy name of its dtype."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,107 +51,58 @@ class Refusal:
     error: type[Exception] = RuntimeError
 
 
+def _names(text: str) -> list[str]:
+    return text.split()
+
+
 POINTWISE = frozenset(
     # point-wise by their kernels (a TensorIterator with CPU scalars allowed), not tagged as such
-    [
-        "where",
-        "lerp",
-        "lerp_",
-        "addcmul",
-        "addcmul_",
-        "addcdiv",
-        "addcdiv_",
-        "masked_fill",
-        "masked_fill_",
-        "float_power",
-        "clamp",
-        "clamp_",
-        "clamp_min",
-        "clamp_min_",
-        "clamp_max",
-        "clamp_max_",
-        "fmod",
-        "fmod_",
-        "copysign",
-        "copysign_",
-        "_foreach_add",
-        "_foreach_add_",
-        "_foreach_mul",
-        "_foreach_mul_",
-        "_foreach_div",
-        "_foreach_div_",
-        "_foreach_addcmul",
-        "_foreach_addcmul_",
-        "_foreach_addcdiv",
-        "_foreach_addcdiv_",
-        "normal",
-        "normal_",
-        "bernoulli",
-        "bernoulli_",
-        "polar",
-        "complex",
-        "isin",
-        "mse_loss",
-        "smooth_l1_loss",
-        "huber_loss",
-        "dist",
-        "binomial",
-    ]
+    _names(
+        """
+    where rsub floor_divide floor_divide_ lerp lerp_ addcmul addcmul_ addcdiv addcdiv_
+    masked_fill masked_fill_ float_power clamp clamp_ clamp_min clamp_min_ clamp_max
+    clamp_max_ fmod fmod_ copysign copysign_ _foreach_add _foreach_add_ _foreach_mul
+    _foreach_mul_ _foreach_div _foreach_div_ _foreach_addcmul _foreach_addcmul_
+    _foreach_addcdiv _foreach_addcdiv_ normal normal_ bernoulli bernoulli_ polar complex
+    isin mse_loss smooth_l1_loss huber_loss dist binomial
+    """
+    )
 )
 NO_CPU_SCALAR = frozenset(
     # tagged point-wise, but their iterators take no CPU scalar
-    ["nextafter", "nextafter_", "heaviside", "heaviside_", "polar", "complex"]
+    _names(
+        """
+    nextafter nextafter_ polar complex native_dropout_backward
+    """
+    )
 )
 COPIES = frozenset(
     # the two sides may live anywhere: at::native::copy_ is the transfer itself
-    [
-        "copy_",
-        "copy",
-        "_to_copy",
-        "_copy_from",
-        "_copy_from_and_resize",
-        "_foreach_copy_",
-        "_foreach_copy",
-        "copy_sparse_to_sparse_",
-        "_copy_tensor_data",
-    ]
+    _names(
+        """
+    copy_ copy _to_copy _copy_from _copy_from_and_resize _foreach_copy_ _foreach_copy
+    copy_sparse_to_sparse_ _copy_tensor_data
+    """
+    )
 )
 SHAPE_ONLY = frozenset(
     # the other tensor only lends its shape
-    [
-        "resize_as_",
-        "resize_as",
-        "resize_as_sparse_",
-        "resize_as_sparse",
-        "expand_as",
-        "view_as",
-        "reshape_as",
-        "set_data",
-        "_has_same_storage_numel",
-        "is_same_size",
-        "result_type",
-        "_has_compatible_shallow_copy_type",
-        "sym_size",
-        "sym_stride",
-        "sym_numel",
-        "sym_storage_offset",
-        "size",
-        "stride",
-        "numel",
-        "is_set_to",
-    ]
+    _names(
+        """
+    resize_as_ resize_as resize_as_sparse_ resize_as_sparse expand_as view_as reshape_as
+    set_data _has_same_storage_numel is_same_size result_type
+    _has_compatible_shallow_copy_type sym_size sym_stride sym_numel sym_storage_offset
+    size stride numel is_set_to
+    """
+    )
 )
 INDEXING = frozenset(
-    [
-        "index",
-        "index_put",
-        "index_put_",
-        "_index_put_impl_",
-        "_unsafe_index",
-        "_unsafe_index_put",
-        "_unsafe_masked_index",
-        "_unsafe_masked_index_put_accumulate",
-    ]
+    _names(
+        """
+    index index_put index_put_ _index_put_impl_ _unsafe_index _unsafe_index_put
+    _unsafe_masked_index _unsafe_masked_index_put_accumulate
+    """
+    )
 )
 HOST_ARGUMENTS: dict[str, frozenset[str]] = {
     # arguments that must or may be on the host, whatever the others are
@@ -193,14 +146,34 @@ OWN_TEXTS: dict[str, str] = {
     "{self}, index.device = {index}, and out.device = {self}",
     "put_": "put_(): self, index and source expected to be in the same device, but got self.device "
     "= {self}, index.device = {index}, and source.device = {source}",
+    "searchsorted": "torch.searchsorted(): boundaries and input value tensors should have same "
+    "device type, but got boundaries tensor device type {sorted_sequence} and input value tensor "
+    "device type {self}",
+    "bucketize": "torch.searchsorted(): boundaries and input value tensors should have same device "
+    "type, but got boundaries tensor device type {boundaries} and input value tensor device type "
+    "{self}",
     "_weight_norm_interface": "weight_norm: expected v_in and g_in to be on the same device, but "
     "v_in is on {v} and g_in is on {g}",
 }
+CONVOLUTIONS = frozenset({"convolution", "convolution_overrideable", "_convolution"})
 KERNEL_OF = {
     # composite kernels whose check is that of the kernel below them
     "embedding": "wrapper_CUDA__index_select",
     "index_select": "wrapper_CUDA__index_select",
     "gather": "wrapper_CUDA_gather",
+}
+
+LEGACY_NAMES = {
+    torch.float32: "FloatTensor",
+    torch.float64: "DoubleTensor",
+    torch.float16: "HalfTensor",
+    torch.bfloat16: "BFloat16Tensor",
+    torch.uint8: "ByteTensor",
+    torch.int8: "CharTensor",
+    torch.int16: "ShortTensor",
+    torch.int32: "IntTensor",
+    torch.int64: "LongTensor",
+    torch.bool: "BoolTensor",
 }
 
 SYNCS: dict[str, str] = {
@@ -354,6 +327,8 @@ def _refuse(
     func: Any, name: str, operands: Sequence[Operand], common: int, position: int
 ) -> Refusal:
     expected, found = operands[common], operands[position]
+    if name in CONVOLUTIONS and expected.device.type != found.device.type:
+        return Refusal(_convolution_text(expected, found), common, position)
     own = OWN_TEXTS.get(name)
     if own is not None:
         devices = {o.name: o.device for o in operands}
@@ -380,6 +355,19 @@ def _refuse(
         common,
         position,
     )
+
+
+def _convolution_text(expected: Operand, found: Operand) -> str:
+    """``check_input_same_type_as_parameters`` in ``aten/src/ATen/native/Convolution.cpp``."""
+
+    def legacy(operand: Operand) -> str:
+        kind = "" if operand.device.type == "cpu" else f"{operand.device.type}."
+        return f"torch.{kind}{operand.type_name}"
+
+    text = f"Input type ({legacy(expected)}) and {found.name} type ({legacy(found)}) should be the "
+    if expected.device.type == "cpu":
+        return text + "same or input should be a MKLDNN tensor and weight is a dense tensor"
+    return text + "same"
 
 
 def _wrapper_name(func: Any, name: str) -> str:
