@@ -98,10 +98,15 @@ def exactly_checked() -> frozenset[str]:
     )
 
 
+# It has no check of its own; every kernel that it may choose on CUDA has one (cudnn_convolution,
+# _slow_conv2d_forward, …). FakeTensorMode stops at it and does not look at the weight's device.
+_CHECKED_BELOW = frozenset({"aten::convolution"})
+
+
 class ExactChecks(TorchDispatchMode):
     """Note whether an operator with an exact check gets tensors of two devices."""
 
-    checked: typing.ClassVar[frozenset[str]] = exactly_checked()
+    checked: typing.ClassVar[frozenset[str]] = exactly_checked() | _CHECKED_BELOW
 
     def __init__(self) -> None:
         super().__init__()
