@@ -169,8 +169,14 @@ class _Session:
     def check_parsed(self, file: Path, parsed: ParsedFile) -> None:
         report = self.report
         with self.clock("inference"):
-            facts = self.infer(parsed, self.importer_for(file, parsed), self.knowledge)
+            importer = self.importer_for(file, parsed)
+            facts = self.infer(parsed, importer, self.knowledge)
+        self.project.checked += len(parsed.text)
         report.notes += [(parsed.path, note) for note in facts.budgets_hit]
+        if importer.refused:
+            listed = ", ".join(sorted(importer.refused))
+            report.notes.append((parsed.path, f"imports that were not followed: {listed}"))
+            importer.refused.clear()
         running = self.policy.rules_for(parsed.path)
         with self.clock("rules"):
             claims, complete = self.claims(parsed, facts, running)

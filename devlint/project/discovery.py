@@ -146,4 +146,3 @@ class _Walk:
         except ValueError:
             name = path.as_posix()
         return FileError(name, 1, 1, message)
-

@@ -9,8 +9,13 @@ from pathlib import Path
 
 from devlint.project.source import ParsedFile, SourceError, decode, parse, read
 
-# Characters of source whose trees are kept at a time. A tree takes about 100 times its source.
-TREE_BUDGET = 800_000
+# All in characters of source. A tree takes about 100 times the memory of its source.
+TREE_BUDGET = 600_000  # whose trees are kept at a time
+IMPORTER_BUDGET = 900_000  # that one importer loads, since whoever infers keeps what it loaded
+# That may be parsed for the sake of imports only, beyond the files that are checked: as much as is
+# good for a single file, and for many files as much as keeps their check fast.
+IMPORT_ALLOWANCE = 300_000
+IMPORT_SHARE = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +31,7 @@ class Project:
     """The files under one root directory, each parsed when first asked for.
 
     contents: what is to be taken for the content of some files instead of what is on disk.
+    checked: the characters of the files whose check is done.
     The trees that were used last are kept, as many as their sources fit in a budget (characters).
     """
 
@@ -37,6 +43,8 @@ class Project:
     ) -> None:
         self.root = root
         self.contents = contents or {}
+        self.checked = 0
+        self._parsed = 0
         self.budget = budget
         self._trees: OrderedDict[Path, ParsedFile | SourceError] = OrderedDict()
         self._size = 0
@@ -94,9 +102,23 @@ class Project:
             raise known.with_traceback(None)
         return known
 
+    def parse_for_import(self, file: Path) -> ParsedFile | None:
+        """The parsed file; None if it cannot be parsed, or if enough was parsed for imports.
+
+        A project can hang together so that each file imports, in the end, all of it.
+        """
+        allowed = IMPORT_ALLOWANCE + IMPORT_SHARE * self.checked
+        if file not in self._trees and self._parsed - self.checked > allowed:
+            return None
+        try:
+            return self.parse(file)
+        except SourceError:
+            return None  # reported where the file itself is checked
+
     def _parse(self, file: Path) -> ParsedFile:
         data = self.contents.get(file)
         decoded = decode(read(file) if data is None else data)
+        self._parsed += len(decoded.text)
         name = self.name_of(file)
         return ParsedFile(
             self.path_of(file),
@@ -145,27 +167,36 @@ class Importer:
 
     roots: the directories searched, in order.
     size: the characters of source loaded so far: whoever infers from it keeps as many trees.
+    refused: the modules that were found and not loaded: broken ones, or one too many.
     """
 
     def __init__(self, project: Project, roots: tuple[Path, ...]) -> None:
         self.project = project
         self.roots = roots
         self.size = 0
+        self.refused: set[str] = set()
         self._found: dict[str, Path | None] = {}
         self._loaded: set[Path] = set()
 
     def load(self, dotted: str) -> ParsedFile | None:
-        """The module of an absolute dotted name; None if the project has none, or a broken one."""
+        """The module of an absolute dotted name.
+
+        None if the project has none, or a broken one, or if too much was loaded already: the name
+        is then in `refused`.
+        """
         file = self.find(dotted)
         if file is None:
             return None
-        try:
-            parsed = self.project.parse(file)
-        except SourceError:
-            return None  # reported where the file itself is checked
-        if file not in self._loaded:
-            self._loaded.add(file)
-            self.size += len(parsed.text)
+        if file in self._loaded:
+            return self.project.parse_for_import(file)
+        parsed = None
+        if self.size < IMPORTER_BUDGET:
+            parsed = self.project.parse_for_import(file)
+        if parsed is None:
+            self.refused.add(dotted)
+            return None
+        self._loaded.add(file)
+        self.size += len(parsed.text)
         return parsed
 
     def find(self, dotted: str) -> Path | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from conftest import Tree
 
-from devlint.project.imports import Importer, Project
+from devlint.project.imports import IMPORT_ALLOWANCE, Importer, Project
 from devlint.project.source import SourceError
 
 FILES = {
@@ -135,3 +135,19 @@ def test_a_file_larger_than_the_budget_is_still_kept_while_in_use(tree: Tree) ->
 def test_given_contents_stand_for_the_file(project: Project, tmp_path: Path) -> None:
     file = tmp_path / "train.py"
     assert Project(tmp_path, {file: b"y = 2\n"}).parse(file).text == "y = 2\n"
+
+
+def test_a_project_that_hangs_together_is_not_parsed_whole_for_one_file(tree: Tree) -> None:
+    module = "x = 1\n" * 10_000
+    count = 20
+    root = tree({"main.py": ""} | {f"m{n}.py": module for n in range(count)})
+    project = Project(root)
+    tools = importer(project, "main.py")
+    loaded = [n for n in range(count) if tools.load(f"m{n}")]
+    assert loaded == list(range(len(loaded))), "until it is enough"
+    size = len(loaded) * len(module)
+    assert IMPORT_ALLOWANCE <= size <= IMPORT_ALLOWANCE + 2 * len(module)
+    assert tools.refused == {f"m{n}" for n in range(len(loaded), count)}
+    assert tools.load("m0"), "what is loaded stays at hand"
+    project.checked += 10 * IMPORT_ALLOWANCE
+    assert importer(project, "main.py").load(f"m{count - 1}"), "many files checked allow for more"
