@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-
-Tree = Callable[[Mapping[str, str | bytes]], Path]
+from faking import Tree
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""A stand-in for the inference and the rules, so that the engine's tests need neither.
+"""What tests share: a stand-in for inference and rules, so that the engine's tests need neither.
 
 The fake inference notes every `a + b` as a meeting of two placements that contradict. The fake
 rule DEV101 claims each; DEV303 claims every call of `sync`, as `performance` and `possible`.
@@ -6,7 +6,7 @@ rule DEV101 claims each; DEV303 claims every call of `sync`, as `performance` an
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import libcst as cst
@@ -20,6 +20,8 @@ from devlint.knowledge import Knowledge
 from devlint.project.imports import Importer
 from devlint.project.source import ParsedFile
 from devlint.rule import Claim, Note, Replacement, Rule
+
+Tree = Callable[[Mapping[str, "str | bytes"]], Path]  # writes files, returns their root
 
 
 def infer(parsed: ParsedFile, importer: Importer, knowledge: Knowledge) -> Facts:

@@ -10,7 +10,7 @@ from pathlib import Path
 import faking
 import libcst as cst
 import pytest
-from conftest import Tree
+from faking import Tree
 
 from devlint import engine
 from devlint.config import Config, Override

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import faking
 import pytest
-from conftest import Tree
+from faking import Tree
 
 from devlint import fixing
 from devlint.config import Config

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 
 import pytest
-from conftest import Tree
+from faking import Tree
 
 from devlint.rules import RulePackError, find_rule, load_rules
 

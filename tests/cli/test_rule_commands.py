@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from conftest import Tree
+from faking import Tree
 
 from devlint.cli import main
 from devlint.config import OPTIONS

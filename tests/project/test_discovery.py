@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from conftest import Tree
+from faking import Tree
 
 from devlint.project.discovery import DEFAULT_EXCLUDE, Discovery, discover
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conftest import Tree
+from faking import Tree
 
-from devlint.project.imports import IMPORT_ALLOWANCE, Importer, Project
+from devlint.project import imports
+from devlint.project.imports import Importer, Project
 from devlint.project.source import SourceError
 
 FILES = {
@@ -137,17 +138,29 @@ def test_given_contents_stand_for_the_file(project: Project, tmp_path: Path) -> 
     assert Project(tmp_path, {file: b"y = 2\n"}).parse(file).text == "y = 2\n"
 
 
-def test_a_project_that_hangs_together_is_not_parsed_whole_for_one_file(tree: Tree) -> None:
-    module = "x = 1\n" * 10_000
+def test_a_project_that_hangs_together_is_not_parsed_whole_for_one_file(
+    tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(imports, "IMPORT_ALLOWANCE", 500)
+    module = "x = 1\n" * 20
     count = 20
     root = tree({"main.py": ""} | {f"m{n}.py": module for n in range(count)})
     project = Project(root)
     tools = importer(project, "main.py")
     loaded = [n for n in range(count) if tools.load(f"m{n}")]
-    assert loaded == list(range(len(loaded))), "until it is enough"
-    size = len(loaded) * len(module)
-    assert IMPORT_ALLOWANCE <= size <= IMPORT_ALLOWANCE + 2 * len(module)
-    assert tools.refused == {f"m{n}" for n in range(len(loaded), count)}
+    assert loaded == list(range(5)), "until it is enough"
+    assert tools.refused == {f"m{n}" for n in range(5, count)}
     assert tools.load("m0"), "what is loaded stays at hand"
-    project.checked += 10 * IMPORT_ALLOWANCE
-    assert importer(project, "main.py").load(f"m{count - 1}"), "many files checked allow for more"
+    project.checked += 1000
+    assert importer(project, "main.py").load("m19"), "many files checked allow for more"
+
+
+def test_one_importer_does_not_load_without_end(
+    tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(imports, "IMPORTER_BUDGET", 500)
+    root = tree({"main.py": ""} | {f"m{n}.py": "x = 1\n" * 20 for n in range(9)})
+    project = Project(root)
+    tools = importer(project, "main.py")
+    assert [n for n in range(9) if tools.load(f"m{n}")] == list(range(5))
+    assert importer(project, "main.py").load("m8")

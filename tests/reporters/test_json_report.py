@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import faking
-from conftest import Tree
+from faking import Tree
 
 from devlint.reporters.json import render
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import faking
 import pytest
-from conftest import Tree
+from faking import Tree
 
 from devlint import engine
 from devlint.config import Config
