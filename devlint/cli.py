@@ -389,3 +389,69 @@ def show_config(paths: tuple[Path, ...], **settings: Any) -> None:
     )
     origin = config.file or "no configuration file: the defaults"
     emit(f"# {origin}\n# project root: {config.root}\n{to_toml(config)}", sys.stdout)
+
+
+def _guard(module: str) -> Any:
+    """A module of the runtime guard, which needs torch."""
+    import importlib
+
+    try:
+        return importlib.import_module(f"runtime_guard.{module}")
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise Refusal("this command needs torch: pip install 'devlint[guard]'") from None
+
+
+@main.command()
+@click.argument("findings", type=click.Path(allow_dash=True), metavar="FINDINGS.json")
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+@click.option("--virtual", metavar="DEVICES", help="Run on virtual devices, such as cuda:2.")
+@click.option(
+    "--root",
+    type=click.Path(path_type=Path),
+    help="What the paths of the findings are relative to.  [default: the project]",
+)
+@click.option("--keep-going", is_flag=True, help="Let mixed-device operations pass, as noted.")
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json"]), default="text",
+    help="[default: text]",
+)  # fmt: skip
+def confirm(
+    findings: str,
+    command: tuple[str, ...],
+    virtual: str | None,
+    root: Path | None,
+    keep_going: bool,
+    form: str,
+) -> None:
+    """Run COMMAND under the guard, and say of each finding whether it really happens.
+
+    FINDINGS.json is a report of `devlint check --format json`, `-` for standard input. For example:
+    devlint confirm findings.json --virtual cuda:2 -- python train.py --epochs 1
+
+    Exit codes: 1 an error-level finding was confirmed, else 0; 2 usage errors.
+    """
+    import json
+
+    from devlint.config import ConfigError, find_config
+    from devlint.terminal import emit
+
+    guard = _guard("confirm")
+    try:
+        code = guard.run_confirm(
+            findings,
+            command,
+            virtual=virtual,
+            output_format=form,
+            root=str(root or find_config(Path.cwd()).root),
+            keep_going=keep_going,
+            write=lambda text: emit(text, sys.stdout),
+        )
+    except OSError as error:
+        raise Refusal(f"{findings}: cannot be read: {error.strerror}") from None
+    except json.JSONDecodeError as error:
+        raise Refusal(f"{findings}: is not JSON: {error}") from None
+    except (ValueError, ConfigError) as error:
+        raise Refusal(str(error)) from None
+    sys.exit(code)

@@ -1,0 +1,95 @@
+"""`devlint confirm`: findings of a check put to the test by a run."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from faking import Tree
+
+PROGRAM = """\
+import sys
+import torch
+
+a = torch.ones(3).cuda()
+b = torch.ones(3, device="cpu")
+if "--mixed" in sys.argv:
+    print(a + b)
+"""
+
+
+def devlint(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "devlint", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True)
+
+
+@pytest.fixture
+def checked(tree: Tree) -> Path:
+    """A folder with a program and the findings in it."""
+    root = tree({"x.py": PROGRAM})
+    devlint(root, "check", "x.py", "--select", "DEV101", "--format", "json", "-o", "findings.json")
+    return root
+
+
+def test_a_finding_that_happens_is_confirmed_and_exits_with_1(checked: Path) -> None:
+    command = ["--virtual", "cuda:2", "--", "python", "x.py", "--mixed"]
+    result = devlint(checked, "confirm", "findings.json", *command)
+    assert result.returncode == 1
+    assert "confirmed" in result.stdout
+    assert "x.py:7 DEV101" in result.stdout
+
+
+def test_a_finding_whose_line_does_not_run_is_not_executed(checked: Path) -> None:
+    command = ["--virtual", "cuda:2", "--format", "json", "--", "x.py"]
+    result = devlint(checked, "confirm", "findings.json", *command)
+    assert result.returncode == 0
+    verdicts = [finding["verdict"] for finding in json.loads(result.stdout)["findings"]]
+    assert verdicts == ["not executed"]
+
+
+def test_paths_are_relative_to_a_root_that_can_be_given(checked: Path) -> None:
+    (checked / "elsewhere").mkdir()
+    result = devlint(
+        checked / "elsewhere", "confirm", "../findings.json", "--root", "..",
+        "--virtual", "cuda:2", "--", "../x.py", "--mixed",
+    )  # fmt: skip
+    assert result.returncode == 1
+    assert "1 confirmed" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["missing.json", "--", "x.py"], "missing.json: cannot be read: No such file"),
+        (["x.py", "--", "x.py"], "x.py: is not JSON"),
+        (["findings.json"], "COMMAND"),
+        (["findings.json", "--", "ls"], "'ls' is not a Python program"),
+        (["findings.json", "--virtual", "qpu", "--", "x.py"], "virtual devices 'qpu'"),
+    ],
+)
+def test_what_the_user_has_to_correct_exits_with_2(
+    checked: Path, arguments: list[str], words: str
+) -> None:
+    result = devlint(checked, "confirm", *arguments)
+    assert result.returncode == 2
+    assert words in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_without_torch_it_says_how_to_get_it(tree: Tree) -> None:
+    hidden = 'raise ModuleNotFoundError("No module named \'torch\'", name="torch")\n'
+    root = tree({"torch/__init__.py": hidden, "findings.json": "{}"})
+    result = subprocess.run(
+        [sys.executable, "-m", "devlint", "confirm", "findings.json", "--", "x.py"],
+        env={**os.environ, "PYTHONPATH": str(root)},
+        cwd=root,
+        capture_output=True,
+        text=True,
+    )
+    assert result.returncode == 2
+    assert "pip install 'devlint[guard]'" in result.stderr
+    assert "Traceback" not in result.stderr
