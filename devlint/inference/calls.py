@@ -323,12 +323,23 @@ def construct(frame: Frame, node: cst.Call, callee: ClassValue, arguments: Argum
     function = info.method("__init__")
     if function is not None:
         call_function(frame, node, FunctionValue(function, instance), arguments)
+        if type(instance) is Instance and instance.module:
+            if any(i.places_itself for i in info.lineage()) or _library_built(info):
+                instance.place = None
         _fields_from(instance, function, arguments)
     else:
         for key, (value, _) in arguments.keywords.items():
             if type(instance) is Instance:
                 instance.fields[key] = value
     return instance
+
+
+def _library_built(info) -> bool:  # type: ignore[no-untyped-def]
+    """A base outside of sight, which may place itself, other than torch's own."""
+    return any(
+        not base.startswith(("torch.", "builtins.", "abc.", "typing."))
+        for base in info.library_bases
+    )
 
 
 def _fields_from(instance: Value, function, arguments: Arguments) -> None:  # type: ignore[no-untyped-def]

@@ -16,7 +16,7 @@ from devlint.inference.environments import join_environments
 from devlint.inference.facts import PlainAttribute, Site, StepKind
 from devlint.inference.frame import Frame
 from devlint.inference.meetings import operand
-from devlint.inference.placement import CPU, Variable, VariableKind
+from devlint.inference.placement import CPU, Placement, Variable, VariableKind
 from devlint.inference.values import (
     DEFAULT,
     GRAD,
@@ -38,6 +38,7 @@ from devlint.inference.values import (
     Value,
     alternatives,
     join,
+    union,
 )
 
 if TYPE_CHECKING:
@@ -84,6 +85,7 @@ class ClassInfo:
     self_value: Instance = field(init=False)
     reading: set[str] = field(default_factory=set)
     cache: dict[str, Value] = field(default_factory=dict)
+    places_itself: bool = False  # its constructor moves parts of it
 
     def __post_init__(self) -> None:
         self.self_value = Instance(self, "", self.is_module, self.variable)
@@ -158,7 +160,10 @@ class ClassInfo:
         self, frame: Frame, name: str, value: Value, node: cst.CSTNode, source: cst.CSTNode
     ) -> None:
         """`self.name = value` in one of the methods."""
-        kept = self._kept(frame, name, value, node, source)
+        from devlint.inference.modules import baked
+
+        value = baked(frame, value)
+        kept = union(self._kept(frame, name, v, node, source) for v in alternatives(value))
         held = self.attributes.get(name)
         self.attributes[name] = kept if held is None else join(held, kept)
 
@@ -172,12 +177,15 @@ class ClassInfo:
             return self._kept_tensor(frame, name, value, node, source)  # type: ignore[arg-type]
         if kind is Instance and value.module:  # type: ignore[attr-defined]
             self.registered.setdefault(name, "module")
+            self._note_place(value.place)  # type: ignore[attr-defined]
             return self.submodule(value)  # type: ignore[arg-type]
         if kind in (Sequence, Mapping) and frame.function is not None:
             inner = value.any()  # type: ignore[attr-defined]
             modules = [v for v in alternatives(inner) if type(v) is Instance and v.module]
             if modules and type(inner) is not Tensor:
                 stand_in = Tensor(CPU, frame.origin(StepKind.CREATED, source), 0)
+                for module in modules:
+                    module.place = None  # nobody moves it: that is said once, here
                 self._note(
                     name, AttributeNote(node, source, name, stand_in, True, _method(frame), "")
                 )
@@ -202,9 +210,11 @@ class ClassInfo:
             and (value.origin.kind is StepKind.CREATED)
         ):
             self.registered[name] = "parameter"
+            self._note_place(value.place)
             return self.registered_tensor(frame, node, value.traits)
         if value.evidence is not None and not value.evidence.is_tensor:
             return value
+        self._note_place(value.place)
         if value.place is None or type(value.place) is Variable:
             return value
         overwrites = self.registered.get(name, "")
@@ -245,6 +255,11 @@ class ClassInfo:
             held = self.registered_tensor(frame, node, traits)
         old = self.attributes.get(name)
         self.attributes[name] = held if old is None else join(old, held)
+
+    def _note_place(self, place: Placement) -> None:
+        """A part that is not on the default device: the class places itself."""
+        if place is not None and place != CPU and place is not self.variable:
+            self.places_itself = True
 
     def submodule(self, value: Instance) -> Instance:
         """A module kept as an attribute: it follows `self`."""
@@ -299,8 +314,7 @@ class ClassInfo:
         for value in alternatives(held if held is not None else UNKNOWN):
             if type(value) is Tensor and (
                 type(value.place) is Variable
-                or (value.origin is not None
-                and (value.origin.kind is StepKind.MOVED))
+                or (value.origin is not None and (value.origin.kind is StepKind.MOVED))
             ):
                 return True
         for move in self.unit.facts.moves:

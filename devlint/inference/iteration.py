@@ -30,7 +30,7 @@ from devlint.inference.values import (
     union,
 )
 
-_LOADER = re.compile(r"(data_?)?loader|dataloader|data_iter|train_iter|test_iter|val_iter", re.I)
+_LOADER = re.compile(r"(data_?)?loader|dataloader", re.I)
 _EPOCH = re.compile(r"epoch", re.I)
 _STEPS = re.compile(
     r"loader|batch|step|iter|token|time|seq|sample|chunk|frame|image|img|video|dataset|data|box|"
@@ -88,7 +88,9 @@ def element_of(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
     if kind is Parameters:
         return value.tensor  # type: ignore[attr-defined]
     if kind is Instance and value.items is not None:  # type: ignore[attr-defined]
-        return value.items.any()  # type: ignore[attr-defined]
+        from devlint.inference.modules import member
+
+        return member(value, value.items.any())  # type: ignore[attr-defined, arg-type]
     if kind is Union:
         return union(element_of(frame, v, node) for v in value.alternatives)  # type: ignore[attr-defined]
     if names_loader(node):

@@ -134,6 +134,8 @@ def _rigid(frame: Frame, known: Tensor, variable: Tensor) -> int:
         rank = 0
     if (known.traits | variable.traits) & INDIRECT:
         rank = min(rank, 1)
+    if rank and kind is not VariableKind.DEVICE and frame.unit.host_script:
+        rank = 0  # a script that never asks for an accelerator
     return rank
 
 

@@ -30,8 +30,10 @@ from devlint.inference.values import (
     Sequence,
     Super,
     Tensor,
+    Union,
     Value,
     alternatives,
+    union,
 )
 
 
@@ -57,7 +59,10 @@ def _state(frame: Frame, module: Instance) -> Placed | None:
         if type(state) is Placed:
             return state
         current = current.outer
-    state = frame.unit.env.get(module)
+    unit = frame.unit
+    state = unit.env.get(module)
+    if state is None and unit.frame is not None:
+        state = unit.frame.env.get(module)  # inside a branch of the module's body
     return state if type(state) is Placed else None
 
 
@@ -66,6 +71,44 @@ def move_module(frame: Frame, module: Instance, place: Placement, node: cst.CSTN
     _, origin = placed(frame, module)
     step = Origin(StepKind.MOVED, node, frame.unit.source, origin, "moved here")
     frame.env[module] = Placed(place, step)
+
+
+def baked(frame: Frame, value: Value, depth: int = 3) -> Value:
+    """The value as it leaves this function: a module keeps the place that it has now."""
+    kind = type(value)
+    if kind is Instance:
+        if not value.module or _state(frame, value) is None:  # type: ignore[attr-defined]
+            return value
+        place, origin = placed(frame, value)  # type: ignore[arg-type]
+        return replaced(value, place, origin, None)  # type: ignore[arg-type]
+    if depth and kind is Union:
+        parts = [baked(frame, v, depth - 1) for v in value.alternatives]  # type: ignore[attr-defined]
+        return union(parts)
+    if depth and kind is Sequence and value.items is not None:  # type: ignore[attr-defined]
+        items = [baked(frame, v, depth - 1) for v in value.items]  # type: ignore[attr-defined]
+        if any(a is not b for a, b in zip(items, value.items, strict=True)):  # type: ignore[attr-defined]
+            return Sequence(items, None, value.kind, value.node)  # type: ignore[attr-defined]
+    return value
+
+
+def replaced(
+    module: Instance, place: Placement, origin: Optional[Origin], parent: Optional[Instance]
+) -> Instance:
+    """The same module elsewhere, or as a part of another."""
+    copy = Instance(
+        module.info, module.library, module.module, place, origin, parent, module.items, module.name
+    )
+    copy.fields = module.fields
+    return copy
+
+
+def member(holder: Instance, value: Value) -> Value:
+    """An element of a ModuleList or ModuleDict: it lives where its holder lives."""
+    if type(value) is Instance and value.module:
+        return replaced(value, None, value.origin, holder)
+    if type(value) is Union:
+        return union(member(holder, v) for v in value.alternatives)
+    return value
 
 
 def is_self(frame: Frame, value: Instance) -> bool:
@@ -126,9 +169,7 @@ def _seen_from(frame: Frame, node: cst.CSTNode, holder: Instance, value: Value) 
         step = Origin(StepKind.REGISTERED, node, frame.unit.source, origin)
         return Tensor(place, step, value.traits, value.evidence)
     if type(value) is Instance and value.place in variables:
-        sub = Instance(
-            value.info, value.library, value.module, None, value.origin, holder, value.items
-        )
+        sub = replaced(value, None, value.origin, holder)
         holder.fields[node.attr.value] = sub  # type: ignore[attr-defined]
         return sub
     if type(value) is DeviceValue and value.place in variables:
@@ -157,6 +198,9 @@ def call_module(frame: Frame, node: cst.Call, module: Instance, arguments: Argum
         _check_inputs(frame, node, module, place, origin, arguments, stateful=True)
         return _result(frame, node, place, origin, arguments)
     known = frame.unit.context.knowledge.module(module.library) if module.library else None
+    if module.library.endswith("Parallel"):
+        # The wrappers scatter their inputs to their own devices.
+        return _result(frame, node, place, origin, arguments)
     if known is not None and known.stateful == "never":
         operands = [(v, n) for v, n in arguments.all()]
         result = meet(frame, node, shorten(node.func), operands, False)
@@ -309,7 +353,7 @@ def call_method(
             module.items.add(value.any() if type(value) is Sequence else value)
         return module
     if name in ("items", "values", "keys") and module.items is not None:
-        inner_value = module.items.any()
+        inner_value = member(module, module.items.any())
         if name == "items":
             return Sequence(None, Sequence([HOST, inner_value], None, "tuple"), "iterator")
         return Sequence(None, inner_value, "iterator") if name == "values" else HOST

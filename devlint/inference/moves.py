@@ -239,7 +239,7 @@ def _note_round_trip(
     subject_node: cst.BaseExpression,
     place: Placement,
 ) -> None:
-    """Moved away and back, with only computations of torch in between."""
+    """Moved away and back in one expression, with only methods of the tensor in between."""
     if place is None or tensor.origin is None or tensor.place is None:
         return
     for step in tensor.origin.chain():
@@ -247,13 +247,26 @@ def _note_round_trip(
             if step.before is None or step.source is not frame.unit.source:
                 return
             start, middle = step.before, tensor.place
-            if _same_device(start, place) and not _same_device(middle, place):
+            if (
+                _same_device(start, place)
+                and not _same_device(middle, place)
+                and _is_receiver(step.node, node)
+            ):
                 frame.notes.append(
                     RoundTripNote(step.node, node, tensor, subject_node, start, middle)
                 )
             return
         if step.kind is not StepKind.COMPUTED:
             return
+
+
+def _is_receiver(inner: cst.CSTNode, node: cst.CSTNode) -> bool:
+    """`inner.op().op().to(…)`: the whole path from `inner` to `node` is one chain of methods."""
+    while isinstance(node, (cst.Call, cst.Attribute)):
+        node = node.func if isinstance(node, cst.Call) else node.value
+        if node is inner:
+            return True
+    return False
 
 
 def _same_device(a: Placement, b: Placement) -> bool:
@@ -349,7 +362,14 @@ def move_of_module(
             guarded=frame.guards > 0,
         )
     )
-    move_module(frame, module, place, node)
+    if frame.instance is module and frame.info is not None:
+        frame.info.places_itself = True
+    if isinstance(node.func.value, cst.Call):
+        # A fresh module that no name holds yet.
+        module.place = place
+        module.origin = Origin(StepKind.MOVED, node, frame.unit.source, origin, "moved here")
+    else:
+        move_module(frame, module, place, node)
     return module
 
 

@@ -169,7 +169,9 @@ def _parallel(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     """`DataParallel(m)`, `DistributedDataParallel(m)`: the module, seen through a wrapper."""
     value = arguments.get(0, "module")
     if type(value) is Instance:
-        return value
+        wrapper = Instance(None, "Parallel", True, None, value.origin, value)
+        wrapper.fields["module"] = value
+        return wrapper
     if type(value) is Tensor:
         return value
     return UNKNOWN

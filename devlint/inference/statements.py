@@ -13,6 +13,7 @@ from devlint.inference.facts import Rebinding, StepKind
 from devlint.inference.frame import EXECUTORS, Environment, Frame, LoopState
 from devlint.inference.functions import Function, declare_class, declare_function
 from devlint.inference.iteration import element_of, hotness_of
+from devlint.inference.modules import baked
 from devlint.inference.text import dotted, shorten
 from devlint.inference.values import (
     UNKNOWN,
@@ -195,6 +196,8 @@ def _nonlocal(frame: Frame, node: cst.Nonlocal) -> bool:
 
 def _return(frame: Frame, node: cst.Return) -> bool:
     value = frame.eval(node.value) if node.value is not None else Const(None)
+    if frame.function is not None:
+        value = baked(frame, value)
     frame.returns.append((node, value))
     return False
 

@@ -99,7 +99,9 @@ def item_of(
     if kind is Host:
         return base
     if kind is Instance and base.items is not None:  # type: ignore[attr-defined]
-        return item_of(frame, node, base.items, indices)  # type: ignore[attr-defined]
+        from devlint.inference.modules import member
+
+        return member(base, item_of(frame, node, base.items, indices))  # type: ignore[attr-defined, arg-type]
     if kind is Union:
         return union(item_of(frame, node, v, indices) for v in base.alternatives)  # type: ignore[attr-defined]
     return UNKNOWN

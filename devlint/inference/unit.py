@@ -25,6 +25,8 @@ _ACCELERATED = re.compile(
     r"\.cuda\(|\.to\(|device=|\.device\b|is_cuda|is_available|[\"']cuda|accelerator|\.cpu\(\)"
     r"|type_as|register_buffer"
 )
+# A script runs itself; a library file is moved by others.
+_SCRIPT = re.compile(r"__name__ *== *[\"']__main__|^(import|from) argparse|optim\.\w+\(", re.M)
 
 
 class Parsed(Source, Protocol):
@@ -89,6 +91,7 @@ class Unit:
         self.default_device: Placement = None
         self.accelerated = bool(_ACCELERATED.search(parsed.text))
         self.facts.accelerated = self.accelerated
+        self.host_script = not self.accelerated and bool(_SCRIPT.search(parsed.text))
         self.frame: Frame | None = None
         self._finished = False
 
