@@ -393,14 +393,11 @@ def show_config(paths: tuple[Path, ...], **settings: Any) -> None:
 
 def _guard(module: str) -> Any:
     """A module of the runtime guard, which needs torch."""
-    import importlib
+    import importlib.util
 
-    try:
-        return importlib.import_module(f"runtime_guard.{module}")
-    except ModuleNotFoundError as error:
-        if error.name != "torch":
-            raise
-        raise Refusal("this command needs torch: pip install 'devlint[guard]'") from None
+    if importlib.util.find_spec("torch") is None:
+        raise Refusal("this command needs torch: pip install 'devlint[guard]'")
+    return importlib.import_module(f"runtime_guard.{module}")
 
 
 @main.command()
