@@ -18,6 +18,21 @@ def _hot_loop(sync: Sync) -> Loop | None:
     return loop if may_be_accelerator(sync.operand.placement) else None
 
 
+# What the inference calls a sync that lies in a function called here.
+_IN_CALLEE = "call"
+
+
+def _claim(sync: Sync) -> str:
+    if sync.call == _IN_CALLEE:
+        return f"`{sync.operand.name}` reads a device tensor inside, in every iteration"
+    return f"`{sync.call}` reads `{sync.operand.name}` in every iteration"
+
+
+def _step(sync: Sync) -> str:
+    name = sync.operand.name if sync.call == _IN_CALLEE else sync.call
+    return f"`{name}` waits here, too"
+
+
 def _advice(syncs: list[Sync]) -> str:
     if all(sync.for_logging for sync in syncs):
         return (
@@ -40,11 +55,11 @@ def _check(facts: Facts) -> Iterator[Claim]:
             first.site,
             Severity.PERFORMANCE,
             Confidence.LIKELY,
-            f"`{first.call}` reads `{first.operand.name}` in every iteration{more}: {WAITS}",
+            f"{_claim(first)}{more}: {WAITS}",
             advice=_advice(syncs),
             trace=(
                 loop_note(loop),
-                *(Note(sync.site, f"`{sync.call}` waits here, too") for sync in others),
+                *(Note(sync.site, _step(sync)) for sync in others),
             ),
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import libcst as cst
@@ -23,6 +24,18 @@ from devlint_rules.wording import loop_note, may_be_accelerator
 _RANDOM = ("rand", "randn", "randint", "randperm", "normal", "multinomial", "bernoulli")
 # These share memory with what they are given: the transfer is the only copy either way.
 _SHARING = ("from_numpy", "as_tensor", "asarray", "frombuffer", "from_dlpack")
+
+
+# These copy the data that they are given: the transfer is needed, only the host's copy is not.
+_COPYING = re.compile(r"tensor|\w*Tensor")
+
+
+def _is_filled(factory: cst.Call) -> bool:
+    """Whether the values come from the factory itself, or are written out in the code."""
+    if _COPYING.fullmatch(_name(factory)) is None:
+        return True
+    written = (cst.List, cst.Tuple, cst.BaseNumber, cst.UnaryOperation)
+    return bool(factory.args) and isinstance(factory.args[0].value, written)
 
 
 def _factory(move: Move) -> cst.Call | None:
@@ -69,7 +82,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
         yield Claim(
             move.site,
             Severity.PERFORMANCE,
-            Confidence.LIKELY if hot else Confidence.POSSIBLE,
+            Confidence.LIKELY if hot and _is_filled(factory) else Confidence.POSSIBLE,
             f"`{short(factory)}` is made on the CPU only to be moved",
             advice=(
                 f"make it there: `{text}`"

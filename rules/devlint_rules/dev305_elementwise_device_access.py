@@ -5,32 +5,46 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from devlint.findings import Confidence, Severity
-from devlint.inference.facts import Facts
-from devlint.rule import Claim, Rule
+from devlint.inference.facts import ElementAccess, Facts
+from devlint.rule import Claim, Note, Rule
 from devlint_rules.wording import history, loop_note, may_be_accelerator
 
 
+def _message(accesses: list[ElementAccess]) -> str:
+    first = accesses[0]
+    does, harm = (
+        ("writes", "each write starts a kernel")
+        if first.writes
+        else ("reads", "the host waits for the device at each read")
+    )
+    more = f" (and at {len(accesses) - 1} more places)" if len(accesses) > 1 else ""
+    name, over = first.operand.name, first.loop.over
+    return f"the loop over `{over}` {does} `{name}` element by element{more}: {harm}"
+
+
 def _check(facts: Facts) -> Iterator[Claim]:
+    loops: dict[int, list[ElementAccess]] = {}
     for access in facts.element_accesses:
-        if not may_be_accelerator(access.operand.placement):
-            continue
-        name = access.operand.name
-        does, harm = (
-            ("writes", "each write starts a kernel")
-            if access.writes
-            else ("reads", "the host waits for the device at each read")
-        )
+        if may_be_accelerator(access.operand.placement):
+            loops.setdefault(id(access.loop.site.node), []).append(access)
+    for accesses in loops.values():
+        first, *others = sorted(accesses, key=lambda access: access.writes)  # reads cost more
+        name = first.operand.name
         yield Claim(
-            access.site,
+            first.site,
             Severity.PERFORMANCE,
-            Confidence.LIKELY,
-            f"the loop over `{access.loop.over}` {does} `{name}` element by element: {harm}",
+            Confidence.POSSIBLE if first.writes else Confidence.LIKELY,
+            _message([first, *others]),
             advice=(
                 "write the operation for the whole tensor, or fill a host tensor and move it once"
-                if access.writes
+                if first.writes
                 else f"write it for the whole tensor, or read it once: `{name}.tolist()`"
             ),
-            trace=(*history(access.operand), loop_note(access.loop)),
+            trace=(
+                *history(first.operand),
+                loop_note(first.loop),
+                *(Note(other.site, f"`{other.operand.name}` here, too") for other in others),
+            ),
         )
 
 
@@ -41,7 +55,7 @@ RULE = Rule(
     summary="Python reads or writes a device tensor element by element.",
     what="""\
 Reports a loop that indexes a tensor on an accelerator with the loop's counter down to single
-elements, and reads or writes each of them.""",
+elements, and reads or writes each of them. One finding for each loop.""",
     why="""\
 Each element is a kernel of its own, and each read makes the host wait for the device. One operation
 on the whole tensor, or one copy to the host before the loop, does the same work.""",
@@ -94,5 +108,7 @@ kept = [i for i, flag in enumerate(flags.tolist()) if flag]
 """,
     ),
     check=_check,
-    limits="Rows of a matrix (`x[i]` with more dimensions) are often worth a loop: not reported.",
+    limits="""\
+Whether `x[i] = …` writes an element or a whole row, which is often worth a loop, mostly is not in
+sight: writes are only `possible`.""",
 )

@@ -22,6 +22,7 @@ from rule_checking import RULES
 
 from devlint.findings import Applicability, Confidence, Severity
 from devlint.inference.facts import (
+    ElementAccess,
     HostRead,
     Hotness,
     LateMove,
@@ -287,6 +288,22 @@ class TestLoops:
     def test_the_cost_is_said_in_the_fields_terms(self):
         claim = only(claims(RULES["DEV303"], self.TEXT, syncs=[self.sync()]))
         assert "the host waits for all queued kernels" in claim.message
+
+    def test_a_sync_inside_a_callee_names_the_call(self):
+        inside = replace(self.sync("print(loss)"), call="call")
+        inside = replace(inside, operand=replace(inside.operand, name="print(loss)"))
+        claim = only(claims(RULES["DEV303"], self.TEXT, syncs=[inside]))
+        assert claim.message.startswith("`print(loss)` reads a device tensor inside")
+
+    def test_one_finding_for_a_loop_over_elements_reads_first(self):
+        loss = operand(self.TEXT, "loss", CUDA)
+        around = self.the_loop()
+        write = ElementAccess(self.TEXT.site("print(loss)"), loss, True, around)
+        read = ElementAccess(self.TEXT.site("loss.item()"), loss, False, around)
+        claim = only(claims(RULES["DEV305"], self.TEXT, element_accesses=[write, read]))
+        assert claim.site == read.site and claim.confidence is Confidence.LIKELY
+        alone = only(claims(RULES["DEV305"], self.TEXT, element_accesses=[write]))
+        assert alone.confidence is Confidence.POSSIBLE  # it may be a whole row
 
     def test_a_cold_sync_is_none(self):
         assert claims(RULES["DEV303"], self.TEXT, syncs=[self.sync(cold=True)]) == []
