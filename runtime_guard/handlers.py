@@ -17,7 +17,7 @@ from runtime_guard.machine import UnsupportedVirtually
 from runtime_guard.modes import FunctionMode, Handler, check_generator, tensors_of
 from runtime_guard.placement import CPU, Placement, placement_of, tag
 from runtime_guard.sites import user_site
-from runtime_guard.torch_internals import default_device_context, functions_in_cpp
+from runtime_guard.torch_internals import default_device_context, functions_in_cpp, nn_in_cpp
 
 __tracebackhide__ = True  # pytest shows the user's frames only
 
@@ -196,6 +196,19 @@ def parse_to(mode: FunctionMode, args: Args, kwargs: Kwargs) -> dict[str, Any]:
     elif found.get("device") is not None:
         found["device"] = mode.machine.parse(found["device"])
     return found
+
+
+def _parse_module_to(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:
+    """What ``Module.to`` parses its arguments with: the device it returns is a wish for ``.to``."""
+    if args and type(args[0]) is int:
+        args = (mode.machine.parse(args[0]), *args[1:])
+    if type(kwargs.get("device")) is int:
+        kwargs["device"] = mode.machine.parse(kwargs["device"])
+    result = func(*args, **kwargs)
+    other = args[0] if args else kwargs.get("tensor")
+    if isinstance(other, torch.Tensor):
+        return (moves.device_of(other), *result[1:])
+    return result
 
 
 def _to(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:
@@ -534,6 +547,7 @@ def build_handlers() -> dict[Any, Handler]:
     table[tensor.new_tensor] = _new
     table[tensor.new] = _new
     table[tensor.to] = _to
+    table[nn_in_cpp._parse_to] = _parse_module_to
     table[tensor.cuda] = _move_method("cuda")
     table[tensor.xpu] = _move_method("xpu")
     table[tensor.cpu] = _cpu

@@ -21,6 +21,7 @@ _dispatch: Any = torch.utils._python_dispatch
 tensor_base: Any = torch._C.TensorBase
 storage_base: Any = torch._C.StorageBase
 functions_in_cpp: Any = torch._VF
+nn_in_cpp: Any = torch._C._nn
 default_device_context: Any = torch.utils._device
 
 function_mode_count: Callable[[], int] = _overrides._len_torch_function_stack

@@ -231,16 +231,6 @@ class _Installed:
         patches.set(torch, "Event", accelerator_api.VirtualEvent)
         patches.set(torch, "set_default_tensor_type", self._set_default_tensor_type)
         patches.set(torch, "get_device_module", self._get_device_module)
-        parse_to = base.parse_to
-
-        def parse_to_with_index(*args: Any, **kwargs: Any) -> Any:
-            if args and type(args[0]) is int:
-                args = (machine.parse(args[0]), *args[1:])
-            if type(kwargs.get("device")) is int:
-                kwargs["device"] = machine.parse(kwargs["device"])
-            return parse_to(*args, **kwargs)
-
-        patches.set(torch._C._nn, "_parse_to", parse_to_with_index)
         self._patch_tensor()
         self._patch_storage()
         self._patch_autocast()
@@ -400,7 +390,6 @@ class _Real:
     def __init__(self) -> None:
         self.device = torch.device
         self.generator = torch.Generator
-        self.parse_to = torch._C._nn._parse_to
         self.cpu_types = {name: getattr(torch, name) for name in LEGACY_DTYPES}
 
     @classmethod

@@ -204,6 +204,10 @@ class TestMoves:
         assert {t.device for t in module.state_dict().values()} == {CUDA1}
         module.to(0)
         assert module[1].running_mean.device == CUDA0
+        module.to(device=1, dtype=torch.float64)
+        assert (module[0].bias.device, module[0].bias.dtype) == (CUDA1, torch.float64)
+        module.to(torch.zeros(1, device="cuda:0"))
+        assert module[0].bias.device == CUDA0
         module.cpu()
         assert module[0].weight.device == CPU
 
