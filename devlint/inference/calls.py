@@ -37,6 +37,7 @@ from devlint.inference.values import (
     Optimizer,
     Parameters,
     Partial,
+    Placed,
     ProjectModule,
     Sequence,
     Super,
@@ -59,6 +60,7 @@ _INDIFFERENT = re.compile(
     r"is_\w+|has_\w+|load\w*|copy_?\w*|init\w*|create_\w+|build_\w+|collate\w*)$",
     re.I,
 )
+_LENGTHS = re.compile(r"(^|_|\b)(lengths?|lens?|sizes?|percent\w*|n?frames)$", re.I)
 _CRITERION = re.compile(r"(criterion|loss|objective)\w*$", re.I)
 _CLASS_NAME = re.compile(r"^_*[A-Z][a-z0-9]\w*$|^_*[A-Z]+[a-z]\w*$")
 
@@ -267,6 +269,9 @@ def call_unknown(frame: Frame, node: cst.Call, callee: Value, arguments: Argumen
     name = shorten(node.func)
     last = name.rpartition(".")[2]
     values = arguments.all()
+    _may_move(frame, last, arguments)
+    if type(callee) is Tensor and callee.evidence is not None:
+        callee.evidence.mark_host()  # what is called is no tensor
     if names_loader(node.func) and not any(tensors_in(v) for v, _ in values):
         return UNKNOWN
     if type(callee) is Tensor and callee.evidence is not None and not callee.evidence.is_tensor:
@@ -280,6 +285,7 @@ def call_unknown(frame: Frame, node: cst.Call, callee: Value, arguments: Argumen
                 return _call_moved(frame, node, callee, arguments)
     if _CLASS_NAME.match(last):
         return UNKNOWN
+    values = [(v, n) for v, n in values if not _LENGTHS.search(shorten(n))]
     if _INDIFFERENT.search(last):
         found = [t for v, _ in values for t in tensors_in(v)]
         if len(found) == 1:
@@ -294,6 +300,17 @@ def call_unknown(frame: Frame, node: cst.Call, callee: Value, arguments: Argumen
     return meet(frame, node, name, values, True, MeetingKind.CALLEE, indirect=True)
 
 
+def _may_move(frame: Frame, name: str, arguments: Arguments) -> None:
+    """A module handed to an unknown callee may come back anywhere."""
+    for value, _ in arguments.all():
+        for module in alternatives(value):
+            if type(module) is Instance and module.module and not _KEEPS.match(name):
+                if modules.is_self(frame, module):
+                    continue
+                frame.env[module] = Placed(None, None)
+
+
+_KEEPS = re.compile(r"^(print|len|log|count_parameters|getattr|isinstance|summary|append)$")
 _MODEL = re.compile(r"(model|net|network|module|encoder|decoder|generator|discriminator)\w*$", re.I)
 
 
@@ -324,7 +341,13 @@ def construct(frame: Frame, node: cst.Call, callee: ClassValue, arguments: Argum
     if function is not None:
         call_function(frame, node, FunctionValue(function, instance), arguments)
         if type(instance) is Instance and instance.module:
-            if any(i.places_itself for i in info.lineage()) or _library_built(info):
+            given = [v for v, _ in arguments.all()]
+            if (
+                any(i.places_itself for i in info.lineage())
+                or _library_built(info)
+                or any(type(v) is DeviceValue for v in given)
+                or "device" in arguments.keywords
+            ):
                 instance.place = None
         _fields_from(instance, function, arguments)
     else:

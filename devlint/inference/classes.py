@@ -16,7 +16,7 @@ from devlint.inference.environments import join_environments
 from devlint.inference.facts import PlainAttribute, Site, StepKind
 from devlint.inference.frame import Frame
 from devlint.inference.meetings import operand
-from devlint.inference.placement import CPU, Placement, Variable, VariableKind
+from devlint.inference.placement import CPU, Device, Placement, Variable, VariableKind
 from devlint.inference.values import (
     DEFAULT,
     GRAD,
@@ -189,9 +189,36 @@ class ClassInfo:
                 self._note(
                     name, AttributeNote(node, source, name, stand_in, True, _method(frame), "")
                 )
+            elif not modules:
+                return self._kept_container(frame, name, value, node, source)
         return value
 
+    def _kept_container(
+        self, frame: Frame, name: str, value: Value, node: cst.CSTNode, source: cst.CSTNode
+    ) -> Value:
+        """A list or dict of tensors: nothing in it moves with the module."""
+        if type(value) is not Sequence or value.items is None or self.moves_itself:
+            return value
+        found = [
+            v
+            for v in value.items
+            if type(v) is Tensor and v.evidence is None and v.traits & DEFAULT
+            and not v.traits & PARAMETER
+        ]
+        if not found or len(found) < len(value.items):
+            return value
+        self._note(name, AttributeNote(node, source, name, found[0], False, _method(frame), ""))
+        origin = frame.origin(
+            StepKind.ATTRIBUTE, node, found[0].origin, "kept here as a plain attribute"
+        )
+        return Sequence([Tensor(v.place, origin, v.traits | KEPT) for v in found], None, value.kind)
+
     def _kept_by_object(self, frame: Frame, value: Value, node: cst.CSTNode) -> Value:
+        if type(value) is Instance and value.module and type(value.place) is Device:
+            from devlint.inference.modules import replaced
+
+            step = frame.origin(StepKind.ATTRIBUTE, node, value.origin, "kept here")
+            return replaced(value, value.place, step, value.parent)
         if type(value) is Tensor and type(value.place) is not Variable:
             return Tensor(
                 value.place,
@@ -217,6 +244,8 @@ class ClassInfo:
         self._note_place(value.place)
         if value.place is None or type(value.place) is Variable:
             return value
+        if self.moves_itself:  # by an `_apply` or `to` of its own, or one that it inherits
+            return self.registered_tensor(frame, node, value.traits)
         overwrites = self.registered.get(name, "")
         if overwrites == "module":
             overwrites = ""
@@ -263,11 +292,12 @@ class ClassInfo:
 
     def submodule(self, value: Instance) -> Instance:
         """A module kept as an attribute: it follows `self`."""
+        fixed = type(value.place) is Device and value.place.index is not None
         kept = Instance(
             value.info,
             value.library,
             True,
-            self.variable,
+            value.place if fixed else self.variable,
             value.origin,
             None,
             value.items,
@@ -281,6 +311,7 @@ class ClassInfo:
 
     def settle(self, frame: Frame) -> None:
         """Turn what methods keep into facts, once all methods are inferred."""
+        self._note_filled_lists(frame)
         for note in self.notes.values():
             overwritten = note.overwrites != ""
             if not overwritten and self.registered.get(note.name) in ("buffer", "parameter"):
@@ -299,6 +330,23 @@ class ClassInfo:
                     method=note.method,
                 )
             )
+
+    def _note_filled_lists(self, frame: Frame) -> None:
+        """Modules appended to a plain list that an attribute holds."""
+        if not self.is_module:
+            return
+        for name, held in self.attributes.items():
+            for value in alternatives(held):
+                if type(value) is not Sequence or value.node is None or name in self.notes:
+                    continue
+                if any(type(v) is Instance and v.module for v in alternatives(value.any())):
+                    if self.method("add_module") or "add_module" in self.unit.source.text:  # type: ignore[attr-defined]
+                        continue
+                    stand_in = Tensor(CPU, frame.origin(StepKind.CREATED, value.node), 0)
+                    self._note(
+                        name,
+                        AttributeNote(value.node, value.node, name, stand_in, True, "__init__", ""),
+                    )
 
     def _meeting_of(self, note: AttributeNote) -> Site | None:
         """Where the attribute met a value on another device."""
@@ -339,7 +387,7 @@ def build_class(frame: Frame, node: cst.ClassDef) -> ClassInfo:
         node=node,
         unit=unit,
         bases=bases,
-        is_module=any(_is_module(unit, base) for base in bases),
+        is_module=any(_is_module(unit, base) for base in bases) or _looks_like_module(node, bases),
         variable=Variable("self", VariableKind.MODULE),
     )
     if not info.is_module:
@@ -384,6 +432,16 @@ def _is_module(unit: Unit, base: Value) -> bool:
         return True
     root, _, last = base.name.rpartition(".")
     return bool(root) and last.endswith(_MODULE_ENDINGS)
+
+
+def _looks_like_module(node: cst.ClassDef, bases: list[Value]) -> bool:
+    """A class with a base out of sight, and a `forward`."""
+    if not any(base is UNKNOWN or type(base) is External for base in bases):
+        return False
+    names = [s.name.value for s in node.body.body if isinstance(s, cst.FunctionDef)]
+    if "forward" not in names or "backward" in names:
+        return False
+    return not any(type(b) is External and b.name.startswith(("torch.autograd", "abc")) for b in bases)
 
 
 _SIMPLE = (cst.SimpleStatementLine, cst.SimpleStatementSuite)

@@ -74,6 +74,7 @@ class Frame:
 
     __slots__ = (
         "caught",
+        "chain",
         "cold",
         "constructing",
         "default_devices",
@@ -119,6 +120,7 @@ class Frame:
         self.yields: list[Value] = []
         self.default_devices: list[Placement] = []
         self.caught = 0  # depth of `try … except RuntimeError`
+        self.chain = 0  # depth in an `if … elif …` chain
         self.guards = 0  # depth of conditions on availability or on a device
         self.cold = 0  # depth of conditions that make a loop's body cold
         self.settling = 0  # depth of first passes over loops

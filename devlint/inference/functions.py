@@ -13,7 +13,7 @@ from devlint.inference.facts import MeetingKind, Site, StepKind
 from devlint.inference.frame import BudgetExceeded, Frame, Pending
 from devlint.inference.parameters import Parameter, initial_value
 from devlint.inference.placement import CPU, Device, Placement, Variable, VariableKind
-from devlint.inference.text import dotted
+from devlint.inference.text import dotted, shorten
 from devlint.inference.values import (
     DEFAULT,
     HOST,
@@ -312,9 +312,16 @@ def _compare_returns(frame: Frame) -> None:
 
 
 def call_function(
-    frame: Frame, node: cst.CSTNode, callee: FunctionValue, arguments: Arguments
+    frame: Frame,
+    node: cst.CSTNode,
+    callee: FunctionValue,
+    arguments: Arguments,
+    as_module: bool = False,
 ) -> Value | None:
-    """Instantiate a function's summary; None when it has none yet (recursion)."""
+    """Instantiate a function's summary; None when it has none yet (recursion).
+
+    as_module: the call is `module(…)`, and the function its `forward`.
+    """
     function = callee.function
     summary = summarize(function)
     if summary is None:
@@ -323,7 +330,7 @@ def call_function(
     for site in summary.syncs:
         _sync_in_callee(frame, node, site, binding)
     for pending in summary.pendings:
-        _check_pending(frame, node, pending, binding)
+        _check_pending(frame, node, pending, binding, as_module)
     return binding.substitute(summary.result)
 
 
@@ -489,7 +496,9 @@ def _bind(
     return binding
 
 
-def _check_pending(frame: Frame, node: cst.CSTNode, pending: Pending, binding: Binding) -> None:
+def _check_pending(
+    frame: Frame, node: cst.CSTNode, pending: Pending, binding: Binding, as_module: bool
+) -> None:
     left = binding.substitute(pending.left)
     right = binding.substitute(pending.right)
     for a in meetings.tensors_in(left):
@@ -498,16 +507,10 @@ def _check_pending(frame: Frame, node: cst.CSTNode, pending: Pending, binding: B
                 continue
             rank = meetings.contradiction(frame, a, b, pending.pointwise)
             if rank < 0:
-                if (
-                    type(a.place) is Variable
-                    and type(b.place) is Variable
-                    and a.place is not b.place
-                ):
-                    key = (a.place, b.place)
-                    if len(frame.pendings) < meetings.MAX_PENDING and key not in frame.pendings:
-                        frame.pendings[key] = Pending(
-                            node, pending.kind, pending.operation, a, b, pending.pointwise
-                        )
+                if type(a.place) is Variable and type(b.place) is Variable:
+                    meetings.add_pending(
+                        frame, node, pending.kind, pending.operation, a, b, pending.pointwise
+                    )
                 continue
             left_node = _argument(pending.left, binding, node)
             right_node = _argument(pending.right, binding, node)
@@ -516,8 +519,8 @@ def _check_pending(frame: Frame, node: cst.CSTNode, pending: Pending, binding: B
             meetings.note(
                 frame,
                 node,
-                pending.kind,
-                pending.operation,
+                MeetingKind.INPUT if as_module else pending.kind,
+                shorten(call_name(node)) if as_module else pending.operation,
                 a,
                 left_node,
                 b,
@@ -526,6 +529,10 @@ def _check_pending(frame: Frame, node: cst.CSTNode, pending: Pending, binding: B
                 inside=Site(_source_of(pending, frame), pending.node),
             )
             return
+
+
+def call_name(node: cst.CSTNode) -> cst.CSTNode:
+    return node.func if isinstance(node, cst.Call) else node
 
 
 def _source_of(pending: Pending, frame: Frame):  # type: ignore[no-untyped-def]

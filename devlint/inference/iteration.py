@@ -15,6 +15,7 @@ from devlint.inference.values import (
     LOADED,
     SCALAR,
     UNKNOWN,
+    VECTOR,
     Const,
     Evidence,
     Host,
@@ -77,7 +78,10 @@ def element_of(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
     if kind is Tensor:
         if value.evidence is None:  # type: ignore[attr-defined]
             origin = Origin(StepKind.COMPUTED, node, frame.unit.source, value.origin)  # type: ignore[attr-defined]
-            return Tensor(value.place, origin, value.traits & ~SCALAR)  # type: ignore[attr-defined]
+            traits = value.traits & ~SCALAR  # type: ignore[attr-defined]
+            if traits & VECTOR:
+                traits = traits & ~VECTOR | SCALAR
+            return Tensor(value.place, origin, traits)  # type: ignore[attr-defined]
         if not value.evidence.is_tensor and names_loader(node):  # type: ignore[attr-defined]
             return batch(frame, node)
         return derive(value)

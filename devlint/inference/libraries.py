@@ -22,9 +22,12 @@ from devlint.inference.values import (
     LOADED,
     MASK,
     PINNED,
+    MAYBE_SCALAR,
     SCALAR,
     UNKNOWN,
+    VECTOR,
     Const,
+    DeviceValue,
     Evidence,
     External,
     Generator,
@@ -108,9 +111,19 @@ def apply_call(frame: Frame, node: cst.Call, name: str, known: Call, arguments: 
         spoken = shorten(node.func)
         if known.zero_dim:
             operands = _without_zero_dim(known, operands, arguments)
-        result = meet(frame, node, spoken, operands, pointwise, MeetingKind.OPERATION)
-    if known.random:
-        _check_generator(frame, node, result, arguments)
+        if last == "multi_head_attention_forward":  # torch passes empty tensors for unused weights
+            operands = [o for o in operands if not _is_empty(o[0])]
+        result = meet(
+            frame,
+            node,
+            spoken,
+            operands,
+            pointwise,
+            MeetingKind.OPERATION,
+            indices=index_nodes(known, arguments),
+        )
+    if known.random and not name.startswith("torch.utils."):
+        check_generator(frame, node, result, arguments)
     if known.result is Result.HOST:
         return HOST
     if known.result is Result.NONE:
@@ -139,6 +152,22 @@ def operands_of(known: Call, arguments: Arguments) -> list[tuple[Value, cst.CSTN
         if key in wanted:
             found.append(pair)
     return found
+
+
+_INDEX_NAMES = frozenset({"index", "mask", "indices", "out", "ind"})
+
+
+def index_nodes(known: Call, arguments: Arguments) -> tuple[cst.CSTNode, ...]:
+    """The arguments that are an index, a mask or `out=`."""
+    found = [pair[1] for key, pair in arguments.keywords.items() if key in _INDEX_NAMES]
+    for index, pair in enumerate(arguments.positional):
+        if index < len(known.params) and known.params[index] in _INDEX_NAMES:
+            found.append(pair[1])
+    return tuple(found)
+
+
+def _is_empty(value: Value) -> bool:
+    return any(t.traits & EMPTY for t in tensors_in(value))
 
 
 def _without_zero_dim(
@@ -279,20 +308,35 @@ def _traits_of_data(last: str, arguments: Arguments) -> int:
     if last in ("scalar_tensor",):
         return SCALAR
     first = arguments.positional[0][0] if arguments.positional else None
+    if last in ("arange", "linspace", "logspace", "randperm") or last.endswith("_window"):
+        return VECTOR
     if last in ("tensor", "as_tensor", "asarray"):
         data = first if first is not None else arguments.get(0, "data")
-        if type(data) is Const or (type(data) is Host and not data.array):
+        if type(data) is Const or (type(data) is Host and not data.array and data.sizes is None):
             return SCALAR | LITERAL
+        if type(data) is Host and not data.array:
+            return MAYBE_SCALAR
         if type(data) is Sequence:
-            return EMPTY if data.items == [] else LITERAL
-        if type(data) is Tensor and data.evidence is not None and not data.evidence.is_tensor:
-            return 0
-        return 0
+            if data.items == []:
+                return EMPTY
+            flat = data.items is not None and all(type(v) in (Const, Host) for v in data.items)
+            return LITERAL | (VECTOR if flat else 0)
+        if type(data) is External and data.name.startswith(("math.", "numpy.", "sys.")):
+            return SCALAR | LITERAL
+        return 0 if type(data) is Host else MAYBE_SCALAR
     if last in ("zeros", "ones", "empty", "rand", "randn", "full"):
         if not arguments.positional and "size" not in arguments.keywords:
             return 0
         if type(first) is Sequence and first.items == []:
             return SCALAR
+        single = len(arguments.positional) == 1 or last == "full"
+        if single and (
+            type(first) in (Const, Host)
+            or (type(first) is Sequence and first.items is not None and len(first.items) == 1)
+        ):
+            zero = type(first) is Const and first.value == 0
+            shape = type(first) is Host and first.sizes is not None
+            return EMPTY if zero else (0 if shape else VECTOR)
         if last != "full" and any(
             type(v) is Const and v.value == 0 for v, _ in arguments.positional
         ):
@@ -335,7 +379,7 @@ def _like(
     keep = DEFAULT | LOADED
     result = Tensor(source.place, origin, source.traits & keep)
     if known.random:
-        _check_generator(frame, node, result, arguments)
+        check_generator(frame, node, result, arguments)
     return result
 
 
@@ -351,9 +395,8 @@ def _tensor_of_data(
     if type(data) is Tensor and data.evidence is None:
         origin = Origin(StepKind.COMPUTED, node, frame.unit.source, data.origin)
         return Tensor(data.place, origin, data.traits & (DEFAULT | LOADED | SCALAR))
-    if type(data) is Tensor:
-        # A list or number handed in is made on the default device; a tensor stays where it is.
-        return Tensor(None, frame.origin(StepKind.CREATED, node), 0)
+    if type(data) is Tensor and data.is_sure:
+        return Tensor(data.place, Origin(StepKind.COMPUTED, node, frame.unit.source, data.origin))
     if type(data) is Sequence:
         for tensor in tensors_in(data)[:1]:
             if tensor.evidence is None:
@@ -372,7 +415,7 @@ def _on_cpu(frame: Frame, node: cst.Call, last: str, known: Call, arguments: Arg
 # ----------------------------------------------------------------- generators
 
 
-def _check_generator(frame: Frame, node: cst.Call, result: Value, arguments: Arguments) -> None:
+def check_generator(frame: Frame, node: cst.Call, result: Value, arguments: Arguments) -> None:
     generator = arguments.keywords.get("generator")
     if generator is not None and type(result) is Tensor:
         _compare_generator(frame, node, result, generator[0], generator[1])
@@ -434,6 +477,10 @@ def construct_library(frame: Frame, node: cst.Call, name: str, arguments: Argume
     items = None
     if name.rpartition(".")[2] in ("Sequential", "ModuleList", "ModuleDict"):
         items = _items(frame, arguments)
+    if root == "torch" and any(
+        type(v) is DeviceValue for v, _ in arguments.positional if device is None
+    ):
+        place = None
     instance = Instance(None, name, True, place, origin, None, items, weighted)
     if items is not None:
         _adopt(instance, items)

@@ -21,8 +21,11 @@ from devlint.inference.values import (
     LOADED,
     PARAMETER,
     PINNED,
+    EMPTY,
+    MAYBE_SCALAR,
     SCALAR,
     UNKNOWN,
+    VECTOR,
     Evidence,
     Mapping,
     Origin,
@@ -85,6 +88,14 @@ def contradiction(frame: Frame, odd: Tensor, anchor: Tensor, pointwise: bool) ->
         return -1
     if pointwise and (_exempt(odd) or _exempt(anchor)):
         return -1
+    rank = _rank(frame, odd, anchor)
+    if pointwise and rank > 0 and (odd.traits | anchor.traits) & MAYBE_SCALAR:
+        return 0
+    return rank
+
+
+def _rank(frame: Frame, odd: Tensor, anchor: Tensor) -> int:
+    a, b = odd.place, anchor.place
     if type(a) is Device and type(b) is Device:
         return _known(a, b)
     if type(a) is Variable and type(b) is Variable:
@@ -94,9 +105,10 @@ def contradiction(frame: Frame, odd: Tensor, anchor: Tensor, pointwise: bool) ->
 
 
 def _exempt(tensor: Tensor) -> bool:
-    """A 0-dim CPU tensor meets every device in point-wise operations."""
+    """A 0-dim CPU tensor meets every device in point-wise operations; one without elements is
+    a placeholder that never takes part in one."""
     place = tensor.place
-    return bool(tensor.traits & SCALAR) and type(place) is Device and place.type == "cpu"
+    return bool(tensor.traits & (SCALAR | EMPTY)) and type(place) is Device and place.type == "cpu"
 
 
 def _known(a: Device, b: Device) -> int:
@@ -147,11 +159,13 @@ def meet(
     pointwise: bool = True,
     kind: MeetingKind = MeetingKind.OPERATION,
     indirect: bool = False,
+    indices: tuple[cst.CSTNode, ...] = (),
 ) -> Value:
     """Unify the devices of an operation's tensor operands.
 
     Returns the result as a tensor where the operands live, or the unknown value when no operand is
-    a tensor. `indirect`: through an unknown callee, so that nothing is certain.
+    a tensor. `indirect`: through an unknown callee, so that nothing is certain. `indices`: the
+    operands that are an index, a mask or `out=`.
     """
     candidates: list[Candidate] = []
     uncertain = False
@@ -170,10 +184,20 @@ def meet(
     if len(candidates) == 1 and not uncertain:
         anchor = candidates[0][0]
     else:
-        anchor = max(candidates, key=lambda c: (_authority(c[0]), not c[0].traits & SCALAR))[0]
+        anchor = max(candidates, key=_weight)[0]
         if anchor.place is not None and len(candidates) > 1:
-            _compare(frame, node, operation, candidates, anchor, pointwise, kind, indirect)
+            _compare(frame, node, operation, candidates, anchor, pointwise, kind, indirect, indices)
+    if anchor.evidence is not None and not anchor.evidence.is_tensor:
+        sure_ones = [c for c in candidates if c[0].evidence is None and c[0].place is not None]
+        if sure_ones:  # what is no more than perhaps a tensor does not decide where the result is
+            anchor = max(sure_ones, key=_weight)[0]
     return _result(frame, node, candidates, anchor, indirect)
+
+
+def _weight(candidate: Candidate) -> tuple[int, bool, bool]:
+    """Which candidate sets the place of the result: the highest."""
+    tensor = candidate[0]
+    return _authority(tensor), tensor.is_sure, not tensor.traits & SCALAR
 
 
 def _compare(
@@ -185,6 +209,7 @@ def _compare(
     pointwise: bool,
     kind: MeetingKind,
     indirect: bool,
+    indices: tuple[cst.CSTNode, ...],
 ) -> None:
     anchor_node, anchor_number = next((n, i) for t, n, i in candidates if t is anchor)
     counts: dict[int, int] = {}
@@ -199,12 +224,27 @@ def _compare(
         if rank >= 0:
             if indirect or (counts[number] > 1 and number != -1):
                 rank = min(rank, 1)  # one branch only, or a guess
-            note(frame, node, kind, operation, tensor, expression, anchor, anchor_node, rank)
+            by_index = expression in indices or anchor_node in indices
+            spoken = MeetingKind.INDEX if by_index else kind
+            note(frame, node, spoken, operation, tensor, expression, anchor, anchor_node, rank)
         elif type(tensor.place) is Variable or type(anchor.place) is Variable:
-            if len(frame.pendings) < MAX_PENDING and not indirect:
-                key = (tensor.place, anchor.place)
-                if key not in frame.pendings:
-                    frame.pendings[key] = Pending(node, kind, operation, tensor, anchor, pointwise)
+            if not indirect:
+                add_pending(frame, node, kind, operation, tensor, anchor, pointwise)
+
+
+def add_pending(
+    frame: Frame,
+    node: cst.CSTNode,
+    kind: MeetingKind,
+    operation: str,
+    left: Tensor,
+    right: Tensor,
+    pointwise: bool,
+) -> None:
+    """Two operands that a caller may put apart: one note for each pair of places."""
+    key = (left.place, right.place)
+    if key not in frame.pendings and len(frame.pendings) < MAX_PENDING:
+        frame.pendings[key] = Pending(node, kind, operation, left, right, pointwise)
 
 
 def note(
@@ -239,17 +279,20 @@ def _result(
 ) -> Tensor:
     traits = anchor.traits & INHERITED
     scalar = SCALAR
+    vector = VECTOR
     requires = 0
     evidence: list[Evidence] = []
     sure = False
     for tensor, _, _ in candidates:
         scalar &= tensor.traits
+        if not tensor.traits & SCALAR:
+            vector &= tensor.traits
         requires |= tensor.traits & (GRAD | PARAMETER)
         if tensor.evidence is None:
             sure = True
         else:
             evidence.append(tensor.evidence)
-    traits |= scalar
+    traits |= scalar or vector
     if requires:
         traits |= GRAD
     if indirect:

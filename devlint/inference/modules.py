@@ -7,7 +7,7 @@ import libcst as cst
 from devlint.inference.facts import MeetingKind, StepKind
 from devlint.inference.frame import Frame
 from devlint.inference.functions import Arguments, call_function
-from devlint.inference.meetings import contradiction, meet, note, tensors_in
+from devlint.inference.meetings import add_pending, contradiction, meet, note, tensors_in
 from devlint.inference.placement import CPU, Placement, Variable
 from devlint.inference.text import shorten
 from devlint.inference.values import (
@@ -92,7 +92,7 @@ def baked(frame: Frame, value: Value, depth: int = 3) -> Value:
 
 
 def replaced(
-    module: Instance, place: Placement, origin: Optional[Origin], parent: Optional[Instance]
+    module: Instance, place: Placement, origin: Origin | None, parent: Instance | None
 ) -> Instance:
     """The same module elsewhere, or as a part of another."""
     copy = Instance(
@@ -188,13 +188,17 @@ def call_module(frame: Frame, node: cst.Call, module: Instance, arguments: Argum
             pass
         function = module.info.method("forward") or module.info.method("__call__")
         if function is not None:
-            _check_inputs(frame, node, module, place, origin, arguments, stateful=True)
-            result = call_function(frame, node, FunctionValue(function, module), arguments)
+            # What its inputs must agree with stands in forward's summary.
+            result = call_function(
+                frame, node, FunctionValue(function, module), arguments, as_module=True
+            )
             if result is not None and result is not UNKNOWN:
                 return result
             return _result(frame, node, place, origin, arguments)
         return _result(frame, node, place, origin, arguments)
     if module.items is not None and module.library.endswith("Sequential"):
+        if not _stateful(frame, module):
+            return meet(frame, node, shorten(node.func), arguments.all(), False)
         _check_inputs(frame, node, module, place, origin, arguments, stateful=True)
         return _result(frame, node, place, origin, arguments)
     known = frame.unit.context.knowledge.module(module.library) if module.library else None
@@ -202,11 +206,15 @@ def call_module(frame: Frame, node: cst.Call, module: Instance, arguments: Argum
         # The wrappers scatter their inputs to their own devices.
         return _result(frame, node, place, origin, arguments)
     if known is not None and known.stateful == "never":
+        mark_tensors(arguments)
         operands = [(v, n) for v, n in arguments.all()]
-        result = meet(frame, node, shorten(node.func), operands, False)
+        result = meet(frame, node, shorten(node.func), operands, False, MeetingKind.INPUT)
         return _shape(frame, node, result, known.results, known.scalar)
     if known is not None and known.stateful == "weight" and not module.name:
-        result = meet(frame, node, shorten(node.func), arguments.all(), False)
+        mark_tensors(arguments)
+        result = meet(
+            frame, node, shorten(node.func), arguments.all(), False, MeetingKind.INPUT
+        )
         return _shape(frame, node, result, known.results, known.scalar)
     if known is None and module.library:
         return _result(frame, node, place, origin, arguments)
@@ -215,6 +223,25 @@ def call_module(frame: Frame, node: cst.Call, module: Instance, arguments: Argum
     if known is not None:
         return _shape(frame, node, result, known.results, known.scalar)
     return result
+
+
+def mark_tensors(arguments: Arguments) -> None:
+    """A library's module is called with them: they are tensors."""
+    for tensor in tensors_in_arguments(arguments):
+        if tensor.evidence is not None:
+            tensor.evidence.mark_tensor()
+
+
+def _stateful(frame: Frame, module: Instance) -> bool:
+    """Whether a module may hold parameters or buffers."""
+    if module.items is not None and module.items.items is not None:
+        return any(
+            _stateful(frame, v) if type(v) is Instance else True for v in module.items.items
+        )
+    if module.library:
+        known = frame.unit.context.knowledge.module(module.library)
+        return known is None or known.stateful != "never"
+    return True
 
 
 def _check_inputs(
@@ -237,6 +264,10 @@ def _check_inputs(
                 continue
             rank = contradiction(frame, tensor, own, pointwise=False)
             if rank < 0:
+                if type(place) is Variable and type(tensor.place) is Variable:
+                    add_pending(
+                        frame, node, MeetingKind.INPUT, shorten(node.func), tensor, own, False
+                    )
                 continue
             if len(alternatives(value)) > 1:
                 rank = min(rank, 1)
@@ -244,6 +275,12 @@ def _check_inputs(
                 tensor.evidence.mark_tensor()
             if tensor.traits & SCALAR:
                 rank = min(rank, 1)
+            if (
+                origin is not None
+                and origin.kind is StepKind.ATTRIBUTE
+                and type(tensor.place) is Variable
+            ):
+                rank = 0  # an object that keeps its module on the CPU is fed from there
             module_at_fault = type(place) is not Variable and place == CPU and tensor.place != CPU
             if module_at_fault:
                 note(

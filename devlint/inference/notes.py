@@ -6,6 +6,7 @@ tensors, what a loop rebinds, and whether a discarded move's subject is read aga
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import libcst as cst
@@ -25,7 +26,7 @@ from devlint.inference.frame import Frame, LoopState
 from devlint.inference.meetings import CONFIDENCES, operand
 from devlint.inference.placement import Device, Placement, Variable, VariableKind
 from devlint.inference.text import dotted, shorten
-from devlint.inference.values import Tensor
+from devlint.inference.values import INDIRECT, Tensor
 
 
 @dataclass(slots=True, eq=False)
@@ -126,6 +127,8 @@ def settle(frame: Frame) -> None:
         kind = type(note)
         if kind is MoveNote:
             move: MoveNote = note
+            if move.discarded and (move.subject.traits & INDIRECT or _is_called(move)):
+                continue  # perhaps a module, which moves in place
             if not move.of_module and not move.subject.is_sure and not move.method == "cuda":
                 continue
             facts.moves.append(
@@ -208,6 +211,23 @@ def settle(frame: Frame) -> None:
                 )
             )
     frame.notes.clear()
+
+
+_MODULE_NAME = re.compile(
+    r"(model|net|network|module|encoder|decoder|generator|discriminator|critic|actor|layer|block|"
+    r"backbone|unet|vae|transformer|criterion|policy|ema)s?\d*$",
+    re.I,
+)
+
+
+def _is_called(move: MoveNote) -> bool:
+    """By its name the subject of a discarded move is a module."""
+    if move.subject.evidence is None:
+        return False
+    node = move.subject_node
+    if isinstance(node, cst.Subscript):
+        node = node.value
+    return bool(_MODULE_NAME.search(dotted(node).rpartition(".")[2]))
 
 
 def loop_fact(frame: Frame, loop: LoopState | None) -> Loop | None:

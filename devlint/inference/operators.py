@@ -16,6 +16,7 @@ from devlint.inference.values import (
     UNKNOWN,
     Const,
     DeviceValue,
+    External,
     Host,
     Instance,
     Sequence,
@@ -173,6 +174,8 @@ def _unary(frame: Frame, node: cst.UnaryOperation) -> Value:
         )
     if type(value) is Const and type(value.value) is int and isinstance(node.operator, cst.Minus):
         return Const(-value.value)
+    if type(value) is External and value.name.startswith(("math.", "numpy.")):
+        return HOST
     return value if type(value) in (Host, Const) else UNKNOWN
 
 

@@ -27,6 +27,7 @@ from devlint.inference.values import (
     PARAMETER,
     TRUE,
     UNKNOWN,
+    VECTOR,
     ClassValue,
     Const,
     DeviceValue,
@@ -154,6 +155,11 @@ def _typed(place: Placement) -> Handler:
         return Tensor(where if place == CPU else place, origin, default)
 
     return make
+
+
+def _shape_as_tensor(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    """A host tensor, for the tracer; its parts are 0-dim."""
+    return Tensor(CPU, frame.origin(StepKind.CREATED, node), VECTOR)
 
 
 def _is_tensor(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
@@ -310,6 +316,8 @@ def _listed(kind: str) -> Handler:
 
 
 def _zip(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    if arguments.open:
+        return UNKNOWN  # `zip(*rows)`: columns, which the rows say nothing of
     parts = [element_of(frame, v, n) for v, n in arguments.positional]
     return Sequence(None, Sequence(parts, None, "tuple"), "iterator")
 
@@ -473,6 +481,8 @@ FUNCTIONS: dict[str, Handler] = {
     "torch.nn.parameter.Parameter": _parameter,
     "torch.load": _load,
     "torch.is_tensor": _is_tensor,
+    "torch._shape_as_tensor": _shape_as_tensor,
+    "torch.onnx.operators.shape_as_tensor": _shape_as_tensor,
     "torch.compile": _same,
     "torch.jit.script": _same,
     "torch.jit.trace": _same,

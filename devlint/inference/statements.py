@@ -16,6 +16,9 @@ from devlint.inference.iteration import element_of, hotness_of
 from devlint.inference.modules import baked
 from devlint.inference.text import dotted, shorten
 from devlint.inference.values import (
+    DEFAULT,
+    EMPTY,
+    LITERAL,
     UNKNOWN,
     Const,
     DeviceValue,
@@ -257,16 +260,34 @@ def _if(frame: Frame, node: cst.If) -> bool:
     narrow(frame, node.test, False)
     else_falls = _otherwise(frame, node.orelse)
     if falls and else_falls:
+        if node.orelse is None and frame.chain:
+            _forget_initial(before, then_env, frame.env)
         frame.env = join_environments(then_env, frame.env)
     elif falls:
         frame.env = then_env
     return falls or else_falls
 
 
+def _forget_initial(before: Environment, taken: Environment, untaken: Environment) -> None:
+    """At the end of an `if … elif …` chain with no `else`: what the last branch replaces was a
+    placeholder, since the chain names all cases that the writer knows of."""
+    for name, value in taken.items():
+        old = before.get(name)
+        if old is not None and old is not value and untaken.get(name) is old:
+            if type(old) is Tensor and old.traits & (LITERAL | EMPTY) and old.traits & DEFAULT:
+                untaken[name] = value
+
+
 def _otherwise(frame: Frame, orelse: cst.If | cst.Else | None) -> bool:
     if orelse is None:
         return True
-    return _if(frame, orelse) if isinstance(orelse, cst.If) else block(frame, orelse.body)
+    if isinstance(orelse, cst.If):
+        frame.chain += 1
+        try:
+            return _if(frame, orelse)
+        finally:
+            frame.chain -= 1
+    return block(frame, orelse.body)
 
 
 def _match(frame: Frame, node: cst.Match) -> bool:

@@ -22,6 +22,7 @@ from devlint.inference.values import (
     MASK,
     SCALAR,
     UNKNOWN,
+    VECTOR,
     Const,
     DeviceValue,
     Evidence,
@@ -135,7 +136,9 @@ def _tensor_item(
     if masked and sure:
         syncs.sync(frame, node, "mask indexing", base, node.value)
     origin = frame.origin(StepKind.COMPUTED, node, base.origin)
-    traits = base.traits & ~(SCALAR | EMPTY)
+    traits = base.traits & ~(SCALAR | EMPTY | VECTOR)
+    if base.traits & VECTOR and len(indices) == 1:
+        traits |= SCALAR if _is_integer(node, indices[0][0]) else VECTOR
     if sure:
         _element_access(frame, node, base, indices, writes=False)
         return Tensor(base.place, origin, traits)
@@ -157,6 +160,13 @@ def _tensor_item(
 
 def _plain_key(index: tuple[Value, cst.CSTNode]) -> bool:
     return isinstance(index[1], (cst.SimpleString, cst.Integer, cst.Name))
+
+
+def _is_integer(node: cst.Subscript, index: Value) -> bool:
+    """A single element is picked: no slice, no tensor, no list."""
+    if isinstance(node.slice[0].slice, cst.Slice):
+        return False
+    return type(index) in (Const, Host)
 
 
 def _is_number(value: Value) -> bool:

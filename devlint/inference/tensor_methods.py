@@ -8,7 +8,7 @@ from devlint.inference import moves, syncs
 from devlint.inference.facts import MeetingKind, StepKind
 from devlint.inference.frame import Frame
 from devlint.inference.functions import Arguments
-from devlint.inference.libraries import operands_of, shape_result
+from devlint.inference.libraries import check_generator, index_nodes, operands_of, shape_result
 from devlint.inference.meetings import meet
 from devlint.inference.placement import Device, Variable
 from devlint.inference.text import dotted, shorten
@@ -20,8 +20,10 @@ from devlint.inference.values import (
     INHERITED,
     PARAMETER,
     PINNED,
+    MAYBE_SCALAR,
     SCALAR,
     UNKNOWN,
+    VECTOR,
     Const,
     Evidence,
     Host,
@@ -182,13 +184,15 @@ def call_tensor_method(
 
             return factory_result(frame, node, name, device[0], device[1], arguments)
         return _computed(frame, node, tensor, drop=SCALAR | GRAD)
+    if known.random:
+        check_generator(frame, node, tensor, arguments)
     if known.agreement is Agreement.FREE:
         if known.in_place or name.endswith("_"):
             _wrote(frame, node)
             return tensor
         drop = GRAD if name == "detach" else 0
         if name in ("expand", "repeat", "view", "reshape", "unsqueeze"):
-            drop |= SCALAR
+            drop |= SCALAR | VECTOR
         return shape_result(frame, node, _computed(frame, node, tensor, drop), known, arguments)
     operands = [(tensor, _subject(node)), *operands_of(known, arguments)]
     result = meet(
@@ -198,6 +202,7 @@ def call_tensor_method(
         operands,
         known.agreement is Agreement.POINTWISE,
         MeetingKind.OPERATION,
+        indices=index_nodes(known, arguments),
     )
     if known.in_place or (name.endswith("_") and not name.endswith("__")):
         _wrote(frame, node)
@@ -210,7 +215,7 @@ def _subject(node: cst.Call) -> cst.CSTNode:
 
 
 def _computed(frame: Frame, node: cst.CSTNode, tensor: Tensor, drop: int = 0) -> Tensor:
-    traits = tensor.traits & (INHERITED | SCALAR | GRAD | PARAMETER) & ~drop
+    traits = tensor.traits & (INHERITED | SCALAR | VECTOR | GRAD | PARAMETER | MAYBE_SCALAR) & ~drop
     if traits & PARAMETER:
         traits = (traits & ~PARAMETER) | GRAD & ~drop
     origin = Origin(StepKind.COMPUTED, node, frame.unit.source, tensor.origin)
