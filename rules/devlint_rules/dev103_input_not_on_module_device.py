@@ -13,7 +13,12 @@ from devlint_rules.wording import HIDDEN, clash, device_expression, is_host, mee
 
 
 def _module_is(meeting: Meeting) -> str:
-    """Which operand is the module itself: "left", "right", or "" when both are its inputs."""
+    """Which operand is the module itself: "left", "right", or "" when both are its inputs.
+
+    Inside a callee the operation has a name of that function's own.
+    """
+    if meeting.inside is not None:
+        return ""
     if meeting.operation == meeting.right.name:
         return "right"
     return "left" if meeting.operation == meeting.left.name else ""

@@ -7,7 +7,7 @@ import libcst as cst
 from devlint.inference.facts import Loop, Meeting, MeetingKind, Operand, Site
 from devlint.inference.placement import CPU, Placement, Variable, VariableKind, describe
 from devlint.rule import Note
-from devlint_rules.rewriting import is_path
+from devlint_rules.rewriting import is_path, short
 
 HIDDEN = "; the `except` around it hides the error"
 WAITS = "the host waits for all queued kernels"
@@ -20,10 +20,19 @@ def place_of(operand: Operand) -> str:
     return describe(operand.placement)
 
 
+def _operation(meeting: Meeting) -> str:
+    """The operation, and the function called here that it lies in."""
+    operation = f"`{meeting.operation}`"
+    call = meeting.site.node
+    if meeting.inside is None or not isinstance(call, cst.Call):
+        return operation
+    return f"{operation} inside `{short(call.func)}`"
+
+
 def clash(meeting: Meeting) -> str:
     """The claim of a meeting: both values and both devices, then what brings them together."""
     left, right = meeting.left, meeting.right
-    operation = f"`{meeting.operation}`"
+    operation = _operation(meeting)
     if left.site.node is right.site.node:
         there = f"`{left.name}` holds tensors on {place_of(left)} and on {place_of(right)}"
     else:
@@ -50,7 +59,7 @@ def meeting_trace(meeting: Meeting) -> tuple[Note, ...]:
     """The histories of both operands, and the operation in the callee where there is one."""
     inside: tuple[Note, ...] = ()
     if meeting.inside is not None:
-        inside = (Note(meeting.inside, f"they meet here, in `{meeting.operation}`"),)
+        inside = (Note(meeting.inside, f"they meet here, by `{meeting.operation}`"),)
     return (*history(meeting.left), *history(meeting.right), *inside)
 
 

@@ -81,6 +81,17 @@ class TestMeetings:
         assert claim.trace[-1].site == inside
         assert "meet here" in claim.trace[-1].message
 
+    def test_an_operation_in_a_callee_is_named_with_the_function_called(self):
+        text = source("blend(mask, x)\n")
+        met = meeting(
+            operand(text, "mask", CPU),
+            operand(text, "x", CUDA),
+            text.site("blend(mask, x)"),
+            inside=text.site("x"),
+        )
+        claim = only(claims(RULES["DEV101"], text, meetings=[met]))
+        assert claim.message.endswith("`+` inside `blend` needs one device")
+
     def test_the_advice_is_in_the_users_own_names(self):
         claim = only(claims(RULES["DEV102"], MASKED, meetings=[masked_meeting()]))
         assert "`torch.ones(n, device=x.device)`" in claim.advice
