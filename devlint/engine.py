@@ -33,7 +33,7 @@ from devlint.suppression import (
 
 STACK_SIZES = (512 << 20, 256 << 20, 64 << 20, 0)  # bytes; 0 is the system's default
 RECURSION_LIMIT = 60_000
-COLLECT_AFTER = 2_000_000  # characters of source between two collections of cycles
+COLLECT_AFTER = 1_200_000  # characters of source parsed between two collections of cycles
 EXCERPT_LINES = 12  # of a span, kept for code frames
 
 Result = TypeVar("Result")
@@ -128,16 +128,15 @@ class _Session:
         files = discovery.files
         report.errors += discovery.errors
         report.files = len(files)
-        since_collection = 0
+        parsed = 0
         with _without_garbage_collection():
             for number, file in enumerate(files):
                 if progress:
                     progress(number, len(files), self.project.path_of(file))
-                since_collection += self.check_file(file)
-                if since_collection > COLLECT_AFTER:
-                    gc.collect()
-                    gc.freeze()
-                    since_collection = 0
+                self.check_file(file)
+                if self.project.parsed > parsed + COLLECT_AFTER:
+                    gc.collect()  # what was inferred with earlier importers
+                    parsed = self.project.parsed
             if progress:
                 progress(len(files), len(files), "")
         report.findings = _sorted(report.findings)
@@ -146,8 +145,8 @@ class _Session:
         report.seconds = self.seconds
         return report
 
-    def check_file(self, file: Path) -> int:
-        """Check one file; whatever goes wrong is an error of the report. Returns its size."""
+    def check_file(self, file: Path) -> None:
+        """Check one file; whatever goes wrong is an error of the report."""
         report = self.report
         path = self.project.path_of(file)
         try:
@@ -157,14 +156,13 @@ class _Session:
             report.errors.append(error.at(path))
             if error.excerpt is not None:
                 report.excerpts.setdefault(path, {})[error.line] = error.excerpt
-            return 0
+            return
         try:
             self.check_parsed(file, parsed)
         except RecursionError:
             report.errors.append(FileError(path, 1, 1, "is too deeply nested to be analysed"))
         except Exception as error:
             report.errors.append(FileError(path, 1, 1, f"was not analysed: {_defect(error)}"))
-        return len(parsed.text)
 
     def check_parsed(self, file: Path, parsed: ParsedFile) -> None:
         report = self.report
@@ -375,6 +373,7 @@ def _without_garbage_collection() -> Iterator[None]:
     """Trees have no cycles, and looking for some in them takes as long as half of parsing."""
     enabled = gc.isenabled()
     gc.disable()
+    gc.freeze()  # modules and tables: nothing in them is to be collected
     try:
         yield
     finally:

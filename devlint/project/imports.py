@@ -31,7 +31,7 @@ class Project:
     """The files under one root directory, each parsed when first asked for.
 
     contents: what is to be taken for the content of some files instead of what is on disk.
-    checked: the characters of the files whose check is done.
+    checked, parsed: the characters of the files whose check is done, and of all that were parsed.
     The trees that were used last are kept, as many as their sources fit in a budget (characters).
     """
 
@@ -44,7 +44,7 @@ class Project:
         self.root = root
         self.contents = contents or {}
         self.checked = 0
-        self._parsed = 0
+        self.parsed = 0
         self.budget = budget
         self._trees: OrderedDict[Path, ParsedFile | SourceError] = OrderedDict()
         self._size = 0
@@ -108,7 +108,7 @@ class Project:
         A project can hang together so that each file imports, in the end, all of it.
         """
         allowed = IMPORT_ALLOWANCE + IMPORT_SHARE * self.checked
-        if file not in self._trees and self._parsed - self.checked > allowed:
+        if file not in self._trees and self.parsed - self.checked > allowed:
             return None
         try:
             return self.parse(file)
@@ -118,7 +118,7 @@ class Project:
     def _parse(self, file: Path) -> ParsedFile:
         data = self.contents.get(file)
         decoded = decode(read(file) if data is None else data)
-        self._parsed += len(decoded.text)
+        self.parsed += len(decoded.text)
         name = self.name_of(file)
         return ParsedFile(
             self.path_of(file),
