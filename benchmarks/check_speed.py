@@ -164,15 +164,16 @@ def verify(directory: Path, files: int, last: Run) -> None:
         sys.exit(f"{directory}: {files} files are there, devlint checked {checked}")
 
 
-def measure_one_file(repeat: int) -> float:
-    """Wall-clock seconds of `devlint check` on a small file, process start included."""
+def measure_one_file(repeat: int) -> tuple[float, float]:
+    """Wall-clock and CPU seconds of `devlint check` on a small file, process start included."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "small.py").write_text(SMALL_FILE)
         runs = [run(devlint("small.py"), cwd=Path(folder)) for _ in range(repeat)]
-    return statistics.median(each.wall for each in runs)
+    wall = statistics.median(each.wall for each in runs)
+    return wall, statistics.median(each.cpu for each in runs)
 
 
-def table(rows: list[Row], one_file: float) -> str:
+def table(rows: list[Row], one_file: tuple[float, float]) -> str:
     text = []
     for row in rows:
         if row.program == "parse":
@@ -181,7 +182,8 @@ def table(rows: list[Row], one_file: float) -> str:
         text.append(
             f"{row.program:10}{row.cpu:9.2f}{row.wall:9.2f}{row.megabytes:7.0f}{row.ratio:8.2f}"
         )
-    text.append(f"\none small file, process start included: {one_file:.3f} s")
+    wall, cpu = one_file
+    text.append(f"\none small file, process start included: {wall:.2f} s, {cpu:.2f} s of it CPU")
     text.append(
         f"targets: devlint's ratio at most {TARGET_RATIO}, under {TARGET_MEGABYTES} MB,"
         f" one small file under {TARGET_SECONDS_ONE_FILE} s"
@@ -209,7 +211,9 @@ def main() -> None:
     one_file = measure_one_file(2 * options.repeat)
     print(table(rows, one_file))
     if options.json:
-        report = {"rows": [asdict(row) for row in rows], "one_file_seconds": one_file}
+        wall, cpu = one_file
+        small = {"wall": wall, "cpu": cpu}
+        report = {"rows": [asdict(row) for row in rows], "one_file": small}
         options.json.write_text(json.dumps(report, indent=2) + "\n")
 
 
