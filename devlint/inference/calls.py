@@ -6,14 +6,14 @@ import re
 
 import libcst as cst
 
-from devlint.inference import modules, special
+from devlint.inference import mentions, modules, special
 from devlint.inference.facts import MeetingKind, StepKind
 from devlint.inference.frame import EVALUATORS, Frame
 from devlint.inference.functions import Arguments, call_function
 from devlint.inference.iteration import element_of, names_loader
 from devlint.inference.libraries import call_library, construct_library
-from devlint.inference.meetings import meet, tensors_in
-from devlint.inference.placement import CPU
+from devlint.inference.meetings import meet, note, tensors_in
+from devlint.inference.placement import CPU, CUDA
 from devlint.inference.syncs import read_by_host
 from devlint.inference.tensor_methods import call_tensor_method
 from devlint.inference.text import shorten
@@ -74,6 +74,7 @@ def _call(frame: Frame, node: cst.Call) -> Value:
         base = frame.eval(func.value)
         arguments = evaluate_arguments(frame, node)
         frame.statement = statement
+        mentions.of_call(frame, node, base, arguments)
         result = call_attribute(frame, node, base, func, arguments)
         del path_value
     else:
@@ -81,6 +82,7 @@ def _call(frame: Frame, node: cst.Call) -> Value:
         callee = frame.eval(func)
         arguments = evaluate_arguments(frame, node)
         frame.statement = statement
+        mentions.of_call(frame, node, callee, arguments)
         result = call_value(frame, node, callee, arguments)
     return result
 
@@ -292,6 +294,8 @@ def call_unknown(frame: Frame, node: cst.Call, callee: Value, arguments: Argumen
             only = found[0]
             return Tensor(None) if only.place is None else UNKNOWN
         return UNKNOWN
+    if last in _COLLECTIVES:
+        _check_collective(frame, node, last, values)
     if _CRITERION.search(last):
         for value, _ in values:
             for tensor in tensors_in(value):
@@ -308,6 +312,22 @@ def _may_move(frame: Frame, name: str, arguments: Arguments) -> None:
                 if modules.is_self(frame, module):
                     continue
                 frame.env[module] = Placed(None, None)
+
+
+_COLLECTIVES = frozenset({"gather_for_metrics"})
+
+
+def _check_collective(
+    frame: Frame, node: cst.Call, name: str, values: list[tuple[Value, cst.CSTNode]]
+) -> None:
+    """NCCL refuses host tensors (torch.distributed, "Backends")."""
+    for value, argument in values:
+        for tensor in alternatives(value):
+            if type(tensor) is Tensor and tensor.traits & DEFAULT and tensor.place == CPU:
+                group = Tensor(CUDA, frame.origin(StepKind.COMPUTED, node, None, "on the group's devices"))
+                note(
+                    frame, node, MeetingKind.CALLEE, name, tensor, argument, group, node.func, 1
+                )
 
 
 _KEEPS = re.compile(r"^(print|len|log|count_parameters|getattr|isinstance|summary|append)$")

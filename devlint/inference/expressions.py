@@ -6,7 +6,7 @@ import re
 
 import libcst as cst
 
-from devlint.inference import modules, syncs
+from devlint.inference import mentions, modules, syncs
 from devlint.inference.facts import StepKind
 from devlint.inference.frame import EVALUATORS, Frame
 from devlint.inference.functions import lambda_value
@@ -76,7 +76,10 @@ def _attribute(frame: Frame, node: cst.Attribute) -> Value:
         held = frame.env.get(path)
         if held is not None:
             return held
-    return attribute_of(frame, node, frame.eval(node.value), node.attr.value)
+    value = attribute_of(frame, node, frame.eval(node.value), node.attr.value)
+    if type(value) is External:
+        mentions.of_type_name(frame, node, value)
+    return value
 
 
 def attribute_of(frame: Frame, node: cst.Attribute, base: Value, name: str) -> Value:

@@ -96,6 +96,7 @@ class Loop:
     hotness: Hotness
     feeds_device: bool
     depth: int  # 1 is the outermost
+    trains: bool = False  # its body runs a backward pass or an optimizer's step
 
 
 class MeetingKind(str, enum.Enum):
@@ -107,6 +108,7 @@ class MeetingKind(str, enum.Enum):
     GENERATOR = "generator"
     CALLEE = "callee"  # an unknown callee gets both: they must live together
     RETURN = "return"  # one return here, another there
+    SHAPE = "shape"  # made here with the shape of one that lives there
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +148,10 @@ class Move:
     target_node: cst.CSTNode | None  # the expression that names the target device, if one does
     guarded: bool  # under a condition on availability or on the device
     statement: cst.CSTNode | None = None  # the expression statement, when discarded
+    function: Site | None = None  # the function around it
+    in_step: str = ""  # its name, when it runs once per step
+    recursive: bool = False  # that function calls itself in a loop
+    cold: bool = False  # in code that runs once, or now and then
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +175,26 @@ class Sync:
     loop: Loop | None
     cold: bool  # under `if step % n == 0` and the like, or in a branch that leaves the loop
     for_logging: bool = False
+    function: Site | None = None  # the function around it
+    in_step: str = ""  # its name, when it runs once per step
+    called_in: Site | None = None  # the call in a hot loop that says so
+    in_module: bool = False  # inside a method of an nn.Module
+    guards_error: bool = False  # only to raise, to warn or to assert
+    evaluates: bool = False  # in code that evaluates: no gradients, or by its name
+    elementwise: bool = False  # of one element of a tensor that the loop goes through
+    needed: bool = False  # the host works on with it: it is not just kept, added up or shown
+    inside: Site | None = None  # where the callee waits, when this is a call
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenCopy:
+    """Indexing or assigning through an index copies a host tensor to the device in silence."""
+
+    site: Site
+    what: str  # "index" (`x[perm]` with a host index) or "assignment" (`x[i] = host`)
+    operand: Operand  # the host tensor
+    base: Operand  # the device tensor
+    loop: Loop | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,6 +257,7 @@ class LateMove:
     optimizer: Site
     move: Site
     module: str
+    loaded: bool = False  # a saved state was loaded into the optimizer in between
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,6 +285,12 @@ class Mention:
     guarded: bool
     in_main: bool  # in a script's main part or a test
     per_rank: bool  # in code that runs once per rank
+    serves_host: bool = False  # the file elsewhere works without an accelerator, too
+    near_input: bool = False  # a tensor or a module is at hand, with a device to go by
+    weights: bool = False  # of a load: what is loaded are a model's or an optimizer's weights
+    moves: bool = False  # of a legacy type: it takes a tensor from where it may be
+    refused: bool = False  # of a legacy type: its `device=` is one that it refuses
+    global_rank: bool = False  # the index is the rank among all nodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,11 +316,16 @@ class DroppedArgument:
 
 @dataclass(frozen=True, slots=True)
 class WorkerAccess:
-    """`Dataset.__getitem__`, a `collate_fn` or a worker touches an accelerator."""
+    """`Dataset.__getitem__`, a `collate_fn` or a worker touches an accelerator.
+
+    `workers` is the most that a DataLoader in sight starts, None where that is open.
+    """
 
     site: Site
     where: str
     text: str
+    chosen: bool = False  # the device is one that the caller chooses
+    workers: int | None = None
 
 
 @dataclass(slots=True)
@@ -299,6 +337,7 @@ class Facts:
     moves: list[Move] = field(default_factory=list)
     round_trips: list[RoundTrip] = field(default_factory=list)
     syncs: list[Sync] = field(default_factory=list)
+    hidden_copies: list[HiddenCopy] = field(default_factory=list)
     host_reads: list[HostRead] = field(default_factory=list)
     late_reads: list[LateRead] = field(default_factory=list)
     non_leaves: list[NonLeaf] = field(default_factory=list)

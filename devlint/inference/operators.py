@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from devlint.inference import mentions
 from devlint.inference.conditions import compare, truth, truth_of
 from devlint.inference.facts import MeetingKind, StepKind
 from devlint.inference.frame import EVALUATORS, Frame
@@ -157,6 +158,7 @@ def _comparison(frame: Frame, node: cst.Comparison) -> Value:
                 if type(met) is Tensor:
                     result = Tensor(met.place, met.origin, met.traits | MASK, met.evidence)
         left, left_node = right, target.comparator
+    mentions.of_comparison(frame, node)
     return result if len(node.comparisons) == 1 else HOST
 
 

@@ -13,6 +13,7 @@ from devlint.inference.frame import Frame
 from devlint.inference.functions import Arguments
 from devlint.inference.iteration import batch, element_of
 from devlint.inference.meetings import meet, tensors_in
+from devlint.inference.mentions import GLOBAL_RANK
 from devlint.inference.placement import CPU, CUDA, Device, Placement
 from devlint.inference.text import shorten
 from devlint.inference.values import (
@@ -226,6 +227,16 @@ def _partial(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     if type(callee) is FunctionValue and callee.given is None:
         return FunctionValue(callee.function, callee.bound, (rest, keywords))
     return Partial(callee, rest, keywords)
+
+
+def _cache(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    """`lru_cache(f)` and `lru_cache(maxsize=n)(f)`: a module in it is hidden from its parent."""
+    callee = arguments.positional[0][0] if arguments.positional else None
+    if type(callee) is Instance and callee.module:
+        return Sequence([callee], None, "cache", node)
+    if callee is None or type(callee) in (Const, Host):
+        return External("functools.cache")
+    return callee
 
 
 def _mapping(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
@@ -471,6 +482,7 @@ FUNCTIONS: dict[str, Handler] = {
     "torch.backends.mps.is_built": _false,
     "torch.mps.is_available": _false,
     "torch.xpu.is_available": _false,
+    "torch.distributed.get_rank": lambda f, n, a: GLOBAL_RANK,
     "torch.get_default_device": _default_device,
     "torch.set_default_device": _set_default_device,
     "torch.set_default_tensor_type": _set_default_type,
@@ -496,6 +508,8 @@ FUNCTIONS: dict[str, Handler] = {
     "torch.utils.data.DataLoader": _loader,
     "torch.utils.data.dataloader.DataLoader": _loader,
     "functools.partial": _partial,
+    "functools.lru_cache": _cache,
+    "functools.cache": _cache,
     "collections.OrderedDict": _mapping,
     "collections.defaultdict": lambda f, n, a: Mapping(),
     "collections.deque": _listed("list"),

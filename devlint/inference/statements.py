@@ -6,7 +6,7 @@ from collections.abc import Sequence as Many
 
 import libcst as cst
 
-from devlint.inference import syncs
+from devlint.inference import mentions, syncs
 from devlint.inference.conditions import asks_for_accelerator, is_cold, narrow, truth
 from devlint.inference.environments import join_environments
 from devlint.inference.facts import Rebinding, StepKind
@@ -202,6 +202,7 @@ def _return(frame: Frame, node: cst.Return) -> bool:
     if frame.function is not None:
         value = baked(frame, value)
     frame.returns.append((node, value))
+    frame.exits.append(frame.env)
     return False
 
 
@@ -226,6 +227,7 @@ def _continue(frame: Frame, node: cst.Continue) -> bool:
 def _assert(frame: Frame, node: cst.Assert) -> bool:
     value = frame.eval(node.test)
     syncs.test_of(frame, node.test, value, "assert")
+    mentions.of_assertion(frame, node)
     narrow(frame, node.test, True)
     return True
 
@@ -236,6 +238,8 @@ def _assert(frame: Frame, node: cst.Assert) -> bool:
 def _if(frame: Frame, node: cst.If) -> bool:
     known = truth(frame, node.test)
     accelerated = asks_for_accelerator(node.test)
+    if accelerated:
+        mentions.of_condition(frame, node, known)
     cold = bool(frame.loops) and is_cold(node.test)
     if known is not None:
         frame.guards += accelerated

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import libcst as cst
 
-from devlint.inference import meetings, notes
+from devlint.inference import meetings, mentions, notes
 from devlint.inference.facts import Facts, Source
 from devlint.inference.frame import BudgetExceeded, Environment, Frame
 from devlint.inference.functions import Function, summarize
@@ -17,6 +17,7 @@ from devlint.inference.values import UNKNOWN, External, ProjectModule, Value
 
 if TYPE_CHECKING:
     from devlint.inference.classes import ClassInfo
+    from devlint.inference.optimizers import Built
     from devlint.knowledge import Knowledge
 
 STATEMENT_BUDGET = 60_000
@@ -93,6 +94,8 @@ class Unit:
         self.facts.accelerated = self.accelerated
         self.host_script = not self.accelerated and bool(_SCRIPT.search(parsed.text))
         self.frame: Frame | None = None
+        self.mentions = mentions.Mentions(parsed.text)
+        self.optimizers: dict[Function | None, list[Built]] = {}
         self._finished = False
 
     # ------------------------------------------------------------- running
@@ -129,6 +132,7 @@ class Unit:
         notes.settle(self.frame)
         for info in self.classes:
             info.settle(self.frame)
+        mentions.settle(self)
         return self.facts
 
     # ------------------------------------------------------------- names

@@ -13,19 +13,26 @@ from devlint_rules.rewriting import short
 _EAGER = ("Adagrad",)
 
 
+def _confidence(eager: bool, loaded: bool) -> Confidence:
+    if eager:
+        return Confidence.CERTAIN
+    return Confidence.LIKELY if loaded else Confidence.POSSIBLE
+
+
 def _check(facts: Facts) -> Iterator[Claim]:
     for late in facts.late_moves:
         optimizer, move = short(late.optimizer.node), short(late.move.node)
         eager = any(name in optimizer for name in _EAGER)
-        harm = (
-            "its state was made on the old device"
-            if eager
-            else "its parameters, or state loaded before the move, may stay behind"
-        )
+        if eager:
+            harm = "its state was made on the old device"
+        elif late.loaded:
+            harm = "the state loaded into it stays on the old device"
+        else:
+            harm = "its parameters, or state loaded before the move, may stay behind"
         yield Claim(
             late.move,
-            Severity.ERROR if eager else Severity.WARNING,
-            Confidence.CERTAIN if eager else Confidence.POSSIBLE,
+            Severity.ERROR if eager or late.loaded else Severity.WARNING,
+            _confidence(eager, late.loaded),
             f"`{late.module}` is moved after an optimizer took its parameters: {harm}",
             advice=f"move first: put `{move}` before the optimizer",
             trace=(Note(late.optimizer, f"the optimizer is built here: `{optimizer}`"),),

@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from devlint.findings import Confidence, Severity
-from devlint.inference.facts import Facts
+from devlint.inference.facts import Facts, WorkerAccess
 from devlint.rule import Claim, Rule
+
+
+def _confidence(access: WorkerAccess) -> Confidence:
+    """With workers in sight it fails; with none in sight it depends on who builds the loader."""
+    if access.workers == 0 or (access.chosen and not access.workers):
+        return Confidence.POSSIBLE
+    return Confidence.LIKELY
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
@@ -14,7 +21,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
         yield Claim(
             access.site,
             Severity.WARNING,
-            Confidence.LIKELY,
+            _confidence(access),
             f"`{access.text}` in {access.where}: in a worker process it touches the accelerator",
             advice=(
                 "return host tensors, let the DataLoader pin them (`pin_memory=True`), and move "
@@ -123,6 +130,7 @@ class Table:
     ),
     check=_check,
     limits="""\
-With `num_workers=0`, or workers that are spawned, the access works, and is reported all the same:
-whoever builds the DataLoader decides that.""",
+With `num_workers=0`, or workers that are spawned, the access works: whoever builds the DataLoader
+decides that. Where the DataLoaders in sight start no workers, or where the device is handed in, it
+is a `possible` finding.""",
 )

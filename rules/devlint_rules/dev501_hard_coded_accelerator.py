@@ -35,6 +35,13 @@ def _fix(facts: Facts, mentions: list[Mention]) -> tuple[Replacement, ...]:
     return (Replacement(first, f"torch.device({_CHOICE})"),)
 
 
+def _confidence(mentions: list[Mention]) -> Confidence:
+    """A library without a sign of any other machine may be meant for this one only."""
+    first = mentions[0]
+    telling = first.in_main or first.serves_host or any(m.near_input for m in mentions)
+    return Confidence.LIKELY if telling else Confidence.POSSIBLE
+
+
 def _check(facts: Facts) -> Iterator[Claim]:
     for mentions in unguarded(facts, "DEV501"):
         first, *others = mentions
@@ -42,7 +49,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
         yield Claim(
             first.site,
             Severity.WARNING,
-            Confidence.LIKELY,
+            _confidence(mentions),
             f"`{first.text}` demands an accelerator, which nothing asks for first{more}",
             advice=_ADVICE[0] if first.in_main else _ADVICE[1],
             trace=twins(others),
@@ -120,5 +127,8 @@ if torch.cuda.is_available():
 `torch.device("cuda")` becomes `torch.device("cuda" if torch.cuda.is_available() else "cpu")`, where
 that is the only place. Unsafe: running on the host may not be wanted.""",
     limits="""\
-Whether a program is meant for one kind of machine only, devlint cannot know; hence a warning.""",
+Whether a program is meant for one kind of machine only, devlint cannot know; hence a warning. Where
+a library file shows no sign of another machine and no input to go by, it is a `possible` one. Code
+named for CUDA, GPUs or Triton, by its function, class or file, and tests are left alone. A string
+that a variable holds is configuration.""",
 )

@@ -19,7 +19,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
         yield Claim(
             mention.site,
             Severity.WARNING,
-            Confidence.LIKELY,
+            Confidence.LIKELY if mention.weights else Confidence.POSSIBLE,
             f"`{mention.text}` puts tensors back on the device they were saved from, which may not "
             "be there",
             advice='say where they should go: `map_location="cpu"` or `map_location=device`',
@@ -91,6 +91,7 @@ def settings(path):
 Adds `map_location="cpu"`; `load_state_dict` then copies to where the module lives. Unsafe: tensors
 that are used as loaded are then on the host.""",
     limits="""\
-A file that holds no tensors, or was saved from the host, loads everywhere; what is in a file,
-devlint does not look.""",
+A file that holds no tensors, or was saved from the host, loads everywhere; devlint does not look
+into files. It goes by what is done with the result (`load_state_dict`) and by names: data sets,
+features and the like are `possible` findings.""",
 )

@@ -67,17 +67,32 @@ def _fix(facts: Facts, mention: Mention, modern: str | None) -> tuple[Replacemen
     return (Replacement(mention.site, modern),)
 
 
+def _verdict(mention: Mention) -> tuple[Severity, Confidence, str]:
+    """How bad a legacy type is, how sure, and why."""
+    if mention.refused:
+        harm = "is a legacy constructor, which refuses `device=` for all but its own device"
+        return Severity.ERROR, Confidence.LIKELY, harm
+    if mention.moves:
+        harm = "changes the device with the dtype: it is a legacy tensor type"
+        return Severity.WARNING, Confidence.LIKELY, harm
+    usual = "is a legacy tensor type: it fixes the device with the dtype"
+    names_cuda = "torch.cuda." in mention.text or "set_default_tensor_type" in mention.text
+    sure = names_cuda and not mention.guarded
+    return Severity.WARNING, Confidence.LIKELY if sure else Confidence.POSSIBLE, usual
+
+
 def _check(facts: Facts) -> Iterator[Claim]:
     for mention in facts.mentions:
         if rule_of_mention(mention) != "DEV503":
             continue
         modern = _modern(mention.site.node)
+        severity, confidence, harm = _verdict(mention)
         shown = modern if modern is not None and "\n" not in modern else None
         yield Claim(
             mention.site,
-            Severity.WARNING,
-            Confidence.LIKELY,
-            f"`{mention.text}` is a legacy tensor type: it fixes the device with the dtype",
+            severity,
+            confidence,
+            f"`{mention.text}` {harm}",
             advice=(
                 f"write `{shown}`" if shown else "name them apart: `dtype=` and `device=x.device`"
             ),
@@ -143,5 +158,7 @@ torch.set_default_dtype(torch.float32)
 `torch.tensor([...], dtype=..., device="cuda")`, `x.to("cpu", torch.float32)`,
 `torch.set_default_device("cuda")`. Unsafe: whether the move to the named device was meant, only the
 author knows.""",
-    limits="Types that a variable holds are seen only where it is used as one.",
+    limits="""\
+Types that a variable holds are seen only where it is used as one. A type of the host that moves
+nothing (`torch.LongTensor([1, 2])`), and one of CUDA behind a condition, are `possible` findings.""",
 )

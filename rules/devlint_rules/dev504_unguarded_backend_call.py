@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from devlint.findings import Confidence, Severity
-from devlint.inference.facts import Facts
+from devlint.inference.facts import Facts, Mention
 from devlint.rule import Claim, Rule
 from devlint_rules.mentions import twins, unguarded
+from devlint_rules.ownership import rule_of_mention
+
+
+def _serves_others(facts: Facts, first: Mention) -> bool:
+    """The file works without CUDA elsewhere, and this is the call that breaks it."""
+    return first.serves_host and not any(
+        rule_of_mention(m) == "DEV501" and not m.guarded and m.in_main == first.in_main
+        for m in facts.mentions
+    )
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
@@ -17,7 +26,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
         yield Claim(
             first.site,
             Severity.WARNING,
-            Confidence.LIKELY,
+            Confidence.LIKELY if _serves_others(facts, first) else Confidence.POSSIBLE,
             f"`{first.text}` raises where the backend is not there{more}",
             advice=(
                 "ask first (`if torch.cuda.is_available():`), or use `torch.accelerator`, which "
@@ -98,5 +107,7 @@ torch.cuda.empty_cache()
 """,
     ),
     check=_check,
-    limits="A guard in the caller is not seen; hence a warning.",
+    limits="""\
+A guard in the caller is not seen; hence a warning. In a file that shows no sign of serving any
+other machine, or that demands CUDA for its tensors anyway (DEV501), it is a `possible` one.""",
 )

@@ -15,6 +15,18 @@ def _check(facts: Facts) -> Iterator[Claim]:
         if rule_of_mention(mention) != "DEV505":
             continue
         fixed = mention.index is not None
+        if mention.global_rank:
+            yield Claim(
+                mention.site,
+                Severity.WARNING,
+                Confidence.LIKELY,
+                f"`{mention.text}` takes the rank among all nodes for the number of a card of this "
+                "one: from the second node on there is no such card",
+                advice='use the rank on this node: `torch.device("cuda", local_rank)`',
+            )
+            continue
+        if mention.guarded and not fixed:
+            continue
         yield Claim(
             mention.site,
             Severity.WARNING,
@@ -32,10 +44,13 @@ RULE = Rule(
     summary="`cuda:0` or a bare `.cuda()` in code that runs once per rank.",
     what="""\
 Reports a fixed index, or the current device without `torch.cuda.set_device`, in code that every
-rank of a distributed job runs.""",
+rank of a distributed job runs; and the global rank (`torch.distributed.get_rank()`) as the number
+of a card.""",
     why="""\
 All ranks put their tensors on the same card: it runs out of memory, NCCL refuses two ranks on one
-device (`Duplicate GPU detected`) or hangs, and the other cards idle.""",
+device (`Duplicate GPU detected`) or hangs, and the other cards idle. The global rank counts the
+processes of all nodes, while cards are counted on each node: with two nodes of eight cards rank 8
+asks for `cuda:8`, which raises `invalid device ordinal`.""",
     reference="https://docs.pytorch.org/docs/stable/distributed.html",
     bad=(
         """\
@@ -74,6 +89,15 @@ def worker(rank, world_size):
     dist.init_process_group("nccl", rank=rank, world_size=world_size)
     value = torch.ones(1).cuda()
     dist.all_reduce(value)
+""",
+        """\
+import torch
+import torch.distributed as dist
+
+
+def setup():
+    dist.init_process_group("nccl")
+    return torch.device("cuda", dist.get_rank())
 """,
     ),
     good=(

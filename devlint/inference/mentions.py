@@ -1,0 +1,510 @@
+"""Where the code names an accelerator, a backend or a legacy type, and whether it asks first.
+
+Calls are noted while functions are walked, since only then names are resolved and conditions are
+known; `settle` makes facts of the notes when the file is done, since only then it is known what
+joins a process group, which functions workers run, and what serves the host, too.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from devlint.inference import optimizers, workers
+from devlint.inference.conditions import asks_for_accelerator, words
+from devlint.inference.devices import place_of
+from devlint.inference.facts import Mention
+from devlint.inference.frame import Frame
+from devlint.inference.placement import Device, Placement, Variable, VariableKind
+from devlint.inference.text import dotted, shorten
+from devlint.inference.values import (
+    Const,
+    External,
+    Host,
+    Instance,
+    Super,
+    Tensor,
+    Union,
+    Value,
+    alternatives,
+)
+
+if TYPE_CHECKING:
+    from devlint.inference.functions import Arguments, Function
+    from devlint.inference.unit import Unit
+
+# The number of this process among those of all nodes: no number of a card of this node.
+GLOBAL_RANK = Host()
+
+# Functions of torch.cuda that raise where CUDA is missing: each was called on a build without it.
+_RAISING = frozenset(
+    {"current_device", "get_device_name", "get_device_properties", "get_device_capability"}
+    | {"set_device", "memory_summary", "reset_peak_memory_stats", "reset_max_memory_allocated"}
+    | {"reset_max_memory_cached", "reset_accumulated_memory_stats", "memory_snapshot"}
+    | {"mem_get_info", "Stream", "Event", "ExternalStream", "current_stream", "default_stream"}
+    | {"synchronize", "ipc_collect", "initial_seed", "get_rng_state", "init", "CUDAGraph"}
+    | {"can_device_access_peer", "set_per_process_memory_fraction", "current_blas_handle"}
+    | {"get_sync_debug_mode", "set_sync_debug_mode", "cudart", "utilization", "device"}
+)
+_LEGACY_TYPE = re.compile(
+    r"^torch\.(cuda\.)?(Float|Double|Half|BFloat16|Long|Int|Short|Byte|Char|Bool)?Tensor$"
+)
+
+_FOR_ACCELERATORS = re.compile(r"cuda|gpu|triton|nccl|cudnn|tensorrt|trt|nvml", re.I)
+_MEANT_PLACE = re.compile(
+    r"(^|/)(tests?|testing|unit_?tests?|benchmarks?|bench|triton\w*|cuda\w*|gpu\w*|\w*kernels?|csrc|"
+    r"test_\w+\.py|\w+_tests?\.py|conftest\.py|bench\w*\.py|\w*(cuda|gpu|triton|trt|tensorrt)\w*\.py"
+    r"|setup\.py)(/|$)",
+    re.I,
+)
+# Imports and decorators of files that nothing but CUDA can run.
+_CUDA_ONLY = re.compile(
+    r"^\s*(import|from) (triton|flash_attn|bitsandbytes|apex|amp_C|cupy|pynvml|tensorrt|torch2trt|"
+    r"transformer_engine|pycuda|fused_\w+|\w+_cuda|xformers|cuda)\b|CUDAExtension|@triton\.|"
+    r"\bcuda\.jit\b|torch\.cuda\.nvtx|torch\.cuda\.CUDAGraph|torch\.cuda\.graph\(",
+    re.M,
+)
+_SERVES_HOST = re.compile(
+    r"\bis_available\(|[\"']cpu[\"']|\.device\b|(use|no)_?cuda|\bdevice ?= ?device\b|\.is_cuda\b"
+)
+_JOINS_GROUP = re.compile(r"\binit_process_group\(|\bDistributedDataParallel\(|\bDDP\(")
+_SETS_DEVICE = re.compile(r"\bset_device\(|CUDA_VISIBLE_DEVICES|\bset_device_index\(")
+_RANK_TEST = re.compile(r"rank|is_main|is_master|main_process|master", re.I)
+_RANK_NAME = re.compile(r"^(local_|global_|world_|proc_|process_)?rank$")
+_WEIGHTS = re.compile(
+    r"weight|ckpt|checkpoint|model|state|param|pretrain|resume|snapshot|\bnet|\.pth|optim|restore",
+    re.I,
+)
+_HOST_DATA = re.compile(r"process|dataset|data_|\bdata\b|feature|cache|vocab|split|index|stat(s|istics)\b", re.I)
+_SCRIPT = re.compile(r"^if __name__ *== *[\"']__main__", re.M)
+_LEAVING = (cst.Return, cst.Raise, cst.Continue, cst.Break)
+
+
+@dataclass(slots=True, eq=False)
+class MentionNote:
+    """A mention, before the file is done."""
+
+    node: cst.CSTNode
+    kind: str
+    text: str
+    index: int | None
+    guarded: bool
+    function: Function | None
+    in_module: bool
+    bare: bool = False  # the current device, without an index
+    moves: bool = False
+    refused: bool = False
+    global_rank: bool = False
+    subject: Tensor | None = None
+
+
+class Mentions:
+    """What one file's walk noted."""
+
+    __slots__ = ("asked", "at_all", "notes", "weights", "workers")
+
+    def __init__(self, text: str) -> None:
+        self.notes: dict[cst.CSTNode, MentionNote] = {}
+        self.asked: set[Function | None] = set()  # they leave where no accelerator is
+        self.weights: set[cst.CSTNode] = set()  # calls whose result load_state_dict gets
+        self.at_all = "cuda" in text or "Tensor" in text or "load" in text or "optim" in text
+        self.workers = workers.Workers(text)
+
+
+# ----------------------------------------------------------------- while walking
+
+
+def of_call(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> None:
+    """Note what a call mentions. `callee` is the receiver of a method, else what is called."""
+    mentions = frame.unit.mentions
+    if not mentions.at_all:
+        return
+    func = node.func
+    name = func.attr.value if type(func) is cst.Attribute else ""
+    if type(callee) is External and callee.name == "builtins.isinstance":
+        for _, argument in arguments.all():
+            mentions.notes.pop(argument, None)
+    elif type(callee) is External:
+        _of_library(frame, node, f"{callee.name}.{name}" if name else callee.name, arguments)
+    elif name == "load_state_dict":
+        mentions.weights.update(n for _, n in arguments.all())
+        optimizers.loaded(frame, node)
+    elif name in ("cuda", "to", "type"):
+        if name == "cuda":
+            _of_cuda(frame, node, callee, arguments)
+        elif name == "to":
+            _of_to(frame, node, arguments)
+        else:
+            _of_type(frame, node, callee, arguments)
+    elif type(callee) is Tensor and "device" in arguments.keywords:
+        _of_device(frame, node, arguments.keywords["device"])
+    if name in ("to", "cuda"):
+        optimizers.moved(frame, node, arguments)
+    elif name != "load_state_dict":
+        optimizers.built(frame, node)
+    mentions.workers.of_call(frame, node, callee, name, arguments)
+
+
+def _of_library(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> None:
+    if not name.startswith("torch."):
+        return
+    if name == "torch.device":
+        _of_torch_device(frame, node, arguments)
+    elif name == "torch.load":
+        if arguments.get(1, "map_location") is None and not arguments.open:
+            _note(frame, node, "load")
+    elif name == "torch.set_default_tensor_type":
+        _note(frame, node, "legacy-type")
+    elif name == "torch.set_default_device":
+        _of_device(frame, node, arguments.positional[0] if arguments.positional else None)
+    elif _LEGACY_TYPE.match(name):
+        _of_constructor(frame, node, name, arguments)
+    elif name.startswith("torch.cuda.") and name[11:] in _RAISING:
+        if name == "torch.cuda.set_device" and _is_global_rank(arguments.get(0, "device"), node):
+            _note(frame, node, "device", global_rank=True)
+        else:
+            _note(frame, node, "backend", bare=name == "torch.cuda.current_device")
+    elif "device" in arguments.keywords:
+        _of_device(frame, node, arguments.keywords["device"])
+
+
+def _of_cuda(frame: Frame, node: cst.Call, receiver: Value, arguments: Arguments) -> None:
+    """`x.cuda()`, `x.cuda(0)`; what a variable holds somebody chose."""
+    if type(receiver) is Super or (
+        type(receiver) is Instance and receiver.info is not None and receiver.info.method("cuda")
+    ):
+        return
+    given = arguments.get(0, "device")
+    if given is None:
+        if not arguments.open:
+            _note(frame, node, "device", bare=True)
+        return
+    if _is_global_rank(given, node):
+        _note(frame, node, "device", global_rank=True)
+    elif isinstance(arguments.node(0, "device"), (cst.Integer, cst.SimpleString)):
+        _note(frame, node, "device", _index(given))
+
+
+def _of_to(frame: Frame, node: cst.Call, arguments: Arguments) -> None:
+    pair = arguments.keywords.get("device")
+    if pair is None and arguments.positional:
+        pair = arguments.positional[0]
+    _of_device(frame, node, pair)
+
+
+def _of_device(frame: Frame, node: cst.Call, pair: tuple[Value, cst.CSTNode] | None) -> None:
+    """A device argument that is a literal: `"cuda"`, `"cuda:0"`."""
+    if pair is None:
+        return
+    value, given = pair
+    if _is_global_rank(value, node):
+        _note(frame, node, "device", global_rank=True)
+        return
+    if isinstance(given, cst.SimpleString) and type(value) is Const:
+        place = place_of(frame, value)
+        if type(place) is Device and place.type == "cuda":
+            _note(frame, node, "device", place.index, bare=place.index is None)
+
+
+def _of_torch_device(frame: Frame, node: cst.Call, arguments: Arguments) -> None:
+    if not arguments.positional or not isinstance(arguments.positional[0][1], cst.SimpleString):
+        return
+    place = place_of(frame, arguments.positional[0][0])
+    if type(place) is not Device or place.type != "cuda":
+        return
+    index = arguments.get(1, "index")
+    if index is None:
+        _note(frame, node, "device", place.index, bare=place.index is None)
+    elif _is_global_rank(index, node):
+        _note(frame, node, "device", global_rank=True)
+    elif isinstance(arguments.node(1, "index"), cst.Integer):
+        _note(frame, node, "device", _index(index))
+
+
+def _of_type(frame: Frame, node: cst.Call, receiver: Value, arguments: Arguments) -> None:
+    """`x.type(torch.FloatTensor)`: a dtype and a device in one."""
+    value, given = arguments.get(0, "dtype"), arguments.node(0, "dtype")
+    if value is None:
+        return
+    subject = receiver if type(receiver) is Tensor else None
+    name = value.name if type(value) is External else _text(value)
+    if _LEGACY_TYPE.match(name):
+        _note(frame, node, "legacy-type", moves=_moves(subject, name), subject=subject)
+    elif _is_type_of(given) and subject is not None:
+        _note(frame, node, "legacy-type", moves=True, subject=subject)
+
+
+def _is_type_of(node: cst.CSTNode | None) -> bool:
+    """`y.type()` as the argument of `x.type`."""
+    return (
+        isinstance(node, cst.Call)
+        and not node.args
+        and isinstance(node.func, cst.Attribute)
+        and node.func.attr.value == "type"
+    )
+
+
+def _moves(subject: Tensor | None, name: str) -> bool:
+    """The type takes the tensor away from where it may be."""
+    if subject is None or subject.place is None:
+        return False
+    to_cuda = name.startswith("torch.cuda.")
+    place = subject.place
+    if type(place) is Variable:
+        return place.kind is not VariableKind.FLEXIBLE
+    return place.is_accelerator is not to_cuda
+
+
+def _of_constructor(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> None:
+    """`torch.LongTensor([…], device=d)` refuses every device but its own."""
+    device = arguments.keywords.get("device")
+    refused = False
+    if device is not None and ".cuda." not in name:
+        refused = _may_be_accelerator(place_of(frame, device[0]))
+    if refused or name != "torch.Tensor":
+        _note(frame, node, "legacy-type", refused=refused)
+
+
+def _may_be_accelerator(place: Placement) -> bool:
+    if type(place) is Variable:
+        return place.rigid
+    return type(place) is Device and place.is_accelerator
+
+
+def of_type_name(frame: Frame, node: cst.Attribute, value: Value) -> None:
+    """`torch.cuda.FloatTensor` as a value: a type that is kept for later."""
+    if type(value) is External and value.name.startswith("torch.cuda."):
+        if _LEGACY_TYPE.match(value.name):
+            _note(frame, node, "legacy-type")
+
+
+def of_comparison(frame: Frame, node: cst.Comparison) -> None:
+    """`x.device == torch.device("cuda")` asks, it demands nothing."""
+    notes = frame.unit.mentions.notes
+    if notes:
+        for operand in (node.left, *(target.comparator for target in node.comparisons)):
+            notes.pop(operand, None)
+
+
+def of_condition(frame: Frame, node: cst.If, known: bool | None) -> None:
+    """A condition on an accelerator, one of whose branches leaves: the rest is guarded."""
+    orelse = node.orelse.body if isinstance(node.orelse, cst.Else) else None
+    leaves = [body for body in (node.body, orelse) if body is not None and _leaves(body)]
+    if leaves or (known is False and "is_available" in words(node.test)):
+        frame.unit.mentions.asked.add(frame.function)
+
+
+def of_assertion(frame: Frame, node: cst.Assert) -> None:
+    """`assert torch.cuda.is_available()`."""
+    if asks_for_accelerator(node.test):
+        frame.unit.mentions.asked.add(frame.function)
+
+
+def _leaves(body: cst.BaseSuite) -> bool:
+    last = body.body[-1] if body.body else None
+    if isinstance(last, cst.SimpleStatementLine):
+        last = last.body[-1]
+    if isinstance(last, cst.Expr) and isinstance(last.value, cst.Call):
+        return dotted(last.value.func).rpartition(".")[2] in ("exit", "_exit", "skip", "quit")
+    return isinstance(last, _LEAVING)
+
+
+def _note(
+    frame: Frame,
+    node: cst.CSTNode,
+    kind: str,
+    index: int | None = None,
+    *,
+    bare: bool = False,
+    moves: bool = False,
+    refused: bool = False,
+    global_rank: bool = False,
+    subject: Tensor | None = None,
+) -> None:
+    mentions = frame.unit.mentions
+    if isinstance(node, cst.Call):
+        for argument in node.args:  # `.to(torch.device("cuda"))`: one mention
+            inner = mentions.notes.pop(argument.value, None)
+            if inner is not None and inner.kind != kind and kind != "legacy-type":
+                mentions.notes[argument.value] = inner
+    guarded = frame.guards > 0 or frame.caught > 0 or _is_asked(frame)
+    mentions.notes[node] = MentionNote(
+        node,
+        kind,
+        shorten(node),
+        index,
+        guarded,
+        frame.function,
+        frame.in_module,
+        bare,
+        moves,
+        refused,
+        global_rank,
+        subject,
+    )
+
+
+def _is_asked(frame: Frame) -> bool:
+    asked = frame.unit.mentions.asked
+    if not asked:
+        return False
+    current: Frame | None = frame
+    while current is not None:
+        if current.function in asked:
+            return True
+        current = current.outer
+    return None in asked
+
+
+def _text(value: Value) -> str:
+    return value.value if type(value) is Const and isinstance(value.value, str) else ""
+
+
+def _index(value: Value) -> int | None:
+    if type(value) is Const and type(value.value) is int:
+        return value.value
+    text = _text(value).rpartition(":")[2]
+    return int(text) if text.isdigit() else None
+
+
+def _is_global_rank(value: Value | None, node: cst.CSTNode) -> bool:
+    return value is not None and any(v is GLOBAL_RANK for v in alternatives(value))
+
+
+# ----------------------------------------------------------------- when the file is done
+
+
+def settle(unit: Unit) -> None:
+    """Turn the file's notes into facts."""
+    mentions = unit.mentions
+    if mentions.notes:
+        text = unit.source.text
+        everywhere = bool(_MEANT_PLACE.search(unit.source.path) or _CUDA_ONLY.search(text))
+        is_script = bool(_SCRIPT.search(text))
+        serves_host = bool(_SERVES_HOST.search(text))
+        group = bool(_JOINS_GROUP.search(text)) and "gloo" not in text
+        sets_device = bool(_SETS_DEVICE.search(text))
+        for note in mentions.notes.values():
+            in_main = note.function is None or is_script
+            per_rank = group and note.kind == "device" and _runs_per_rank(note, is_script)
+            guarded = note.guarded or everywhere or _named_for_accelerators(note.function)
+            if per_rank and not note.global_rank:
+                guarded = guarded or (note.bare and sets_device)
+                per_rank = not (note.bare and sets_device) and not _under_rank_test(note)
+            elif note.kind == "backend" and group:
+                guarded = True
+            unit.facts.mentions.append(
+                Mention(
+                    site=unit.frame.site(note.node),  # type: ignore[union-attr]
+                    kind=note.kind,
+                    text=note.text,
+                    index=note.index,
+                    guarded=guarded,
+                    in_main=in_main,
+                    per_rank=per_rank or note.global_rank,
+                    serves_host=serves_host,
+                    near_input=note.in_module or _has_tensor(note.function),
+                    weights=note.kind == "load" and _holds_weights(note, mentions),
+                    moves=note.moves and (note.subject is None or note.subject.is_sure),
+                    refused=note.refused,
+                    global_rank=note.global_rank,
+                )
+            )
+    mentions.workers.settle(unit)
+
+
+def _functions(function: Function | None) -> list[Function]:
+    """A function and those that it is nested in."""
+    found = []
+    while function is not None:
+        found.append(function)
+        function = function.outer.function if function.outer is not None else None
+    return found
+
+
+def _named_for_accelerators(function: Function | None) -> bool:
+    for inner in _functions(function):
+        if _FOR_ACCELERATORS.search(inner.name):
+            return True
+        nodes: list[cst.CSTNode] = [inner.node]
+        if inner.info is not None:
+            if _FOR_ACCELERATORS.search(inner.info.name):
+                return True
+            nodes.append(inner.info.node)
+        for node in nodes:
+            for decorator in getattr(node, "decorators", ()):
+                if asks_for_accelerator(decorator.decorator):
+                    return True
+    return False
+
+
+def _runs_per_rank(note: MentionNote, is_script: bool) -> bool:
+    """The function joins a process group itself, is handed its rank, or belongs to a script that
+    joins one."""
+    if note.function is None:
+        return is_script
+    for function in _functions(note.function):
+        params = function.node.params
+        if any(_RANK_NAME.match(p.name.value) for p in (*params.params, *params.kwonly_params)):
+            return True
+        if isinstance(function.node, cst.FunctionDef) and _JOINS_GROUP.search(
+            _source(function.node)
+        ):
+            return True
+    return is_script
+
+
+def _source(node: cst.CSTNode) -> str:
+    return cst.Module([]).code_for_node(node)
+
+
+def _under_rank_test(note: MentionNote) -> bool:
+    """`if rank == 0:` around it: one rank only."""
+    if note.function is None:
+        return False
+
+    def inside(node: cst.CSTNode, under: bool) -> bool:
+        if node is note.node:
+            return under
+        test = isinstance(node, (cst.If, cst.IfExp)) and bool(_RANK_TEST.search(words(node.test)))
+        return any(inside(child, under or test) for child in node.children)
+
+    return inside(note.function.node, False)
+
+
+def _has_tensor(function: Function | None) -> bool:
+    """A parameter is a tensor, or a module: there is a device to go by."""
+    for inner in _functions(function):
+        for parameter in inner.summary.parameters if inner.summary is not None else ():
+            for value in alternatives(parameter.value):
+                if (type(value) is Tensor and value.is_sure) or (
+                    type(value) is Instance and value.module
+                ):
+                    return True
+    return False
+
+
+def _holds_weights(note: MentionNote, mentions: Mentions) -> bool:
+    """What is loaded goes to `load_state_dict`, or is named for weights."""
+    if note.node in mentions.weights:
+        return True
+    assert isinstance(note.node, cst.Call)
+    path = note.node.args[0].value if note.node.args else note.node
+    said = words(path) if isinstance(path, cst.BaseExpression) else ""
+    said = said or note.text
+    if _HOST_DATA.search(said) and "model" not in said:
+        return False
+    if _WEIGHTS.search(said.replace("torch.load", "")):
+        return True
+    function = note.function
+    where = function.name if function is not None else ""
+    if function is not None and function.info is not None:
+        where += " " + function.info.name
+    around = _source(function.node) if function is not None else ""
+    return bool(_WEIGHTS.search(where)) or "load_state_dict" in around
+
+
+__all__ = ["GLOBAL_RANK", "Mentions", "Union", "of_call", "settle"]

@@ -1,0 +1,112 @@
+"""What DataLoader workers run: `Dataset.__getitem__`, `collate_fn`, and accelerators in there."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from devlint.inference.devices import place_of
+from devlint.inference.facts import WorkerAccess
+from devlint.inference.frame import Frame
+from devlint.inference.placement import CUDA, Device, Placement, Variable, VariableKind
+from devlint.inference.text import shorten
+from devlint.inference.values import (
+    Const,
+    External,
+    FunctionValue,
+    Tensor,
+    Value,
+    alternatives,
+)
+
+if TYPE_CHECKING:
+    from devlint.inference.functions import Arguments, Function
+    from devlint.inference.unit import Unit
+
+_CONCERNED = re.compile(r"collate_fn|Dataset|worker_init_fn")
+_DATASET = re.compile(r"(^|\.)(Iterable|Iter|Map)?(Dataset|DataPipe)$")
+_SAMPLING = frozenset({"__getitem__", "__getitems__", "__iter__"})
+_LOADER = re.compile(r"(^|\.)\w*DataLoader$")
+_HANDED = ("collate_fn", "worker_init_fn")
+
+
+class Workers:
+    """What one file's walk noted of DataLoaders and of what their workers may run."""
+
+    __slots__ = ("accesses", "concerned", "counts", "handed")
+
+    def __init__(self, text: str) -> None:
+        self.concerned = bool(_CONCERNED.search(text))
+        self.accesses: list[tuple[Function, cst.Call, bool]] = []
+        self.handed: dict[Function, str] = {}
+        self.counts: list[int | None] = []  # num_workers of the DataLoaders in sight
+
+    def of_call(
+        self, frame: Frame, node: cst.Call, callee: Value, name: str, arguments: Arguments
+    ) -> None:
+        """Note a DataLoader, or a call that puts something on an accelerator."""
+        if not self.concerned:
+            return
+        if type(callee) is External and _LOADER.search(f"{callee.name}.{name}".rstrip(".")):
+            self._loader(arguments)
+        if frame.function is None:
+            return
+        place: Placement = None
+        if name == "cuda":
+            given = arguments.get(0, "device")
+            place = CUDA if given is None else place_of(frame, given)
+        elif name == "to" and arguments.positional:
+            place = place_of(frame, arguments.positional[0][0])
+        elif "device" in arguments.keywords:
+            place = place_of(frame, arguments.keywords["device"][0])
+        chosen = type(place) is Variable and place.kind is VariableKind.DEVICE
+        if chosen or (type(place) is Device and place.is_accelerator):
+            if (frame.function, node, chosen) not in self.accesses:
+                self.accesses.append((frame.function, node, chosen))
+
+    def _loader(self, arguments: Arguments) -> None:
+        count = arguments.get(5, "num_workers")
+        if count is None and not arguments.open:
+            self.counts.append(0)
+        else:
+            known = type(count) is Const and type(count.value) is int
+            self.counts.append(count.value if known else None)  # type: ignore[union-attr]
+        for keyword in _HANDED:
+            given = arguments.keywords.get(keyword)
+            for value in alternatives(given[0]) if given is not None else ():
+                if type(value) is FunctionValue:
+                    self.handed[value.function] = keyword
+
+    def settle(self, unit: Unit) -> None:
+        """Make facts of what workers would run."""
+        for function, node, chosen in self.accesses:
+            where = self._where(function)
+            if where and unit.frame is not None:
+                unit.facts.worker_accesses.append(
+                    WorkerAccess(unit.frame.site(node), where, shorten(node), chosen, self.count)
+                )
+
+    @property
+    def count(self) -> int | None:
+        """The most workers of a DataLoader in sight; None where that is open."""
+        if not self.counts or None in self.counts:
+            return None
+        return max(count for count in self.counts if count is not None)
+
+    def _where(self, function: Function) -> str:
+        """What runs a function in a worker, as messages name it; "" for nothing."""
+        handed = self.handed.get(function)
+        if handed is not None:
+            name = f"`{function.name}`" if function.name != "<lambda>" else "a lambda"
+            return f"{name}, the `{handed}` of a DataLoader"
+        info = function.info
+        if info is None or function.name not in _SAMPLING:
+            return ""
+        if any(_DATASET.search(base) for base in info.library_bases):
+            return f"`{info.name}.{function.name}`"
+        return ""
+
+
+__all__ = ["Tensor", "Workers"]
