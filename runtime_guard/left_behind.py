@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -16,6 +17,17 @@ from runtime_guard.sites import user_stack
 from runtime_guard.torch_internals import disable_torch_function
 
 _local = threading.local()
+_told: list[Callable[[torch.nn.Module], None]] = []
+
+
+@contextlib.contextmanager
+def telling_of_moves(tell: Callable[[torch.nn.Module], None]) -> Iterator[None]:
+    """In the block, ``tell`` is called with every module that was moved as a whole."""
+    _told.append(tell)
+    try:
+        yield
+    finally:
+        _told.remove(tell)
 
 
 def watch_module_moves(patches: Patches, device_of: Callable[[torch.Tensor], torch.device]) -> None:
@@ -34,6 +46,8 @@ def watch_module_moves(patches: Patches, device_of: Callable[[torch.Tensor], tor
             _local.inside = False
         if after is not None and before != after:
             report_left_behind(module, after, device_of)
+            for tell in _told:
+                tell(module)
         return result
 
     patches.set(torch.nn.Module, "_apply", watched_apply)

@@ -358,10 +358,7 @@ class DispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
         treatment = plan.treatment
         if treatment is Treatment.DECOMPOSE:
             with self:
-                result = func.decompose(*args, **kwargs)
-            if result is not NotImplemented:
-                return result
-            return self._meet(plan, func, args, kwargs)
+                return func._op_dk(torch._C.DispatchKey.CompositeImplicitAutograd, *args, **kwargs)
         if treatment is Treatment.FACTORY:
             result = func(*args, **kwargs)
             placement = self._composite_placement()

@@ -55,15 +55,20 @@ HOST_RESULTS = {
 }
 
 
+def _has_kernel(func: Any, key: Any) -> bool:
+    """Has PyTorch a C++ kernel of ``func`` for ``key``?  Python decompositions are for compilers."""
+    return bool(torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), key))
+
+
 def _composite_key(func: Any) -> Any:
     keys = torch._C.DispatchKey
-    if func.has_kernel_for_dispatch_key(keys.CPU):
+    if _has_kernel(func, keys.CPU):
         return None
     for key in (
         keys.CompositeExplicitAutograd,
         keys.CompositeExplicitAutogradNonFunctional,
     ):
-        if func.has_kernel_for_dispatch_key(key):
+        if _has_kernel(func, key):
             return key
     return None
 
@@ -80,9 +85,7 @@ def make_plan(func: Any) -> Plan:
         treatment = Treatment.SET
     elif name in ("copy_", "_foreach_copy_"):
         treatment = Treatment.COPY
-    elif namespace == "aten" and func.has_kernel_for_dispatch_key(
-        torch._C.DispatchKey.CompositeImplicitAutograd
-    ):
+    elif namespace == "aten" and _has_kernel(func, torch._C.DispatchKey.CompositeImplicitAutograd):
         treatment = Treatment.DECOMPOSE
     elif returns_tensor and (not tensors or name in SCALAR_FACTORIES):
         treatment = Treatment.FACTORY

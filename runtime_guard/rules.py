@@ -86,12 +86,12 @@ COPIES = frozenset(
     )
 )
 SHAPE_ONLY = frozenset(
-    # the other tensor only lends its shape
+    # the other tensor only lends its shape, or its one value, which is read by item()
     _names(
         """
     resize_as_ resize_as resize_as_sparse_ resize_as_sparse expand_as view_as reshape_as
     set_data _has_same_storage_numel is_same_size result_type
-    _has_compatible_shallow_copy_type sym_size sym_stride sym_numel sym_storage_offset
+    fill fill_ _has_compatible_shallow_copy_type sym_size sym_stride sym_numel sym_storage_offset
     size stride numel is_set_to
     """
     )

@@ -13,7 +13,7 @@ import threading
 import traceback
 import types
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import CodeType, FrameType, TracebackType
 from typing import Any, Literal
 
@@ -40,6 +40,8 @@ class Outcome:
 
     exit_code: int
     error: BaseException | None = None
+    main: Any = field(default=None, repr=False, compare=False)
+    """The namespace of ``__main__``, which lives on behind the program as in an interpreter."""
 
 
 def parse_command(words: Sequence[str]) -> Program:
@@ -101,43 +103,46 @@ def run_program(program: Program) -> Outcome:
 
 
 def _run(program: Program) -> Outcome:
+    main: Any = None
     try:
         if program.kind == "module":
             sys.argv = [program.target, *program.arguments]
             sys.path.insert(0, os.getcwd())
-            runpy.run_module(program.target, run_name="__main__", alter_sys=True)
+            main = runpy.run_module(program.target, run_name="__main__", alter_sys=True)
         elif program.kind == "code":
             sys.argv = ["-c", *program.arguments]
             sys.path.insert(0, "")
-            _execute(compile(program.target, "<string>", "exec"), None)
+            main = _new_main(None)
+            exec(compile(program.target, "<string>", "exec"), main.__dict__)
         else:
             path = program.target
             sys.argv = [path, *program.arguments]
             if os.path.isdir(path):
                 sys.path.insert(0, path)
-                runpy.run_path(path, run_name="__main__")
+                main = runpy.run_path(path, run_name="__main__")
             else:
                 sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
                 with open(path, "rb") as file:
                     source = file.read()
-                _execute(compile(source, os.path.abspath(path), "exec"), os.path.abspath(path))
+                main = _new_main(os.path.abspath(path))
+                exec(compile(source, os.path.abspath(path), "exec"), main.__dict__)
     except SystemExit as error:
-        return Outcome(exit_code_of(error))
+        return Outcome(exit_code_of(error), None, main)
     except KeyboardInterrupt as error:
-        return Outcome(130, error)
+        return Outcome(130, error, main)
     except BaseException as error:
         _print_exception(error)
-        return Outcome(1, error)
-    return Outcome(0)
+        return Outcome(1, error, main)
+    return Outcome(0, None, main)
 
 
-def _execute(code: CodeType, file: str | None) -> None:
+def _new_main(file: str | None) -> types.ModuleType:
     module = types.ModuleType("__main__")
     module.__dict__["__builtins__"] = __builtins__
     if file is not None:
         module.__file__ = file
     sys.modules["__main__"] = module
-    exec(code, module.__dict__)
+    return module
 
 
 def exit_code_of(error: SystemExit) -> int:

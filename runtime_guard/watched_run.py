@@ -9,6 +9,8 @@ from collections.abc import Iterator
 
 import torch
 
+from runtime_guard import left_behind
+from runtime_guard.devicemap import ModelWatcher
 from runtime_guard.events import Event, Kind
 from runtime_guard.evidence import Evidence
 from runtime_guard.guard import DeviceGuard
@@ -22,6 +24,7 @@ class WatchedRun:
     def __init__(self, guard: DeviceGuard, devices: str) -> None:
         self.guard = guard
         self.devices = devices
+        self.models = ModelWatcher()
 
     def evidence(self, error: BaseException | None = None) -> Evidence:
         """What the ledger holds now, and what ``error``, which ended the program, tells."""
@@ -70,7 +73,10 @@ def watch(virtual: str | None, *, keep_going: bool = False) -> Iterator[WatchedR
             stack.enter_context(virtual_devices(virtual))
         guard = DeviceGuard(on_mixed="record" if keep_going else "raise")
         stack.enter_context(guard)
+        watched = WatchedRun(guard, f"virtual {virtual}" if virtual else real_devices())
+        stack.enter_context(left_behind.telling_of_moves(watched.models.moved))
         try:
-            yield WatchedRun(guard, f"virtual {virtual}" if virtual else real_devices())
+            yield watched
+            watched.models.freeze()
         finally:
             gc.collect()  # moved tensors that died unused in reference cycles

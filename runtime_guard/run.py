@@ -1,0 +1,92 @@
+"""``devlint run``: a program under the guard, and a report of what it cost."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from runtime_guard.runner import Outcome, parse_command, run_program
+
+REPORTS = ("html", "json", "trace", "text")
+
+
+class ReportError(ValueError):
+    """A report that cannot be written: its format or its file."""
+
+
+def report_format(report: str) -> tuple[str, str | None]:
+    """``out.html`` -> ``("html", "out.html")``; ``json`` -> ``("json", None)``, standard output.
+
+    ``trace.json`` and ``*.trace.json`` are Chrome traces.  Raises ``ReportError`` for others.
+    """
+    if report in REPORTS:
+        return report, None
+    name = os.path.basename(report).lower()
+    if name.endswith((".trace", ".trace.json")) or name == "trace.json":
+        return "trace", report
+    for ending, kind in ((".html", "html"), (".htm", "html"), (".json", "json"), (".txt", "text")):
+        if name.endswith(ending):
+            return kind, report
+    raise ReportError(
+        f"--report {report!r}: expected html, json, trace or text, or a file that ends in .html, "
+        ".json, .trace.json or .txt"
+    )
+
+
+def run_command(
+    words: Sequence[str],
+    *,
+    virtual: str | None = None,
+    report: str | None = None,
+    keep_going: bool = False,
+    write: Callable[[str], Any] | None = None,
+) -> int:
+    """Run ``words`` (``train.py --epochs 1``, ``-m pkg``, ``pytest tests``); return its exit code.
+
+    ``virtual`` is a machine such as ``"cuda:2"``, None the real devices.  ``report`` is a file or
+    one of ``REPORTS``; None prints a summary to standard error.  Raises ``CommandError``,
+    ``ReportError`` (both ``ValueError``) and ``OSError`` before the program starts.
+    """
+    program = parse_command(words)
+    kind, path = report_format(report) if report is not None else ("text", None)
+    if path is not None:
+        with open(path, "a", encoding="utf-8"):
+            pass  # fails now rather than after a night of training
+
+    from runtime_guard.watched_run import watch
+
+    with watch(virtual, keep_going=keep_going) as watched:
+        outcome = run_program(program)
+    text = _render(kind, watched, outcome, " ".join(words))
+    if path is not None:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    elif write is not None:
+        write(text)
+    else:
+        import sys
+
+        (sys.stderr if report is None else sys.stdout).write(text)
+    return outcome.exit_code
+
+
+def _render(kind: str, watched: Any, outcome: Outcome, title: str) -> str:
+    evidence = watched.evidence(outcome.error)
+    ledger = watched.guard.ledger
+    device_map = watched.models.device_map()
+    if kind == "html":
+        from runtime_guard.reports import html
+
+        return html.render(evidence, ledger, device_map, title)
+    if kind == "json":
+        from runtime_guard.reports import json_report
+
+        return json_report.render(evidence, device_map)
+    if kind == "trace":
+        from runtime_guard.reports import trace
+
+        return trace.render(ledger)
+    from runtime_guard.reports.text import summary_lines
+
+    return "\n".join(["", f"device guard: {title}", *summary_lines(ledger)]) + "\n"
