@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
@@ -36,7 +37,7 @@ _CODE = re.compile(r"DEV[0-9]*\Z", re.IGNORECASE)
 
 @dataclass(slots=True, eq=False)
 class Suppression:
-    """One comment's claim. `codes` are upper-case codes or prefixes; empty means every rule."""
+    """One comment's claim. `codes` are codes, prefixes or names in upper case; none: every rule."""
 
     location: Location
     codes: tuple[str, ...]
@@ -57,7 +58,7 @@ class Suppression:
                 return False  # else nothing could ever be said of a suppression of everything
             self.used.add("")
             return True
-        matching = [code for code in self.codes if finding.rule.startswith(code)]
+        matching = [code for code in self.codes if _means(code, finding.rule, finding.name)]
         self.used.update(matching)
         return bool(matching)
 
@@ -227,13 +228,19 @@ def _why_useless(
         if entry.noqa:
             return ""  # likely meant for other tools
         return f"nothing is found {_where(entry)} that this could suppress"
-    if not any(rule.code.startswith(code) for rule in every):
-        return f"there is no rule {code}"
-    if any(rule.code.startswith(code) for rule in RULES):
-        return ""  # about this report itself
-    if not any(rule.code.startswith(code) for rule in running):
-        return ""
+    meant = [rule for rule in every if _means(code, rule.code, rule.name)]
+    if not meant:
+        words = [word for rule in every for word in (rule.code, rule.name.upper())]
+        close = difflib.get_close_matches(code, words, n=1)
+        return f"there is no rule {code}" + (f": did you mean {close[0]}?" if close else "")
+    if any(rule in RULES for rule in meant) or not any(rule in running for rule in meant):
+        return ""  # about this report itself, or about rules that did not run
     return f"no {code} is found {_where(entry)}: this suppresses nothing"
+
+
+def _means(code: str, rule: str, name: str) -> bool:
+    """Whether a code, prefix or name in upper case means the rule."""
+    return rule.startswith(code) or name.upper() == code
 
 
 def _where(entry: Suppression) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -186,3 +187,17 @@ def test_other_errors_of_the_file(tree: Tree) -> None:
     tree({"pyproject.toml": b"# \xff\n"})
     with pytest.raises(ConfigError, match="is not valid TOML"):
         find_config(root)
+
+
+def test_every_option_is_documented() -> None:
+    page = (Path(__file__).parent.parent / "docs" / "configuration.md").read_text(encoding="utf-8")
+    headings = re.findall(r"^### `(.+)`$", page, flags=re.MULTILINE)
+    assert set(headings) == set(OPTIONS)
+
+
+def test_the_example_of_the_page_is_valid(tree: Tree) -> None:
+    page = (Path(__file__).parent.parent / "docs" / "configuration.md").read_text(encoding="utf-8")
+    example = page.split("```toml\n")[1].split("```")[0]
+    config = find_config(tree({"pyproject.toml": example}))
+    assert config.paths == ("src", "train.py")
+    assert config.overrides[0].paths == ("tests/**", "benchmarks")

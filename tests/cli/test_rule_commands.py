@@ -53,3 +53,12 @@ def test_config_prints_what_is_in_effect(tree: Tree, monkeypatch: pytest.MonkeyP
     assert 'fail-on = "never"' in text
     listed = {line.split(" = ")[0] for line in text.splitlines() if " = " in line}
     assert listed >= set(OPTIONS) - {"select", "severity", "overrides"}
+
+
+def test_every_command_and_option_is_documented() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
+    for name, command in main.commands.items():
+        assert f"\n## `devlint {name}" in page, name
+        for parameter in command.params:
+            for option in (o for o in parameter.opts if o.startswith("--") and o != "--help"):
+                assert f"`{option}" in page or f"[{option} " in page, f"{name} {option}"
