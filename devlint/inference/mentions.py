@@ -78,7 +78,9 @@ _WEIGHTS = re.compile(
     r"weight|ckpt|checkpoint|model|state|param|pretrain|resume|snapshot|\bnet|\.pth|optim|restore",
     re.I,
 )
-_HOST_DATA = re.compile(r"process|dataset|data_|\bdata\b|feature|cache|vocab|split|index|stat(s|istics)\b", re.I)
+_HOST_DATA = re.compile(
+    r"process|dataset|data_|\bdata\b|feature|cache|vocab|split|index|stat(s|istics)\b", re.I
+)
 _SCRIPT = re.compile(r"^if __name__ *== *[\"']__main__", re.M)
 _LEAVING = (cst.Return, cst.Raise, cst.Continue, cst.Break)
 
@@ -160,7 +162,7 @@ def _of_library(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
         _note(frame, node, "legacy-type")
     elif name == "torch.set_default_device":
         _of_device(frame, node, arguments.positional[0] if arguments.positional else None)
-    elif _LEGACY_TYPE.match(name):
+    elif _LEGACY_TYPE.match(name) and type(node.func) is cst.Attribute:
         _of_constructor(frame, node, name, arguments)
     elif name.startswith("torch.cuda.") and name[11:] in _RAISING:
         if name == "torch.cuda.set_device" and _is_global_rank(arguments.get(0, "device"), node):
@@ -276,9 +278,9 @@ def _may_be_accelerator(place: Placement) -> bool:
 
 def of_type_name(frame: Frame, node: cst.Attribute, value: Value) -> None:
     """`torch.cuda.FloatTensor` as a value: a type that is kept for later."""
-    if type(value) is External and value.name.startswith("torch.cuda."):
-        if _LEGACY_TYPE.match(value.name):
-            _note(frame, node, "legacy-type")
+    name = value.name if type(value) is External else ""
+    if name.startswith("torch.cuda.") and _LEGACY_TYPE.match(name):
+        _note(frame, node, "legacy-type")
 
 
 def of_comparison(frame: Frame, node: cst.Comparison) -> None:

@@ -21,7 +21,9 @@ from devlint.inference.values import Instance, Tensor, Value
 if TYPE_CHECKING:
     from devlint.inference.functions import Arguments
 
-_OPTIMIZER = re.compile(r"optim|adam|sgd|rmsprop|adagrad|adadelta|lamb$|lion$|lbfgs|adafactor", re.I)
+_OPTIMIZER = re.compile(
+    r"optim|adam|sgd|rmsprop|adagrad|adadelta|lamb$|lion$|lbfgs|adafactor", re.I
+)
 _PARAMETERS = frozenset({"parameters", "named_parameters"})
 _WRAPPERS = (cst.List, cst.Tuple, cst.Dict, cst.DictElement, cst.Element, cst.Arg)
 _COMPREHENSIONS = (cst.ListComp, cst.GeneratorExp, cst.CompFor)

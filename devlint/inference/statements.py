@@ -6,15 +6,23 @@ from collections.abc import Sequence as Many
 
 import libcst as cst
 
-from devlint.inference import mentions, syncs
-from devlint.inference.conditions import asks_for_accelerator, is_cold, narrow, truth
+from devlint.inference import mentions, rebindings, syncs
+from devlint.inference.conditions import (
+    asks_for_accelerator,
+    guards_error,
+    is_cold,
+    is_training,
+    narrow,
+    runs_without_gradients,
+    skips_rest,
+    truth,
+)
 from devlint.inference.environments import join_environments
-from devlint.inference.facts import Rebinding, StepKind
 from devlint.inference.frame import EXECUTORS, Environment, Frame, LoopState
 from devlint.inference.functions import Function, declare_class, declare_function
 from devlint.inference.iteration import element_of, hotness_of
 from devlint.inference.modules import baked
-from devlint.inference.text import dotted, shorten
+from devlint.inference.text import dotted
 from devlint.inference.values import (
     DEFAULT,
     EMPTY,
@@ -40,10 +48,16 @@ def block(frame: Frame, body: cst.BaseSuite) -> bool:
 
 def run_all(frame: Frame, statements: Many[cst.CSTNode]) -> bool:
     """Run statements in order; what stands behind a return or a raise is dead."""
-    for statement in statements:
-        if not frame.execute(statement):
-            return False
-    return True
+    cold = frame.cold
+    try:
+        for statement in statements:
+            if not frame.execute(statement):
+                return False
+            if type(statement) is cst.If and skips_rest(statement):
+                frame.cold += 1  # `if step % n: continue`: what follows runs now and then
+        return True
+    finally:
+        frame.cold = cold
 
 
 def _line(frame: Frame, node: cst.SimpleStatementLine) -> bool:
@@ -53,6 +67,7 @@ def _line(frame: Frame, node: cst.SimpleStatementLine) -> bool:
 def _expression(frame: Frame, node: cst.Expr) -> bool:
     frame.statement = node.value
     frame.eval(node.value)
+    frame.fresh = None
     frame.statement = None
     return not _never_returns(node.value)
 
@@ -71,6 +86,8 @@ def _assign(frame: Frame, node: cst.Assign) -> bool:
     value = frame.eval(node.value)
     for target in node.targets:
         assign(frame, target.target, value, node.value)
+    only = node.targets[0].target
+    frame.fresh = (only.value, node.value) if isinstance(only, cst.Name) else None
     return True
 
 
@@ -172,6 +189,7 @@ def _augmented(frame: Frame, node: cst.AugAssign) -> bool:
     operator = _IN_PLACE.get(type(node.operator), "+=")
     result = in_place(frame, node, operator, before, frame.eval(node.value))
     assign(frame, node.target, result, node.value)
+    frame.fresh = None
     return True
 
 
@@ -225,8 +243,10 @@ def _continue(frame: Frame, node: cst.Continue) -> bool:
 
 
 def _assert(frame: Frame, node: cst.Assert) -> bool:
+    frame.guarding = True
     value = frame.eval(node.test)
     syncs.test_of(frame, node.test, value, "assert")
+    frame.guarding = False
     mentions.of_assertion(frame, node)
     narrow(frame, node.test, True)
     return True
@@ -236,11 +256,13 @@ def _assert(frame: Frame, node: cst.Assert) -> bool:
 
 
 def _if(frame: Frame, node: cst.If) -> bool:
+    frame.guarding = guards_error(node)
     known = truth(frame, node.test)
+    frame.guarding = False
     accelerated = asks_for_accelerator(node.test)
     if accelerated:
         mentions.of_condition(frame, node, known)
-    cold = bool(frame.loops) and is_cold(node.test)
+    cold = is_cold(node.test)
     if known is not None:
         frame.guards += accelerated
         try:
@@ -262,7 +284,10 @@ def _if(frame: Frame, node: cst.If) -> bool:
     then_env = frame.env
     frame.env = dict(before)
     narrow(frame, node.test, False)
+    trains_only = is_training(node.test)
+    frame.cold += trains_only
     else_falls = _otherwise(frame, node.orelse)
+    frame.cold -= trains_only
     if falls and else_falls:
         if node.orelse is None and frame.chain:
             _forget_initial(before, then_env, frame.env)
@@ -379,12 +404,14 @@ def _try(frame: Frame, node: cst.Try | cst.TryStar) -> bool:
     if falls:
         left.append(after)
     entered = join_environments(dict(before), after) if falls else before
+    frame.cold += 1
     for handler in node.handlers:
         frame.env = dict(entered)
         if handler.name is not None and isinstance(handler.name.name, cst.Name):
             frame.bind(handler.name.name.value, UNKNOWN)
         if block(frame, handler.body):
             left.append(frame.env)
+    frame.cold -= 1
     falls = _continue_with(frame, left, entered)
     if node.finalbody is not None:
         falls = block(frame, node.finalbody.body) and falls
@@ -393,6 +420,7 @@ def _try(frame: Frame, node: cst.Try | cst.TryStar) -> bool:
 
 def _with(frame: Frame, node: cst.With) -> bool:
     devices = 0
+    evaluating = any(runs_without_gradients(item.item) for item in node.items)
     for item in node.items:
         value = frame.eval(item.item)
         if type(value) is DeviceValue:
@@ -400,7 +428,9 @@ def _with(frame: Frame, node: cst.With) -> bool:
             devices += 1
         if item.asname is not None:
             assign(frame, item.asname.name, value, item.item)
+    frame.evaluating += evaluating
     falls = block(frame, node.body)
+    frame.evaluating -= evaluating
     if devices:
         del frame.default_devices[-devices:]
     return falls
@@ -452,15 +482,16 @@ def _loop(frame, node, over, heat, enter, whole):  # type: ignore[no-untyped-def
         block(frame, node.body)
         settled = _around(frame, loop, settled)
     frame.loops.pop()
-    if loop.feeds_device and frame.loops:
-        frame.loops[-1].feeds_device = True
+    if frame.loops:
+        frame.loops[-1].feeds_device |= loop.feeds_device
+        frame.loops[-1].trains |= loop.trains
     frame.env = settled
     if node.orelse is not None and not block(frame, node.orelse.body):
         return bool(loop.breaks)
     for env in loop.breaks:
         frame.env = join_environments(frame.env, env)
     if isinstance(node, cst.For):
-        _note_rebinding(frame, node, loop)
+        rebindings.note(frame, node)
     return True
 
 
@@ -478,30 +509,6 @@ def _changed(before: Environment, after: Environment) -> bool:
         if old is None or not same(old, value):
             return True
     return False
-
-
-def _note_rebinding(frame: Frame, node: cst.For, loop: LoopState) -> None:
-    """`for t in ts: t = t.to(d)`, and nothing else in the body."""
-    body = node.body.body
-    if len(body) != 1 or not isinstance(body[0], cst.SimpleStatementLine):
-        return
-    inner = body[0].body
-    if len(inner) != 1 or not isinstance(inner[0], cst.Assign) or len(inner[0].targets) != 1:
-        return
-    target = inner[0].targets[0].target
-    if not isinstance(node.target, cst.Name) or not isinstance(target, cst.Name):
-        return
-    value = frame.lookup(target.value)
-    moved = [
-        v
-        for v in alternatives(value if value is not None else UNKNOWN)
-        if type(v) is Tensor and v.origin is not None and v.origin.kind is StepKind.MOVED
-    ]
-    if target.value != node.target.value or not moved:
-        return
-    frame.unit.facts.rebindings.append(
-        Rebinding(frame.site(inner[0]), target.value, shorten(node.iter), True)
-    )
 
 
 # ----------------------------------------------------------------- definitions

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import libcst as cst
 
-from devlint.inference import meetings, mentions, notes
+from devlint.inference import meetings, mentions, notes, rebindings, steps
 from devlint.inference.facts import Facts, Source
 from devlint.inference.frame import BudgetExceeded, Environment, Frame
 from devlint.inference.functions import Function, summarize
@@ -94,9 +94,11 @@ class Unit:
         self.facts.accelerated = self.accelerated
         self.host_script = not self.accelerated and bool(_SCRIPT.search(parsed.text))
         self.frame: Frame | None = None
+        self.rebindings: dict[cst.CSTNode, rebindings.RebindingNote] = {}
         self.mentions = mentions.Mentions(parsed.text)
         self.optimizers: dict[Function | None, list[Built]] = {}
         self._finished = False
+        self.owned: list[tuple[str, int, Function]] = []  # facts by the function they are in
 
     # ------------------------------------------------------------- running
 
@@ -132,7 +134,9 @@ class Unit:
         notes.settle(self.frame)
         for info in self.classes:
             info.settle(self.frame)
+        steps.settle(self)
         mentions.settle(self)
+        rebindings.settle(self)
         return self.facts
 
     # ------------------------------------------------------------- names

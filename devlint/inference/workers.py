@@ -62,9 +62,10 @@ class Workers:
         elif "device" in arguments.keywords:
             place = place_of(frame, arguments.keywords["device"][0])
         chosen = type(place) is Variable and place.kind is VariableKind.DEVICE
-        if chosen or (type(place) is Device and place.is_accelerator):
-            if (frame.function, node, chosen) not in self.accesses:
-                self.accesses.append((frame.function, node, chosen))
+        there = chosen or (type(place) is Device and place.is_accelerator)
+        access = (frame.function, node, chosen)
+        if there and access not in self.accesses:
+            self.accesses.append(access)
 
     def _loader(self, arguments: Arguments) -> None:
         count = arguments.get(5, "num_workers")

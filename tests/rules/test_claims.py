@@ -529,6 +529,8 @@ class TestOthers:
         first, second = claims(RULES["DEV202"], text, late_moves=[eager, lazy])
         assert (first.severity, first.confidence) == (Severity.ERROR, Confidence.CERTAIN)
         assert (second.severity, second.confidence) == (Severity.WARNING, Confidence.POSSIBLE)
+        loaded = only(claims(RULES["DEV202"], text, late_moves=[replace(lazy, loaded=True)]))
+        assert (loaded.severity, loaded.confidence) == (Severity.ERROR, Confidence.LIKELY)
 
     def test_a_rebound_loop_variable_matters_if_the_container_is_used(self):
         text = source("t = t.to(d)\n")
@@ -545,6 +547,7 @@ class TestMentions:
 
     def mention(self, text: str, kind: str = "device", **fields: object) -> Mention:
         usual = Mention(self.TEXT.site(text), kind, text, None, False, False, False)
+        usual = replace(usual, near_input=True, weights=kind == "load")
         return replace(usual, **fields)
 
     def test_one_finding_for_each_cause_with_its_twins(self):
@@ -553,6 +556,27 @@ class TestMentions:
         assert claim.site == mentions[0].site
         assert [note.site for note in claim.trace] == [mentions[1].site]
         assert claim.confidence is Confidence.LIKELY
+
+    def test_a_library_for_one_kind_of_machine_is_only_possible(self):
+        mention = self.mention("x.cuda()", near_input=False)
+        for shown, confidence in [
+            (mention, Confidence.POSSIBLE),
+            (replace(mention, serves_host=True), Confidence.LIKELY),
+            (replace(mention, in_main=True), Confidence.LIKELY),
+        ]:
+            claim = only(claims(RULES["DEV501"], self.TEXT, mentions=[shown]))
+            assert claim.confidence is confidence
+
+    def test_data_that_is_loaded_is_only_possible(self):
+        mention = self.mention("torch.load(p)", "load", weights=False)
+        claim = only(claims(RULES["DEV502"], self.TEXT, mentions=[mention]))
+        assert claim.confidence is Confidence.POSSIBLE
+
+    def test_the_global_rank_is_no_card_of_this_node(self):
+        mention = self.mention("x.cuda()", per_rank=True, global_rank=True)
+        claim = only(claims(RULES["DEV505"], self.TEXT, mentions=[mention]))
+        assert claim.confidence is Confidence.LIKELY
+        assert "local_rank" in claim.advice
 
     def test_the_main_part_of_a_script_is_a_cause_of_its_own(self):
         mentions = [self.mention("x.cuda()"), self.mention("y.cuda()", in_main=True)]
