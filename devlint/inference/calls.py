@@ -10,11 +10,11 @@ from devlint.inference import mentions, modules, special
 from devlint.inference.facts import MeetingKind, StepKind
 from devlint.inference.frame import EVALUATORS, Frame
 from devlint.inference.functions import Arguments, call_function
-from devlint.inference.iteration import element_of, names_loader
+from devlint.inference.iteration import TRAINING, element_of, names_loader, note_training
 from devlint.inference.libraries import call_library, construct_library
 from devlint.inference.meetings import meet, note, tensors_in
 from devlint.inference.placement import CPU, CUDA
-from devlint.inference.syncs import read_by_host
+from devlint.inference.syncs import read_by_host, sync
 from devlint.inference.tensor_methods import call_tensor_method
 from devlint.inference.text import shorten
 from devlint.inference.values import (
@@ -92,6 +92,7 @@ def evaluate_arguments(frame: Frame, node: cst.Call) -> Arguments:
     positional: list[tuple[Value, cst.CSTNode]] = []
     keywords: dict[str, tuple[Value, cst.CSTNode]] = {}
     is_open = False
+    frame.consumers.append(node)
     for argument in node.args:
         value = frame.eval(argument.value)
         if argument.keyword is not None:
@@ -112,6 +113,7 @@ def evaluate_arguments(frame: Frame, node: cst.Call) -> Arguments:
             is_open = True
             inner = value.any() if type(value) is Mapping else tensor_like(value)
             keywords["**"] = (inner, argument.value)
+    frame.consumers.pop()
     return Arguments(positional, keywords, is_open)
 
 
@@ -121,6 +123,8 @@ def call_attribute(
     """`base.name(…)`."""
     name = func.attr.value
     kind = type(base)
+    if name in TRAINING:
+        note_training(frame, func)
     if kind is External:
         return call_external(frame, node, f"{base.name}.{name}", arguments)  # type: ignore[attr-defined]
     if kind is Tensor:
@@ -149,6 +153,9 @@ def call_attribute(
     if kind is Host and name not in ("to",):
         return base if base.array else HOST  # type: ignore[attr-defined]
     if kind is Const:
+        return HOST
+    if name in ("item", "tolist") and kind is not DeviceValue and not arguments.all():
+        sync(frame, node, f".{name}()", Tensor(None), func.value)
         return HOST
     if name in ("cuda", "cpu", "to") and kind is not DeviceValue:
         return _move_of_unknown(frame, node, base, name, arguments)

@@ -17,6 +17,7 @@ from devlint.inference.facts import PlainAttribute, Site, StepKind
 from devlint.inference.frame import Frame
 from devlint.inference.meetings import operand
 from devlint.inference.placement import CPU, Device, Placement, Variable, VariableKind
+from devlint.inference.text import code
 from devlint.inference.values import (
     DEFAULT,
     GRAD,
@@ -159,7 +160,20 @@ class ClassInfo:
     def write(
         self, frame: Frame, name: str, value: Value, node: cst.CSTNode, source: cst.CSTNode
     ) -> None:
-        """`self.name = value` in one of the methods."""
+        """`self.name = value` in one of the methods: what survives counts when it is done."""
+        frame.writes.append((name, value, node, source))
+
+    def settle_writes(self, frame: Frame) -> None:
+        """What a method leaves in the attributes that it assigns."""
+        for name, value, node, source in frame.writes:
+            left = [env[f"self.{name}"] for env in frame.exits if f"self.{name}" in env]
+            if left and not any(_survives(value, final) for final in left):
+                continue
+            self._write(frame, name, value, node, source)
+
+    def _write(
+        self, frame: Frame, name: str, value: Value, node: cst.CSTNode, source: cst.CSTNode
+    ) -> None:
         from devlint.inference.modules import baked
 
         value = baked(frame, value)
@@ -191,6 +205,18 @@ class ClassInfo:
                 )
             elif not modules:
                 return self._kept_container(frame, name, value, node, source)
+        return value
+
+    def _as_built(self, value: Tensor) -> Tensor:
+        """A tensor in a constructor, computed from parameters or handed in: on the host still."""
+        computed = value.place is self.variable and not value.traits & PARAMETER
+        handed = (
+            value.place is None
+            and value.origin is not None
+            and value.origin.kind is StepKind.PARAMETER
+        )
+        if computed or handed:
+            return Tensor(CPU, value.origin, value.traits & ~DEFAULT, value.evidence)
         return value
 
     def _kept_container(
@@ -242,6 +268,8 @@ class ClassInfo:
         if value.evidence is not None and not value.evidence.is_tensor:
             return value
         self._note_place(value.place)
+        if frame.constructing and not self.moves_itself:
+            value = self._as_built(value)
         if value.place is None or type(value.place) is Variable:
             return value
         if self.moves_itself:  # by an `_apply` or `to` of its own, or one that it inherits
@@ -314,7 +342,9 @@ class ClassInfo:
         self._note_filled_lists(frame)
         for note in self.notes.values():
             overwritten = note.overwrites != ""
-            if not overwritten and self.registered.get(note.name) in ("buffer", "parameter"):
+            if not overwritten and self.registered.get(note.name) == "buffer":
+                continue
+            if note.of_modules and _registers_by_name(self):
                 continue
             held = operand(frame, note.tensor, note.source_node)
             self.unit.facts.plain_attributes.append(
@@ -340,8 +370,6 @@ class ClassInfo:
                 if type(value) is not Sequence or value.node is None or name in self.notes:
                     continue
                 if any(type(v) is Instance and v.module for v in alternatives(value.any())):
-                    if self.method("add_module") or "add_module" in self.unit.source.text:  # type: ignore[attr-defined]
-                        continue
                     stand_in = Tensor(CPU, frame.origin(StepKind.CREATED, value.node), 0)
                     self._note(
                         name,
@@ -361,7 +389,7 @@ class ClassInfo:
         held = self.attributes.get(name)
         for value in alternatives(held if held is not None else UNKNOWN):
             if type(value) is Tensor and (
-                type(value.place) is Variable
+                (type(value.place) is Variable and not value.traits & PARAMETER)
                 or (value.origin is not None and (value.origin.kind is StepKind.MOVED))
             ):
                 return True
@@ -369,6 +397,16 @@ class ClassInfo:
             if move.subject.name == f"self.{name}":
                 return True
         return False
+
+
+def _survives(value: Value, final: Value) -> bool:
+    """Whether what was assigned may still be there at the end."""
+    if final is value or type(value) is not Tensor:
+        return True
+    return any(
+        v is value or type(v) is Tensor and v.origin is value.origin
+        for v in alternatives(final)
+    )
 
 
 def _method(frame: Frame) -> str:
@@ -442,6 +480,12 @@ def _looks_like_module(node: cst.ClassDef, bases: list[Value]) -> bool:
     if "forward" not in names or "backward" in names:
         return False
     return not any(type(b) is External and b.name.startswith(("torch.autograd", "abc")) for b in bases)
+
+
+def _registers_by_name(info: ClassInfo) -> bool:
+    """The class registers modules under computed names besides."""
+    text = code(info.node)
+    return "add_module(" in text or "register_module(" in text or "setattr(self" in text
 
 
 _SIMPLE = (cst.SimpleStatementLine, cst.SimpleStatementSuite)

@@ -42,6 +42,12 @@ _NOT_ACCELERATED = re.compile(
 )
 _ABOUT_DEVICES = re.compile(r"cuda|gpu|device|accelerator|is_available|\bmps\b|xpu|npu|hpu", re.I)
 _RARE = re.compile(r"verbose|debug|log|print|save|plot|best|\bval|checkpoint|eval_|interval", re.I)
+_DONE = re.compile(r"initiali[sz]ed|initted|\binit|built|\bdone|hasattr|ready|cached|fitted", re.I)
+_FIRST = re.compile(
+    r"\bis_?first|first_(call|run|step|iter|time|batch)|onnx|tracing|scripting|export", re.I
+)
+_COUNTER = re.compile(r"\b(\w*_)?(step|steps|iter|iteration|epoch|it|batch_idx|idx|i|n_iter)$", re.I)
+_WARNS = re.compile(r"warn|error|exception|fail", re.I)
 _INDEX_LIKE = frozenset({"gpu", "gpus", "cuda"})
 
 
@@ -337,8 +343,65 @@ def _has_modulo(node: cst.CSTNode) -> bool:
 
 
 def is_cold(node: cst.CSTNode) -> bool:
-    """A condition under which a loop's body does something only now and then."""
-    return _has_modulo(node) or bool(_RARE.search(words(node)))
+    """A condition under which code that runs again and again does something only now and then."""
+    return _has_modulo(node) or bool(_RARE.search(words(node))) or _is_once(node)
+
+
+def _is_once(node: cst.CSTNode) -> bool:
+    """`if self.x is None`, `if not self.initialized`, `if step == 0`, `if not self.training`."""
+    kind = type(node)
+    if kind is cst.UnaryOperation and isinstance(node.operator, cst.Not):  # type: ignore[attr-defined]
+        return bool(_DONE.search(words(node))) or is_training(node.expression)  # type: ignore[attr-defined]
+    if kind is cst.BooleanOperation and isinstance(node.operator, cst.And):  # type: ignore[attr-defined]
+        return _is_once(node.left) or _is_once(node.right)  # type: ignore[attr-defined]
+    if kind is cst.Comparison and len(node.comparisons) == 1:  # type: ignore[attr-defined]
+        target = node.comparisons[0]  # type: ignore[attr-defined]
+        right = target.comparator
+        if isinstance(target.operator, cst.Is) and isinstance(right, cst.Name):
+            return right.value == "None" and isinstance(node.left, cst.Attribute)  # type: ignore[attr-defined]
+        if isinstance(target.operator, cst.Equal) and isinstance(right, cst.Integer):
+            return bool(_COUNTER.search(words(node.left)))  # type: ignore[attr-defined]
+        return False
+    return bool(_FIRST.search(words(node)))
+
+
+def is_training(node: cst.CSTNode) -> bool:
+    """`self.training`."""
+    return isinstance(node, cst.Attribute) and node.attr.value == "training"
+
+
+def guards_error(node: cst.If) -> bool:
+    """A branch that only raises or warns."""
+    body = node.body.body
+    if not body or node.orelse is not None:
+        return False
+    last = body[-1]
+    inner = last.body[-1] if isinstance(last, cst.SimpleStatementLine) else last
+    if isinstance(inner, cst.Raise):
+        return True
+    return (
+        len(body) == 1
+        and isinstance(inner, cst.Expr)
+        and isinstance(inner.value, cst.Call)
+        and bool(_WARNS.search(words(inner.value.func)))
+    )
+
+
+def skips_rest(node: cst.If) -> bool:
+    """`if step % n != 0: continue`: what stands behind it runs now and then."""
+    if node.orelse is not None or not is_cold(node.test):
+        return False
+    body = node.body.body
+    last = body[-1] if body else None
+    inner = last.body[-1] if isinstance(last, cst.SimpleStatementLine) else last
+    return isinstance(inner, (cst.Continue, cst.Return)) and _has_modulo(node.test)
+
+
+def runs_without_gradients(node: cst.CSTNode) -> bool:
+    """`torch.no_grad()`, `torch.inference_mode()`."""
+    if isinstance(node, cst.Call):
+        node = node.func
+    return dotted(node).rpartition(".")[2] in ("no_grad", "inference_mode")
 
 
 __all__ = [

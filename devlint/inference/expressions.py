@@ -8,9 +8,9 @@ import libcst as cst
 
 from devlint.inference import mentions, modules, syncs
 from devlint.inference.facts import StepKind
-from devlint.inference.frame import EVALUATORS, Frame
+from devlint.inference.frame import EVALUATORS, Frame, LoopState
 from devlint.inference.functions import lambda_value
-from devlint.inference.iteration import element_of
+from devlint.inference.iteration import element_of, hotness_of
 from devlint.inference.placement import Device, Variable, VariableKind
 from devlint.inference.text import dotted
 from devlint.inference.values import (
@@ -319,8 +319,9 @@ def _dict(frame: Frame, node: cst.Dict) -> Value:
 def _comprehension(frame: Frame, node: cst.CSTNode) -> Value:
     before = frame.env
     frame.env = dict(before)
+    depth = len(frame.loops)
     try:
-        _enter(frame, node.for_in)  # type: ignore[attr-defined]
+        _enter(frame, node.for_in, node)  # type: ignore[attr-defined]
         if type(node) is cst.DictComp:
             key = frame.eval(node.key)
             value = frame.eval(node.value)
@@ -331,14 +332,17 @@ def _comprehension(frame: Frame, node: cst.CSTNode) -> Value:
         return Sequence(None, element, kind, node)
     finally:
         frame.env = before
+        del frame.loops[depth:]
 
 
-def _enter(frame: Frame, clause: cst.CompFor) -> None:
+def _enter(frame: Frame, clause: cst.CompFor, whole: cst.CSTNode) -> None:
     from devlint.inference.conditions import narrow
     from devlint.inference.statements import assign
 
     while True:
         iterable = frame.eval(clause.iter)
+        heat = hotness_of(frame, clause, iterable)
+        frame.loops.append(LoopState(whole, clause.iter, heat, len(frame.loops) + 1))
         assign(frame, clause.target, element_of(frame, iterable, clause.iter), clause.iter)
         for condition in clause.ifs:
             frame.eval(condition.test)

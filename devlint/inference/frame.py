@@ -36,6 +36,7 @@ class LoopState:
     hotness: Hotness
     depth: int
     feeds_device: bool = False
+    trains: bool = False  # a backward pass or an optimizer's step is in its body
     breaks: list[Environment] = field(default_factory=list)
     continues: list[Environment] = field(default_factory=list)
     assigned: set[str] = field(default_factory=set)  # names the body rebinds or writes in place
@@ -79,9 +80,15 @@ class Frame:
         "constructing",
         "default_devices",
         "drafts",
+        "consumers",
+        "current",
         "env",
+        "exits",
+        "evaluating",
+        "fresh",
         "function",
         "global_names",
+        "guarding",
         "guards",
         "info",
         "instance",
@@ -89,6 +96,7 @@ class Frame:
         "nonlocal_names",
         "notes",
         "optimizers",
+        "orphans",
         "outer",
         "paths",
         "pendings",
@@ -98,6 +106,7 @@ class Frame:
         "steps",
         "unit",
         "unsynchronized",
+        "writes",
         "yields",
     )
 
@@ -121,8 +130,16 @@ class Frame:
         self.default_devices: list[Placement] = []
         self.caught = 0  # depth of `try … except RuntimeError`
         self.chain = 0  # depth in an `if … elif …` chain
+        self.orphans: dict[cst.CSTNode, Any] = {}  # by their factory call, see orphans.py
+        self.exits: list[Environment] = []  # the environments at each return
+        self.writes: list[tuple[str, Value, cst.CSTNode, cst.CSTNode]] = []  # `self.name = value`
         self.guards = 0  # depth of conditions on availability or on a device
         self.cold = 0  # depth of conditions that make a loop's body cold
+        self.evaluating = 0  # depth of `torch.no_grad()` and of branches for evaluation
+        self.guarding = False  # in a test whose branch only raises or warns
+        self.consumers: list[cst.Call] = []  # the calls whose arguments are being evaluated
+        self.current: cst.CSTNode | None = None  # the statement being run
+        self.fresh: tuple[str, cst.CSTNode] | None = None  # what the last assignment bound, to what
         self.settling = 0  # depth of first passes over loops
         self.constructing = False  # inside __init__ or what only it calls
         self.drafts: dict[Any, MeetingDraft] = {}
@@ -150,7 +167,10 @@ class Frame:
         self.steps += 1
         if self.steps > self.unit.context.budget:
             raise BudgetExceeded
-        run = EXECUTORS.get(type(node))
+        kind = type(node)
+        if kind is not cst.SimpleStatementLine:
+            self.current = node
+        run = EXECUTORS.get(kind)
         return True if run is None else run(self, node)
 
     # ----------------------------------------------------------------- names

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from devlint.inference import meetings, notes
+from devlint.inference import meetings, notes, orphans
 from devlint.inference.facts import MeetingKind, Site, StepKind
 from devlint.inference.frame import BudgetExceeded, Frame, Pending
 from devlint.inference.parameters import Parameter, initial_value
 from devlint.inference.placement import CPU, Device, Placement, Variable, VariableKind
-from devlint.inference.text import dotted, shorten
+from devlint.inference.steps import CallSite, note_call
+from devlint.inference.text import code, dotted, shorten
 from devlint.inference.values import (
     DEFAULT,
     HOST,
@@ -21,7 +22,6 @@ from devlint.inference.values import (
     LOADED,
     NONE,
     PARAMETER,
-    SCALAR,
     UNKNOWN,
     ClassValue,
     Const,
@@ -115,6 +115,7 @@ class Function:
     summary: Summary | None = None
     running: bool = False
     name: str = "<lambda>"
+    callers: list[CallSite] = field(default_factory=list)  # in its own file
 
     @property
     def is_static(self) -> bool:
@@ -202,7 +203,7 @@ def _infer(function: Function) -> Summary:
     unit = function.unit
     frame = Frame(unit, function, function.outer, function.info)
     if function.info is not None:
-        frame.constructing = bool(_CONSTRUCTING.match(function.name))
+        frame.constructing = function.info.is_module and _constructs(function)
     elif function.outer is not None:
         frame.constructing = function.outer.constructing
         frame.instance = function.outer.instance
@@ -213,7 +214,8 @@ def _infer(function: Function) -> Summary:
         else:
             from devlint.inference.statements import block
 
-            block(frame, function.node.body)
+            if block(frame, function.node.body):
+                frame.exits.append(frame.env)
     except BudgetExceeded:
         unit.facts.budgets_hit.append(
             f"{unit.source.path}: {function.name} is too large to be inferred whole"
@@ -222,11 +224,30 @@ def _infer(function: Function) -> Summary:
         frame.notes.clear()
         return Summary(parameters, UNKNOWN)
     result = _result(frame)
-    syncs = [frame.site(n.node) for n in frame.notes if type(n) is notes.SyncNote and not n.cold]
+    if frame.writes and function.info is not None:
+        function.info.settle_writes(frame)
+    for _, value in frame.returns:
+        for tensor in meetings.tensors_in(value):
+            orphans.used(frame, tensor)
+    orphans.settle(frame)
+    syncs = notes.lasting_syncs(frame)
     meetings.settle(frame)
     notes.settle(frame)
     pendings = [p for p in frame.pendings.values() if p.left.is_sure or p.right.is_sure]
     return Summary(parameters, result, pendings, syncs[:1])
+
+
+def _constructs(function: Function) -> bool:
+    """It runs while a module is being built. A method that is handed data runs later."""
+    if not _CONSTRUCTING.match(function.name):
+        return False
+    if function.name in ("__init__", "__new__", "__post_init__"):
+        return True
+    params = function.node.params
+    given = [*params.posonly_params, *params.params][1:]
+    return not any(p.default is None and p.annotation is None for p in given) and not any(
+        p.annotation is not None and "Tensor" in code(p.annotation) for p in given
+    )
 
 
 def _bind_parameters(frame: Frame, function: Function) -> list[Parameter]:
@@ -284,17 +305,14 @@ def _result(frame: Frame) -> Value:
 def _compare_returns(frame: Frame) -> None:
     found: list[tuple[Tensor, cst.CSTNode]] = []
     for node, value in frame.returns:
-        for alternative in alternatives(value):
-            if type(alternative) is Tensor:
-                found.append((alternative, node))
+        for alternative in meetings.tensors_in(value):
+            found.append((alternative, node))
     made = [(t, n) for t, n in found if t.traits & DEFAULT and t.place == CPU]
     rigid = [(t, n) for t, n in found if type(t.place) is Variable and t.is_sure]
     if not made or not rigid:
         return
     for tensor, node in made:
         anchor, anchor_node = rigid[0]
-        if not (frame.in_module or frame.unit.accelerated):
-            continue
         meetings.note(
             frame,
             node,
@@ -304,7 +322,7 @@ def _compare_returns(frame: Frame) -> None:
             node,
             anchor,
             anchor_node,
-            0 if tensor.traits & SCALAR and not frame.in_module else 1,
+            0 if frame.unit.host_script else 1,
         )
 
 
@@ -323,12 +341,13 @@ def call_function(
     as_module: the call is `module(…)`, and the function its `forward`.
     """
     function = callee.function
+    note_call(frame, function, node)
     summary = summarize(function)
     if summary is None:
         return None
     binding = _bind(frame, node, callee, summary, arguments)
-    for site in summary.syncs:
-        _sync_in_callee(frame, node, site, binding)
+    if summary.syncs and function.unit is not frame.unit:
+        _sync_in_callee(frame, node, summary.syncs[0], binding)
     for pending in summary.pendings:
         _check_pending(frame, node, pending, binding, as_module)
     return binding.substitute(summary.result)
@@ -343,10 +362,13 @@ class Binding:
         self.places: dict[Variable, Tensor] = {}  # a stand-in with the actual place and traits
         self.values: dict[Evidence, Value] = {}
         self.nodes: dict[Variable, cst.CSTNode] = {}
+        self.actuals: dict[Variable, Value] = {}  # those that differ from branch to branch
 
     def put(self, parameter: Parameter, actual: Value, node: cst.CSTNode) -> None:
         """Bind one parameter."""
         value = parameter.value
+        if type(value) is Tensor or type(value) is Union:
+            _pass_evidence(value, actual)
         if type(value) is Union:
             for alternative in value.alternatives:
                 if type(alternative) is Tensor and alternative.evidence is not None:
@@ -355,6 +377,8 @@ class Binding:
             self.values[value.evidence] = actual
         if parameter.variable is not None:
             self.places[parameter.variable] = self._stand_in(actual, parameter.is_device)
+            if type(actual) is Union:
+                self.actuals[parameter.variable] = actual
             self.nodes[parameter.variable] = node
 
     def _stand_in(self, actual: Value, is_device: bool) -> Tensor:
@@ -380,6 +404,15 @@ class Binding:
         if all(t.place is first.place or t.place == first.place for t in found):
             return first
         return Tensor(None)
+
+    def odd_branches(self, tensor: Tensor) -> list[Tensor]:
+        """The callee's tensor, once for each alternative that the caller may hand in."""
+        place = tensor.place
+        actual = self.actuals.get(place) if type(place) is Variable else None
+        if actual is None:
+            return meetings.tensors_in(self.substitute(tensor))
+        found = [t for t in meetings.tensors_in(actual) if t.place is not None]
+        return [Tensor(t.place, t.origin, t.traits & ~PARAMETER, t.evidence) for t in found]
 
     def substitute(self, value: Value, depth: int = 4) -> Value:
         """A value of the callee, seen from the caller."""
@@ -450,6 +483,18 @@ class Binding:
         return value
 
 
+def _pass_evidence(value: Value, actual: Value) -> None:
+    """What the callee uses as a tensor is one in the caller, too."""
+    if not any(
+        type(v) is Tensor and v.evidence is not None and v.evidence.is_tensor
+        for v in alternatives(value)
+    ):
+        return
+    for tensor in alternatives(actual):
+        if type(tensor) is Tensor and tensor.evidence is not None:
+            tensor.evidence.mark_tensor()
+
+
 def _bind(
     frame: Frame,
     node: cst.CSTNode,
@@ -499,10 +544,8 @@ def _bind(
 def _check_pending(
     frame: Frame, node: cst.CSTNode, pending: Pending, binding: Binding, as_module: bool
 ) -> None:
-    left = binding.substitute(pending.left)
-    right = binding.substitute(pending.right)
-    for a in meetings.tensors_in(left):
-        for b in meetings.tensors_in(right):
+    for a in binding.odd_branches(pending.left):
+        for b in binding.odd_branches(pending.right):
             if a is b or a.place is None or b.place is None:
                 continue
             rank = meetings.contradiction(frame, a, b, pending.pointwise)
@@ -548,15 +591,15 @@ def _argument(tensor: Tensor, binding: Binding, node: cst.CSTNode) -> cst.CSTNod
 
 
 def _sync_in_callee(frame: Frame, node: cst.CSTNode, site: Site, binding: Binding) -> None:
-    """A callee that syncs makes its call a sync, when it is the project's own and in a loop."""
+    """A callee in another file that syncs makes its call in a loop a sync. One in the same file
+    is reported where it waits."""
     if not frame.loops:
         return
+    from devlint.inference.syncs import sync
+
     for stand_in in binding.places.values():
         if notes.on_accelerator(stand_in) >= 1:
-            # the callee reports the sync itself only in its own loops
-            frame.notes.append(
-                notes.SyncNote(node, "call", stand_in, node, frame.loop, frame.cold > 0)
-            )
+            sync(frame, node, "call", stand_in, node, inside=site)
             return
 
 

@@ -31,11 +31,16 @@ from devlint.inference.values import (
     union,
 )
 
+# Methods that only a training loop calls.
+TRAINING = frozenset({"backward", "step", "zero_grad", "manual_backward"})
+_OPTIMIZER = re.compile(r"optim|scaler|\bopt(_?\w)?\b|solver", re.I)
 _LOADER = re.compile(r"(data_?)?loader|dataloader", re.I)
 _EPOCH = re.compile(r"epoch", re.I)
 _STEPS = re.compile(
     r"loader|batch|step|iter|token|time|seq|sample|chunk|frame|image|img|video|dataset|data|box|"
-    r"episode|prompt|sentence|tqdm|length|\blen\b|size|timestep|target|pred|output|label|queries",
+    r"episode|prompt|sentence|tqdm|length|\blen\b|size|timestep|target|pred|output|label|queries|"
+    r"item|object|instance|proposal|region|anchor|point|mask|struc|molecule|atom|graph|node|hypo|"
+    r"beam|row|offset|segment|candidate|position|\bgt|struct|grads?\b|micro",
     re.I,
 )
 _FEW = re.compile(
@@ -51,6 +56,15 @@ def batch(frame: Frame, node: cst.CSTNode) -> Tensor:
         StepKind.LOADED, node, frame.unit.source, None, "batches of a DataLoader are on the CPU"
     )
     return Tensor(CPU, origin, LOADED, Evidence())
+
+
+def note_training(frame: Frame, func: cst.Attribute) -> None:
+    """`loss.backward()`, `optimizer.step()`: the loops around it train."""
+    if func.attr.value in ("step", "zero_grad") and not _OPTIMIZER.search(dotted(func.value)):
+        return
+    if frame.loops:
+        loop = frame.loops[-1]
+        loop.trains = loop.feeds_device = True
 
 
 def names_loader(node: cst.CSTNode) -> bool:
@@ -102,7 +116,7 @@ def element_of(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
     return UNKNOWN
 
 
-def hotness_of(frame: Frame, node: cst.For | cst.While, iterable: Value) -> Hotness:
+def hotness_of(frame: Frame, node: cst.For | cst.While | cst.CompFor, iterable: Value) -> Hotness:
     """How often the body runs for each unit of work, by what it iterates over."""
     if isinstance(node, cst.While):
         return Hotness.HOT

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from devlint.inference import syncs
+from devlint.inference import orphans, syncs
 from devlint.inference.devices import place_of
 from devlint.inference.facts import MeetingKind, StepKind
 from devlint.inference.frame import Frame
@@ -294,6 +294,7 @@ def factory_result(
         traits |= PINNED
     origin = frame.origin(StepKind.CREATED, node, None, given_note)
     result = Tensor(place, origin, traits, None, sizes)
+    orphans.made(frame, node, result)
     generator = arguments.keywords.get("generator")
     if generator is not None:
         _compare_generator(frame, node, result, generator[0], generator[1])
@@ -352,7 +353,8 @@ def _traits_of_data(last: str, arguments: Arguments) -> int:
 
 def _sizes(arguments: Arguments) -> Tensor | None:
     """The tensor whose shape gave this one its size."""
-    for value, _ in arguments.positional:
+    size = arguments.keywords.get("size")
+    for value, _ in [*arguments.positional, *([size] if size is not None else [])]:
         for part in value.items or () if type(value) is Sequence else alternatives(value):
             if type(part) is Host and part.sizes is not None:
                 return part.sizes

@@ -216,6 +216,10 @@ def _compare(
     for _, _, number in candidates:
         counts[number] = counts.get(number, 0) + 1
     for tensor, expression, number in candidates:
+        if frame.orphans and tensor.origin is not None:
+            orphan = frame.orphans.get(tensor.origin.root.node)
+            if orphan is not None:
+                orphan.used = True
         if tensor is anchor or tensor.place is anchor.place or tensor.place is None:
             continue
         if number == anchor_number and number != -1:
@@ -277,6 +281,8 @@ def _result(
     anchor: Tensor,
     indirect: bool,
 ) -> Tensor:
+    if frame.loops and _feeds(anchor):
+        frame.loops[-1].feeds_device = True
     traits = anchor.traits & INHERITED
     scalar = SCALAR
     vector = VECTOR
@@ -379,6 +385,14 @@ def history(tensor: Tensor) -> tuple[Step, ...]:
     return tuple(
         Step(o.kind, Site(o.source, o.node), o.note or _VERBS[o.kind]) for o in reversed(chosen)
     )
+
+
+def _feeds(tensor: Tensor) -> bool:
+    """An operation on it runs on an accelerator, in the accelerated world."""
+    place = tensor.place
+    if type(place) is Device:
+        return place.is_accelerator
+    return type(place) is Variable and tensor.is_sure
 
 
 def same_known(a: Placement, b: Placement) -> bool:

@@ -257,7 +257,7 @@ def _moves(subject: Tensor | None, name: str) -> bool:
     place = subject.place
     if type(place) is Variable:
         return place.kind is not VariableKind.FLEXIBLE
-    return place.is_accelerator is not to_cuda
+    return isinstance(place, Device) and place.is_accelerator is not to_cuda
 
 
 def _of_constructor(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from devlint.inference import orphans
 from devlint.inference.devices import is_dtype, place_of
 from devlint.inference.facts import StepKind
 from devlint.inference.frame import Frame
@@ -128,6 +129,7 @@ def move_of_tensor(
         return tensor.with_place(tensor.place, _computed(frame, node, tensor))
     place: Placement = target  # type: ignore[assignment]
     discarded = frame.statement is node
+    orphans.settled(frame, tensor)
     if discarded and tensor.evidence is not None and not tensor.evidence.is_tensor:
         # In place if it is a module, lost if it is a tensor: the ordinary caller means a module.
         _rebind_moved(frame, subject_node, tensor, place, node)
@@ -227,6 +229,7 @@ def _note_move(
             loop=frame.loop,
             creation=creation,
             guarded=frame.guards > 0,
+            cold=frame.cold > 0,
         )
     )
     _note_round_trip(frame, node, tensor, subject_node, place)
@@ -314,6 +317,7 @@ def type_as(frame: Frame, node: cst.Call, tensor: Tensor, arguments: Arguments) 
                 candidate.evidence.mark_tensor()
             place = candidate.place
     assert isinstance(node.func, cst.Attribute)
+    orphans.settled(frame, tensor)
     _note_move(
         frame,
         node,

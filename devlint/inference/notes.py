@@ -12,14 +12,18 @@ from dataclasses import dataclass
 import libcst as cst
 
 from devlint.findings import Confidence
+from devlint.inference import steps
 from devlint.inference.facts import (
     ElementAccess,
+    HiddenCopy,
     HostRead,
     LateRead,
     Loop,
     Move,
     NonLeaf,
     RoundTrip,
+    Site,
+    StepKind,
     Sync,
 )
 from devlint.inference.frame import Frame, LoopState
@@ -43,6 +47,7 @@ class MoveNote:
     loop: LoopState | None
     creation: cst.CSTNode | None
     guarded: bool
+    cold: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -53,6 +58,11 @@ class SyncNote:
     tensor_node: cst.CSTNode
     loop: LoopState | None
     cold: bool
+    guards_error: bool = False
+    evaluates: bool = False
+    for_logging: bool = False
+    needed: bool = False
+    inside: Site | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -101,7 +111,27 @@ class ElementNote:
     loop: LoopState
 
 
-Note = MoveNote | SyncNote | HostReadNote | RoundTripNote | LateReadNote | NonLeafNote | ElementNote
+@dataclass(slots=True, eq=False)
+class HiddenCopyNote:
+    node: cst.CSTNode
+    what: str
+    tensor: Tensor
+    tensor_node: cst.CSTNode
+    base: Tensor
+    base_node: cst.CSTNode
+    loop: LoopState | None
+
+
+Note = (
+    HiddenCopyNote
+    | MoveNote
+    | SyncNote
+    | HostReadNote
+    | RoundTripNote
+    | LateReadNote
+    | NonLeafNote
+    | ElementNote
+)
 
 
 def on_accelerator(tensor: Tensor) -> int:
@@ -147,8 +177,11 @@ def settle(frame: Frame) -> None:
                     target_node=move.target_node,
                     guarded=move.guarded,
                     statement=move.node if move.discarded else None,
+                    function=function_site(frame),
+                    cold=move.cold or frame.constructing,
                 )
             )
+            own(frame, "move", len(facts.moves) - 1)
         elif not note.tensor.is_sure if hasattr(note, "tensor") else not note.subject.is_sure:
             continue
         elif kind is SyncNote:
@@ -158,9 +191,18 @@ def settle(frame: Frame) -> None:
                     call=note.call,
                     operand=operand(frame, note.tensor, note.tensor_node),
                     loop=loop_fact(frame, note.loop),
-                    cold=note.cold,
+                    cold=note.cold or frame.constructing or steps.is_cold(frame.function),
+                    for_logging=note.for_logging,
+                    function=function_site(frame),
+                    in_module=frame.in_module,
+                    guards_error=note.guards_error,
+                    evaluates=note.evaluates or steps.evaluates(frame.function),
+                    elementwise=_is_elementwise(note),
+                    needed=note.needed,
+                    inside=note.inside,
                 )
             )
+            own(frame, "sync", len(facts.syncs) - 1)
         elif kind is HostReadNote:
             confidence: Confidence = CONFIDENCES[note.rank]
             facts.host_reads.append(
@@ -199,6 +241,17 @@ def settle(frame: Frame) -> None:
                     site(note.use_node) if note.use_node is not None else None,
                 )
             )
+        elif kind is HiddenCopyNote:
+            if note.base.is_sure:
+                facts.hidden_copies.append(
+                    HiddenCopy(
+                        site(note.node),
+                        note.what,
+                        operand(frame, note.tensor, note.tensor_node),
+                        operand(frame, note.base, note.base_node),
+                        loop_fact(frame, note.loop),
+                    )
+                )
         elif kind is ElementNote:
             loop = loop_fact(frame, note.loop)
             assert loop is not None
@@ -234,7 +287,65 @@ def loop_fact(frame: Frame, loop: LoopState | None) -> Loop | None:
     if loop is None:
         return None
     over = shorten(loop.over) if loop.over is not None else ""
-    return Loop(frame.site(loop.node), over, loop.hotness, loop.feeds_device, loop.depth)
+    return Loop(
+        frame.site(loop.node), over, loop.hotness, loop.feeds_device, loop.depth, loop.trains
+    )
+
+
+def function_site(frame: Frame) -> Site | None:
+    return frame.site(frame.function.node) if frame.function is not None else None
+
+
+def own(frame: Frame, kind: str, index: int) -> None:
+    """Remember in which function a fact is: how often that runs shows when the file is done."""
+    if frame.function is not None:
+        frame.unit.owned.append((kind, index, frame.function))
+
+
+def lasting_syncs(frame: Frame) -> list[Site]:
+    """Where a function waits whenever it is called: one place is enough."""
+    if steps.is_cold(frame.function):
+        return []
+    for note in frame.notes:
+        if type(note) is SyncNote and not note.cold and not note.guards_error:
+            if note.tensor.place is not None:
+                return [frame.site(note.node)]
+    return []
+
+
+def _is_elementwise(note: SyncNote) -> bool:
+    """What is read is one element of a tensor that the loop goes through and does not change."""
+    loop, origin = note.loop, note.tensor.origin
+    if loop is None or origin is None:
+        return False
+    for step in origin.chain():
+        if step.kind is not StepKind.COMPUTED:
+            return False
+        node = step.node
+        if isinstance(node, cst.Subscript):
+            base = dotted(node.value)
+            if not base or not prefixes(base).isdisjoint(loop.assigned):
+                return False
+            return any(
+                isinstance(part, cst.Index) and _depends(part.value, loop.assigned)
+                for part in (element.slice for element in node.slice)
+            )
+        if node is loop.over:
+            return True
+    return False
+
+
+def _depends(node: cst.CSTNode, names: set[str]) -> bool:
+    """`i`, `i + 1`: a counter of the loop."""
+    if isinstance(node, cst.BinaryOperation):
+        return _depends(node.left, names) or _depends(node.right, names)
+    return isinstance(node, cst.Name) and node.value in names
+
+
+def prefixes(path: str) -> set[str]:
+    """`a`, `a.b` and `a.b.c` of `a.b.c`."""
+    parts = path.split(".")
+    return {".".join(parts[: i + 1]) for i in range(len(parts))}
 
 
 def _invariant(move: MoveNote) -> bool:
@@ -249,8 +360,6 @@ def _invariant(move: MoveNote) -> bool:
         path = dotted(node)
         if not path:
             return False
-        parts = path.split(".")
-        prefixes = {".".join(parts[: i + 1]) for i in range(len(parts))}
-        if prefixes & move.loop.assigned:
+        if prefixes(path) & move.loop.assigned:
             return False
     return True

@@ -130,6 +130,9 @@ def _from_annotation(
     if heads[0] in _LISTS:
         if len(heads) > 1 and heads[1] in _TENSOR_TYPES:
             return Sequence(None, Tensor(place, origin, 0, Evidence(True)), "list")
+        if len(heads) > 2 and heads[1] in _LISTS and set(heads[2:]) <= _TENSOR_TYPES:
+            inner = Sequence(None, Tensor(place, origin, 0, Evidence(True)), "tuple")
+            return Sequence(None, inner, "list")
         return Tensor(place, origin, 0, Evidence())
     tensors = [a for a in heads if a in _TENSOR_TYPES]
     if tensors and len(tensors) == len(heads):

@@ -13,8 +13,8 @@ from devlint.inference import syncs
 from devlint.inference.facts import Hotness, MeetingKind, StepKind
 from devlint.inference.frame import EVALUATORS, Frame
 from devlint.inference.meetings import contradiction, note
-from devlint.inference.notes import ElementNote, on_accelerator
-from devlint.inference.placement import Device, Variable
+from devlint.inference.notes import ElementNote, HiddenCopyNote, on_accelerator
+from devlint.inference.placement import CPU, Device, Variable
 from devlint.inference.text import code, dotted
 from devlint.inference.values import (
     EMPTY,
@@ -187,8 +187,26 @@ def _check_index(
         rank = contradiction(frame, index, base, pointwise=False)
     else:
         rank = -1
+    if not on_host and index.place == CPU and on_accelerator(base) >= 0:
+        hidden_copy(frame, node, "index", index, expression, base, node.value)
     if rank >= 0:
         note(frame, node, MeetingKind.INDEX, "index", base, node.value, index, expression, rank)
+
+
+def hidden_copy(
+    frame: Frame,
+    node: cst.CSTNode,
+    what: str,
+    tensor: Tensor,
+    tensor_node: cst.CSTNode,
+    base: Tensor,
+    base_node: cst.CSTNode,
+) -> None:
+    """A host tensor is copied to the device to serve as an index or to be written there."""
+    if not frame.constructing:
+        frame.notes.append(
+            HiddenCopyNote(node, what, tensor, tensor_node, base, base_node, frame.loop)
+        )
 
 
 def _element_access(
@@ -279,6 +297,15 @@ def _assign_tensor_item(
                         anchor[1],
                         rank,
                     )
+    if not advanced:
+        for item in alternatives(value):
+            if (
+                type(item) is Tensor
+                and item.place == CPU
+                and not item.traits & SCALAR
+                and on_accelerator(base) >= 0
+            ):
+                hidden_copy(frame, target, "assignment", item, source, base, target.value)
     if base.evidence is None:
         _element_access(frame, target, base, indices, writes=True)
 

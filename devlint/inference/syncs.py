@@ -2,30 +2,101 @@
 
 from __future__ import annotations
 
+import re
+
 import libcst as cst
 
+from devlint.inference import orphans
+from devlint.inference.facts import Site
 from devlint.inference.frame import Frame
 from devlint.inference.meetings import tensors_in
 from devlint.inference.notes import HostReadNote, LateReadNote, SyncNote, on_accelerator
+from devlint.inference.text import dotted
 from devlint.inference.values import COPYING, Tensor, Value, alternatives
 
+# What takes a value only to keep it, to add it up or to show it: that can wait.
+_KEEPS = re.compile(
+    r"(^|[._])(append|extend|add_\w+|log\w*|print|info|debug|warning|write\w*|update\w*|set_\w+|"
+    r"format|record\w*|track\w*|put|insert|setdefault|dict|write|report\w*|join|save\w*)$",
+    re.I,
+)
+_SHOWS = re.compile(
+    r"(^|[._])(add_\w+|log\w*|print|info|debug|write\w*|set_\w+|format|report\w*)$", re.I
+)
+_CONVERTS = frozenset({"float", "int", "round", "str", "bool", "max", "min", "abs", "math.exp"})
 
-def sync(frame: Frame, node: cst.CSTNode, call: str, value: Value, value_node: cst.CSTNode) -> None:
-    """The host waits for a value that lives on a device."""
+
+def sync(
+    frame: Frame,
+    node: cst.CSTNode,
+    call: str,
+    value: Value,
+    value_node: cst.CSTNode,
+    inside: Site | None = None,
+) -> None:
+    """The host waits for a value that lives on a device. `inside`: in a callee, there."""
     for tensor in alternatives(value):
         if type(tensor) is not Tensor:
             continue
+        orphans.settled(frame, tensor)
         if tensor.traits & COPYING:
             late_read(frame, node, tensor, value_node)
-        if on_accelerator(tensor) >= 0:
-            frame.notes.append(SyncNote(node, call, tensor, value_node, frame.loop, frame.cold > 0))
+        if on_accelerator(tensor) >= 0 or (tensor.place is None and frame.unit.accelerated):
+            consumer = _consumer(frame)
+            frame.notes.append(
+                SyncNote(
+                    node,
+                    call,
+                    tensor,
+                    value_node,
+                    frame.loop,
+                    frame.cold > 0,
+                    guards_error=frame.guarding,
+                    evaluates=frame.evaluating > 0,
+                    for_logging=bool(_SHOWS.search(consumer))
+                    or type(frame.current) is cst.AugAssign,
+                    needed=_is_needed(frame, consumer),
+                    inside=inside,
+                )
+            )
             return
+
+
+def _consumer(frame: Frame) -> str:
+    """The function that gets the value, beyond mere conversions of numbers."""
+    for call in reversed(frame.consumers):
+        name = dotted(call.func) or (
+            call.func.attr.value if isinstance(call.func, cst.Attribute) else "?"
+        )
+        if name not in _CONVERTS:
+            return name
+    return ""
+
+
+def _is_needed(frame: Frame, consumer: str) -> bool:
+    """The host works on with the value, as far as the statement shows."""
+    if consumer:
+        return not _KEEPS.search(consumer)
+    statement = frame.current
+    if isinstance(statement, cst.Assign):
+        return all(isinstance(t.target, (cst.Name, cst.Tuple)) for t in statement.targets)
+    return isinstance(statement, (cst.Return, cst.For, cst.AnnAssign))
 
 
 def test_of(frame: Frame, node: cst.CSTNode, value: Value, keyword: str) -> None:
     """`if t:`, `while t:`, `assert t`: bool() of a tensor."""
-    if type(value) is Tensor and value.evidence is None:
-        sync(frame, node, keyword, value, node)
+    for tensor in alternatives(value):
+        # A name that may hold a tensor mostly asks whether it holds anything.
+        if type(tensor) is Tensor and (tensor.evidence is None or _computes(node)):
+            sync(frame, node, keyword, tensor, node)
+            return
+
+
+def _computes(node: cst.CSTNode) -> bool:
+    if isinstance(node, cst.Comparison):
+        operators = (target.operator for target in node.comparisons)
+        return not any(isinstance(o, (cst.Is, cst.IsNot, cst.In, cst.NotIn)) for o in operators)
+    return isinstance(node, cst.Call)
 
 
 def read_by_host(
@@ -33,6 +104,8 @@ def read_by_host(
 ) -> None:
     """Something that reads host memory gets a value: it fails if that is on an accelerator."""
     found = tensors_in(value)
+    for tensor in found:
+        orphans.settled(frame, tensor)
     branches = len(alternatives(value))
     for tensor in found:
         if tensor.traits & COPYING:

@@ -138,7 +138,7 @@ def call_tensor_method(
     """`tensor.name(…)`."""
     evidence = tensor.evidence
     if evidence is not None:
-        if name in _TELLING:
+        if name in _TELLING or (name in ("any", "all") and frame.in_module):
             evidence.mark_tensor()
         elif not evidence.is_tensor:
             return _method_of_unknown(frame, node, tensor, name, arguments)

@@ -4,64 +4,135 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+
 from devlint.findings import Confidence, Severity
-from devlint.inference.facts import Facts, Hotness, Loop, Sync
+from devlint.inference.facts import Facts, Hotness, Site, Sync
+from devlint.inference.placement import Variable, VariableKind
 from devlint.rule import Claim, Note, Rule
 from devlint_rules.wording import WAITS, loop_note, may_be_accelerator
 
+# A read of a number or of a truth value: what the host does with it mostly can be done on the
+# device. The other syncs are often what the algorithm needs.
+_NUMBERS = frozenset(
+    {".item()", "float()", "int()", "bool()", "round()", "if", "while", "assert", "f-string"}
+    | {"print()", "call"}
+)
 
-def _hot_loop(sync: Sync) -> Loop | None:
-    """The loop that this sync slows down, if it does."""
-    loop = sync.loop
-    if loop is None or sync.cold or loop.hotness is not Hotness.HOT or not loop.feeds_device:
+
+def _group(facts: Facts, sync: Sync) -> tuple[str, Site] | None:
+    """What this sync slows down: a hot loop, or a function that runs once per step."""
+    loop, operand = sync.loop, sync.operand
+    if sync.cold:
         return None
-    return loop if may_be_accelerator(sync.operand.placement) else None
+    known = may_be_accelerator(operand.placement)
+    if not known and operand.placement is not None:
+        return None
+    if loop is not None and loop.hotness is Hotness.HOT:
+        feeds = loop.feeds_device or bool(sync.in_step) or sync.elementwise
+        if feeds and (known or (loop.trains and facts.accelerated)):
+            return ("loop", loop.site)
+    if sync.in_step and sync.function is not None and known:
+        return ("function", sync.function)
+    return None
 
 
-# What the inference calls a sync that lies in a function called here.
-_IN_CALLEE = "call"
-
-
-def _claim(sync: Sync) -> str:
-    if sync.call == _IN_CALLEE:
-        return f"`{sync.operand.name}` reads a device tensor inside, in every iteration"
-    return f"`{sync.call}` reads `{sync.operand.name}` in every iteration"
-
-
-def _step(sync: Sync) -> str:
-    name = sync.operand.name if sync.call == _IN_CALLEE else sync.call
-    return f"`{name}` waits here, too"
+def _confidence(facts: Facts, sync: Sync) -> Confidence:
+    """Likely where the read is on an accelerator for the ordinary caller, and could wait."""
+    if sync.guards_error:
+        return Confidence.POSSIBLE
+    trains = sync.loop is not None and sync.loop.trains
+    nested = sync.loop is not None and sync.loop.depth > 1
+    if sync.evaluates and not trains and not sync.elementwise and not nested:
+        return Confidence.POSSIBLE
+    if sync.needed and sync.call not in _NUMBERS:
+        return Confidence.POSSIBLE
+    if sync.call not in _NUMBERS and not sync.loop and not sync.call.startswith("torch."):
+        return Confidence.POSSIBLE
+    placement = sync.operand.placement
+    if isinstance(placement, Variable) and placement.kind is VariableKind.INPUT:
+        sure = sync.in_module or sync.in_step or trains
+        if not sure and not (sync.elementwise and facts.accelerated):
+            return Confidence.POSSIBLE
+    return Confidence.LIKELY
 
 
 def _advice(syncs: list[Sync]) -> str:
+    if any(sync.elementwise for sync in syncs):
+        name = next(s.operand.name for s in syncs if s.elementwise)
+        return (
+            f"read all elements at once before the loop: `.tolist()` of what `{name}` is taken from"
+        )
     if all(sync.for_logging for sync in syncs):
         return (
             "log every n-th step, or add up on the device (`total += loss.detach()`) and read the "
             "sum once after the loop"
         )
+    if any(sync.call in ("if", "while", "assert") for sync in syncs):
+        return "let the device decide: `torch.where`, or an operation that is harmless where it is not needed"
+    if syncs[0].loop is None:
+        return "keep the value on the device: a 0-dim tensor serves as a number does"
     return "keep the value on the device, and read it once after the loop"
 
 
+def _claimed(sync: Sync, more: str) -> str:
+    name = sync.operand.name
+    if sync.call in ("if", "while", "assert"):
+        return f"`{sync.call} {name}` asks the device for an answer{{}}{more}: {WAITS}"
+    if sync.inside is not None:
+        return f"`{name}` reads from the device{{}}{more}: {WAITS}"
+    return f"`{sync.call}` reads `{name}`{{}}{more}: {WAITS}"
+
+
 def _check(facts: Facts) -> Iterator[Claim]:
-    loops: dict[int, tuple[Loop, list[Sync]]] = {}
+    groups: dict[tuple[str, int], tuple[str, list[Sync]]] = {}
     for sync in facts.syncs:
-        loop = _hot_loop(sync)
-        if loop is not None:
-            loops.setdefault(id(loop.site.node), (loop, []))[1].append(sync)
-    for loop, syncs in loops.values():
-        first, others = syncs[0], syncs[1:]
-        more = f" (and at {len(others)} more places)" if others else ""
+        group = _group(facts, sync)
+        if group is not None:
+            kind, site = group
+            groups.setdefault((kind, id(site.node)), (kind, []))[1].append(sync)
+    for kind, syncs in groups.values():
+        syncs = _distinct(syncs)
+        ranked = sorted(syncs, key=lambda s: _confidence(facts, s) is not Confidence.LIKELY)
+        first, others = ranked[0], ranked[1:]
+        places = f" (and at {len(others)} more places)" if len(others) > 1 else ""
+        more = " (and at one more place)" if len(others) == 1 else places
+        when = " in every iteration" if kind == "loop" else f" in every call of `{first.in_step}`"
         yield Claim(
             first.site,
             Severity.PERFORMANCE,
-            Confidence.LIKELY,
-            f"{_claim(first)}{more}: {WAITS}",
-            advice=_advice(syncs),
+            _confidence(facts, first),
+            _claimed(first, more).format(when),
+            advice=_advice(
+                [s for s in ranked if _confidence(facts, s) is _confidence(facts, first)]
+            ),
             trace=(
-                loop_note(loop),
-                *(Note(sync.site, _step(sync)) for sync in others),
+                *_where(kind, first),
+                *(Note(s.site, f"`{s.call}` waits here, too") for s in others),
             ),
         )
+
+
+def _distinct(syncs: list[Sync]) -> list[Sync]:
+    """One for each place: `float(t.item())` waits once."""
+    seen: dict[int, Sync] = {}
+    for sync in syncs:
+        seen.setdefault(id(sync.site.node), sync)
+    return list(seen.values())
+
+
+def _where(kind: str, sync: Sync) -> Iterator[Note]:
+    """What is hot: the loop, or the function and the call that makes it so."""
+    if kind == "loop" and sync.loop is not None:
+        yield loop_note(sync.loop)
+    elif sync.function is not None:
+        node = sync.function.node
+        name = node.name if isinstance(node, cst.FunctionDef) else node
+        yield Note(Site(sync.function.source, name), f"`{sync.in_step}` runs once per step")
+        if sync.called_in is not None:
+            yield Note(sync.called_in, "it is called here, in a hot loop")
+    if sync.inside is not None:
+        yield Note(sync.inside, "the host waits here")
 
 
 RULE = Rule(

@@ -37,7 +37,12 @@ def clash(meeting: Meeting) -> str:
         there = f"`{left.name}` holds tensors on {place_of(left)} and on {place_of(right)}"
     else:
         there = f"`{left.name}` is on {place_of(left)}, `{right.name}` on {place_of(right)}"
-    if meeting.kind is MeetingKind.RETURN:
+    if meeting.kind is MeetingKind.SHAPE:
+        claim = (
+            f"`{left.name}` is made on the default device with the shape of a tensor on "
+            f"{place_of(right)}, and nothing moves it there"
+        )
+    elif meeting.kind is MeetingKind.RETURN:
         claim = f"{there}: {operation} returns now one, now the other"
     elif meeting.kind is MeetingKind.CALLEE:
         claim = f"{there}: {operation} gets both"

@@ -1,0 +1,81 @@
+"""Tensors made on the default device for one that lives elsewhere, and never brought there.
+
+`torch.zeros(x.size(0))` takes its shape from `x`, so it is going to meet `x` or its like, even
+where that is out of sight. It is no bug when the code moves it, or when the host reads it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import libcst as cst
+
+from devlint.inference.facts import MeetingKind
+from devlint.inference.frame import Frame
+from devlint.inference.meetings import note
+from devlint.inference.placement import CPU, Variable
+from devlint.inference.values import DEFAULT, SCALAR, Tensor
+
+
+@dataclass(slots=True, eq=False)
+class Orphan:
+    """A tensor that a factory made on the default device with the shape of another."""
+
+    node: cst.Call
+    tensor: Tensor
+    sizes: Tensor
+    settled: bool = False  # moved, read by the host, or seen to meet another
+    used: bool = False  # something computes with it, or it is handed on
+
+
+def made(frame: Frame, node: cst.Call, tensor: Tensor) -> None:
+    """A factory made a tensor."""
+    sizes = tensor.sizes
+    if sizes is None or not tensor.traits & DEFAULT or tensor.traits & SCALAR:
+        return
+    if type(sizes.place) is Variable and not frame.constructing:
+        frame.orphans.setdefault(node, Orphan(node, tensor, sizes))
+
+
+def settled(frame: Frame, tensor: Tensor) -> None:
+    """The code moves a tensor or reads it on the host: it is meant to be there."""
+    if not frame.orphans or tensor.origin is None:
+        return
+    orphan = frame.orphans.get(tensor.origin.root.node)
+    if orphan is not None:
+        orphan.settled = True
+
+
+def used(frame: Frame, tensor: Tensor) -> None:
+    """Something computes with a tensor."""
+    if not frame.orphans or tensor.origin is None:
+        return
+    orphan = frame.orphans.get(tensor.origin.root.node)
+    if orphan is not None:
+        orphan.used = True
+
+
+def settle(frame: Frame) -> None:
+    """Note those that stay behind."""
+    if not frame.orphans:
+        return
+    reported = {key[0] for key in frame.drafts}
+    for orphan in frame.orphans.values():
+        sizes = orphan.sizes
+        if orphan.settled or not orphan.used or orphan.node in reported or not sizes.is_sure:
+            continue
+        if orphan.tensor.place != CPU or not (frame.in_module or frame.unit.accelerated):
+            continue
+        size_node = orphan.node.args[0].value if orphan.node.args else orphan.node
+        rank = 0 if frame.unit.host_script else 1
+        note(
+            frame,
+            orphan.node,
+            MeetingKind.SHAPE,
+            "shape",
+            orphan.tensor,
+            orphan.node,
+            sizes,
+            size_node,
+            rank,
+        )

@@ -1,0 +1,184 @@
+"""Which functions run once per step: a sync in them costs as much as one in the training loop.
+
+`forward` of a module, `training_step`, a loss, a metric's `update`, clipping of gradients, and
+what these call in their own file. So does what a hot loop calls.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from devlint.inference.facts import Hotness, Site
+from devlint.inference.frame import Frame, LoopState
+
+if TYPE_CHECKING:
+    from devlint.inference.functions import Function
+    from devlint.inference.unit import Unit
+
+MAX_CALLS = 4  # from a function that runs once per step to one that it reaches
+
+_STEP = re.compile(
+    r"^_*((training|train)_(step|batch|one_step|one_batch|iter)|(forward|backward)(_\w+)?|"
+    r"\w+_forward|forward_backward\w*|(compute|calc|calculate|get)_(\w+_)?loss(es)?(_\w+)?|"
+    r"get_batch_loss\w*|\w*loss(es)?(_fn|_func|_function)?|criterion|closure|optimizer_step|"
+    r"clip_grad\w*|(get|compute|calc)_(total_)?grad_norm\w*|unscale_\w*grads?\w*|multiply_grads)$",
+    re.I,
+)
+_OPTIMIZING = re.compile(r"optim|engine|sgd|adam|rmsprop", re.I)
+_SCHEDULING = re.compile(r"(lr|rate|warmup|cosine|plateau|early)", re.I)
+_METRIC = re.compile(r"metric|aggregat", re.I)
+_OUTPUTS = re.compile(r"^_?(preds?|predictions?|y_?pred|y_?hat|logits?|outputs?|lprobs|scores)$")
+_TARGETS = re.compile(r"^_?(targets?|labels?|y_?true|y|gt|ground_truths?|gts?)$")
+# Once at the start, now and then, or for a reader.
+_COLD = re.compile(
+    r"^_*(__init__|init|re?set|build|make|create|load|save|store|plot|draw|show|print|log(?!its)|"
+    r"vis|export|set_?up|configure|warm|debug|describe|dump|check|validate|validation|assert|main|"
+    r"parse|extra_repr|write|read|get_config|summary|report|render|prepare_data|from_|to_)",
+    re.I,
+)
+_CHECKING = re.compile(r"validat|check|assert|sanity|debug", re.I)
+_EVALUATING = re.compile(
+    r"(^|_)(eval\w*|valid\w*|test\w*|infer\w*|predict\w*|generate\w*|sample\w*|detect\w*|demo|"
+    r"bench\w*|val|accuracy|decode\w*|search|score)(_|$)",
+    re.I,
+)
+_NO_GRADIENTS = re.compile(r"(no_grad|inference_mode|torch_no_grad)$")
+
+
+@dataclass(frozen=True, slots=True)
+class CallSite:
+    """One call of a function in its own file."""
+
+    caller: Function | None
+    node: cst.CSTNode
+    loop: LoopState | None
+    cold: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PerStep:
+    """Why a function runs once per step: by its own name, or by the call in a hot loop."""
+
+    called_in: Site | None = None
+
+
+def note_call(frame: Frame, function: Function, node: cst.CSTNode) -> None:
+    """Remember who calls a function of the same file."""
+    if function.unit is frame.unit and not frame.constructing:
+        function.callers.append(CallSite(frame.function, node, frame.loop, frame.cold > 0))
+
+
+def is_cold(function: Function | None) -> bool:
+    """A function that by its name runs once, or now and then."""
+    return function is not None and bool(_COLD.match(function.name))
+
+
+def evaluates(function: Function | None) -> bool:
+    """A function that runs without gradients: by its name or its decorators."""
+    if function is None:
+        return False
+    if any(_NO_GRADIENTS.search(decorator) for decorator in function.decorators):
+        return not _STEP.match(function.name) and function.name not in ("step", "update")
+    return bool(_EVALUATING.search(function.name))
+
+
+def runs_per_step(function: Function) -> bool:
+    """By its own name, class or parameters a function runs once per step."""
+    name = function.name
+    info = function.info
+    if name == "<lambda>" or _COLD.match(name) or _CHECKING.search(name):
+        return False
+    classes = [c.name for c in info.lineage()] + info.library_bases if info is not None else []
+    if info is not None and info.is_module and name == "__call__":
+        return True
+    if name == "step":
+        return any(_OPTIMIZING.search(c) and not _SCHEDULING.search(c) for c in classes)
+    if name in ("update", "_update"):
+        return any(_METRIC.search(c) for c in classes)
+    params = _parameters(function)
+    if _STEP.match(name):
+        return bool(params) or name.startswith("_") or info is not None
+    if _is_forward_hook(params):
+        return True
+    return (
+        any(_OUTPUTS.match(p) for p in params)
+        and any(_TARGETS.match(p) for p in params)
+        and not _EVALUATING.search(name)
+    )
+
+
+def _parameters(function: Function) -> list[str]:
+    params = function.node.params
+    names = [p.name.value for p in (*params.posonly_params, *params.params, *params.kwonly_params)]
+    return names[1:] if function.info is not None and not function.is_static else names
+
+
+def _is_forward_hook(params: list[str]) -> bool:
+    """`def hook(module, inputs, output)`: it runs with every forward."""
+    return (
+        len(params) == 3
+        and params[0].strip("_") in ("module", "mod", "m", "layer")
+        and params[1].startswith("in")
+        and params[2].startswith("out")
+    )
+
+
+def settle(unit: Unit) -> None:
+    """Write into the file's syncs and moves whether the function around them runs per step."""
+    if not unit.owned:
+        return
+    reached = _reached(unit)
+    facts = unit.facts
+    for kind, index, function in unit.owned:
+        found = reached.get(function)
+        recursive = any(c.caller is function and c.loop is not None for c in function.callers)
+        if kind == "move":
+            move = facts.moves[index]
+            facts.moves[index] = replace(
+                move,
+                in_step=function.name if found is not None else "",
+                recursive=recursive,
+                cold=move.cold or is_cold(function),
+            )
+        elif found is not None:
+            facts.syncs[index] = replace(
+                facts.syncs[index], in_step=function.name, called_in=found.called_in
+            )
+    unit.owned.clear()
+
+
+def _reached(unit: Unit) -> dict[Function, PerStep]:
+    """The functions of a file that run once per step, and why."""
+    reached = {f: PerStep() for f in unit.functions if runs_per_step(f)}
+    for function in unit.functions:
+        if function in reached or is_cold(function) or _CHECKING.search(function.name):
+            continue
+        for call in function.callers:
+            loop = call.loop
+            if (
+                loop is not None
+                and not call.cold
+                and call.caller is not function
+                and loop.trains
+                and loop.hotness is Hotness.HOT
+                and not evaluates(function)
+            ):
+                reached[function] = PerStep(Site(unit.source, call.node))
+                break
+    for _ in range(MAX_CALLS):
+        added: dict[Function, PerStep] = {}
+        for function in unit.functions:
+            if function in reached or is_cold(function) or _CHECKING.search(function.name):
+                continue
+            for call in function.callers:
+                if call.caller in reached and not call.cold:
+                    added[function] = reached[call.caller]
+                    break
+        if not added:
+            break
+        reached.update(added)
+    return reached
