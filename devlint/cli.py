@@ -452,3 +452,32 @@ def confirm(
     except (ValueError, ConfigError) as error:
         raise Refusal(str(error)) from None
     sys.exit(code)
+
+
+@main.command(context_settings={"allow_interspersed_args": False})
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+@click.option("--virtual", metavar="DEVICES", help="Run on virtual devices, such as cuda:2.")
+@click.option(
+    "--report",
+    metavar="FORMAT|FILE",
+    help="html, json, trace or text, or a file that ends accordingly.  "
+    "[default: a summary on standard error]",
+)
+@click.option("--keep-going", is_flag=True, help="Let mixed-device operations pass, as noted.")
+def run(
+    command: tuple[str, ...], virtual: str | None, report: str | None, keep_going: bool
+) -> None:
+    """Run COMMAND under the guard, and report its transfers, syncs and mixed-device failures.
+
+    For example: devlint run --virtual cuda:2 --report run.html train.py --epochs 1
+
+    Exits as the program does; 2 for usage errors.
+    """
+    guard = _guard("run")
+    try:
+        code = guard.run_command(command, virtual=virtual, report=report, keep_going=keep_going)
+    except OSError as error:
+        raise Refusal(f"{error.filename or report}: cannot be written: {error.strerror}") from None
+    except ValueError as error:
+        raise Refusal(str(error)) from None
+    sys.exit(code)
