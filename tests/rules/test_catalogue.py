@@ -32,6 +32,7 @@ CATALOGUE = {
     "DEV305": "elementwise-device-access",
     "DEV306": "blocking-copy",
     "DEV307": "module-move-in-loop",
+    "DEV308": "hidden-copy",
     "DEV401": "numpy-on-accelerator",
     "DEV402": "read-before-copy-lands",
     "DEV403": "accelerator-in-worker",
