@@ -11,11 +11,19 @@ import difflib
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import libcst as cst
 
-from devlint.findings import Confidence, Finding, Location, Severity
+from devlint.findings import (
+    Applicability,
+    Confidence,
+    Edit,
+    Finding,
+    Fix,
+    Location,
+    Severity,
+)
 from devlint.locating import Comment, Span
 from devlint.rule import Rule
 
@@ -46,6 +54,7 @@ class Suppression:
     reason: str
     statement: tuple[int, int]  # the lines that it is for
     alone: bool  # nothing but the comment is on its line
+    removable: Location  # what goes when it is removed: white space before it too
     used: set[str] = field(default_factory=set)  # those of `codes`, or "" for every rule
 
     def takes(self, finding: Finding) -> bool:
@@ -147,6 +156,7 @@ def read_suppressions(
                     reason["reason"].strip() if reason else "",
                     extent,
                     alone,
+                    _removable(place, text_lines),
                 )
             )
         for match in _ANY_DIRECTIVE.finditer(comment.text):
@@ -162,7 +172,7 @@ def read_suppressions(
             if match["list"] and not codes:
                 continue  # only for other tools
             place = _within(comment, match.start(), len(match.group()), path)
-            found.entries.append(Suppression(place, codes, False, True, "", extent, alone))
+            found.entries.append(Suppression(place, codes, False, True, "", extent, alone, place))
     return found
 
 
@@ -188,6 +198,14 @@ def _within(comment: Comment, start: int, length: int, path: str) -> Location:
     return Location(path, line, column, line, column + length)
 
 
+def _removable(place: Location, text_lines: Sequence[str]) -> Location:
+    text = text_lines[place.line - 1]
+    before = text[: place.column - 1].rstrip()
+    if before or text[place.end_column - 1 :].strip() or place.line == len(text_lines):
+        return replace(place, column=len(before) + 1)
+    return Location(place.path, place.line, 1, place.line + 1, 1)  # the whole line
+
+
 def check_suppressions(
     found: Suppressions, running: Sequence[Rule], every: Sequence[Rule], need_reason: bool
 ) -> Iterator[Finding]:
@@ -210,13 +228,13 @@ def check_suppressions(
                 "this suppression gives no reason",
                 "say why after two dashes: `# devlint: ignore[DEV101] -- reason`",
             )
-        for code in entry.codes or ("",):
-            message = _why_useless(entry, code, running, every)
-            if message:
-                advice = "remove it"
-                if entry.alone and not entry.whole_file:
-                    advice = "put it at the end of the line that it is for, or remove it"
-                yield _finding(UNUSED, entry.location, message, advice)
+        reasons = {code: _why_useless(entry, code, running, every) for code in entry.codes or ("",)}
+        fix = _without(entry, tuple(code for code, reason in reasons.items() if not reason))
+        for message in filter(None, reasons.values()):
+            advice = "remove it"
+            if entry.alone and not entry.whole_file:
+                advice = "put it at the end of the line that it is for, or remove it"
+            yield replace(_finding(UNUSED, entry.location, message, advice), fix=fix)
 
 
 def _why_useless(
@@ -233,9 +251,23 @@ def _why_useless(
         words = [word for rule in every for word in (rule.code, rule.name.upper())]
         close = difflib.get_close_matches(code, words, n=1)
         return f"there is no rule {code}" + (f": did you mean {close[0]}?" if close else "")
-    if any(rule in RULES for rule in meant) or not any(rule in running for rule in meant):
-        return ""  # about this report itself, or about rules that did not run
+    if any(rule in RULES for rule in meant):
+        return ""  # about this report itself
+    if not all(rule in running or rule.preview for rule in meant):
+        return ""  # a rule that did not run may be the one it is for
     return f"no {code} is found {_where(entry)}: this suppresses nothing"
+
+
+def _without(entry: Suppression, codes: Sequence[str]) -> Fix | None:
+    """The fix that leaves only these codes of a suppression, or nothing of it."""
+    if entry.noqa:
+        return None  # its list may be of other tools too
+    if not codes:
+        return Fix(Applicability.SAFE, (Edit(entry.removable, ""),))
+    verb = "ignore-file" if entry.whole_file else "ignore"
+    reason = f" -- {entry.reason}" if entry.reason else ""
+    text = f"# devlint: {verb}[{', '.join(codes)}]{reason}"
+    return Fix(Applicability.SAFE, (Edit(entry.location, text),))
 
 
 def _means(code: str, rule: str, name: str) -> bool:
@@ -269,6 +301,7 @@ UNUSED = Rule(
         "tells readers of a problem that is not there."
     ),
     reference="",
+    fix="Removes the comment, or the codes in it that are of no use. A `# noqa` is left alone.",
     bad=("x = 1  # devlint: ignore[DEV101] -- mixed on purpose\n",),
     good=("x = 1\n",),
     check=lambda facts: (),

@@ -10,6 +10,7 @@ import pytest
 from devlint.config import Override
 from devlint.engine import Report
 from devlint.findings import Confidence, Severity
+from devlint.fixing import apply
 
 
 def shown(report: Report) -> list[tuple[str, int]]:
@@ -199,3 +200,33 @@ def test_a_reason_can_be_required(
 def test_crlf_and_a_file_without_final_newline(tmp_path: Path) -> None:
     report = faking.check_text(tmp_path, "x = 1\r\nx = a + b  # devlint: ignore[DEV101]")
     assert shown(report) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("x = 1  # devlint: ignore[DEV101]\n", "x = 1\n"),
+        ("x = 1  # devlint: ignore -- why\ny = 2\n", "x = 1\ny = 2\n"),
+        ("if x:\n    # devlint: ignore[DEV101]\n    pass\n", "if x:\n    pass\n"),
+        ("x = 1\n# devlint: ignore-file[DEV101]", "x = 1\n"),
+        ("x = 1  # why # devlint: ignore[DEV101]\n", "x = 1  # why\n"),
+        ("x = 1  # devlint: ignore[DEV101]  # why\n", "x = 1  # why\n"),
+        (
+            "a + b  # devlint: ignore[DEV101, DEV303, DEV999] -- ok\n",
+            "a + b  # devlint: ignore[DEV101] -- ok\n",
+        ),
+        ("x = 1  # noqa: DEV101\n", "x = 1  # noqa: DEV101\n"),
+        ("x = 1\r\ny = 1  # devlint: ignore\r\n", "x = 1\r\ny = 1\r\n"),
+    ],
+)
+def test_the_fix_removes_what_is_of_no_use(tmp_path: Path, before: str, after: str) -> None:
+    (tmp_path / "x.py").write_bytes(before.encode())
+    report = faking.check(tmp_path, "x.py")
+    fixes = [f.fix for f in report.findings if f.rule == "DEV001" and f.fix]
+    assert apply(before, fixes)[0] == after
+
+
+def test_a_prefix_is_judged_only_if_all_its_rules_ran(tmp_path: Path) -> None:
+    text = "x = 1  # devlint: ignore[DEV1]\n"
+    assert shown(faking.check_text(tmp_path, text)) == [("DEV001", 1)]
+    assert shown(faking.check_text(tmp_path, text, ignore=("DEV102",))) == []
