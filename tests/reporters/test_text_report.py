@@ -186,7 +186,8 @@ def test_colour_is_an_addition_only(tree: Tree) -> None:
         ({"x.py": "sync()\n"}, "Found 1 performance finding in 1 of 1 file."),
         (
             {"x.py": "sync(); sync()\nx = 1 # devlint: ignore[DEV3]\n", "y.py": ""},
-            "Found 1 warning and 2 performance findings in 1 of 2 files.",
+            "Found 1 warning and 2 performance findings in 1 of 2 files."
+            " 1 can be fixed with --fix.",
         ),
         (
             {"x.py": "sync() # devlint: ignore\n", "y.py": "("},
