@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from devlint.rule import Rule
 
 FINDINGS, USAGE, UNCHECKED = 1, 2, 3
+INTERRUPTED = 130  # as shells have it for Ctrl-C
 STDIN = Path("-")
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -188,6 +189,8 @@ def check(
             report = engine.check(to_check, config, rules, contents=contents, progress=bar)
     except KnowledgeError as error:
         raise Refusal(str(error)) from None
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
     finally:
         if bar:
             bar.clear()

@@ -13,6 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 
 import libcst as cst
+from libcst import LIBCST_VERSION
 
 from devlint.findings import FileError
 
@@ -202,5 +203,12 @@ def _refused_by_python(text: str) -> SourceError | None:
 
 
 def _from_libcst(error: cst.ParserSyntaxError) -> SourceError:
-    message = error.message.partition(": expected one of")[0]
-    return SourceError(f"syntax error: {message}", max(error.raw_line, 1), error.raw_column + 1)
+    """What Python accepts and LibCST does not: new syntax, or a limit of its parser."""
+    reason = error.message.partition(": expected one of")[0]
+    place = re.search(r"error at (\d+):(\d+)", reason)
+    line, column = map(int, place.groups()) if place else (error.raw_line, error.raw_column + 1)
+    return SourceError(
+        f"is valid Python that LibCST {LIBCST_VERSION} cannot parse ({reason})",
+        max(line, 1),
+        max(column, 1),
+    )

@@ -344,5 +344,17 @@ def test_check_imports_neither_torch_nor_rich(tmp_path: Path) -> None:
     assert result.stdout.splitlines()[-1] == "[]"
 
 
+def test_an_interrupt_ends_it_quietly(
+    tree: Tree, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*arguments: object, **options: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("devlint.engine.check", interrupted)
+    tree({"x.py": ""})
+    result = run("check", "x.py")
+    assert (result.exit_code, result.output) == (130, "")
+
+
 def test_python_m_devlint_has_a_version() -> None:
     assert process("--version").stdout.startswith("devlint 0.")

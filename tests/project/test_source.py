@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import codecs
 from pathlib import Path
 
@@ -71,6 +72,16 @@ def test_a_syntax_error_has_python_s_message_and_place(
         parse(text)
     assert (caught.value.line, caught.value.column) == place
     assert caught.value.excerpt == text.split("\n")[place[0] - 1]
+
+
+def test_valid_python_that_libcst_cannot_parse_is_called_that() -> None:
+    text = "x = 1\ny = (" + '"a" ' * 10_000 + ")\n"
+    ast.parse(text)
+    with pytest.raises(
+        SourceError, match=r"is valid Python that LibCST \d.* cannot parse"
+    ) as found:
+        parse(text)
+    assert found.value.line == 2
 
 
 def test_brackets_in_strings_are_not_nesting() -> None:
