@@ -163,6 +163,25 @@ class ClassInfo:
         """`self.name = value` in one of the methods: what survives counts when it is done."""
         frame.writes.append((name, value, node, source))
 
+    def write_data(
+        self,
+        frame: Frame,
+        holder: Tensor,
+        value: Value,
+        node: cst.Attribute,
+        source: cst.CSTNode,
+    ) -> None:
+        """`self.weight.data = value`: the parameter lives where the value does."""
+        owner = node.value
+        if frame.constructing or not (isinstance(owner, cst.Attribute) and self.is_module):
+            return
+        name = owner.attr.value
+        if holder.traits & PARAMETER and type(value) is Tensor and value.traits & DEFAULT:
+            self._note(
+                name + ".data",
+                AttributeNote(node, source, name, value, False, _method(frame), "parameter"),
+            )
+
     def settle_writes(self, frame: Frame) -> None:
         """What a method leaves in the attributes that it assigns."""
         for name, value, node, source in frame.writes:
@@ -195,7 +214,7 @@ class ClassInfo:
             return self.submodule(value)  # type: ignore[arg-type]
         if kind in (Sequence, Mapping) and frame.function is not None:
             inner = value.any()  # type: ignore[attr-defined]
-            modules = [v for v in alternatives(inner) if type(v) is Instance and v.module]
+            modules = _modules_in(inner)
             if modules and type(inner) is not Tensor:
                 stand_in = Tensor(CPU, frame.origin(StepKind.CREATED, source), 0)
                 for module in modules:
@@ -223,21 +242,28 @@ class ClassInfo:
         self, frame: Frame, name: str, value: Value, node: cst.CSTNode, source: cst.CSTNode
     ) -> Value:
         """A list or dict of tensors: nothing in it moves with the module."""
-        if type(value) is not Sequence or value.items is None or self.moves_itself:
+        if type(value) is not Sequence:
             return value
+        parts = value.items if value.items is not None else [value.any()]
         found = [
             v
-            for v in value.items
+            for v in parts
             if type(v) is Tensor and v.evidence is None and v.traits & DEFAULT
             and not v.traits & PARAMETER
         ]
-        if not found or len(found) < len(value.items):
+        if not found or len(found) < len(parts):
             return value
+        if self.moves_itself:
+            inner = self.registered_tensor(frame, node, 0)
+            return Sequence(None, inner, value.kind)
         self._note(name, AttributeNote(node, source, name, found[0], False, _method(frame), ""))
         origin = frame.origin(
             StepKind.ATTRIBUTE, node, found[0].origin, "kept here as a plain attribute"
         )
-        return Sequence([Tensor(v.place, origin, v.traits | KEPT) for v in found], None, value.kind)
+        kept: list[Value] = [Tensor(v.place, origin, v.traits | KEPT) for v in found]
+        if value.items is None:
+            return Sequence(None, kept[0], value.kind)
+        return Sequence(kept, None, value.kind)
 
     def _kept_by_object(self, frame: Frame, value: Value, node: cst.CSTNode) -> Value:
         if type(value) is Instance and value.module and type(value.place) is Device:
@@ -397,6 +423,18 @@ class ClassInfo:
             if move.subject.name == f"self.{name}":
                 return True
         return False
+
+
+def _modules_in(value: Value, depth: int = 2) -> list[Instance]:
+    """The modules in a container, nested ones too."""
+    found: list[Instance] = []
+    for alternative in alternatives(value):
+        if type(alternative) is Instance and alternative.module:
+            found.append(alternative)
+        elif type(alternative) is Sequence and depth:
+            for item in alternative.items or [alternative.any()]:
+                found += _modules_in(item, depth - 1)
+    return found
 
 
 def _survives(value: Value, final: Value) -> bool:

@@ -252,7 +252,10 @@ def _narrow_comparison(frame: Frame, node: cst.Comparison, outcome: bool) -> Non
 def _narrow_call(frame: Frame, node: cst.Call, outcome: bool) -> None:
     """`isinstance(x, torch.Tensor)`, `torch.is_tensor(x)`."""
     callee = dotted(node.func)
-    if not outcome or callee not in ("isinstance", "torch.is_tensor") or not node.args:
+    if not outcome:
+        _narrow_no_tensor(frame, node, callee)
+        return
+    if callee not in ("isinstance", "torch.is_tensor") or not node.args:
         return
     path = dotted(node.args[0].value)
     if not path:
@@ -279,6 +282,21 @@ def _narrow_call(frame: Frame, node: cst.Call, outcome: bool) -> None:
             frame.env[path] = union(rest)
         elif names & {"int", "float", "str", "bool", "list", "tuple", "dict", "numpy.ndarray"}:
             frame.env[path] = UNKNOWN
+
+
+def _narrow_no_tensor(frame: Frame, node: cst.Call, callee: str) -> None:
+    """The branch where `isinstance(x, torch.Tensor)` is false."""
+    if callee not in ("isinstance", "torch.is_tensor") or not node.args:
+        return
+    path = dotted(node.args[0].value)
+    kinds = _classes(frame, node.args[1].value) if len(node.args) > 1 else []
+    only_tensor = callee == "torch.is_tensor" or any(
+        type(k) is External and k.name == "torch.Tensor" for k in kinds
+    )
+    if path and only_tensor:
+        value = frame.eval(node.args[0].value)
+        rest = [v for v in alternatives(value) if type(v) is not Tensor]
+        frame.env[path] = union(rest) if rest else UNKNOWN
 
 
 def _classes(frame: Frame, node: cst.BaseExpression) -> list[Value]:

@@ -49,7 +49,7 @@ MAX_DEPTH = 24
 # Methods that run while a module is being built, before anybody could move it.
 _CONSTRUCTING = re.compile(
     r"^(__init__|__new__|__post_init__|setup|build|configure_.*|reset_parameters?|_?init_.*|_?init|"
-    r"_?(re)?initiali[sz]e.*|_init_weights|extra_repr|_build_.*|build_.*|_create_.*|_make_.*|"
+    r"_?initiali[sz]e.*|_init_weights|extra_repr|_build_.*|build_.*|_create_.*|_make_.*|"
     r"make_layers?|from_pretrained|load_.*|_load_.*)$"
 )
 # Functions whose arguments are on the host by their place in a DataLoader.
@@ -233,7 +233,7 @@ def _infer(function: Function) -> Summary:
     syncs = notes.lasting_syncs(frame)
     meetings.settle(frame)
     notes.settle(frame)
-    pendings = [p for p in frame.pendings.values() if p.left.is_sure or p.right.is_sure]
+    pendings = list(frame.pendings.values())
     return Summary(parameters, result, pendings, syncs[:1])
 
 
@@ -397,6 +397,8 @@ class Binding:
             return Tensor(place, origin, 0)
         if type(actual) is DeviceValue:
             return Tensor(actual.place, None, 0)
+        if type(actual) is Const and type(actual.value) is int:
+            return Tensor(Device("cuda", actual.value), None, 0)  # if it is used as an index
         found = meetings.tensors_in(actual)
         if not found:
             return Tensor(None)
@@ -544,6 +546,8 @@ def _bind(
 def _check_pending(
     frame: Frame, node: cst.CSTNode, pending: Pending, binding: Binding, as_module: bool
 ) -> None:
+    if _moves(pending.left) or _moves(pending.right):
+        return
     for a in binding.odd_branches(pending.left):
         for b in binding.odd_branches(pending.right):
             if a is b or a.place is None or b.place is None:
@@ -572,6 +576,11 @@ def _check_pending(
                 inside=Site(_source_of(pending, frame), pending.node),
             )
             return
+
+
+def _moves(tensor: Tensor) -> bool:
+    """The callee moves this parameter itself on some path."""
+    return tensor.evidence is not None and tensor.evidence.moved
 
 
 def call_name(node: cst.CSTNode) -> cst.CSTNode:

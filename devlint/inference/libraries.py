@@ -11,7 +11,7 @@ from devlint.inference.frame import Frame
 from devlint.inference.functions import Arguments
 from devlint.inference.meetings import contradiction, meet, note, tensors_in
 from devlint.inference.placement import CPU, CUDA, Device, Placement
-from devlint.inference.text import shorten
+from devlint.inference.text import dotted, shorten
 from devlint.inference.values import (
     ARRAY,
     DEFAULT,
@@ -89,10 +89,11 @@ def apply_call(frame: Frame, node: cst.Call, name: str, known: Call, arguments: 
         known.result is Result.LIKE and "device" not in arguments.keywords and operands
     ):
         return _factory(frame, node, last, known, arguments)
-    for value, _ in operands:
-        for tensor in tensors_in(value):
-            if tensor.evidence is not None:
-                tensor.evidence.mark_tensor()
+    if last not in ("tensor", "as_tensor", "asarray"):  # these take lists and numbers as well
+        for value, _ in operands:
+            for tensor in tensors_in(value):
+                if tensor.evidence is not None:
+                    tensor.evidence.mark_tensor()
     if known.sync and _syncs(known, arguments) and operands:
         syncs.sync(frame, node, last, operands[0][0], operands[0][1])
     if known.result is Result.LIKE:
@@ -324,7 +325,7 @@ def _traits_of_data(last: str, arguments: Arguments) -> int:
             return LITERAL | (VECTOR if flat else 0)
         if type(data) is External and data.name.startswith(("math.", "numpy.", "sys.")):
             return SCALAR | LITERAL
-        return 0 if type(data) is Host else MAYBE_SCALAR
+        return 0 if type(data) is Host or _is_plural(arguments) else MAYBE_SCALAR
     if last in ("zeros", "ones", "empty", "rand", "randn", "full"):
         if not arguments.positional and "size" not in arguments.keywords:
             return 0
@@ -349,6 +350,13 @@ def _traits_of_data(last: str, arguments: Arguments) -> int:
         ):
             return EMPTY
     return 0
+
+
+def _is_plural(arguments: Arguments) -> bool:
+    """By its name the data is a list: `weights`, `anchors`."""
+    node = arguments.node(0, "data")
+    name = dotted(node).rpartition(".")[2] if node is not None else ""
+    return name.endswith("s") and not name.endswith(("eps", "bias", "loss", "pos", "axis"))
 
 
 def _sizes(arguments: Arguments) -> Tensor | None:

@@ -194,10 +194,11 @@ def meet(
     return _result(frame, node, candidates, anchor, indirect)
 
 
-def _weight(candidate: Candidate) -> tuple[int, bool, bool]:
+def _weight(candidate: Candidate) -> tuple[int, bool, bool, bool]:
     """Which candidate sets the place of the result: the highest."""
     tensor = candidate[0]
-    return _authority(tensor), tensor.is_sure, not tensor.traits & SCALAR
+    number = tensor.evidence is not None and tensor.evidence.number
+    return _authority(tensor), tensor.is_sure, not number, not tensor.traits & SCALAR
 
 
 def _compare(

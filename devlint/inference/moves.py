@@ -129,6 +129,8 @@ def move_of_tensor(
         return tensor.with_place(tensor.place, _computed(frame, node, tensor))
     place: Placement = target  # type: ignore[assignment]
     discarded = frame.statement is node
+    if tensor.traits & LOADED and tensor.evidence is not None:
+        tensor.evidence.mark_tensor()  # no batch holds modules
     orphans.settled(frame, tensor)
     if discarded and tensor.evidence is not None and not tensor.evidence.is_tensor:
         # In place if it is a module, lost if it is a tensor: the ordinary caller means a module.
@@ -160,6 +162,7 @@ def move_of_tensor(
         frame.loop.feeds_device = True
     evidence = tensor.evidence
     if evidence is not None:
+        evidence.moved = True
         evidence = Evidence(parents=(evidence,))
     return Tensor(place, step, traits, evidence)
 

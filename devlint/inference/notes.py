@@ -191,7 +191,7 @@ def settle(frame: Frame) -> None:
                     call=note.call,
                     operand=operand(frame, note.tensor, note.tensor_node),
                     loop=loop_fact(frame, note.loop),
-                    cold=note.cold or frame.constructing or steps.is_cold(frame.function),
+                    cold=note.cold or frame.constructing,
                     for_logging=note.for_logging,
                     function=function_site(frame),
                     in_module=frame.in_module,

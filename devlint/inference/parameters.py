@@ -35,6 +35,11 @@ if TYPE_CHECKING:
 _DEVICE_NAME = re.compile(r"^(.*_)?(device|dev|map_location)$")
 _FLAG_NAME = re.compile(r"^(use|with|enable)?_?(cuda|gpu)$")
 _MODULE_NAME = re.compile(r"^(.*_)?(model|net|network|module|criterion|encoder|decoder|policy)$")
+_NUMBER_NAME = re.compile(
+    r"^(alpha|beta\d?|gamma|lam(bda_?)?|share|ratio|rate|scale|factor|eps(ilon)?|lr|momentum|tau|"
+    r"temperature|smooth\w*|margin|p|prob|k|n|num_\w+|n_\w+|\w+_size|\w*dim|step|epoch|seed|power|"
+    r"weight_decay|decay|sigma|std|threshold|thresh|min_\w+|max_\w+|width|height|depth|stride)$"
+)
 _HOST_TYPES = frozenset(
     {"int", "float", "bool", "str", "bytes", "complex", "Path", "pathlib.Path", "dtype"}
     | {"torch.dtype", "np.ndarray", "numpy.ndarray", "ndarray", "torch.Size", "Number", "slice"}
@@ -94,7 +99,9 @@ def initial_value(
     if default is not None and _is_plain(default):
         return parameter(HOST, None)
     place = None if on_host or frame.constructing else variable
-    value = Tensor(place, origin, 0, Evidence())
+    evidence = Evidence()
+    evidence.number = bool(_NUMBER_NAME.match(name))
+    value = Tensor(place, origin, 0, evidence)
     if type(default) is Const and default.value is None:
         return parameter(union((value, NONE)), variable)
     return parameter(value, variable)

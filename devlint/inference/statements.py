@@ -127,6 +127,9 @@ def _assign_attribute(
                 holder.fields[name] = value
                 if holder.module and type(value) is Instance and value.module:
                     value.parent = holder
+        elif type(holder) is Tensor and name == "data":
+            if frame.info is not None:
+                frame.info.write_data(frame, holder, value, target, source)
         elif type(holder) is Tensor and name == "requires_grad":
             _require_grad(frame, target.value, holder, value)
     path = dotted(target)

@@ -9,7 +9,7 @@ from devlint.inference.facts import MeetingKind, StepKind
 from devlint.inference.frame import Frame
 from devlint.inference.functions import Arguments
 from devlint.inference.libraries import check_generator, index_nodes, operands_of, shape_result
-from devlint.inference.meetings import meet
+from devlint.inference.meetings import meet, tensors_in
 from devlint.inference.placement import Device, Variable
 from devlint.inference.text import dotted, shorten
 from devlint.inference.values import (
@@ -194,7 +194,13 @@ def call_tensor_method(
         if name in ("expand", "repeat", "view", "reshape", "unsqueeze"):
             drop |= SCALAR | VECTOR
         return shape_result(frame, node, _computed(frame, node, tensor, drop), known, arguments)
-    operands = [(tensor, _subject(node)), *operands_of(known, arguments)]
+    others = operands_of(known, arguments)
+    if tensor.is_sure:
+        for value, _ in others:
+            for other in tensors_in(value):
+                if other.evidence is not None and known.agreement is Agreement.STRICT:
+                    other.evidence.mark_tensor()
+    operands = [(tensor, _subject(node)), *others]
     result = meet(
         frame,
         node,

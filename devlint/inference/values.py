@@ -82,11 +82,13 @@ class Origin:
 class Evidence:
     """Whether a value of unknown type is a tensor: shown by how it is used, here or later on."""
 
-    __slots__ = ("_host", "_tensor", "parents")
+    __slots__ = ("_host", "_tensor", "moved", "number", "parents")
 
     def __init__(self, tensor: bool = False, parents: tuple[Evidence, ...] = ()) -> None:
         self._tensor = tensor
         self._host = False
+        self.moved = False  # the function itself moves it somewhere
+        self.number = False  # by its name it is rather a number
         self.parents = parents
 
     def mark_tensor(self) -> None:
