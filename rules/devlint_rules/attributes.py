@@ -16,9 +16,13 @@ def assignment(facts: Facts, fact: PlainAttribute) -> cst.Assign | None:
     return assignment_to(facts, fact.site.node) if in_file(facts, fact.site) else None
 
 
+def use_of(fact: PlainAttribute) -> tuple[Note, ...]:
+    """Where the attribute meets the module's device, if that was seen."""
+    if fact.used_at is None:
+        return ()
+    return (Note(fact.used_at, f"`self.{fact.attribute}` is used here"),)
+
+
 def attribute_trace(fact: PlainAttribute) -> tuple[Note, ...]:
-    """The value's history, and where it meets the module's device."""
-    trace = history(fact.operand)
-    if fact.used_at is not None:
-        trace = (*trace, Note(fact.used_at, f"`self.{fact.attribute}` is used here"))
-    return trace
+    """The value's history, and where the attribute is used."""
+    return (*history(fact.operand), *use_of(fact))

@@ -9,44 +9,20 @@ from devlint.inference.facts import Facts, Meeting
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.ownership import rule_of_meeting
 from devlint_rules.rewriting import is_path, moved_to, where_it_meets
-from devlint_rules.wording import HIDDEN, clash, device_expression, is_host, meeting_trace, place_of
-
-
-def _module_is(meeting: Meeting) -> str:
-    """Which operand is the module itself: "left", "right", or "" when both are its inputs.
-
-    Inside a callee the operation has a name of that function's own.
-    """
-    if meeting.inside is not None:
-        return ""
-    if meeting.operation == meeting.right.name:
-        return "right"
-    return "left" if meeting.operation == meeting.left.name else ""
-
-
-def _message(meeting: Meeting) -> str:
-    which = _module_is(meeting)
-    if not which:
-        return clash(meeting)
-    pair = (meeting.right, meeting.left) if which == "right" else (meeting.left, meeting.right)
-    module, given = pair
-    claim = (
-        f"`{module.name}` is on {place_of(module)}, its input `{given.name}` on {place_of(given)}"
-    )
-    return claim + (HIDDEN if meeting.caught else "")
+from devlint_rules.wording import clash, device_expression, is_host, meeting_trace, module_is
 
 
 def _advice(meeting: Meeting) -> str:
     left, right = meeting.left, meeting.right
     device = device_expression(right)
-    if _module_is(meeting) == "right" or device is None:
+    if module_is(meeting) == "right" or device is None:
         return f"move `{left.name}` to the module's device before the call"
     return f"move it before the call: `{left.name}.to({device})`"
 
 
 def _fix(facts: Facts, meeting: Meeting) -> tuple[Replacement, ...]:
     """Move the input where the module is called."""
-    which = _module_is(meeting)
+    which = module_is(meeting)
     if not which:
         return where_it_meets(facts, meeting.left, meeting.right)
     module = meeting.right.name
@@ -63,7 +39,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
             meeting.site,
             Severity.ERROR,
             meeting.confidence,
-            _message(meeting),
+            clash(meeting),
             advice=_advice(meeting),
             trace=meeting_trace(meeting),
             fix=_fix(facts, meeting),

@@ -33,7 +33,7 @@ def _advice(meeting: Meeting) -> str:
     left, right = meeting.left, meeting.right
     if None in _indices(meeting):
         return "name one device once and pass it to both, instead of the current device"
-    return f"choose one device for both: `{left.name}.to({right.placement})` or one `device`"
+    return f'choose one device for both: `{left.name}.to("{right.placement}")` or one `device`'
 
 
 def _check(facts: Facts) -> Iterator[Claim]:

@@ -2,28 +2,42 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from devlint.findings import Confidence, Severity
-from devlint.inference.facts import Facts
+from devlint.inference.facts import Facts, Rebinding
 from devlint.rule import Claim, Rule
 from devlint_rules.rewriting import short
+
+_VIEW = re.compile(r"(?P<base>.+)\.(?P<view>items|values)\(\)|enumerate\((?P<counted>\w+)\)")
+
+
+def _container(fact: Rebinding) -> tuple[str, str]:
+    """The container itself, and how to keep the moved tensors in it."""
+    name, seen = fact.variable, _VIEW.fullmatch(fact.container)
+    if "," in name:
+        return fact.container, "build a new list of the moved ones, and use that"
+    if seen is None:
+        container = fact.container
+        built = f"[{name}.to(device) for {name} in {container}]"
+        return container, f"build the moved ones: `{container} = {built}`"
+    container = seen["base"] or seen["counted"]
+    return container, f"write it back: `{container}[…] = {name}.to(device)`"
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
     for fact in facts.rebindings:
         if not fact.used_later:
             continue
+        container, advice = _container(fact)
         yield Claim(
             fact.site,
             Severity.ERROR,
             Confidence.LIKELY,
-            f"`{short(fact.site.node)}` rebinds the loop's `{fact.variable}`: `{fact.container}` "
+            f"`{short(fact.site.node)}` rebinds the loop's `{fact.variable}`: `{container}` "
             "keeps the old tensors",
-            advice=(
-                f"build the moved ones: `{fact.container} = [{fact.variable}.to(device) for "
-                f"{fact.variable} in {fact.container}]`"
-            ),
+            advice=advice,
         )
 
 

@@ -9,7 +9,7 @@ import libcst as cst
 from devlint.findings import Applicability, Confidence, Severity
 from devlint.inference.facts import Facts, PlainAttribute, Site
 from devlint.rule import Claim, Replacement, Rule
-from devlint_rules.attributes import assignment, attribute_trace
+from devlint_rules.attributes import assignment, use_of
 from devlint_rules.rewriting import text_of
 
 
@@ -45,7 +45,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
             f"`self.{fact.attribute}` of `{fact.class_name}` keeps modules in a plain container: "
             "`Module.to`, `parameters()` and `state_dict` pass them by",
             advice=f"register them: `self.{fact.attribute} = nn.{wanted}(…)`",
-            trace=attribute_trace(fact),
+            trace=use_of(fact),
             fix=_fix(facts, fact),
             applicability=Applicability.UNSAFE,
         )

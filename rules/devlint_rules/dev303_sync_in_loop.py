@@ -69,7 +69,10 @@ def _advice(syncs: list[Sync]) -> str:
             "sum once after the loop"
         )
     if any(sync.call in ("if", "while", "assert") for sync in syncs):
-        return "let the device decide: `torch.where`, or an operation that is harmless where it is not needed"
+        return (
+            "let the device decide: `torch.where`, or an operation that does no harm where it is "
+            "not needed"
+        )
     if syncs[0].loop is None:
         return "keep the value on the device: a 0-dim tensor serves as a number does"
     return "keep the value on the device, and read it once after the loop"

@@ -160,5 +160,6 @@ torch.set_default_dtype(torch.float32)
 author knows.""",
     limits="""\
 Types that a variable holds are seen only where it is used as one. A type of the host that moves
-nothing (`torch.LongTensor([1, 2])`), and one of CUDA behind a condition, are `possible` findings.""",
+nothing (`torch.LongTensor([1, 2])`), and one of CUDA behind a condition, are `possible`
+findings.""",
 )

@@ -25,6 +25,7 @@ _CONTAINERS = (
     cst.GeneratorExp,
 )
 _LONGEST = 60
+_COMMENT = re.compile(r"\s#[^\n]*\n")
 
 # Calls that make a tensor and take no `device=` (the legacy types refuse that of an accelerator).
 _NO_DEVICE = re.compile(r"Parameter|Buffer|(\w*)Tensor|from_numpy|from_dlpack|frombuffer|load")
@@ -44,7 +45,7 @@ def text_of(node: cst.CSTNode) -> str:
 
 def short(node: cst.CSTNode) -> str:
     """The source of a node on one line, cut where it gets long: for messages."""
-    text = " ".join(text_of(node).split())
+    text = " ".join(_COMMENT.sub("\n", text_of(node)).split())
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 

@@ -29,6 +29,23 @@ def _operation(meeting: Meeting) -> str:
     return f"{operation} inside `{short(call.func)}`"
 
 
+def module_is(meeting: Meeting) -> str:
+    """Which operand is the module called: "left", "right", or "" when both are its inputs.
+
+    Inside a callee the operation has a name of that function's own.
+    """
+    if meeting.kind is not MeetingKind.INPUT or meeting.inside is not None:
+        return ""
+    if meeting.operation == meeting.right.name:
+        return "right"
+    return "left" if meeting.operation == meeting.left.name else ""
+
+
+def _called_with(module: Operand, given: Operand) -> str:
+    there = f"`{module.name}` is on {place_of(module)}"
+    return f"{there}, its input `{given.name}` on {place_of(given)}"
+
+
 def clash(meeting: Meeting) -> str:
     """The claim of a meeting: both values and both devices, then what brings them together."""
     left, right = meeting.left, meeting.right
@@ -37,7 +54,11 @@ def clash(meeting: Meeting) -> str:
         there = f"`{left.name}` holds tensors on {place_of(left)} and on {place_of(right)}"
     else:
         there = f"`{left.name}` is on {place_of(left)}, `{right.name}` on {place_of(right)}"
-    if meeting.kind is MeetingKind.SHAPE:
+    if module_is(meeting) == "right":
+        claim = _called_with(right, left)
+    elif module_is(meeting) == "left":
+        claim = _called_with(left, right)
+    elif meeting.kind is MeetingKind.SHAPE:
         claim = (
             f"`{left.name}` is made on the default device with the shape of a tensor on "
             f"{place_of(right)}, and nothing moves it there"

@@ -542,6 +542,22 @@ class TestOthers:
         )
         assert claims(RULES["DEV204"], text, rebindings=[replace(used, used_later=False)]) == []
 
+    @pytest.mark.parametrize(
+        ("container", "base", "advice"),
+        [
+            ("ts", "ts", "`ts = [t.to(device) for t in ts]`"),
+            ("batch.items()", "batch", "`batch[…] = t.to(device)`"),
+            ("self.state.values()", "self.state", "`self.state[…] = t.to(device)`"),
+            ("enumerate(ts)", "ts", "`ts[…] = t.to(device)`"),
+        ],
+    )
+    def test_how_the_container_is_kept_up(self, container: str, base: str, advice: str):
+        text = source("t = t.to(d)\n")
+        fact = Rebinding(text.site("t = t.to(d)"), "t", container, True)
+        claim = only(claims(RULES["DEV204"], text, rebindings=[fact]))
+        assert f"`{base}` keeps the old tensors" in claim.message
+        assert advice in claim.advice
+
 
 class TestMentions:
     TEXT = source('a = x.cuda()\nb = y.cuda()\nc = torch.device("cuda")\nd = torch.load(p)\n')

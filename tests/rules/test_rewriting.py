@@ -95,3 +95,7 @@ def test_paths():
 def test_long_texts_are_cut():
     node = cst.parse_expression("f(" + ", ".join(f"argument_{i}" for i in range(20)) + ")")
     assert len(short(node)) == 60 and short(node).endswith("…")
+
+
+def test_comments_inside_a_call_are_no_part_of_its_name():
+    assert short(call("f(  # first\n    1,  # one\n    '#2',\n)")) == "f( 1, '#2', )"
