@@ -237,7 +237,7 @@ def _formatted(frame: Frame, node: cst.FormattedString) -> Value:
             text = None
             continue
         value = frame.eval(part.expression)
-        if type(value) is Tensor and value.evidence is None:
+        if type(value) is Tensor:
             syncs.sync(frame, part, "f-string", value, part.expression)
         if type(value) is Const and text is not None and part.format_spec is None:
             text += str(value.value)

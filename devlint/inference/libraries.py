@@ -409,7 +409,7 @@ def _tensor_of_data(
         return Tensor(data.place, Origin(StepKind.COMPUTED, node, frame.unit.source, data.origin))
     if type(data) is Sequence:
         for tensor in tensors_in(data)[:1]:
-            if tensor.evidence is None:
+            if tensor.is_sure:
                 syncs.sync(frame, node, f"torch.{last} of tensors", tensor, operands[0][1])
     return factory_result(frame, node, last, None, None, arguments)
 

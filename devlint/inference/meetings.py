@@ -19,6 +19,7 @@ from devlint.inference.values import (
     INDIRECT,
     INHERITED,
     LOADED,
+    PAGEABLE,
     PARAMETER,
     PINNED,
     EMPTY,
@@ -357,6 +358,7 @@ def operand(frame: Frame, tensor: Tensor, node: cst.CSTNode) -> Operand:
         requires_grad=bool(traits & GRAD),
         is_parameter=bool(traits & PARAMETER),
         pinned=bool(traits & PINNED),
+        pageable=bool(traits & PAGEABLE),
         indirect=bool(traits & INDIRECT),
     )
 

@@ -21,6 +21,7 @@ from devlint.inference.values import (
     KEPT,
     LOADED,
     NON_LEAF,
+    PAGEABLE,
     PARAMETER,
     PINNED,
     UNKNOWN,
@@ -145,6 +146,7 @@ def move_of_tensor(
     _note_move(frame, node, name, tensor, subject_node, place, target_node, discarded, non_blocking)
     step = Origin(StepKind.MOVED, node, frame.unit.source, tensor.origin, "", before=tensor.place)
     traits = tensor.traits & ~(DEFAULT | LOADED | INDIRECT | KEPT | PARAMETER | PINNED | EMPTY)
+    traits &= ~PAGEABLE
     if tensor.traits & GRAD and _is_leaf(tensor) and _changes(tensor.place, place):
         traits |= NON_LEAF
         frame.notes.append(NonLeafNote(node, tensor, subject_node))

@@ -25,7 +25,9 @@ from devlint.inference.values import (
     LOADED,
     NON_LEAF,
     NONE,
+    PAGEABLE,
     PARAMETER,
+    PINNED,
     TRUE,
     UNKNOWN,
     VECTOR,
@@ -149,6 +151,11 @@ def _typed(place: Placement) -> Handler:
 
     def make(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
         first = arguments.positional[0][0] if arguments.positional else None
+        if type(first) is Sequence:
+            for tensor in tensors_in(first)[:1]:
+                if tensor.is_sure:
+                    data = arguments.positional[0][1]
+                    syncs.sync(frame, node, f"{shorten(node.func)} of tensors", tensor, data)
         if type(first) is Tensor and first.evidence is None:
             origin = Origin(StepKind.COMPUTED, node, frame.unit.source, first.origin)
             return Tensor(first.place, origin, first.traits)
@@ -191,7 +198,14 @@ def _parallel(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
 
 def _loader(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     """DataLoaders yield host tensors, pinned with `pin_memory=True`."""
-    return Loader(batch(frame, node))
+    pinned = arguments.keywords.get("pin_memory")
+    held = pinned[0] if pinned is not None else None
+    yielded = batch(frame, node)
+    if type(held) is Const and held.value is True:
+        yielded.traits |= PINNED
+    elif held is None and not arguments.open or type(held) is Const:
+        yielded.traits |= PAGEABLE
+    return Loader(yielded)
 
 
 def _optimizer(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
@@ -287,7 +301,7 @@ def _reads_number(call: str) -> Handler:
     def read(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
         for value, argument in arguments.positional[:1]:
             for tensor in alternatives(value):
-                if type(tensor) is Tensor and tensor.evidence is None:
+                if type(tensor) is Tensor:
                     syncs.sync(frame, node, call, tensor, argument)
             if type(value) is Host:
                 return value
@@ -301,7 +315,7 @@ def _reads_number(call: str) -> Handler:
 def _print(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     for value, argument in arguments.positional:
         for tensor in alternatives(value):
-            if type(tensor) is Tensor and tensor.evidence is None:
+            if type(tensor) is Tensor:
                 syncs.sync(frame, node, "print()", tensor, argument)
     return NONE
 
@@ -409,7 +423,7 @@ def _extreme(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
 
 def _range(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     for value, argument in arguments.positional:
-        if type(value) is Tensor and value.evidence is None:
+        if type(value) is Tensor:
             syncs.sync(frame, node, "range()", value, argument)
     return Sequence(None, HOST, "iterator")
 

@@ -36,6 +36,7 @@ LITERAL = 1024  # made from a Python literal
 KEPT = 2048  # an object kept it as a plain attribute
 EMPTY = 4096  # has no elements, by its shape
 VECTOR = 8192  # 1-dim
+PAGEABLE = 1 << 15  # a batch of a DataLoader in sight that does not pin
 MAYBE_SCALAR = 16384  # may be 0-dim: made from a value of unknown shape
 
 # What a result inherits from the operand that gave it its place.
