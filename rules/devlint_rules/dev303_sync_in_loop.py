@@ -78,13 +78,13 @@ def _advice(syncs: list[Sync]) -> str:
     return "keep the value on the device, and read it once after the loop"
 
 
-def _claimed(sync: Sync, more: str) -> str:
+def _claimed(sync: Sync, when: str) -> str:
     name = sync.operand.name
     if sync.call in ("if", "while", "assert"):
-        return f"`{sync.call} {name}` asks the device for an answer{{}}{more}: {WAITS}"
+        return f"`{sync.call} {name}` asks the device for an answer {when}: {WAITS}"
     if sync.inside is not None:
-        return f"`{name}` reads from the device{{}}{more}: {WAITS}"
-    return f"`{sync.call}` reads `{name}`{{}}{more}: {WAITS}"
+        return f"`{name}` reads from the device {when}: {WAITS}"
+    return f"`{sync.call}` reads `{name}` {when}: {WAITS}"
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
@@ -100,12 +100,12 @@ def _check(facts: Facts) -> Iterator[Claim]:
         first, others = ranked[0], ranked[1:]
         places = f" (and at {len(others)} more places)" if len(others) > 1 else ""
         more = " (and at one more place)" if len(others) == 1 else places
-        when = " in every iteration" if kind == "loop" else f" in every call of `{first.in_step}`"
+        when = "in every iteration" if kind == "loop" else f"in every call of `{first.in_step}`"
         yield Claim(
             first.site,
             Severity.PERFORMANCE,
             _confidence(facts, first),
-            _claimed(first, more).format(when),
+            _claimed(first, when + more),
             advice=_advice(
                 [s for s in ranked if _confidence(facts, s) is _confidence(facts, first)]
             ),

@@ -307,6 +307,12 @@ class TestLoops:
         assert claim.message.startswith("`print(loss)` reads from the device")
         assert "`call`" not in claim.message
 
+    def test_a_name_may_hold_braces(self):
+        braced = self.sync()
+        braced = replace(braced, operand=replace(braced.operand, name='f({"a": loss}[{}])'))
+        claim = only(claims(RULES["DEV303"], self.TEXT, syncs=[braced]))
+        assert '`f({"a": loss}[{}])` in every iteration' in claim.message
+
     def test_one_finding_for_a_loop_over_elements_reads_first(self):
         loss = operand(self.TEXT, "loss", CUDA)
         around = self.the_loop()
