@@ -56,7 +56,7 @@ HOST_RESULTS = {
 
 
 def _has_kernel(func: Any, key: Any) -> bool:
-    """Has PyTorch a C++ kernel of ``func`` for ``key``?  Python decompositions are for compilers."""
+    """Has PyTorch a C++ kernel of ``func`` for ``key``?  (Not: a Python decomposition.)"""
     return bool(torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), key))
 
 
@@ -99,6 +99,6 @@ def make_plan(func: Any) -> Plan:
         tags_results=fresh,
         indexing=name in rules.INDEXING or any(name == op for op, _ in rules.HOST_ONLY),
         copies=namespace == "aten" and name in ("copy_", "_to_copy", "_foreach_copy_"),
-        composite=_composite_key(func),
+        composite=_composite_key(func) if name in rules.COMPOSITES else None,
         host_results=HOST_RESULTS.get(name, frozenset()),
     )

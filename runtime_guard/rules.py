@@ -104,6 +104,20 @@ INDEXING = frozenset(
     """
     )
 )
+COMPOSITES = frozenset(
+    # run the same kernel on every device, made of other operations only: what their operands may
+    # be is a matter of the operations in it (convolutions, for one, reach into memory instead)
+    _names(
+        """
+    _euclidean_dist _trilinear addr_ allclose as_strided_scatter bernoulli
+    binary_cross_entropy_with_logits copy diagonal_scatter dist embedding embedding_renorm
+    fill huber_loss_backward index_fill ldexp ldexp_ linalg_lstsq linalg_pinv logical_and
+    logical_and_ logical_or logical_or_ logical_xor logical_xor_ masked_fill masked_scatter
+    mv put rrelu_with_noise_backward select_scatter slice_scatter smooth_l1_loss_backward
+    soft_margin_loss soft_margin_loss_backward xlogy
+    """
+    )
+)
 HOST_ARGUMENTS: dict[str, frozenset[str]] = {
     # arguments that must or may be on the host, whatever the others are
     "_pack_padded_sequence": frozenset({"lengths"}),

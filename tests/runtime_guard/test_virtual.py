@@ -272,6 +272,16 @@ class TestWhatIsRefused:
         with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device"):
             nn.Linear(2, 2)(torch.ones(1, 2, device="cuda"))
 
+    def test_convolutions_speak_of_types(self):
+        x, weight = torch.rand(1, 1, 4, 4), torch.rand(1, 1, 2, 2)
+        refused = r"Input type \(torch.cuda.FloatTensor\) and weight type \(torch.FloatTensor\)"
+        with pytest.raises(RuntimeError, match=refused):
+            F.conv2d(x.cuda(), weight)
+        with pytest.raises(RuntimeError, match="should be the same or input should be a MKLDNN"):
+            F.conv2d(x, weight.cuda())
+        with pytest.raises(RuntimeError, match="and bias type"):
+            F.conv2d(x.cuda(), weight.cuda(), torch.zeros(1))
+
     def test_inference_mode_looks_into_composites(self):
         with torch.inference_mode(), pytest.raises(RuntimeError, match="same device"):
             F.linear(torch.ones(1, 2, device="cuda"), torch.ones(2, 2))
