@@ -26,7 +26,7 @@ from devlint.rule import Claim, Rule
 from devlint.suppression import (
     Suppressions,
     check_suppressions,
-    mentioned,
+    matters,
     read_suppressions,
     statements,
 )
@@ -179,7 +179,7 @@ class _Session:
         with self.clock("rules"):
             claims, complete = self.claims(parsed, facts, running)
         with self.clock("locating"):
-            commented = mentioned(parsed.text)
+            commented = matters(parsed.text, bool(claims))
             layouts = _lay_out(parsed, claims, commented)
             findings = self.findings(parsed, claims, layouts)
             if commented:

@@ -28,6 +28,7 @@ from devlint.locating import Comment, Span
 from devlint.rule import Rule
 
 MARKER = re.compile(r"#\s*devlint\s*:|#\s*noqa", re.IGNORECASE)
+_OURS = re.compile(r"#\s*devlint\s*:|#\s*noqa\s*:[^#\n]*\bDEV", re.IGNORECASE)
 
 _DIRECTIVE = re.compile(
     r"#\s*devlint\s*:\s*(?P<verb>ignore-file|ignore)\b(?!-)\s*"
@@ -90,9 +91,12 @@ class Suppressions:
         return kept, suppressed
 
 
-def mentioned(text: str) -> bool:
-    """Whether a file has anything that may be a suppression; most have not."""
-    return MARKER.search(text) is not None
+def matters(text: str, has_findings: bool) -> bool:
+    """Whether the comments of a file must be read: for its findings, or for what to say of them.
+
+    Most files have no suppression, and of `# noqa` without a code of ours nothing is ever said.
+    """
+    return (MARKER if has_findings else _OURS).search(text) is not None
 
 
 def statements(tree: cst.Module) -> list[cst.CSTNode]:
