@@ -14,7 +14,7 @@ from devlint.inference.iteration import TRAINING, element_of, names_loader, note
 from devlint.inference.libraries import call_library, construct_library
 from devlint.inference.meetings import meet, note, tensors_in
 from devlint.inference.placement import CPU, CUDA
-from devlint.inference.syncs import read_by_host, sync
+from devlint.inference.syncs import host_needs, read_by_host, sync
 from devlint.inference.tensor_methods import call_tensor_method
 from devlint.inference.text import shorten
 from devlint.inference.values import (
@@ -278,6 +278,9 @@ def call_unknown(frame: Frame, node: cst.Call, callee: Value, arguments: Argumen
     name = shorten(node.func)
     last = name.rpartition(".")[2]
     values = arguments.all()
+    for value, _ in values:
+        for tensor in tensors_in(value):
+            host_needs(frame, tensor)
     _may_move(frame, last, arguments)
     if type(callee) is Tensor and callee.evidence is not None:
         callee.evidence.mark_host()  # what is called is no tensor

@@ -301,6 +301,7 @@ class ElementAccess:
     operand: Operand
     writes: bool
     loop: Loop
+    single: bool = False  # certainly one element, and not a row
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,7 @@ class LoopState:
     breaks: list[Environment] = field(default_factory=list)
     continues: list[Environment] = field(default_factory=list)
     assigned: set[str] = field(default_factory=set)  # names the body rebinds or writes in place
+    rebound: set[str] = field(default_factory=set)  # names that only their own move rebinds
 
 
 @dataclass(slots=True, eq=False)
@@ -85,6 +86,7 @@ class Frame:
         "env",
         "exits",
         "evaluating",
+        "needed",
         "fresh",
         "function",
         "global_names",
@@ -136,6 +138,7 @@ class Frame:
         self.guards = 0  # depth of conditions on availability or on a device
         self.cold = 0  # depth of conditions that make a loop's body cold
         self.evaluating = 0  # depth of `torch.no_grad()` and of branches for evaluation
+        self.needed: set[cst.CSTNode] = set()  # moves to the host of which the host made use
         self.guarding = False  # in a test whose branch only raises or warns
         self.consumers: list[cst.Call] = []  # the calls whose arguments are being evaluated
         self.current: cst.CSTNode | None = None  # the statement being run

@@ -96,7 +96,8 @@ def element_of(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
             if traits & VECTOR:
                 traits = traits & ~VECTOR | SCALAR
             return Tensor(value.place, origin, traits)  # type: ignore[attr-defined]
-        if not value.evidence.is_tensor and names_loader(node):  # type: ignore[attr-defined]
+        loaded = value.traits & LOADED  # type: ignore[attr-defined]
+        if not loaded and not value.evidence.is_tensor and names_loader(node):  # type: ignore[attr-defined]
             return batch(frame, node)
         return derive(value)
     if kind is Loader:
@@ -114,6 +115,24 @@ def element_of(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
     if names_loader(node):
         return batch(frame, node)
     return UNKNOWN
+
+
+def targets_of(loop: cst.CSTNode) -> set[str]:
+    """The names that a loop binds itself."""
+    if isinstance(loop, cst.For):
+        return _names(loop.target)
+    found: set[str] = set()
+    clause = getattr(loop, "for_in", None)
+    while isinstance(clause, cst.CompFor):
+        found |= _names(clause.target)
+        clause = clause.inner_for_in
+    return found
+
+
+def _names(target: cst.BaseExpression) -> set[str]:
+    if isinstance(target, (cst.Tuple, cst.List)):
+        return {name for element in target.elements for name in _names(element.value)}
+    return {target.value} if isinstance(target, cst.Name) else set()
 
 
 def hotness_of(frame: Frame, node: cst.For | cst.While | cst.CompFor, iterable: Value) -> Hotness:

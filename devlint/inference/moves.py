@@ -211,15 +211,7 @@ def _note_move(
     discarded: bool,
     non_blocking: bool,
 ) -> None:
-    origin = tensor.origin
-    creation = None
-    if (
-        origin is not None
-        and origin.kind is StepKind.CREATED
-        and origin.node is subject_node
-        and tensor.traits & DEFAULT
-    ):
-        creation = origin.node
+    creation = _creation(frame, tensor, subject_node)
     frame.notes.append(
         MoveNote(
             node=node,
@@ -240,6 +232,31 @@ def _note_move(
     _note_round_trip(frame, node, tensor, subject_node, place)
 
 
+def _creation(frame: Frame, tensor: Tensor, node: cst.BaseExpression) -> cst.CSTNode | None:
+    """The factory call of a tensor that is moved at once: in the same expression, or by a name
+    that the statement before assigned."""
+    origin = tensor.origin
+    if origin is None or not tensor.traits & DEFAULT:
+        return None
+    factory = origin.root.node
+    if origin.root.kind is not StepKind.CREATED or any(
+        step.kind is not StepKind.COMPUTED for step in origin.chain() if step is not origin.root
+    ):
+        return None
+    if isinstance(node, cst.Name):
+        if frame.fresh is None or frame.fresh[0] != node.value:
+            return None
+        node = frame.fresh[1]  # type: ignore[assignment]
+    if factory is node or _is_receiver(factory, node):
+        return factory
+    # `torch.cat([torch.arange(n), torch.arange(m)])`: all of it is made here.
+    if isinstance(node, cst.Call) and node.args and isinstance(node.args[0].value, cst.List):
+        parts = [element.value for element in node.args[0].value.elements]
+        if factory in parts and all(isinstance(part, cst.Call) for part in parts):
+            return factory
+    return None
+
+
 def _note_round_trip(
     frame: Frame,
     node: cst.Call,
@@ -247,10 +264,12 @@ def _note_round_trip(
     subject_node: cst.BaseExpression,
     place: Placement,
 ) -> None:
-    """Moved away and back in one expression, with only methods of the tensor in between."""
+    """Moved away and back, with only operations in between that run anywhere."""
     if place is None or tensor.origin is None or tensor.place is None:
         return
+    computed = 0
     for step in tensor.origin.chain():
+        computed += step.kind is StepKind.COMPUTED
         if step.kind is StepKind.MOVED:
             if step.before is None or step.source is not frame.unit.source:
                 return
@@ -258,7 +277,10 @@ def _note_round_trip(
             if (
                 _same_device(start, place)
                 and not _same_device(middle, place)
-                and _is_receiver(step.node, node)
+                and (
+                    _is_receiver(step.node, node)
+                    or _is_idle(frame, step.node, subject_node, middle, computed)
+                )
             ):
                 frame.notes.append(
                     RoundTripNote(step.node, node, tensor, subject_node, start, middle)
@@ -266,6 +288,18 @@ def _note_round_trip(
             return
         if step.kind is not StepKind.COMPUTED:
             return
+
+
+def _is_idle(
+    frame: Frame, away: cst.CSTNode, subject: cst.BaseExpression, middle: Placement, computed: int
+) -> bool:
+    """Nothing between the two moves needs the tensor where it was in between."""
+    noted = next((n for n in frame.notes if type(n) is MoveNote and n.node is away), None)
+    if noted is None or noted.loop is not frame.loop:
+        return False
+    if type(middle) is Device and not middle.is_accelerator:
+        return computed > 0  # else it makes room on the device
+    return frame.fresh is not None and frame.fresh == (dotted(subject), away)
 
 
 def _is_receiver(inner: cst.CSTNode, node: cst.CSTNode) -> bool:

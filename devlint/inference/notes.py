@@ -109,6 +109,7 @@ class ElementNote:
     tensor_node: cst.CSTNode
     writes: bool
     loop: LoopState
+    single: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -159,20 +160,23 @@ def settle(frame: Frame) -> None:
             move: MoveNote = note
             if move.discarded and (move.subject.traits & INDIRECT or _is_called(move)):
                 continue  # perhaps a module, which moves in place
-            if not move.of_module and not move.subject.is_sure and not move.method == "cuda":
-                continue
+            of_module = move.of_module
+            if not of_module and not move.subject.is_sure:
+                of_module = _is_called(move)
+                if not of_module and move.method != "cuda":
+                    continue
             facts.moves.append(
                 Move(
                     site=site(move.node),
                     method=move.method,
                     subject=operand(frame, move.subject, move.subject_node),
                     target=move.target,
-                    of_module=move.of_module,
+                    of_module=of_module,
                     discarded=move.discarded,
                     used_later=True,
                     non_blocking=move.non_blocking,
                     loop=loop_fact(frame, move.loop),
-                    invariant=_invariant(move),
+                    invariant=_invariant(move, of_module),
                     creation=site(move.creation) if move.creation is not None else None,
                     target_node=move.target_node,
                     guarded=move.guarded,
@@ -215,6 +219,8 @@ def settle(frame: Frame) -> None:
                 )
             )
         elif kind is RoundTripNote:
+            if note.away in frame.needed:
+                continue
             facts.round_trips.append(
                 RoundTrip(
                     site(note.away),
@@ -261,6 +267,7 @@ def settle(frame: Frame) -> None:
                     operand(frame, note.tensor, note.tensor_node),
                     note.writes,
                     loop,
+                    note.single,
                 )
             )
     frame.notes.clear()
@@ -348,10 +355,12 @@ def prefixes(path: str) -> set[str]:
     return {".".join(parts[: i + 1]) for i in range(len(parts))}
 
 
-def _invariant(move: MoveNote) -> bool:
-    """Neither what is moved nor where to changes in the loop."""
-    if move.loop is None or move.of_module:
+def _invariant(move: MoveNote, of_module: bool) -> bool:
+    """Neither what is moved nor where to changes in the loop. A module that its own move rebinds
+    is the same one."""
+    if move.loop is None:
         return False
+    changed = move.loop.assigned if of_module else move.loop.assigned | move.loop.rebound
     for node in (move.subject_node, move.target_node):
         if node is None:
             continue
@@ -360,6 +369,6 @@ def _invariant(move: MoveNote) -> bool:
         path = dotted(node)
         if not path:
             return False
-        if prefixes(path) & move.loop.assigned:
+        if prefixes(path) & changed:
             return False
     return True

@@ -84,11 +84,25 @@ def _never_returns(node: cst.BaseExpression) -> bool:
 
 def _assign(frame: Frame, node: cst.Assign) -> bool:
     value = frame.eval(node.value)
+    only = node.targets[0].target
+    own = _own_move(only, node.value)
+    fresh = [loop for loop in frame.loops if own and own not in loop.assigned]
     for target in node.targets:
         assign(frame, target.target, value, node.value)
-    only = node.targets[0].target
+    for loop in fresh:
+        loop.assigned.discard(own)
+        loop.rebound.add(own)
     frame.fresh = (only.value, node.value) if isinstance(only, cst.Name) else None
     return True
+
+
+def _own_move(target: cst.BaseExpression, value: cst.BaseExpression) -> str:
+    """`x` of `x = x.to(d)`."""
+    if type(value) is cst.Call and type(value.func) is cst.Attribute:
+        if value.func.attr.value in ("to", "cuda", "cpu"):
+            path = dotted(target)
+            return path if path and path == dotted(value.func.value) else ""
+    return ""
 
 
 def _annotated(frame: Frame, node: cst.AnnAssign) -> bool:

@@ -142,7 +142,7 @@ def settle(unit: Unit) -> None:
                 move,
                 in_step=function.name if found is not None else "",
                 recursive=recursive,
-                cold=move.cold or is_cold(function),
+                cold=move.cold or (move.loop is None and is_cold(function)),
             )
         elif found is not None:
             facts.syncs[index] = replace(

@@ -12,6 +12,7 @@ import libcst as cst
 from devlint.inference import syncs
 from devlint.inference.facts import Hotness, MeetingKind, StepKind
 from devlint.inference.frame import EVALUATORS, Frame
+from devlint.inference.iteration import targets_of
 from devlint.inference.meetings import contradiction, note
 from devlint.inference.notes import ElementNote, HiddenCopyNote, on_accelerator
 from devlint.inference.placement import CPU, Device, Variable
@@ -133,14 +134,13 @@ def _tensor_item(
             if type(index) is Tensor and index.is_sure:
                 _check_index(frame, node, base, index, expression)
                 masked = masked or bool(index.traits & MASK)
-    if masked and sure:
+    if masked:
         syncs.sync(frame, node, "mask indexing", base, node.value)
     origin = frame.origin(StepKind.COMPUTED, node, base.origin)
     traits = base.traits & ~(SCALAR | EMPTY | VECTOR)
     if base.traits & VECTOR and len(indices) == 1:
         traits |= SCALAR if _is_integer(node, indices[0][0]) else VECTOR
     if sure:
-        _element_access(frame, node, base, indices, writes=False)
         return Tensor(base.place, origin, traits)
     evidence = base.evidence
     assert evidence is not None
@@ -214,17 +214,23 @@ def _element_access(
     node: cst.Subscript,
     base: Tensor,
     indices: list[tuple[Value, cst.CSTNode]],
-    writes: bool,
 ) -> None:
-    """Python picks single elements of a device tensor in a hot loop."""
+    """Python writes single elements of a device tensor in a hot loop. Reads are syncs."""
     loop = frame.loop
-    if loop is None or loop.hotness is not Hotness.HOT or on_accelerator(base) < 1:
+    if loop is None or loop.hotness is not Hotness.HOT:
         return
-    names = [n for _, n in indices if isinstance(n, cst.Name)]
-    if len(names) != len(indices) or not all(n.value in loop.assigned for n in names):
+    if on_accelerator(base) < (0 if frame.in_module else 1):
         return
-    if all(type(v) is not Tensor for v, _ in indices):
-        frame.notes.append(ElementNote(node, base, node.value, writes, loop))
+    counters = {name for around in frame.loops for name in targets_of(around.node)}
+    picked = [n.value for v, n in indices if isinstance(n, cst.Name) and type(v) is not Tensor]
+    if not any(name in counters for name in picked):
+        return
+    if not all(isinstance(n, (cst.Name, cst.Integer)) for _, n in indices):
+        return
+    if any(type(v) is Tensor for v, _ in indices):
+        return
+    single = bool(base.traits & VECTOR) or (len(indices) > 1 and len(frame.loops) > 1)
+    frame.notes.append(ElementNote(node, base, node.value, True, loop, single))
 
 
 def assign_item(frame: Frame, target: cst.Subscript, value: Value, source: cst.CSTNode) -> None:
@@ -306,8 +312,8 @@ def _assign_tensor_item(
                 and on_accelerator(base) >= 0
             ):
                 hidden_copy(frame, target, "assignment", item, source, base, target.value)
-    if base.evidence is None:
-        _element_access(frame, target, base, indices, writes=True)
+    if base.evidence is None and not isinstance(value, Tensor):
+        _element_access(frame, target, base, indices)
 
 
 EVALUATORS[cst.Subscript] = _subscript

@@ -7,10 +7,11 @@ import re
 import libcst as cst
 
 from devlint.inference import orphans
-from devlint.inference.facts import Site
+from devlint.inference.facts import Site, StepKind
 from devlint.inference.frame import Frame
 from devlint.inference.meetings import tensors_in
 from devlint.inference.notes import HostReadNote, LateReadNote, SyncNote, on_accelerator
+from devlint.inference.placement import CPU
 from devlint.inference.text import dotted
 from devlint.inference.values import COPYING, Tensor, Value, alternatives
 
@@ -39,6 +40,7 @@ def sync(
         if type(tensor) is not Tensor:
             continue
         orphans.settled(frame, tensor)
+        host_needs(frame, tensor)
         if tensor.traits & COPYING:
             late_read(frame, node, tensor, value_node)
         if on_accelerator(tensor) >= 0 or (tensor.place is None and frame.unit.accelerated):
@@ -108,6 +110,7 @@ def read_by_host(
         orphans.settled(frame, tensor)
     branches = len(alternatives(value))
     for tensor in found:
+        host_needs(frame, tensor)
         if tensor.traits & COPYING:
             late_read(frame, node, tensor, value_node)
         rank = on_accelerator(tensor)
@@ -116,6 +119,14 @@ def read_by_host(
                 rank = min(rank, 1)
             frame.notes.append(HostReadNote(node, sink, tensor, value_node, rank, frame.caught > 0))
             return
+
+
+def host_needs(frame: Frame, tensor: Tensor) -> None:
+    """The host makes use of a tensor: the move that brought it there was for something."""
+    if tensor.place == CPU and tensor.origin is not None:
+        for step in tensor.origin.chain():
+            if step.kind is StepKind.MOVED:
+                frame.needed.add(step.node)
 
 
 def late_read(frame: Frame, node: cst.CSTNode, tensor: Tensor, value_node: cst.CSTNode) -> None:

@@ -8,61 +8,27 @@ import libcst as cst
 
 from devlint.findings import Confidence, Severity
 from devlint.inference.facts import Facts, Hotness, Site, Sync
-from devlint.inference.placement import Variable, VariableKind
 from devlint.rule import Claim, Note, Rule
+from devlint_rules.waiting import confidence
 from devlint_rules.wording import WAITS, loop_note, may_be_accelerator
-
-# A read of a number or of a truth value: what the host does with it mostly can be done on the
-# device. The other syncs are often what the algorithm needs.
-_NUMBERS = frozenset(
-    {".item()", "float()", "int()", "bool()", "round()", "if", "while", "assert", "f-string"}
-    | {"print()", "call"}
-)
 
 
 def _group(facts: Facts, sync: Sync) -> tuple[str, Site] | None:
     """What this sync slows down: a hot loop, or a function that runs once per step."""
     loop, operand = sync.loop, sync.operand
-    if sync.cold:
+    if sync.cold or sync.elementwise:  # DEV305 says it of elements
         return None
     known = may_be_accelerator(operand.placement)
     if not known and operand.placement is not None:
         return None
-    if loop is not None and loop.hotness is Hotness.HOT:
-        feeds = loop.feeds_device or bool(sync.in_step) or sync.elementwise
-        if feeds and (known or (loop.trains and facts.accelerated)):
-            return ("loop", loop.site)
     if sync.in_step and sync.function is not None and known:
         return ("function", sync.function)
-    return None
-
-
-def _confidence(facts: Facts, sync: Sync) -> Confidence:
-    """Likely where the read is on an accelerator for the ordinary caller, and could wait."""
-    if sync.guards_error:
-        return Confidence.POSSIBLE
-    trains = sync.loop is not None and sync.loop.trains
-    nested = sync.loop is not None and sync.loop.depth > 1
-    if sync.evaluates and not trains and not sync.elementwise and not nested:
-        return Confidence.POSSIBLE
-    if sync.needed and sync.call not in _NUMBERS:
-        return Confidence.POSSIBLE
-    if sync.call not in _NUMBERS and not sync.loop and not sync.call.startswith("torch."):
-        return Confidence.POSSIBLE
-    placement = sync.operand.placement
-    if isinstance(placement, Variable) and placement.kind is VariableKind.INPUT:
-        sure = sync.in_module or sync.in_step or trains
-        if not sure and not (sync.elementwise and facts.accelerated):
-            return Confidence.POSSIBLE
-    return Confidence.LIKELY
+    if loop is None or loop.hotness is not Hotness.HOT or not loop.feeds_device:
+        return None
+    return ("loop", loop.site) if known or (loop.trains and facts.accelerated) else None
 
 
 def _advice(syncs: list[Sync]) -> str:
-    if any(sync.elementwise for sync in syncs):
-        name = next(s.operand.name for s in syncs if s.elementwise)
-        return (
-            f"read all elements at once before the loop: `.tolist()` of what `{name}` is taken from"
-        )
     if all(sync.for_logging for sync in syncs):
         return (
             "log every n-th step, or add up on the device (`total += loss.detach()`) and read the "
@@ -80,10 +46,10 @@ def _advice(syncs: list[Sync]) -> str:
 
 def _claimed(sync: Sync, when: str) -> str:
     name = sync.operand.name
+    if sync.inside is not None:
+        return f"`{name}` reads a device tensor inside {when}: {WAITS}"
     if sync.call in ("if", "while", "assert"):
         return f"`{sync.call} {name}` asks the device for an answer {when}: {WAITS}"
-    if sync.inside is not None:
-        return f"`{name}` reads from the device {when}: {WAITS}"
     return f"`{sync.call}` reads `{name}` {when}: {WAITS}"
 
 
@@ -96,7 +62,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
             groups.setdefault((kind, id(site.node)), (kind, []))[1].append(sync)
     for kind, syncs in groups.values():
         syncs = _distinct(syncs)
-        ranked = sorted(syncs, key=lambda s: _confidence(facts, s) is not Confidence.LIKELY)
+        ranked = sorted(syncs, key=lambda s: confidence(facts, s) is not Confidence.LIKELY)
         first, others = ranked[0], ranked[1:]
         places = f" (and at {len(others)} more places)" if len(others) > 1 else ""
         more = " (and at one more place)" if len(others) == 1 else places
@@ -104,11 +70,9 @@ def _check(facts: Facts) -> Iterator[Claim]:
         yield Claim(
             first.site,
             Severity.PERFORMANCE,
-            _confidence(facts, first),
+            confidence(facts, first),
             _claimed(first, when + more),
-            advice=_advice(
-                [s for s in ranked if _confidence(facts, s) is _confidence(facts, first)]
-            ),
+            advice=_advice([s for s in ranked if confidence(facts, s) is confidence(facts, first)]),
             trace=(
                 *_where(kind, first),
                 *(Note(s.site, f"`{s.call}` waits here, too") for s in others),
@@ -126,9 +90,9 @@ def _distinct(syncs: list[Sync]) -> list[Sync]:
 
 def _where(kind: str, sync: Sync) -> Iterator[Note]:
     """What is hot: the loop, or the function and the call that makes it so."""
-    if kind == "loop" and sync.loop is not None:
+    if sync.loop is not None:
         yield loop_note(sync.loop)
-    elif sync.function is not None:
+    if kind == "function" and sync.function is not None:
         node = sync.function.node
         name = node.name if isinstance(node, cst.FunctionDef) else node
         yield Note(Site(sync.function.source, name), f"`{sync.in_step}` runs once per step")
@@ -142,11 +106,13 @@ RULE = Rule(
     code="DEV303",
     name="sync-in-loop",
     severity=Severity.PERFORMANCE,
-    summary="A sync in every iteration of a loop that feeds the device.",
+    summary="A sync in every iteration of a hot loop, or in a function that runs once per step.",
     what="""\
 Reports reads of a device tensor by the host (`.item()`, `float(t)`, `if t:`, `print(t)`,
 `.tolist()`, `.cpu()`, `nonzero`, boolean-mask indexing, …) in a hot loop that also feeds the
-device. One finding for each loop, with all places in its trace.""",
+device, and in functions that run once per step: `forward` of a module, `training_step`, a loss, a
+metric's `update`, the clipping of gradients, and what these call in the same file. One finding for
+each loop or function, with all places in its trace.""",
     why="""\
 Kernels are queued and run behind the host's back. A read of their result makes the host wait for
 all queued kernels, and then the device waits for the host to queue the next ones. A read every

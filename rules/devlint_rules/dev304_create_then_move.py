@@ -72,6 +72,13 @@ def _fix(facts: Facts, move: Move, factory: cst.Call) -> tuple[Replacement, ...]
     return (Replacement(move.site, text),) if call.func.value is factory else ()
 
 
+def _confidence(move: Move, factory: cst.Call, hot: bool) -> Confidence:
+    """Code that runs once may make its tensors as it likes."""
+    again = hot or bool(move.in_step) or (move.function is not None and not move.cold)
+    filled = _is_filled(factory) or (move.subject.scalar and (hot or bool(move.in_step)))
+    return Confidence.LIKELY if again and filled else Confidence.POSSIBLE
+
+
 def _check(facts: Facts) -> Iterator[Claim]:
     for move in facts.moves:
         factory = _factory(move)
@@ -82,7 +89,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
         yield Claim(
             move.site,
             Severity.PERFORMANCE,
-            Confidence.LIKELY if hot and _is_filled(factory) else Confidence.POSSIBLE,
+            _confidence(move, factory, hot),
             f"`{short(factory)}` is made on the CPU only to be moved",
             advice=(
                 f"make it there: `{text}`"

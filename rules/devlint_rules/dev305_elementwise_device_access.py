@@ -3,14 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+
+import libcst as cst
 
 from devlint.findings import Confidence, Severity
-from devlint.inference.facts import ElementAccess, Facts
+from devlint.inference.facts import Facts, Hotness, Loop, Operand, Site
 from devlint.rule import Claim, Note, Rule
+from devlint_rules.rewriting import short
+from devlint_rules.waiting import confidence
 from devlint_rules.wording import history, loop_note, may_be_accelerator
 
 
-def _message(accesses: list[ElementAccess]) -> str:
+@dataclass(frozen=True, slots=True)
+class _Access:
+    """A read or a write of one element, from whichever fact it comes."""
+
+    site: Site
+    operand: Operand
+    loop: Loop
+    writes: bool
+    confidence: Confidence
+
+
+def _accesses(facts: Facts) -> Iterator[_Access]:
+    for access in facts.element_accesses:
+        sure = access.single or not access.writes
+        confidence_of = Confidence.LIKELY if sure else Confidence.POSSIBLE
+        yield _Access(access.site, access.operand, access.loop, access.writes, confidence_of)
+    for sync in facts.syncs:
+        loop = sync.loop
+        if loop is None or not sync.elementwise or sync.cold:
+            continue
+        if loop.hotness is Hotness.HOT or sync.in_step:
+            yield _Access(sync.site, sync.operand, loop, False, confidence(facts, sync))
+
+
+def _message(accesses: list[_Access]) -> str:
     first = accesses[0]
     does, harm = (
         ("writes", "each write starts a kernel")
@@ -18,27 +47,37 @@ def _message(accesses: list[ElementAccess]) -> str:
         else ("reads", "the host waits for the device at each read")
     )
     more = f" (and at {len(accesses) - 1} more places)" if len(accesses) > 1 else ""
-    name, over = first.operand.name, first.loop.over
+    name, over = _whole(first), first.loop.over
     return f"the loop over `{over}` {does} `{name}` element by element{more}: {harm}"
 
 
+def _whole(access: _Access) -> str:
+    """The tensor of which the operand is an element."""
+    node = access.operand.site.node
+    while isinstance(node, cst.Subscript):
+        node = node.value
+    return short(node)
+
+
 def _check(facts: Facts) -> Iterator[Claim]:
-    loops: dict[int, list[ElementAccess]] = {}
-    for access in facts.element_accesses:
+    loops: dict[int, list[_Access]] = {}
+    for access in _accesses(facts):
         if may_be_accelerator(access.operand.placement):
             loops.setdefault(id(access.loop.site.node), []).append(access)
     for accesses in loops.values():
-        first, *others = sorted(accesses, key=lambda access: access.writes)  # reads cost more
-        name = first.operand.name
+        # The surest first, and of those the reads: they cost more.
+        ranked = sorted(accesses, key=lambda a: (a.confidence is not Confidence.LIKELY, a.writes))
+        first, others = ranked[0], ranked[1:]
         yield Claim(
             first.site,
             Severity.PERFORMANCE,
-            Confidence.POSSIBLE if first.writes else Confidence.LIKELY,
-            _message([first, *others]),
+            first.confidence,
+            _message(ranked),
             advice=(
                 "write the operation for the whole tensor, or fill a host tensor and move it once"
                 if first.writes
-                else f"write it for the whole tensor, or read it once: `{name}.tolist()`"
+                else "write it for the whole tensor, or read all of it once before the loop: "
+                f"`{_whole(first)}.tolist()`"
             ),
             trace=(
                 *history(first.operand),

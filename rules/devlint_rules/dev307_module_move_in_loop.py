@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+
 from devlint.findings import Confidence, Severity
-from devlint.inference.facts import Facts, Hotness
-from devlint.rule import Claim, Rule
+from devlint.inference.facts import Facts, Hotness, Move, Site
+from devlint.rule import Claim, Note, Rule
 from devlint_rules.rewriting import short
 from devlint_rules.wording import loop_note
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
     for move in facts.moves:
-        if not move.of_module or not move.invariant or move.loop is None:
+        if not move.of_module:
             continue
-        if move.loop.hotness is not Hotness.HOT:
+        if move.recursive and move.function is not None and move.loop is None and not move.cold:
+            yield _in_recursion(move, move.function)
+        if not move.invariant or move.loop is None or move.loop.hotness is not Hotness.HOT:
             continue
         yield Claim(
             move.site,
@@ -28,12 +32,27 @@ def _check(facts: Facts) -> Iterator[Claim]:
         )
 
 
+def _in_recursion(move: Move, function: Site) -> Claim:
+    name = function.node.name if isinstance(function.node, cst.FunctionDef) else function.node
+    return Claim(
+        move.site,
+        Severity.PERFORMANCE,
+        Confidence.LIKELY,
+        f"`{move.subject.name}` is moved whenever this function calls itself in its loop: each "
+        "move goes through all its parameters",
+        advice=f"move it once, where the recursion begins: `{short(move.site.node)}`",
+        trace=(Note(Site(function.source, name), "this function calls itself in a loop"),),
+    )
+
+
 RULE = Rule(
     code="DEV307",
     name="module-move-in-loop",
     severity=Severity.PERFORMANCE,
     summary="A module is moved in every iteration.",
-    what="Reports `Module.to`, `.cuda()` or `.cpu()` of the same module inside a hot loop.",
+    what="""\
+Reports `Module.to`, `.cuda()` or `.cpu()` of the same module inside a hot loop, and in a function
+that calls itself in a loop.""",
     why="""\
 Each call goes through every parameter and buffer, and copies those that are elsewhere. A module
 that goes back and forth crosses the bus with all its weights, twice per iteration.""",
