@@ -232,14 +232,9 @@ def _config(paths: Sequence[Path], settings: Mapping[str, Any]) -> Config:
     from devlint.findings import Confidence, Severity
     from devlint.selection import Layer
 
-    directories = [path if path.is_dir() else path.parent for path in paths]
-    try:
-        start = Path(os.path.commonpath(directories)) if directories else Path.cwd()
-    except ValueError:  # on different drives
-        start = Path.cwd()
     file = settings["config_file"]
     try:
-        config = find_config(start, Path(os.path.abspath(file)) if file else None)
+        config = find_config(_start(paths), Path(os.path.abspath(file)) if file else None)
     except ConfigError as error:
         raise Refusal(str(error)) from None
     fail_on, min_confidence = settings["fail_on"], settings["min_confidence"]
@@ -256,6 +251,20 @@ def _config(paths: Sequence[Path], settings: Mapping[str, Any]) -> Config:
             settings["select"] or None, settings["extend_select"], settings["ignore"]
         ),
     )
+
+
+def _start(paths: Sequence[Path]) -> Path:
+    """Where the configuration is looked for: the folder that the paths share, or here.
+
+    Here, too, if what they share lies above: it is then not one project that they are of.
+    """
+    here = Path.cwd()
+    folders = {path if os.path.isdir(path) else path.parent for path in paths}
+    try:
+        shared = Path(os.path.commonpath(folders)) if folders else here
+    except ValueError:  # on different drives
+        return here
+    return here if len(folders) > 1 and shared in here.parents else shared
 
 
 def _configured_paths(config: Config) -> list[Path]:
@@ -312,12 +321,13 @@ def _diff(fixed: Fixed) -> str:
 def _write(fixed: Fixed) -> None:
     from devlint.findings import FileError
     from devlint.fixing import FixingError, write
+    from devlint.project.imports import Project
 
     for change in fixed.changes:
         try:
             write(change)
         except FixingError as error:
-            path = change.file.relative_to(fixed.report.root).as_posix()
+            path = Project(fixed.report.root).path_of(change.file)
             fixed.report.errors.append(FileError(path, 1, 1, str(error)))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from devlint.findings import Confidence, Severity
 from devlint.project.discovery import DEFAULT_EXCLUDE
-from devlint.project.patterns import Patterns, compile_patterns
+from devlint.project.patterns import compile_patterns
 from devlint.rule import Rule
 from devlint.rules import nearest
 from devlint.selection import Layer, select, weight
@@ -129,11 +129,7 @@ class Policy:
         return confidence
 
     def _matching(self, path: str) -> list[Override]:
-        return [o for patterns, o in self._overrides if _covers(patterns, path)]
-
-
-def _covers(patterns: Patterns, path: str) -> bool:
-    return patterns.covers(path)
+        return [o for patterns, o in self._overrides if patterns.covers(path)]
 
 
 def find_config(start: Path, explicit: Path | None = None) -> Config:

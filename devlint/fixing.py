@@ -157,7 +157,7 @@ def write(change: Change) -> None:
     file = Path(os.path.realpath(change.file))  # a link stays one
     try:
         if file.read_bytes() != change.before:
-            raise FixingError(f"{change.file}: has changed since it was checked; not fixed")
+            raise FixingError("has changed since it was checked: not fixed")
         handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.", suffix=".tmp")
         try:
             with os.fdopen(handle, "wb") as stream:
@@ -168,7 +168,7 @@ def write(change: Change) -> None:
             os.unlink(name)
             raise
     except OSError as error:
-        raise FixingError(f"{change.file}: cannot be written: {error.strerror}") from None
+        raise FixingError(f"cannot be written, not fixed: {error.strerror}") from None
 
 
 def unified_diff(change: Change, name: str) -> str:

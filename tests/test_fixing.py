@@ -173,7 +173,7 @@ def test_a_failure_while_writing_leaves_the_file(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "replace", refuse)
-    with pytest.raises(FixingError, match="cannot be written: No space left"):
+    with pytest.raises(FixingError, match="cannot be written, not fixed: No space left"):
         write(Change(root / "x.py", b"a", b"b"))
     assert os.listdir(root) == ["x.py"]
     assert (root / "x.py").read_bytes() == b"a"

@@ -176,6 +176,24 @@ def test_without_paths_the_project_is_checked(
     assert {finding["path"] for finding in findings(result)} == {"b/x.py"}
 
 
+def test_the_configuration_is_that_of_the_paths_or_of_here_if_they_share_none(
+    tree: Tree, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tree(
+        {
+            "a/pyproject.toml": '[tool.devlint]\nignore = ["DEV1"]\n',
+            "a/x.py": MIXED,
+            "b/pyproject.toml": '[tool.devlint]\nselect = ["DEV101"]\n',
+            "b/x.py": MIXED,
+        }
+    )
+    monkeypatch.chdir(root / "b")
+    assert "DEV101" not in rules(run("check", "../a/x.py", "--format", "json"))
+    both = run("check", "../a/x.py", "x.py", "--format", "json")
+    paths = {finding["path"] for finding in findings(both)}
+    assert paths == {(root / "a" / "x.py").as_posix(), "x.py"}
+
+
 def test_excluding(tree: Tree, run: Run) -> None:
     tree({"x.py": FIXED, "gen/y.py": MIXED, ".gitignore": "local.py\n", "local.py": MIXED})
     assert "DEV101" not in rules(run("check", "--exclude", "gen", "--format", "json"))
@@ -271,6 +289,19 @@ def test_fix_diff_and_nothing_left(tree: Tree, run: Run) -> None:
     assert set(changed.splitlines()) - set(text.splitlines()) == set(added)
     again = run("check", "x.py", "--select", "DEV201", "--diff")
     assert (again.exit_code, again.stdout) == (0, "")
+
+
+def test_a_file_that_cannot_be_written_exits_with_3(
+    tree: Tree, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(source: str, target: str) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "replace", refuse)
+    tree({"x.py": example("DEV201")})
+    result = run("check", "x.py", "--select", "DEV201", "--fix")
+    assert result.exit_code == 3
+    assert "error: cannot be written, not fixed: Permission denied\n --> x.py:1:1" in result.stdout
 
 
 def test_fixing_standard_input_prints_the_text(tree: Tree, run: Run) -> None:
