@@ -16,6 +16,7 @@ from devlint.inference.environments import join_environments
 from devlint.inference.facts import PlainAttribute, Site, StepKind
 from devlint.inference.frame import Frame
 from devlint.inference.meetings import operand
+from devlint.inference.nonleaves import use_non_leaf
 from devlint.inference.placement import CPU, Device, Placement, Variable, VariableKind
 from devlint.inference.text import code
 from devlint.inference.values import (
@@ -23,6 +24,7 @@ from devlint.inference.values import (
     GRAD,
     KEPT,
     LOADED,
+    NON_LEAF,
     PARAMETER,
     UNKNOWN,
     ClassValue,
@@ -283,6 +285,8 @@ class ClassInfo:
     def _kept_tensor(
         self, frame: Frame, name: str, value: Tensor, node: cst.CSTNode, source: cst.CSTNode
     ) -> Value:
+        if value.traits & NON_LEAF:
+            use_non_leaf(frame, value, "attribute", node)
         if (
             value.traits & PARAMETER
             and value.origin is not None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from devlint.inference import meetings, notes, orphans
+from devlint.inference import meetings, mentions, notes, orphans
 from devlint.inference.facts import MeetingKind, Site, StepKind
 from devlint.inference.frame import BudgetExceeded, Frame, Pending
 from devlint.inference.parameters import Parameter, initial_value
@@ -176,6 +176,7 @@ def _defaults(frame: Frame, params: cst.Parameters) -> dict[str, Value]:
     for param in (*params.posonly_params, *params.params, *params.kwonly_params):
         if param.default is not None:
             found[param.name.value] = frame.eval(param.default)
+            mentions.of_default(frame, param.default)
     return found
 
 

@@ -12,8 +12,10 @@ from devlint.findings import Confidence
 from devlint.inference.facts import Meeting, MeetingKind, Operand, Site, Step, StepKind
 from devlint.inference.frame import Frame, MeetingDraft, Pending
 from devlint.inference.placement import Device, Placement, Variable, VariableKind
+from devlint.inference.strays import strays
 from devlint.inference.text import shorten
 from devlint.inference.values import (
+    COPYING,
     DEFAULT,
     GRAD,
     INDIRECT,
@@ -129,7 +131,7 @@ def _rigid(frame: Frame, known: Tensor, variable: Tensor) -> int:
     place = known.place
     assert type(place) is Device and type(variable.place) is Variable
     if place.type != "cpu":
-        return -1
+        return strays(frame, known, variable)
     if frame.constructing:
         return -1  # nothing has been moved yet
     kind = variable.place.kind
@@ -180,6 +182,11 @@ def meet(
             candidates.append((tensor, expression, -1 if type(value) is Sequence else number))
         if not found and type(value) is Unknown:
             uncertain = True
+    for tensor, expression, _ in candidates:
+        if tensor.traits & COPYING:
+            from devlint.inference.syncs import late_read
+
+            late_read(frame, node, tensor, expression)
     if not candidates:
         return UNKNOWN
     if len(candidates) == 1 and not uncertain:

@@ -55,14 +55,14 @@ _LEGACY_TYPE = re.compile(
 
 _FOR_ACCELERATORS = re.compile(r"cuda|gpu|triton|nccl|cudnn|tensorrt|trt|nvml", re.I)
 _MEANT_PLACE = re.compile(
-    r"(^|/)(tests?|testing|unit_?tests?|benchmarks?|bench|triton\w*|cuda\w*|gpu\w*|\w*kernels?|csrc|"
+    r"(^|/)(tests?(\.py)?|testing|unit_?tests?|benchmarks?|bench|triton\w*|cuda\w*|gpu\w*|\w*kernels?|csrc|"
     r"test_\w+\.py|\w+_tests?\.py|conftest\.py|bench\w*\.py|\w*(cuda|gpu|triton|trt|tensorrt)\w*\.py"
     r"|setup\.py)(/|$)",
     re.I,
 )
 # Imports and decorators of files that nothing but CUDA can run.
 _CUDA_ONLY = re.compile(
-    r"^\s*(import|from) (triton|flash_attn|bitsandbytes|apex|amp_C|cupy|pynvml|tensorrt|torch2trt|"
+    r"^(import|from) (triton|flash_attn|bitsandbytes|apex|amp_C|cupy|pynvml|tensorrt|torch2trt|"
     r"transformer_engine|pycuda|fused_\w+|\w+_cuda|xformers|cuda)\b|CUDAExtension|@triton\.|"
     r"\bcuda\.jit\b|torch\.cuda\.nvtx|torch\.cuda\.CUDAGraph|torch\.cuda\.graph\(",
     re.M,
@@ -100,20 +100,28 @@ class MentionNote:
     moves: bool = False
     refused: bool = False
     global_rank: bool = False
+    mapped: bool = False  # mapped into memory, as files of the host are
     subject: Tensor | None = None
 
 
 class Mentions:
     """What one file's walk noted."""
 
-    __slots__ = ("asked", "at_all", "notes", "weights", "workers")
+    __slots__ = ("asked", "at_all", "is_script", "meant", "notes", "weights", "workers")
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, path: str) -> None:
+        self.is_script = bool(_SCRIPT.search(text))
+        # A file that nothing but an accelerator runs
+        self.meant = bool(_MEANT_PLACE.search(path) or _CUDA_ONLY.search(text))
         self.notes: dict[cst.CSTNode, MentionNote] = {}
         self.asked: set[Function | None] = set()  # they leave where no accelerator is
         self.weights: set[cst.CSTNode] = set()  # calls whose result load_state_dict gets
         self.at_all = "cuda" in text or "Tensor" in text or "load" in text or "optim" in text
         self.workers = workers.Workers(text)
+
+    def named(self, function: Function | None) -> bool:
+        """The function, or its class, is named or decorated for accelerators."""
+        return _named_for_accelerators(function)
 
 
 # ----------------------------------------------------------------- while walking
@@ -157,7 +165,7 @@ def _of_library(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
         _of_torch_device(frame, node, arguments)
     elif name == "torch.load":
         if arguments.get(1, "map_location") is None and not arguments.open:
-            _note(frame, node, "load")
+            _note(frame, node, "load", mapped="mmap" in arguments.keywords)
     elif name == "torch.set_default_tensor_type":
         _note(frame, node, "legacy-type")
     elif name == "torch.set_default_device":
@@ -289,6 +297,13 @@ def of_comparison(frame: Frame, node: cst.Comparison) -> None:
     if notes:
         for operand in (node.left, *(target.comparator for target in node.comparisons)):
             notes.pop(operand, None)
+            if isinstance(operand, cst.Attribute):
+                notes.pop(operand.value, None)
+
+
+def of_default(frame: Frame, node: cst.BaseExpression) -> None:
+    """A parameter's default is configuration."""
+    frame.unit.mentions.notes.pop(node, None)
 
 
 def of_condition(frame: Frame, node: cst.If, known: bool | None) -> None:
@@ -324,6 +339,7 @@ def _note(
     moves: bool = False,
     refused: bool = False,
     global_rank: bool = False,
+    mapped: bool = False,
     subject: Tensor | None = None,
 ) -> None:
     mentions = frame.unit.mentions
@@ -345,6 +361,7 @@ def _note(
         moves,
         refused,
         global_rank,
+        mapped,
         subject,
     )
 
@@ -373,7 +390,11 @@ def _index(value: Value) -> int | None:
 
 
 def _is_global_rank(value: Value | None, node: cst.CSTNode) -> bool:
-    return value is not None and any(v is GLOBAL_RANK for v in alternatives(value))
+    if value is None or "local" in shorten(node):
+        return False
+    return all(v is GLOBAL_RANK or type(v) is Const for v in alternatives(value)) and (
+        type(value) is not Const
+    )
 
 
 # ----------------------------------------------------------------- when the file is done
@@ -384,20 +405,22 @@ def settle(unit: Unit) -> None:
     mentions = unit.mentions
     if mentions.notes:
         text = unit.source.text
-        everywhere = bool(_MEANT_PLACE.search(unit.source.path) or _CUDA_ONLY.search(text))
-        is_script = bool(_SCRIPT.search(text))
+        is_script = mentions.is_script
         serves_host = bool(_SERVES_HOST.search(text))
         group = bool(_JOINS_GROUP.search(text)) and "gloo" not in text
         sets_device = bool(_SETS_DEVICE.search(text))
         for note in mentions.notes.values():
             in_main = note.function is None or is_script
             per_rank = group and note.kind == "device" and _runs_per_rank(note, is_script)
-            guarded = note.guarded or everywhere or _named_for_accelerators(note.function)
+            meant = mentions.meant or _named_for_accelerators(note.function)
+            guarded = note.guarded or meant
             if per_rank and not note.global_rank:
                 guarded = guarded or (note.bare and sets_device)
                 per_rank = not (note.bare and sets_device) and not _under_rank_test(note)
             elif note.kind == "backend" and group:
                 guarded = True
+            elif note.global_rank:
+                guarded = meant
             unit.facts.mentions.append(
                 Mention(
                     site=unit.frame.site(note.node),  # type: ignore[union-attr]
@@ -491,6 +514,8 @@ def _has_tensor(function: Function | None) -> bool:
 
 def _holds_weights(note: MentionNote, mentions: Mentions) -> bool:
     """What is loaded goes to `load_state_dict`, or is named for weights."""
+    if note.mapped:
+        return False
     if note.node in mentions.weights:
         return True
     assert isinstance(note.node, cst.Call)

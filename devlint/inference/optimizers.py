@@ -16,7 +16,7 @@ from devlint.inference.facts import LateMove
 from devlint.inference.frame import Frame
 from devlint.inference.placement import CPU, CUDA, Placement
 from devlint.inference.text import dotted
-from devlint.inference.values import Instance, Tensor, Value
+from devlint.inference.values import Instance, Tensor, Value, alternatives
 
 if TYPE_CHECKING:
     from devlint.inference.functions import Arguments
@@ -47,7 +47,7 @@ def built(frame: Frame, node: cst.Call) -> None:
     if not node.args or not _OPTIMIZER.search(name):
         return
     for argument in node.args[:2]:
-        for path in _modules_in(argument.value):
+        for path in _modules_in(argument.value) or _modules_of_name(frame, argument.value):
             held = Built(node, path, _held(frame, path))
             frame.unit.optimizers.setdefault(frame.function, []).append(held)
 
@@ -67,6 +67,30 @@ def _modules_in(node: cst.CSTNode, depth: int = 6) -> list[str]:
         inner = node.iter if isinstance(node, cst.CompFor) else node.for_in
         return _modules_in(inner, depth - 1)
     return []
+
+
+def _modules_of_name(frame: Frame, node: cst.CSTNode) -> list[str]:
+    """`model` of `parameters`, where the function says `parameters = model.parameters()`."""
+    if not isinstance(node, cst.Name):
+        return []
+    found: list[str] = []
+    function = frame.function
+    waiting: list[cst.CSTNode] = [frame.unit.tree if function is None else function.node.body]
+    while waiting:
+        statement = waiting.pop()
+        if isinstance(statement, cst.Assign):
+            if any(dotted(target.target) == node.value for target in statement.targets):
+                found += _modules_in(statement.value)
+        elif isinstance(statement, (cst.BaseStatement, cst.BaseSuite, cst.Module, cst.Else)):
+            waiting.extend(statement.children)
+    return found
+
+
+def _same(before: Value | None, now: Value | None) -> bool:
+    """A name holds what it held, or may hold it."""
+    if before is now:
+        return True
+    return now is not None and any(value is before for value in alternatives(now))
 
 
 def _held(frame: Frame, path: str) -> Value | None:
@@ -93,7 +117,7 @@ def moved(frame: Frame, node: cst.Call, arguments: Arguments) -> None:
         return
     path = dotted(node.func.value)
     for held in waiting:
-        if held.path != path or held.module is not _held(frame, path):
+        if held.path != path or not _same(held.module, _held(frame, path)):
             continue
         target = _target(frame, node, arguments)
         if target is None or target == CPU or _is_there(frame, held.module, target):

@@ -14,6 +14,7 @@ from devlint.inference.functions import Arguments
 from devlint.inference.iteration import batch, element_of
 from devlint.inference.meetings import meet, tensors_in
 from devlint.inference.mentions import GLOBAL_RANK
+from devlint.inference.nonleaves import use_non_leaf
 from devlint.inference.placement import CPU, CUDA, Device, Placement
 from devlint.inference.text import shorten
 from devlint.inference.values import (
@@ -108,6 +109,11 @@ def _set_default_type(frame: Frame, node: cst.Call, arguments: Arguments) -> Val
     if isinstance(name, str) and name.startswith("torch.cuda."):
         frame.unit.default_device = CUDA
     return NONE
+
+
+def _rank(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    """The rank among all processes; within a group it may be the one on this node."""
+    return HOST if arguments.positional or arguments.keywords else GLOBAL_RANK
 
 
 def _synchronize(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
@@ -213,22 +219,11 @@ def _optimizer(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     module = value.module if type(value) is Parameters else None
     for tensor in tensors_in(value if value is not None else UNKNOWN):
         if tensor.traits & NON_LEAF:
-            _use_non_leaf(frame, tensor, "optimizer", node)
+            use_non_leaf(frame, tensor, "optimizer", node)
     origin = frame.origin(StepKind.CREATED, node)
     if module is not None:
         frame.optimizers.append((module, node))
     return Optimizer(module, origin)
-
-
-def _use_non_leaf(frame: Frame, tensor: Tensor, use: str, node: cst.CSTNode) -> None:
-    from devlint.inference.notes import NonLeafNote
-
-    if tensor.origin is None:
-        return
-    nodes = {step.node for step in tensor.origin.chain()}
-    for noted in frame.notes:
-        if type(noted) is NonLeafNote and noted.node in nodes:
-            noted.use, noted.use_node = use, node
 
 
 # ----------------------------------------------------------------- Python
@@ -498,7 +493,7 @@ FUNCTIONS: dict[str, Handler] = {
     "torch.backends.mps.is_built": _false,
     "torch.mps.is_available": _false,
     "torch.xpu.is_available": _false,
-    "torch.distributed.get_rank": lambda f, n, a: GLOBAL_RANK,
+    "torch.distributed.get_rank": _rank,
     "torch.get_default_device": _default_device,
     "torch.set_default_device": _set_default_device,
     "torch.set_default_tensor_type": _set_default_type,

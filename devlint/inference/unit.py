@@ -95,7 +95,7 @@ class Unit:
         self.host_script = not self.accelerated and bool(_SCRIPT.search(parsed.text))
         self.frame: Frame | None = None
         self.rebindings: dict[cst.CSTNode, rebindings.RebindingNote] = {}
-        self.mentions = mentions.Mentions(parsed.text)
+        self.mentions = mentions.Mentions(parsed.text, parsed.path)
         self.optimizers: dict[Function | None, list[Built]] = {}
         self._finished = False
         self.owned: list[tuple[str, int, Function]] = []  # facts by the function they are in

@@ -8,9 +8,9 @@ from devlint.findings import Applicability, Confidence, Severity
 from devlint.inference.facts import Facts, Meeting
 from devlint.inference.placement import Device
 from devlint.rule import Claim, Rule
-from devlint_rules.ownership import rule_of_meeting
+from devlint_rules.ownership import rule_of_meeting, strays
 from devlint_rules.rewriting import where_it_meets
-from devlint_rules.wording import clash, meeting_trace
+from devlint_rules.wording import clash, device_expression, meeting_trace
 
 
 def _indices(meeting: Meeting) -> tuple[int | None, int | None]:
@@ -21,6 +21,8 @@ def _indices(meeting: Meeting) -> tuple[int | None, int | None]:
 
 def _confidence(meeting: Meeting) -> Confidence:
     """The current device is 0 until somebody sets it, so it may be the fixed index after all."""
+    if strays(meeting):
+        return meeting.confidence
     indices = _indices(meeting)
     if None not in indices:
         return meeting.confidence
@@ -31,6 +33,9 @@ def _confidence(meeting: Meeting) -> Confidence:
 
 def _advice(meeting: Meeting) -> str:
     left, right = meeting.left, meeting.right
+    if strays(meeting):
+        there = device_expression(right) if isinstance(left.placement, Device) else None
+        return f"go by the other: `{left.name}.to({there})`" if there else "use the other's device"
     if None in _indices(meeting):
         return "name one device once and pass it to both, instead of the current device"
     return f'choose one device for both: `{left.name}.to("{right.placement}")` or one `device`'
@@ -40,7 +45,8 @@ def _check(facts: Facts) -> Iterator[Claim]:
     for meeting in facts.meetings:
         if rule_of_meeting(meeting) != "DEV106":
             continue
-        current = " (`cuda` is the current device)" if None in _indices(meeting) else ""
+        on_current = strays(meeting) or None in _indices(meeting)
+        current = " (`cuda` is the current device)" if on_current else ""
         yield Claim(
             meeting.site,
             Severity.ERROR,
@@ -57,11 +63,12 @@ RULE = Rule(
     code="DEV106",
     name="mixed-accelerator-indices",
     severity=Severity.ERROR,
-    summary="`cuda:0` meets `cuda:1`, or the current device meets a fixed index.",
+    summary="`cuda:0` meets `cuda:1`, or the current device meets another.",
     what="""\
 Reports operands on two accelerators of one type: `cuda:0` and `cuda:1`, or `cuda` without an index
 (the current device) and a fixed index. It claims these whatever brings them together: an operation,
-a module and its input, an index.""",
+a module and its input, an index. In a library, a tensor that a bare `.cuda()` behind a condition
+(`if x.is_cuda`) puts on the current device, where it meets an input, is reported, too.""",
     why="""\
 Cross-GPU operations are not allowed: PyTorch raises `RuntimeError: Expected all tensors to be on
 the same device`, even where the two could reach each other's memory. `"cuda"` and `.cuda()` mean
@@ -91,6 +98,16 @@ table = torch.arange(10.0, device="cuda:1")
 offset = torch.ones(10, device="cuda")
 shifted = table + offset
 """,
+        """\
+import torch
+
+
+def pad(mask: torch.Tensor, length: int) -> torch.Tensor:
+    filler = torch.zeros(mask.size(0), length - mask.size(1))
+    if mask.is_cuda:
+        filler = filler.cuda()
+    return torch.cat([mask.float(), filler], dim=1)
+""",
     ),
     good=(
         """\
@@ -115,6 +132,14 @@ import torch
 table = torch.arange(10.0, device="cuda")
 offset = torch.ones(10, device="cuda")
 shifted = table + offset
+""",
+        """\
+import torch
+
+
+def pad(mask: torch.Tensor, length: int) -> torch.Tensor:
+    filler = torch.zeros(mask.size(0), length - mask.size(1), device=mask.device)
+    return torch.cat([mask.float(), filler], dim=1)
 """,
     ),
     check=_check,

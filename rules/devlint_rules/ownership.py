@@ -17,11 +17,11 @@ def rule_of_meeting(meeting: Meeting) -> str:
     """The code of the rule that claims a meeting.
 
     Two indices of one accelerator type are DEV106 whatever brings them together, since the index is
-    what has to be mended. Then the kind of the operation decides, and among plain operations
+    what has to be mended; so is the current accelerator beside a device that the caller chose. Then the kind of the operation decides, and among plain operations
     whether the device is one that the reader of the code cannot know.
     """
     left, right = meeting.left, meeting.right
-    if _same_accelerator(left.placement, right.placement):
+    if _same_accelerator(left.placement, right.placement) or strays(meeting):
         return "DEV106"
     if meeting.kind in _BY_KIND:
         return _BY_KIND[meeting.kind]
@@ -29,6 +29,19 @@ def rule_of_meeting(meeting: Meeting) -> str:
     if made_here and isinstance(right.placement, Variable) and right.placement.rigid:
         return "DEV102"
     return "DEV101"
+
+
+def strays(meeting: Meeting) -> bool:
+    """The current accelerator meets a device that whoever calls has chosen."""
+    left, right = meeting.left.placement, meeting.right.placement
+    known, other = (left, right) if isinstance(left, Device) else (right, left)
+    return (
+        isinstance(known, Device)
+        and known.is_accelerator
+        and known.index is None
+        and isinstance(other, Variable)
+        and other.rigid
+    )
 
 
 def _same_accelerator(left: object, right: object) -> bool:

@@ -1,0 +1,39 @@
+"""Values on the current accelerator that meet one whose device the caller chose.
+
+A bare `.cuda()` behind `if x.is_cuda` is right on one card only: the current card need not be the
+one that `x` is on. Where no condition guards the `.cuda()`, that is said of the mention itself.
+"""
+
+from __future__ import annotations
+
+from devlint.inference.facts import StepKind
+from devlint.inference.frame import Frame
+from devlint.inference.placement import Device, Variable, VariableKind
+from devlint.inference.values import Tensor
+
+_RIGID = (VariableKind.INPUT, VariableKind.MODULE)
+
+
+def strays(frame: Frame, known: Tensor, variable: Tensor) -> int:
+    """How sure it is that a value made for the current accelerator misses a rigid one: as in
+    `meetings.contradiction`."""
+    place, other = known.place, variable.place
+    if type(place) is not Device or place.type != "cuda" or place.index is not None:
+        return -1
+    if type(other) is not Variable or other.kind not in _RIGID:
+        return -1
+    mentions = frame.unit.mentions
+    if frame.function is None or mentions.is_script or mentions.meant or known.origin is None:
+        return -1
+    if known.origin.root.kind is not StepKind.CREATED:
+        return -1  # it came from the caller, as the other did
+    for step in known.origin.chain():
+        noted = mentions.notes.get(step.node)
+        if noted is not None:
+            return 1 if noted.bare and noted.guarded and not mentions.named(noted.function) else -1
+        if step.kind is StepKind.MOVED:
+            return -1  # to a device that a variable holds
+    return -1
+
+
+__all__ = ["strays"]
