@@ -107,12 +107,13 @@ class Project:
 
         A project can hang together so that each file imports, in the end, all of it.
         """
-        allowed = IMPORT_ALLOWANCE + IMPORT_SHARE * self.checked
-        if file not in self._trees and self.parsed - self.checked > allowed:
-            return None
         try:
+            if file not in self._trees:
+                allowed = IMPORT_ALLOWANCE + IMPORT_SHARE * self.checked
+                if self.parsed - self.checked + file.stat().st_size > allowed:
+                    return None
             return self.parse(file)
-        except SourceError:
+        except (SourceError, OSError):
             return None  # reported where the file itself is checked
 
     def _parse(self, file: Path) -> ParsedFile:

@@ -331,6 +331,7 @@ def test_no_traceback_for_hostile_files(tmp_path: Path) -> None:
         "nul.py": "x = 1\0",
         "tabs.py": "if 1:\n\tx = 1\n        y = 2\n",
         "match.py": "match x:\n    case 1: pass\n",
+        "long.py": "x = 1\n" * 50_000,
         "huge_number.py": "x = " + "9" * 10_000 + "\n",
         "newer.py": "def f[T: int](x: T) -> T: return x\ntype X = int\n",
     }
