@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from devlint.inference import meetings, mentions, notes, orphans
+from devlint.inference import dropped, meetings, mentions, notes, orphans
 from devlint.inference.facts import MeetingKind, Site, StepKind
 from devlint.inference.frame import BudgetExceeded, Frame, Pending
 from devlint.inference.parameters import Parameter, initial_value
@@ -538,6 +538,7 @@ def _bind(
             index += 1
         elif parameter.default is not None and not arguments.open:
             actual, actual_node = parameter.default, node
+            dropped.of_default(frame, node, function, parameter, summary)
         else:
             actual, actual_node = UNKNOWN, node
         binding.put(parameter, actual, actual_node)

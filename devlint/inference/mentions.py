@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from devlint.inference import optimizers, workers
+from devlint.inference import dropped, optimizers, workers
 from devlint.inference.conditions import asks_for_accelerator, words
 from devlint.inference.devices import place_of
 from devlint.inference.facts import Mention
@@ -23,6 +23,7 @@ from devlint.inference.text import dotted, shorten
 from devlint.inference.values import (
     Const,
     External,
+    FunctionValue,
     Host,
     Instance,
     Super,
@@ -130,6 +131,8 @@ class Mentions:
 def of_call(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> None:
     """Note what a call mentions. `callee` is the receiver of a method, else what is called."""
     mentions = frame.unit.mentions
+    if type(callee) is FunctionValue:
+        dropped.of_recursion(frame, node, callee.function)
     if not mentions.at_all:
         return
     func = node.func

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import libcst as cst
 
-from devlint.inference import meetings, mentions, notes, rebindings, steps
-from devlint.inference.facts import Facts, Source
+from devlint.inference import dropped, meetings, mentions, notes, rebindings, steps
+from devlint.inference.facts import DroppedArgument, Facts, Source
 from devlint.inference.frame import BudgetExceeded, Environment, Frame
 from devlint.inference.functions import Function, summarize
 from devlint.inference.placement import Placement
@@ -95,6 +95,7 @@ class Unit:
         self.host_script = not self.accelerated and bool(_SCRIPT.search(parsed.text))
         self.frame: Frame | None = None
         self.rebindings: dict[cst.CSTNode, rebindings.RebindingNote] = {}
+        self.dropped: dict[cst.CSTNode, DroppedArgument] = {}
         self.mentions = mentions.Mentions(parsed.text, parsed.path)
         self.optimizers: dict[Function | None, list[Built]] = {}
         self._finished = False
@@ -137,6 +138,7 @@ class Unit:
         steps.settle(self)
         mentions.settle(self)
         rebindings.settle(self)
+        dropped.settle(self)
         return self.facts
 
     # ------------------------------------------------------------- names

@@ -18,6 +18,7 @@ CATALOGUE = {
     "DEV104": "index-on-wrong-device",
     "DEV105": "generator-on-wrong-device",
     "DEV106": "mixed-accelerator-indices",
+    "DEV107": "device-not-passed-on",
     "DEV201": "discarded-move",
     "DEV202": "optimizer-before-move",
     "DEV203": "non-leaf-after-move",

@@ -1,0 +1,104 @@
+"""Calls that leave out a `device` which the caller has at hand under the same name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from devlint.inference.facts import DroppedArgument, Site
+from devlint.inference.frame import Frame
+from devlint.inference.parameters import Parameter
+from devlint.inference.placement import Variable
+from devlint.inference.values import (
+    Const,
+    DeviceValue,
+    Instance,
+    Mapping,
+    Sequence,
+    Tensor,
+    Value,
+    alternatives,
+)
+
+if TYPE_CHECKING:
+    from devlint.inference.functions import Function, Summary
+    from devlint.inference.unit import Unit
+
+
+def of_default(
+    frame: Frame, node: cst.CSTNode, function: Function, parameter: Parameter, summary: Summary
+) -> None:
+    """A call that leaves a callee's device to its default, though the result lives there."""
+    if not parameter.is_device or parameter.variable is None or frame.function is None:
+        return
+    if frame.guards or not _is_device(frame.env.get(parameter.name)):
+        return
+    if _lives_there(summary.result, parameter.variable):
+        _note(frame, node, function, parameter.name)
+
+
+def of_recursion(frame: Frame, node: cst.Call, function: Function) -> None:
+    """A function that calls itself, and loses its own device on the way."""
+    if frame.function is not function or any(argument.star for argument in node.args):
+        return
+    params = function.node.params
+    names = [p.name.value for p in (*params.posonly_params, *params.params)]
+    if function.info is not None and not function.is_static:
+        names = names[1:]
+    given = {a.keyword.value for a in node.args if a.keyword is not None}
+    given.update(names[: sum(a.keyword is None for a in node.args)])
+    for param in (*params.params, *params.kwonly_params):
+        name = param.name.value
+        if param.default is None or name in given:
+            continue
+        if type(frame.env.get(name)) is DeviceValue:
+            _note(frame, node, function, name)
+
+
+def _is_device(value: Value | None) -> bool:
+    """A device that somebody chose: not None, and not where some tensor happens to be."""
+    return value is not None and any(
+        (type(v) is DeviceValue and v.of is None and v.place is not None)
+        or (type(v) is Const and isinstance(v.value, str))
+        for v in alternatives(value)
+    )
+
+
+def _lives_there(result: Value, variable: Variable, depth: int = 3) -> bool:
+    """The result, or a part of it, is on the callee's device whatever else comes in."""
+    placed = [v for v in alternatives(result) if isinstance(v, (Tensor, Instance))]
+    if placed and all(value.place is variable for value in placed):
+        return True
+    for value in alternatives(result):
+        if depth and isinstance(value, Sequence):
+            parts = value.items if value.items is not None else [value.any()]
+            if any(_lives_there(part, variable, depth - 1) for part in parts):
+                return True
+        if depth and isinstance(value, Mapping):
+            parts = list(value.entries.values())
+            if any(_lives_there(part, variable, depth - 1) for part in parts):
+                return True
+    return False
+
+
+def _note(frame: Frame, node: cst.CSTNode, function: Function, name: str) -> None:
+    assert frame.function is not None
+    frame.unit.dropped[node] = DroppedArgument(
+        frame.site(node),
+        frame.function.name,
+        name,
+        function.name,
+        Site(function.unit.source, function.node.params),
+    )
+
+
+def settle(unit: Unit) -> None:
+    """Turn the file's notes into facts; what meets another device is said there."""
+    met = {
+        step.site.node
+        for meeting in unit.facts.meetings
+        for operand in (meeting.left, meeting.right)
+        for step in operand.steps
+    }
+    unit.facts.dropped_arguments += [d for node, d in unit.dropped.items() if node not in met]

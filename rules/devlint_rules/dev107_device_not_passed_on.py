@@ -1,0 +1,139 @@
+"""DEV107: a device at hand is not passed on to a function that takes one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from devlint.findings import Applicability, Confidence, Severity
+from devlint.inference.facts import DroppedArgument, Facts
+from devlint.rule import Claim, Note, Replacement, Rule
+from devlint_rules.rewriting import add_argument, in_file, text_of
+
+
+def _advice(fact: DroppedArgument) -> str:
+    func = fact.site.node.func if isinstance(fact.site.node, cst.Call) else None
+    called = text_of(func) if func is not None else fact.callee
+    return f"pass it on: `{called}(…, {fact.parameter}={fact.parameter})`"
+
+
+def _fix(facts: Facts, fact: DroppedArgument) -> tuple[Replacement, ...]:
+    if not in_file(facts, fact.site):
+        return ()
+    return add_argument(fact.site, f"{fact.parameter}={fact.parameter}")
+
+
+def _check(facts: Facts) -> Iterator[Claim]:
+    for fact in facts.dropped_arguments:
+        trace: tuple[Note, ...] = ()
+        if fact.callee_site is not None:
+            trace = (Note(fact.callee_site, f"`{fact.callee}` takes `{fact.parameter}` here"),)
+        yield Claim(
+            fact.site,
+            Severity.WARNING,
+            Confidence.LIKELY,
+            f"`{fact.function}` has a `{fact.parameter}` and does not pass it on: "
+            f"`{fact.callee}` works on its default one",
+            advice=_advice(fact),
+            trace=trace,
+            fix=_fix(facts, fact),
+            applicability=Applicability.UNSAFE,
+        )
+
+
+RULE = Rule(
+    code="DEV107",
+    name="device-not-passed-on",
+    severity=Severity.WARNING,
+    summary="A function with a `device` calls one that takes a `device`, and leaves it out.",
+    what="""\
+Reports a call of a function of the project that takes a device, makes its result there, and is
+left to its default although the caller has a device under the same name; also a function that
+calls itself without its own device.""",
+    why="""\
+The result is on the default device, mostly the CPU, or on the first accelerator: not where the
+caller was asked to work. It fails where the two meet, far from the call, or costs a transfer and
+the memory of a second device.""",
+    reference="https://docs.pytorch.org/docs/stable/notes/cuda.html#device-agnostic-code",
+    bad=(
+        """\
+import torch
+
+
+def positions(length, device="cpu"):
+    return torch.arange(length, device=device)
+
+
+def windows(count, length, device="cpu"):
+    return [positions(length) for _ in range(count)]
+""",
+        """\
+import torch
+from torch import nn
+
+
+def load(width, device=None):
+    model = nn.Linear(width, width)
+    return model.to(device)
+
+
+def main(device="cuda"):
+    model = load(16)
+    print(model(torch.ones(1, 16, device=device)))
+""",
+        """\
+import torch
+
+
+def tree(depth, device):
+    return grow(depth, device=device)
+
+
+def grow(depth, device=torch.device("cpu")):
+    if depth == 0:
+        return torch.zeros(1, device=device)
+    return torch.stack([grow(depth - 1), grow(depth - 1)])
+""",
+    ),
+    good=(
+        """\
+import torch
+
+
+def positions(length, device="cpu"):
+    return torch.arange(length, device=device)
+
+
+def windows(count, length, device="cpu"):
+    return [positions(length, device=device) for _ in range(count)]
+""",
+        """\
+import torch
+
+
+def normalised(x, device=None):
+    return x / x.sum()
+
+
+def run(x, device="cuda"):
+    return normalised(x.to(device))  # where `x` is
+""",
+        """\
+import torch
+
+
+def mask(length, device="cpu"):
+    return torch.ones(length, length, device=device).tril()
+
+
+def masked(scores: torch.Tensor) -> torch.Tensor:
+    return scores * mask(scores.size(-1), scores.device)
+""",
+    ),
+    check=_check,
+    fix="Passes it on: `f(x, device=device)`. Unsafe: the default may be meant.",
+    limits="""\
+Only for functions in sight whose result lives on their `device`, and only where the names agree. A
+result that meets a value elsewhere is reported there (DEV101, DEV102) and not here.""",
+)
