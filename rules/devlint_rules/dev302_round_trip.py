@@ -45,11 +45,13 @@ scores = torch.randn(4, 10, device="cuda")
 best = scores.cpu().argmax(dim=1).cuda()
 """,
         """\
+from torch import nn
 from torch.utils.data import DataLoader
 
 
-def predict(model, dataset):
-    for batch in DataLoader(dataset, batch_size=8):
+def predict(dataset):
+    model = nn.Linear(4, 2)
+    for (batch,) in DataLoader(dataset, batch_size=8):
         batch = batch.to("cuda")
         yield model(batch.to("cpu"))
 """,
@@ -70,11 +72,13 @@ scores = torch.randn(4, 10, device="cuda")
 best = scores.argmax(dim=1)
 """,
         """\
+from torch import nn
 from torch.utils.data import DataLoader
 
 
-def predict(model, dataset):
-    for batch in DataLoader(dataset, batch_size=8):
+def predict(dataset):
+    model = nn.Linear(4, 2)
+    for (batch,) in DataLoader(dataset, batch_size=8):
         yield model(batch)
 """,
         """\
