@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from devlint.inference.facts import DroppedArgument, Site
+from devlint.inference.facts import DroppedArgument, Site, StepKind
 from devlint.inference.frame import Frame
 from devlint.inference.parameters import Parameter
 from devlint.inference.placement import Variable
@@ -68,7 +68,7 @@ def _is_device(value: Value | None) -> bool:
 def _lives_there(result: Value, variable: Variable, depth: int = 3) -> bool:
     """The result, or a part of it, is on the callee's device whatever else comes in."""
     placed = [v for v in alternatives(result) if isinstance(v, (Tensor, Instance))]
-    if placed and all(value.place is variable for value in placed):
+    if placed and all(value.place is variable and _made_here(value) for value in placed):
         return True
     for value in alternatives(result):
         if depth and isinstance(value, Sequence):
@@ -80,6 +80,11 @@ def _lives_there(result: Value, variable: Variable, depth: int = 3) -> bool:
             if any(_lives_there(part, variable, depth - 1) for part in parts):
                 return True
     return False
+
+
+def _made_here(value: Tensor | Instance) -> bool:
+    """It is no input that the callee only moves."""
+    return value.origin is None or value.origin.root.kind is not StepKind.PARAMETER
 
 
 def _note(frame: Frame, node: cst.CSTNode, function: Function, name: str) -> None:
