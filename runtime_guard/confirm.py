@@ -57,6 +57,7 @@ EXPECTATIONS: dict[str, Expectation] = {
     "DEV104": _MIXED,
     "DEV105": _MIXED,
     "DEV106": _MIXED,
+    "DEV107": _MIXED,
     "DEV201": Expectation(frozenset({Kind.DISCARDED_MOVE}), says="the moved tensor was never used"),
     "DEV203": Expectation(
         frozenset({Kind.NON_LEAF_MOVE}), says="a leaf that requires grad was moved"

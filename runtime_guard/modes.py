@@ -389,6 +389,7 @@ class DispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
             else list(zip(targets, values, strict=True))
         )
         for written, value in pairs:
+            self._adopt_buffers([written], [value])
             target, source = moves.device_of(written), moves.device_of(value)
             for tensor in (written, value):
                 placement = placement_of(tensor)
@@ -410,6 +411,21 @@ class DispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
                     pinned=moves.is_pinned(value),
                 )
         return result
+
+    def _adopt_buffers(self, written: list[torch.Tensor], read: list[torch.Tensor]) -> bool:
+        """In backward: a buffer that C++ made out of our sight (the buckets of
+        ``DistributedDataParallel``) lives where what is written into it does."""
+        if torch._C._current_graph_task_id() == -1:
+            return False
+        placement = next(
+            (p for p in map(placement_of, read) if p is not None and p.device is not CPU), None
+        )
+        adopted = [t for t in written if placement_of(t) is None and not t.is_meta]
+        if placement is None or not adopted:
+            return False
+        for tensor in adopted:
+            tag(tensor, placement)
+        return True
 
     def _operands(
         self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -453,6 +469,11 @@ class DispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
         ):
             with self:
                 return func._op_dk(plan.composite, *args, **kwargs)
+        written = [t for o, t in zip(operands, tensors, strict=True) if o.written]
+        if written and self._adopt_buffers(
+            written, [t for o, t in zip(operands, tensors, strict=True) if not o.written]
+        ):
+            operands, tensors = self._operands(func, args, kwargs)
         decision = rules.decide(func, operands)
         if isinstance(decision, rules.Refusal):
             self._refuse(plan, decision, operands, tensors)

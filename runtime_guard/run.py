@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from runtime_guard import ranks
 from runtime_guard.runner import Outcome, parse_command, run_program
 
 REPORTS = ("html", "json", "trace", "text")
@@ -45,7 +48,9 @@ def run_command(
     """Run ``words`` (``train.py --epochs 1``, ``-m pkg``, ``pytest tests``); return its exit code.
 
     ``virtual`` is a machine such as ``"cuda:2"``, None the real devices.  ``report`` is a file or
-    one of ``REPORTS``; None prints a summary to standard error.  Raises ``CommandError``,
+    one of ``REPORTS``; None prints a summary to standard error.  Under ``torchrun`` a report file
+    gets its rank's evidence beside it (``out.rank0.json``), and rank 0 writes the report of the
+    ranks whose evidence is there when it ends.  Raises ``CommandError``,
     ``ReportError`` (both ``ValueError``) and ``OSError`` before the program starts.
     """
     program = parse_command(words)
@@ -56,9 +61,17 @@ def run_command(
 
     from runtime_guard.watched_run import watch
 
+    if path is not None and ranks.rank() is not None:
+        with contextlib.suppress(FileNotFoundError):  # of an earlier run
+            os.remove(ranks.rank_file(path, ranks.rank() or 0))
     with watch(virtual, keep_going=keep_going) as watched:
         outcome = run_program(program)
-    text = _render(kind, watched, outcome, " ".join(words))
+    number = ranks.rank()
+    if number is not None and path is not None:
+        ranks.write_evidence(ranks.rank_file(path, number), watched.evidence(outcome.error))
+        if number != 0:
+            return outcome.exit_code
+    text = _render(kind, watched, outcome, " ".join(words), path if number == 0 else None)
     if path is not None:
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
@@ -71,8 +84,25 @@ def run_command(
     return outcome.exit_code
 
 
-def _render(kind: str, watched: Any, outcome: Outcome, title: str) -> str:
-    evidence = watched.evidence(outcome.error)
+WAIT_FOR_RANKS = 30.0
+"""Seconds that rank 0 waits for the evidence of the others."""
+
+
+def _evidence_of_all_ranks(path: str) -> Any:
+    """What the ranks left beside ``path``; a rank that does not come in time is left out."""
+    size = int(os.environ.get("WORLD_SIZE", "1"))
+    files = [ranks.rank_file(path, number) for number in range(size)]
+    until = time.monotonic() + WAIT_FOR_RANKS
+    while time.monotonic() < until and not all(map(os.path.exists, files)):
+        time.sleep(0.05)
+    return ranks.merge_files(file for file in files if os.path.exists(file))
+
+
+def _render(kind: str, watched: Any, outcome: Outcome, title: str, ranks_beside: str | None) -> str:
+    if ranks_beside is not None:
+        evidence = _evidence_of_all_ranks(ranks_beside)
+    else:
+        evidence = watched.evidence(outcome.error)
     ledger = watched.guard.ledger
     device_map = watched.models.device_map()
     if kind == "html":

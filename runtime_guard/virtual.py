@@ -343,6 +343,7 @@ class _Installed:
         self.patches.set(torch, "compile", eager("torch.compile"))
         self.patches.set(torch.jit, "script", eager("torch.jit.script"))
         self.patches.set(torch.jit, "trace", eager("torch.jit.trace"))
+        self.patches.set(torch.jit, "trace_module", eager("torch.jit.trace_module"))
 
     def _patch_threads(self) -> None:
         """Threads started inside the block get hooks of their own."""
