@@ -72,6 +72,10 @@ _SERVES_HOST = re.compile(
     r"\bis_available\(|[\"']cpu[\"']|\.device\b|(use|no)_?cuda|\bdevice ?= ?device\b|\.is_cuda\b"
 )
 _JOINS_GROUP = re.compile(r"\binit_process_group\(|\bDistributedDataParallel\(|\bDDP\(")
+_COLLECTIVE = re.compile(
+    r"\b(dist|distributed)\.(all_gather|all_reduce|broadcast|barrier|reduce|gather|scatter|"
+    r"all_to_all)\w*\("
+)
 _SETS_DEVICE = re.compile(r"\bset_device\(|CUDA_VISIBLE_DEVICES|\bset_device_index\(")
 _RANK_TEST = re.compile(r"rank|is_main|is_master|main_process|master", re.I)
 _RANK_NAME = re.compile(r"^(local_|global_|world_|proc_|process_)?rank$")
@@ -82,6 +86,8 @@ _WEIGHTS = re.compile(
 _HOST_DATA = re.compile(
     r"process|dataset|data_|\bdata\b|feature|cache|vocab|split|index|stat(s|istics)\b", re.I
 )
+# The function has written what it loads, on the device that it works on.
+_MADE_HERE = re.compile(r"\btorch\.save\(|\.backward\(|early_?stop", re.I)
 _SCRIPT = re.compile(r"^if __name__ *== *[\"']__main__", re.M)
 _LEAVING = (cst.Return, cst.Raise, cst.Continue, cst.Break)
 
@@ -108,7 +114,16 @@ class MentionNote:
 class Mentions:
     """What one file's walk noted."""
 
-    __slots__ = ("asked", "at_all", "is_script", "meant", "notes", "weights", "workers")
+    __slots__ = (
+        "asked",
+        "at_all",
+        "is_script",
+        "meant",
+        "notes",
+        "strayed",
+        "weights",
+        "workers",
+    )
 
     def __init__(self, text: str, path: str) -> None:
         self.is_script = bool(_SCRIPT.search(text))
@@ -116,6 +131,7 @@ class Mentions:
         self.meant = bool(_MEANT_PLACE.search(path) or _CUDA_ONLY.search(text))
         self.notes: dict[cst.CSTNode, MentionNote] = {}
         self.asked: set[Function | None] = set()  # they leave where no accelerator is
+        self.strayed: dict[cst.CSTNode, object] = {}  # roots of strays, and what each met first
         self.weights: set[cst.CSTNode] = set()  # calls whose result load_state_dict gets
         self.at_all = "cuda" in text or "Tensor" in text or "load" in text or "optim" in text
         self.workers = workers.Workers(text)
@@ -246,8 +262,12 @@ def _of_type(frame: Frame, node: cst.Call, receiver: Value, arguments: Arguments
     name = value.name if type(value) is External else _text(value)
     if _LEGACY_TYPE.match(name):
         _note(frame, node, "legacy-type", moves=_moves(subject, name), subject=subject)
-    elif _is_type_of(given) and subject is not None:
-        _note(frame, node, "legacy-type", moves=True, subject=subject)
+    elif subject is not None and _is_type_of(given):
+        assert isinstance(given, cst.Call) and isinstance(given.func, cst.Attribute)
+        other = frame.eval(given.func.value)
+        moves = type(other) is Tensor and other.place is not None
+        moves = moves and subject.place is not None and subject.place != other.place  # type: ignore[attr-defined]
+        _note(frame, node, "legacy-type", moves=moves, subject=subject)
 
 
 def _is_type_of(node: cst.CSTNode | None) -> bool:
@@ -395,9 +415,8 @@ def _index(value: Value) -> int | None:
 def _is_global_rank(value: Value | None, node: cst.CSTNode) -> bool:
     if value is None or "local" in shorten(node):
         return False
-    return all(v is GLOBAL_RANK or type(v) is Const for v in alternatives(value)) and (
-        type(value) is not Const
-    )
+    found = alternatives(value)
+    return GLOBAL_RANK in found and all(v is GLOBAL_RANK or type(v) is Const for v in found)
 
 
 # ----------------------------------------------------------------- when the file is done
@@ -410,7 +429,7 @@ def settle(unit: Unit) -> None:
         text = unit.source.text
         is_script = mentions.is_script
         serves_host = bool(_SERVES_HOST.search(text))
-        group = bool(_JOINS_GROUP.search(text)) and "gloo" not in text
+        group = bool(_JOINS_GROUP.search(text)) and ("gloo" not in text or "nccl" in text)
         sets_device = bool(_SETS_DEVICE.search(text))
         for note in mentions.notes.values():
             in_main = note.function is None or is_script
@@ -424,6 +443,8 @@ def settle(unit: Unit) -> None:
                 guarded = True
             elif note.global_rank:
                 guarded = meant
+            elif note.bare and _communicates(note.function):
+                guarded = True
             unit.facts.mentions.append(
                 Mention(
                     site=unit.frame.site(note.node),  # type: ignore[union-attr]
@@ -433,7 +454,7 @@ def settle(unit: Unit) -> None:
                     guarded=guarded,
                     in_main=in_main,
                     per_rank=per_rank or note.global_rank,
-                    serves_host=serves_host,
+                    serves_host=serves_host and not _asks_about_card(note),
                     near_input=note.in_module or _has_tensor(note.function),
                     weights=note.kind == "load" and _holds_weights(note, mentions),
                     moves=note.moves and (note.subject is None or note.subject.is_sure),
@@ -442,6 +463,11 @@ def settle(unit: Unit) -> None:
                 )
             )
     mentions.workers.settle(unit)
+
+
+def _asks_about_card(note: MentionNote) -> bool:
+    """What a card can do is asked, inside a function, where it is known to be one of CUDA's."""
+    return note.function is not None and "get_device_capability" in note.text
 
 
 def _functions(function: Function | None) -> list[Function]:
@@ -485,6 +511,14 @@ def _runs_per_rank(note: MentionNote, is_script: bool) -> bool:
     return is_script
 
 
+def _communicates(function: Function | None) -> bool:
+    """The function sends tensors through a process group, as only NCCL needs them on a card."""
+    return any(
+        isinstance(inner.node, cst.FunctionDef) and _COLLECTIVE.search(_source(inner.node))
+        for inner in _functions(function)
+    )
+
+
 def _source(node: cst.CSTNode) -> str:
     return cst.Module([]).code_for_node(node)
 
@@ -519,6 +553,10 @@ def _holds_weights(note: MentionNote, mentions: Mentions) -> bool:
     """What is loaded goes to `load_state_dict`, or is named for weights."""
     if note.mapped:
         return False
+    function = note.function
+    around = _source(function.node) if function is not None else ""
+    if _MADE_HERE.search(around):
+        return False
     if note.node in mentions.weights:
         return True
     assert isinstance(note.node, cst.Call)
@@ -529,11 +567,9 @@ def _holds_weights(note: MentionNote, mentions: Mentions) -> bool:
         return False
     if _WEIGHTS.search(said.replace("torch.load", "")):
         return True
-    function = note.function
     where = function.name if function is not None else ""
     if function is not None and function.info is not None:
         where += " " + function.info.name
-    around = _source(function.node) if function is not None else ""
     return bool(_WEIGHTS.search(where)) or "load_state_dict" in around
 
 

@@ -17,6 +17,7 @@ from devlint.inference.values import (
     DEFAULT,
     EMPTY,
     GRAD,
+    HOST,
     INDIRECT,
     KEPT,
     LOADED,
@@ -232,6 +233,15 @@ def _note_move(
     _note_round_trip(frame, node, tensor, subject_node, place)
 
 
+def _rebinds(frame: Frame, name: str) -> bool:
+    """`x = x.to(d)`: the tensor before the move has no other name."""
+    statement = frame.current
+    if not isinstance(statement, cst.Assign) or len(statement.targets) != 1:
+        return False
+    target = statement.targets[0].target
+    return isinstance(target, cst.Name) and target.value == name
+
+
 def _creation(frame: Frame, tensor: Tensor, node: cst.BaseExpression) -> cst.CSTNode | None:
     """The factory call of a tensor that is moved at once: in the same expression, or by a name
     that the statement before assigned."""
@@ -244,7 +254,7 @@ def _creation(frame: Frame, tensor: Tensor, node: cst.BaseExpression) -> cst.CST
     ):
         return None
     if isinstance(node, cst.Name):
-        if frame.fresh is None or frame.fresh[0] != node.value:
+        if frame.fresh is None or frame.fresh[0] != node.value or not _rebinds(frame, node.value):
             return None
         node = frame.fresh[1]  # type: ignore[assignment]
     if factory is node or _is_receiver(factory, node):
@@ -327,7 +337,7 @@ def type_of_tensor(frame: Frame, node: cst.Call, tensor: Tensor, arguments: Argu
     dtype stays (Tensor.type in torch/csrc: the type's backend is the target)."""
     value = arguments.get(0, "dtype")
     if value is None:
-        return Const("torch.FloatTensor")
+        return HOST  # its name
     name = (
         value.name
         if type(value) is External

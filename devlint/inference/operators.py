@@ -56,6 +56,8 @@ _SYMBOLS: dict[type[cst.CSTNode], str] = {
 def _binary(frame: Frame, node: cst.BinaryOperation) -> Value:
     left = frame.eval(node.left)
     right = frame.eval(node.right)
+    if left is mentions.GLOBAL_RANK:
+        left = HOST  # a number made of it: `rank % torch.cuda.device_count()`
     return combine(frame, node, _SYMBOLS[type(node.operator)], left, node.left, right, node.right)
 
 

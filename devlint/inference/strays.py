@@ -30,7 +30,11 @@ def strays(frame: Frame, known: Tensor, variable: Tensor) -> int:
     for step in known.origin.chain():
         noted = mentions.notes.get(step.node)
         if noted is not None:
-            return 1 if noted.bare and noted.guarded and not mentions.named(noted.function) else -1
+            if not noted.bare or not noted.guarded or mentions.named(noted.function):
+                return -1
+            # What is computed with it is where it is: one finding for all that comes of it.
+            first = mentions.strayed.setdefault(known.origin.root.node, other)
+            return 1 if first is other else -1
         if step.kind is StepKind.MOVED:
             return -1  # to a device that a variable holds
     return -1

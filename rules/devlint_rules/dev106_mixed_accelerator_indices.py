@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from devlint.findings import Applicability, Confidence, Severity
 from devlint.inference.facts import Facts, Meeting
@@ -34,8 +35,8 @@ def _confidence(meeting: Meeting) -> Confidence:
 def _advice(meeting: Meeting) -> str:
     left, right = meeting.left, meeting.right
     if strays(meeting):
-        there = device_expression(right) if isinstance(left.placement, Device) else None
-        return f"go by the other: `{left.name}.to({there})`" if there else "use the other's device"
+        there = device_expression(right)
+        return f"go by the other: `.to({there})`" if there else "go by the other's device"
     if None in _indices(meeting):
         return "name one device once and pass it to both, instead of the current device"
     return f'choose one device for both: `{left.name}.to("{right.placement}")` or one `device`'
@@ -45,6 +46,8 @@ def _check(facts: Facts) -> Iterator[Claim]:
     for meeting in facts.meetings:
         if rule_of_meeting(meeting) != "DEV106":
             continue
+        if strays(meeting) and not isinstance(meeting.left.placement, Device):
+            meeting = replace(meeting, left=meeting.right, right=meeting.left)
         on_current = strays(meeting) or None in _indices(meeting)
         current = " (`cuda` is the current device)" if on_current else ""
         yield Claim(

@@ -9,6 +9,7 @@ import libcst as cst
 from devlint.findings import Applicability, Confidence, Severity
 from devlint.inference.facts import Facts, Mention
 from devlint.rule import Claim, Replacement, Rule
+from devlint_rules.mentions import twins
 from devlint_rules.ownership import rule_of_mention
 from devlint_rules.rewriting import atom, in_file, receiver, text_of
 
@@ -76,15 +77,26 @@ def _verdict(mention: Mention) -> tuple[Severity, Confidence, str]:
         harm = "changes the device with the dtype: it is a legacy tensor type"
         return Severity.WARNING, Confidence.LIKELY, harm
     usual = "is a legacy tensor type: it fixes the device with the dtype"
-    names_cuda = "torch.cuda." in mention.text or "set_default_tensor_type" in mention.text
-    sure = names_cuda and not mention.guarded
+    sure = _names_cuda(mention) and not mention.guarded
     return Severity.WARNING, Confidence.LIKELY if sure else Confidence.POSSIBLE, usual
 
 
+def _is_plain(mention: Mention) -> bool:
+    """It says no more than the others of its file: a type of CUDA, unguarded."""
+    return _names_cuda(mention) and not (mention.refused or mention.moves or mention.guarded)
+
+
+def _names_cuda(mention: Mention) -> bool:
+    return "torch.cuda." in mention.text or "set_default_tensor_type" in mention.text
+
+
 def _check(facts: Facts) -> Iterator[Claim]:
-    for mention in facts.mentions:
-        if rule_of_mention(mention) != "DEV503":
+    found = [m for m in facts.mentions if rule_of_mention(m) == "DEV503"]
+    plain = [m for m in found if _is_plain(m)]
+    for mention in found:
+        if mention in plain[1:]:
             continue
+        others = plain[1:] if plain and mention is plain[0] else []
         modern = _modern(mention.site.node)
         severity, confidence, harm = _verdict(mention)
         shown = modern if modern is not None and "\n" not in modern else None
@@ -92,11 +104,13 @@ def _check(facts: Facts) -> Iterator[Claim]:
             mention.site,
             severity,
             confidence,
-            f"`{mention.text}` {harm}",
+            f"`{mention.text}` {harm}"
+            + (f" (and {len(others)} more in this file)" if others else ""),
             advice=(
                 f"write `{shown}`" if shown else "name them apart: `dtype=` and `device=x.device`"
             ),
-            fix=_fix(facts, mention, modern),
+            trace=twins(others),
+            fix=() if others else _fix(facts, mention, modern),
             applicability=Applicability.UNSAFE,
         )
 

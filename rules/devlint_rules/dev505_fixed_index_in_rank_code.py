@@ -7,23 +7,33 @@ from collections.abc import Iterator
 from devlint.findings import Confidence, Severity
 from devlint.inference.facts import Facts
 from devlint.rule import Claim, Rule
+from devlint_rules.mentions import twins
 from devlint_rules.ownership import rule_of_mention
 
 
+def _global_ranks(facts: Facts) -> Iterator[Claim]:
+    """One finding for all places that take the one rank for the other."""
+    mentions = [m for m in facts.mentions if m.global_rank and not m.guarded]
+    if mentions:
+        first, *others = mentions
+        yield Claim(
+            first.site,
+            Severity.WARNING,
+            Confidence.LIKELY,
+            f"`{first.text}` takes the rank among all nodes for the number of a card of this one: "
+            "from the second node on there is no such card",
+            advice='use the rank on this node: `torch.device("cuda", local_rank)`',
+            trace=twins(others),
+        )
+
+
 def _check(facts: Facts) -> Iterator[Claim]:
+    yield from _global_ranks(facts)
     for mention in facts.mentions:
         if rule_of_mention(mention) != "DEV505":
             continue
         fixed = mention.index is not None
         if mention.global_rank:
-            yield Claim(
-                mention.site,
-                Severity.WARNING,
-                Confidence.LIKELY,
-                f"`{mention.text}` takes the rank among all nodes for the number of a card of this "
-                "one: from the second node on there is no such card",
-                advice='use the rank on this node: `torch.device("cuda", local_rank)`',
-            )
             continue
         if mention.guarded and not fixed:
             continue
