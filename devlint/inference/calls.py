@@ -125,6 +125,8 @@ def call_attribute(
     kind = type(base)
     if name in TRAINING:
         note_training(frame, func)
+    elif name in ("synchronize", "query"):
+        frame.unsynchronized.clear()  # of a stream or an event
     if kind is External:
         return call_external(frame, node, f"{base.name}.{name}", arguments)  # type: ignore[attr-defined]
     if kind is Tensor:
@@ -284,7 +286,7 @@ def call_unknown(frame: Frame, node: cst.Call, callee: Value, arguments: Argumen
     _may_move(frame, last, arguments)
     if type(callee) is Tensor and callee.evidence is not None:
         callee.evidence.mark_host()  # what is called is no tensor
-    if names_loader(node.func) and not any(tensors_in(v) for v, _ in values):
+    if names_loader(frame, node.func) and not any(tensors_in(v) for v, _ in values):
         return UNKNOWN
     if type(callee) is Tensor and callee.evidence is not None and not callee.evidence.is_tensor:
         if _CRITERION.search(last) or _MODEL.search(last):

@@ -216,7 +216,7 @@ class ClassInfo:
             return self.submodule(value)  # type: ignore[arg-type]
         if kind in (Sequence, Mapping) and frame.function is not None:
             inner = value.any()  # type: ignore[attr-defined]
-            modules = _modules_in(inner)
+            modules = [m for m in _modules_in(inner) if _is_own(frame, m)]
             if modules and type(inner) is not Tensor:
                 stand_in = Tensor(CPU, frame.origin(StepKind.CREATED, source), 0)
                 for module in modules:
@@ -399,7 +399,7 @@ class ClassInfo:
             for value in alternatives(held):
                 if type(value) is not Sequence or value.node is None or name in self.notes:
                     continue
-                if any(type(v) is Instance and v.module for v in alternatives(value.any())):
+                if any(_is_own(frame, m) for m in _modules_in(value.any())):
                     stand_in = Tensor(CPU, frame.origin(StepKind.CREATED, value.node), 0)
                     self._note(
                         name,
@@ -429,6 +429,43 @@ class ClassInfo:
         return False
 
 
+def _is_own(frame: Frame, module: Instance) -> bool:
+    """A module with state that only the container holds: not handed in, not registered besides."""
+    if module.origin is not None and module.origin.kind is StepKind.PARAMETER:
+        return False
+    if any(v is module for k, v in frame.env.items() if isinstance(k, str) and k.startswith("self.")):
+        return False
+    if module.place is not None and type(module.place) is Variable:
+        return False
+    return has_state(frame, module)
+
+
+def has_state(frame: Frame, module: Instance, depth: int = 4) -> bool:
+    """Whether a module has parameters or buffers, as far as is known."""
+    if module.items is not None and module.items.items is not None:
+        return any(
+            has_state(frame, v, depth - 1) if type(v) is Instance else True
+            for v in module.items.items
+        )
+    if module.info is not None:
+        if module.info.library_bases and not all(
+            b.startswith("torch.nn.") for b in module.info.library_bases
+        ):
+            return True
+        for info in module.info.lineage():
+            for name, kind in info.registered.items():
+                held = info.attributes.get(name)
+                if kind != "module" or type(held) is not Instance:
+                    return True
+                if depth and has_state(frame, held, depth - 1):
+                    return True
+        return False
+    if module.library:
+        known = frame.unit.context.knowledge.module(module.library)
+        return known is None or known.stateful != "never"
+    return True
+
+
 def _modules_in(value: Value, depth: int = 2) -> list[Instance]:
     """The modules in a container, nested ones too."""
     found: list[Instance] = []
@@ -443,8 +480,10 @@ def _modules_in(value: Value, depth: int = 2) -> list[Instance]:
 
 def _survives(value: Value, final: Value) -> bool:
     """Whether what was assigned may still be there at the end."""
-    if final is value or type(value) is not Tensor:
+    if final is value or type(value) not in (Tensor, Sequence):
         return True
+    if type(value) is Sequence:
+        return any(type(v) is Sequence for v in alternatives(final))
     return any(
         v is value or type(v) is Tensor and v.origin is value.origin
         for v in alternatives(final)

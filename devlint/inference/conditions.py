@@ -322,6 +322,11 @@ def _words(node: cst.CSTNode, found: list[str], depth: int = 6) -> None:
         _words(node.func, found, depth - 1)  # type: ignore[attr-defined]
         for argument in node.args:  # type: ignore[attr-defined]
             _words(argument.value, found, depth - 1)
+    elif depth and kind is cst.Subscript:
+        _words(node.value, found, depth - 1)  # type: ignore[attr-defined]
+    elif depth and (kind is cst.Tuple or kind is cst.List):
+        for element in node.elements:  # type: ignore[attr-defined]
+            _words(element.value, found, depth - 1)
     elif depth and kind is cst.UnaryOperation:
         _words(node.expression, found, depth - 1)  # type: ignore[attr-defined]
     elif depth and kind in (cst.BooleanOperation, cst.BinaryOperation):

@@ -141,7 +141,7 @@ def _of_tensor(frame: Frame, node: cst.Attribute, base: Tensor, name: str) -> Va
     if name == "is_cuda":
         return _is_cuda(base)
     if name in ("shape", "size"):
-        return Host(base)
+        return Host(base, whole=True)
     if name in _HOST_ATTRIBUTES:
         return HOST
     if name in _SAME_PLACE:
@@ -342,7 +342,8 @@ def _enter(frame: Frame, clause: cst.CompFor, whole: cst.CSTNode) -> None:
     while True:
         iterable = frame.eval(clause.iter)
         heat = hotness_of(frame, clause, iterable)
-        frame.loops.append(LoopState(whole, clause.iter, heat, len(frame.loops) + 1))
+        depth = len(frame.loops) + 1
+        frame.loops.append(LoopState(whole, clause.iter, heat, depth, outer=frame.loop))
         assign(frame, clause.target, element_of(frame, iterable, clause.iter), clause.iter)
         for condition in clause.ifs:
             frame.eval(condition.test)

@@ -36,6 +36,7 @@ class LoopState:
     hotness: Hotness
     depth: int
     feeds_device: bool = False
+    outer: LoopState | None = None
     trains: bool = False  # a backward pass or an optimizer's step is in its body
     breaks: list[Environment] = field(default_factory=list)
     continues: list[Environment] = field(default_factory=list)
@@ -228,6 +229,16 @@ class Frame:
     @property
     def loop(self) -> LoopState | None:
         return self.loops[-1] if self.loops else None
+
+    @property
+    def runs_in_constructor(self) -> bool:
+        """This method is called from constructors alone, as far as the file shows."""
+        function = self.function
+        if function is None or function.info is None or not function.info.is_module:
+            return False
+        if function.in_constructor is None:
+            function.in_constructor = self.unit.only_constructors_call(function.name)
+        return function.in_constructor
 
     @property
     def in_module(self) -> bool:

@@ -32,6 +32,7 @@ from devlint.inference.values import (
     Instance,
     Mapping,
     Origin,
+    Placed,
     Sequence,
     Tensor,
     Union,
@@ -114,6 +115,7 @@ class Function:
     decorators: tuple[str, ...] = ()
     summary: Summary | None = None
     running: bool = False
+    in_constructor: bool | None = None  # called from constructors alone, once that was asked
     name: str = "<lambda>"
     callers: list[CallSite] = field(default_factory=list)  # in its own file
 
@@ -309,7 +311,13 @@ def _compare_returns(frame: Frame) -> None:
         for alternative in meetings.tensors_in(value):
             found.append((alternative, node))
     made = [(t, n) for t, n in found if t.traits & DEFAULT and t.place == CPU]
-    rigid = [(t, n) for t, n in found if type(t.place) is Variable and t.is_sure]
+    rigid = [
+        (t, n)
+        for t, n in found
+        if type(t.place) is Variable
+        and t.is_sure
+        and not (t.origin is not None and t.origin.kind is StepKind.PARAMETER)
+    ]
     if not made or not rigid:
         return
     for tensor, node in made:
@@ -349,7 +357,7 @@ def call_function(
     binding = _bind(frame, node, callee, summary, arguments)
     if summary.syncs and function.unit is not frame.unit:
         _sync_in_callee(frame, node, summary.syncs[0], binding)
-    for pending in summary.pendings:
+    for pending in () if function.name == "__init__" else summary.pendings:
         _check_pending(frame, node, pending, binding, as_module)
     return binding.substitute(summary.result)
 
@@ -376,6 +384,8 @@ class Binding:
                     self.values[alternative.evidence] = actual
         elif type(value) is Tensor and value.evidence is not None:
             self.values[value.evidence] = actual
+        if type(actual) is Instance and actual.module and _moves_parameter(value):
+            self.frame.env[actual] = Placed(None, None)  # the callee puts it somewhere
         if parameter.variable is not None:
             self.places[parameter.variable] = self._stand_in(actual, parameter.is_device)
             if type(actual) is Union:
@@ -484,6 +494,13 @@ class Binding:
             evidence = stand_in.evidence if value.evidence is not None else None
             return Tensor(stand_in.place, origin, traits, evidence)
         return value
+
+
+def _moves_parameter(value: Value) -> bool:
+    return any(
+        type(v) is Tensor and v.evidence is not None and v.evidence.moved
+        for v in alternatives(value)
+    )
 
 
 def _pass_evidence(value: Value, actual: Value) -> None:

@@ -67,8 +67,10 @@ def note_training(frame: Frame, func: cst.Attribute) -> None:
         loop.trains = loop.feeds_device = True
 
 
-def names_loader(node: cst.CSTNode) -> bool:
-    """By its name an iterable is a DataLoader."""
+def names_loader(frame: Frame, node: cst.CSTNode) -> bool:
+    """By its name an iterable is a DataLoader that yields host tensors."""
+    if frame.unit.moves_batches:
+        return False
     if isinstance(node, cst.Subscript):
         node = node.value
     name = dotted(node).rpartition(".")[2]
@@ -97,7 +99,7 @@ def element_of(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
                 traits = traits & ~VECTOR | SCALAR
             return Tensor(value.place, origin, traits)  # type: ignore[attr-defined]
         loaded = value.traits & LOADED  # type: ignore[attr-defined]
-        if not loaded and not value.evidence.is_tensor and names_loader(node):  # type: ignore[attr-defined]
+        if not loaded and not value.evidence.is_tensor and names_loader(frame, node):  # type: ignore[attr-defined]
             return batch(frame, node)
         return derive(value)
     if kind is Loader:
@@ -112,7 +114,7 @@ def element_of(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
         return member(value, value.items.any())  # type: ignore[attr-defined, arg-type]
     if kind is Union:
         return union(element_of(frame, v, node) for v in value.alternatives)  # type: ignore[attr-defined]
-    if names_loader(node):
+    if names_loader(frame, node):
         return batch(frame, node)
     return UNKNOWN
 
@@ -143,7 +145,7 @@ def hotness_of(frame: Frame, node: cst.For | cst.While | cst.CompFor, iterable: 
 
     target = words(node.target)
     over = words(node.iter)
-    if type(iterable) is Loader or names_loader(node.iter):
+    if type(iterable) is Loader or names_loader(frame, node.iter):
         return Hotness.HOT
     if _EPOCH.search(target) or (_EPOCH.search(over) and not _STEPS.search(target)):
         return Hotness.EPOCHS

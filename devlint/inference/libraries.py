@@ -314,10 +314,10 @@ def _traits_of_data(last: str, arguments: Arguments) -> int:
         return VECTOR
     if last in ("tensor", "as_tensor", "asarray"):
         data = first if first is not None else arguments.get(0, "data")
-        if type(data) is Const or (type(data) is Host and not data.array and data.sizes is None):
+        if type(data) is Const or (type(data) is Host and not data.array and not data.whole):
             return SCALAR | LITERAL
         if type(data) is Host and not data.array:
-            return MAYBE_SCALAR
+            return VECTOR
         if type(data) is Sequence:
             if data.items == []:
                 return EMPTY
@@ -337,7 +337,7 @@ def _traits_of_data(last: str, arguments: Arguments) -> int:
             or (type(first) is Sequence and first.items is not None and len(first.items) == 1)
         ):
             zero = type(first) is Const and first.value == 0
-            shape = type(first) is Host and first.sizes is not None
+            shape = type(first) is Host and first.whole
             return EMPTY if zero else (0 if shape else VECTOR)
         if last != "full" and any(
             type(v) is Const and v.value == 0 for v, _ in arguments.positional
@@ -470,8 +470,11 @@ def construct_library(frame: Frame, node: cst.Call, name: str, arguments: Argume
     root = name.partition(".")[0]
     if root != "torch" and module.stateful != "never":
         place = None  # where a library puts its modules is not in sight
+    if module.stateful == "never":
+        place = None
     weighted = ""
     if module.stateful == "weight":
+        place = None
         for key in ("weight", "pos_weight"):
             pair = arguments.keywords.get(key)
             value = pair[0] if pair is not None else None
@@ -493,8 +496,23 @@ def construct_library(frame: Frame, node: cst.Call, name: str, arguments: Argume
         place = None
     instance = Instance(None, name, True, place, origin, None, items, weighted)
     if items is not None:
+        _place_container(frame, instance, items)
         _adopt(instance, items)
     return instance
+
+
+def _place_container(frame: Frame, instance: Instance, items: Sequence) -> None:
+    """A container is where its members are, if they are together."""
+    from devlint.inference.modules import placed
+
+    if items.items is None:
+        if not (type(items.element) is Instance and items.element.place == instance.place):
+            instance.place = None
+        return
+    places = [placed(frame, v)[0] if type(v) is Instance else None for v in items.items]
+    stateful = [p for p in places if p is not None]
+    if not stateful or any(p != stateful[0] for p in stateful) or len(stateful) < len(places):
+        instance.place = stateful[0] if stateful and all(p == stateful[0] for p in stateful) else None
 
 
 def _items(frame: Frame, arguments: Arguments) -> Sequence:

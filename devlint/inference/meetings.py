@@ -151,6 +151,10 @@ def _rigid(frame: Frame, known: Tensor, variable: Tensor) -> int:
         rank = min(rank, 1)
     if rank and kind is not VariableKind.DEVICE and frame.unit.host_script:
         rank = 0  # a script that never asks for an accelerator
+    if frame.unit.is_test:
+        rank = 0  # tests run where their fixtures put them
+    if rank and frame.runs_in_constructor:
+        return -1
     return rank
 
 
@@ -294,12 +298,15 @@ def _result(
         frame.loops[-1].feeds_device = True
     traits = anchor.traits & INHERITED
     scalar = SCALAR
+    maybe = SCALAR | MAYBE_SCALAR
     vector = VECTOR
     requires = 0
     evidence: list[Evidence] = []
     sure = False
     for tensor, _, _ in candidates:
         scalar &= tensor.traits
+        if not tensor.traits & maybe:
+            maybe = 0
         if not tensor.traits & SCALAR:
             vector &= tensor.traits
         requires |= tensor.traits & (GRAD | PARAMETER)
@@ -308,6 +315,8 @@ def _result(
         else:
             evidence.append(tensor.evidence)
     traits |= scalar or vector
+    if maybe and not scalar:
+        traits |= MAYBE_SCALAR
     if requires:
         traits |= GRAD
     if indirect:

@@ -119,6 +119,9 @@ def attribute(frame: Frame, node: cst.Attribute, holder: Instance, name: str) ->
     """`object.name`."""
     held = holder.fields.get(name)
     if held is not None:
+        if type(held) is Instance and held.module and holder.module and held.parent is not holder:
+            held = member(holder, held)
+            holder.fields[name] = held
         return held
     info = holder.info
     if info is not None:
@@ -218,8 +221,8 @@ def call_module(frame: Frame, node: cst.Call, module: Instance, arguments: Argum
         return _shape(frame, node, result, known.results, known.scalar)
     if known is None and module.library:
         return _result(frame, node, place, origin, arguments)
-    _check_inputs(frame, node, module, place, origin, arguments, stateful=True)
-    result = _result(frame, node, place, origin, arguments)
+    at_fault = _check_inputs(frame, node, module, place, origin, arguments, stateful=True)
+    result = _result(frame, node, None if at_fault else place, origin, arguments)
     if known is not None:
         return _shape(frame, node, result, known.results, known.scalar)
     return result
@@ -252,9 +255,11 @@ def _check_inputs(
     origin: Origin | None,
     arguments: Arguments,
     stateful: bool,
-) -> None:
+) -> bool:
+    """Note the inputs that are elsewhere. True when the module is what is out of place."""
+    at_fault = False
     if place is None:
-        return
+        return False
     by_default = DEFAULT if type(place) is not Variable and place == CPU else 0
     own = Tensor(place, origin, by_default)
     for value, argument in arguments.all():
@@ -283,6 +288,7 @@ def _check_inputs(
                 rank = 0  # an object that keeps its module on the CPU is fed from there
             module_at_fault = type(place) is not Variable and place == CPU and tensor.place != CPU
             if module_at_fault:
+                at_fault = True
                 note(
                     frame,
                     node,
@@ -306,6 +312,7 @@ def _check_inputs(
                     node.func,
                     rank,
                 )
+    return at_fault
 
 
 def _result(

@@ -17,6 +17,7 @@ from devlint.inference.facts import (
     ElementAccess,
     HiddenCopy,
     HostRead,
+    Hotness,
     LateRead,
     Loop,
     Move,
@@ -158,13 +159,12 @@ def settle(frame: Frame) -> None:
         kind = type(note)
         if kind is MoveNote:
             move: MoveNote = note
-            if move.discarded and (move.subject.traits & INDIRECT or _is_called(move)):
-                continue  # perhaps a module, which moves in place
-            of_module = move.of_module
-            if not of_module and not move.subject.is_sure:
-                of_module = _is_called(move)
-                if not of_module and move.method != "cuda":
-                    continue
+            of_module = move.of_module or (_is_called(move) and not move.subject.is_sure)
+            if move.discarded and not of_module:
+                if move.subject.traits & INDIRECT or _is_called(move):
+                    continue  # perhaps a module, which moves in place
+            if not of_module and not move.subject.is_sure and move.method != "cuda":
+                continue
             facts.moves.append(
                 Move(
                     site=site(move.node),
@@ -182,11 +182,11 @@ def settle(frame: Frame) -> None:
                     guarded=move.guarded,
                     statement=move.node if move.discarded else None,
                     function=function_site(frame),
-                    cold=move.cold or frame.constructing,
+                    cold=move.cold,
                 )
             )
             own(frame, "move", len(facts.moves) - 1)
-        elif not note.tensor.is_sure if hasattr(note, "tensor") else not note.subject.is_sure:
+        elif not (note.tensor.is_sure if hasattr(note, "tensor") else _is_batch(note)):
             continue
         elif kind is SyncNote:
             facts.syncs.append(
@@ -194,8 +194,8 @@ def settle(frame: Frame) -> None:
                     site=site(note.node),
                     call=note.call,
                     operand=operand(frame, note.tensor, note.tensor_node),
-                    loop=loop_fact(frame, note.loop),
-                    cold=note.cold or frame.constructing,
+                    loop=loop_fact(frame, _hot_one(note.loop)),
+                    cold=note.cold,
                     for_logging=note.for_logging,
                     function=function_site(frame),
                     in_module=frame.in_module,
@@ -290,13 +290,29 @@ def _is_called(move: MoveNote) -> bool:
     return bool(_MODULE_NAME.search(dotted(node).rpartition(".")[2]))
 
 
+def _hot_one(loop: LoopState | None) -> LoopState | None:
+    """The innermost hot loop: one over a few items in it runs as often as it does."""
+    around = loop
+    while around is not None and around.hotness is Hotness.COLD:
+        around = around.outer
+    return around if around is not None and around.hotness is Hotness.HOT else loop
+
+
+def _is_batch(note: RoundTripNote) -> bool:
+    """A tensor, or a batch of a DataLoader, which moves as one."""
+    origin = note.subject.origin
+    loaded = origin is not None and origin.root.kind is StepKind.LOADED
+    return note.subject.is_sure or loaded
+
+
 def loop_fact(frame: Frame, loop: LoopState | None) -> Loop | None:
     if loop is None:
         return None
     over = shorten(loop.over) if loop.over is not None else ""
-    return Loop(
-        frame.site(loop.node), over, loop.hotness, loop.feeds_device, loop.depth, loop.trains
-    )
+    trains, around = loop.trains, loop.outer
+    while around is not None and not trains:
+        trains, around = around.trains, around.outer
+    return Loop(frame.site(loop.node), over, loop.hotness, loop.feeds_device, loop.depth, trains)
 
 
 def function_site(frame: Frame) -> Site | None:
@@ -306,7 +322,7 @@ def function_site(frame: Frame) -> Site | None:
 def own(frame: Frame, kind: str, index: int) -> None:
     """Remember in which function a fact is: how often that runs shows when the file is done."""
     if frame.function is not None:
-        frame.unit.owned.append((kind, index, frame.function))
+        frame.unit.owned.append((kind, index, frame.function, frame.constructing))
 
 
 def lasting_syncs(frame: Frame) -> list[Site]:
@@ -325,10 +341,12 @@ def _is_elementwise(note: SyncNote) -> bool:
     loop, origin = note.loop, note.tensor.origin
     if loop is None or origin is None:
         return False
+    chain = []
     for step in origin.chain():
         if step.kind is not StepKind.COMPUTED:
-            return False
-        node = step.node
+            break
+        chain.append(step.node)
+    for node in (note.tensor_node, *chain):
         if isinstance(node, cst.Subscript):
             base = dotted(node.value)
             if not base or not prefixes(base).isdisjoint(loop.assigned):
@@ -362,6 +380,8 @@ def _invariant(move: MoveNote, of_module: bool) -> bool:
         return False
     changed = move.loop.assigned if of_module else move.loop.assigned | move.loop.rebound
     for node in (move.subject_node, move.target_node):
+        if of_module and isinstance(node, cst.Attribute) and node.attr.value == "device":
+            continue
         if node is None:
             continue
         if isinstance(node, (cst.SimpleString, cst.Integer)):

@@ -35,6 +35,10 @@ if TYPE_CHECKING:
 _DEVICE_NAME = re.compile(r"^(.*_)?(device|dev|map_location)$")
 _FLAG_NAME = re.compile(r"^(use|with|enable)?_?(cuda|gpu)$")
 _MODULE_NAME = re.compile(r"^(.*_)?(model|net|network|module|criterion|encoder|decoder|policy)$")
+_CONFIGURATION = re.compile(
+    r"^(.*_)?(args?|cfg|config|conf|configs|opts?|options|hparams|hps|settings|flags|argv|logger|"
+    r"writer|path|filename|name|tokenizer|trainer|accelerator)$"
+)
 _NUMBER_NAME = re.compile(
     r"^(alpha|beta\d?|gamma|lam(bda_?)?|share|ratio|rate|scale|factor|eps(ilon)?|lr|momentum|tau|"
     r"temperature|smooth\w*|margin|p|prob|k|n|num_\w+|n_\w+|\w+_size|\w*dim|step|epoch|seed|power|"
@@ -98,6 +102,8 @@ def initial_value(
             return parameter(value, variable)
     if default is not None and _is_plain(default):
         return parameter(HOST, None)
+    if _CONFIGURATION.match(name):
+        return parameter(UNKNOWN, None)
     place = None if on_host or frame.constructing else variable
     evidence = Evidence()
     evidence.number = bool(_NUMBER_NAME.match(name))

@@ -162,6 +162,9 @@ def _typed(place: Placement) -> Handler:
                 if tensor.is_sure:
                     data = arguments.positional[0][1]
                     syncs.sync(frame, node, f"{shorten(node.func)} of tensors", tensor, data)
+        device = arguments.keywords.get("device")
+        if device is not None:
+            return Tensor(place_of(frame, device[0]), frame.origin(StepKind.CREATED, node))
         if type(first) is Tensor and first.evidence is None:
             origin = Origin(StepKind.COMPUTED, node, frame.unit.source, first.origin)
             return Tensor(first.place, origin, first.traits)
@@ -176,6 +179,18 @@ def _typed(place: Placement) -> Handler:
 def _shape_as_tensor(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     """A host tensor, for the tracer; its parts are 0-dim."""
     return Tensor(CPU, frame.origin(StepKind.CREATED, node), VECTOR)
+
+
+def _nested(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    """`torch.nested.nested_tensor(list)`: on `device=`, else where the list's first tensor is."""
+    device = arguments.keywords.get("device")
+    if device is not None:
+        return Tensor(place_of(frame, device[0]), frame.origin(StepKind.CREATED, node))
+    for value, _ in arguments.positional[:1]:
+        for tensor in tensors_in(value)[:1]:
+            origin = Origin(StepKind.COMPUTED, node, frame.unit.source, tensor.origin)
+            return Tensor(tensor.place, origin)
+    return UNKNOWN
 
 
 def _is_tensor(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
@@ -507,6 +522,8 @@ FUNCTIONS: dict[str, Handler] = {
     "torch._shape_as_tensor": _shape_as_tensor,
     "torch.onnx.operators.shape_as_tensor": _shape_as_tensor,
     "torch.compile": _same,
+    "torch.nested.nested_tensor": _nested,
+    "torch.nested.as_nested_tensor": _nested,
     "torch.jit.script": _same,
     "torch.jit.trace": _same,
     "torch.jit.freeze": _same,

@@ -480,7 +480,8 @@ def _while(frame: Frame, node: cst.While) -> bool:
 
 def _loop(frame, node, over, heat, enter, whole):  # type: ignore[no-untyped-def]
     """Walk a body twice: once to see what it rebinds, once with that known."""
-    loop = LoopState(node=whole, over=over, hotness=heat, depth=len(frame.loops) + 1)
+    depth = len(frame.loops) + 1
+    loop = LoopState(node=whole, over=over, hotness=heat, depth=depth, outer=frame.loop)
     frame.loops.append(loop)
     before = frame.env
     mark = len(frame.notes)

@@ -35,11 +35,13 @@ _OUTPUTS = re.compile(r"^_?(preds?|predictions?|y_?pred|y_?hat|logits?|outputs?|
 _TARGETS = re.compile(r"^_?(targets?|labels?|y_?true|y|gt|ground_truths?|gts?)$")
 # Once at the start, now and then, or for a reader.
 _COLD = re.compile(
-    r"^_*(__init__|init|re?set|build|make|create|load|save|store|plot|draw|show|print|log(?!its)|"
-    r"vis|export|set_?up|configure|warm|debug|describe|dump|check|validate|validation|assert|main|"
-    r"parse|extra_repr|write|read|get_config|summary|report|render|prepare_data|from_|to_)",
+    r"^_*(__init__|__new__|__setstate__|load|save|store|plot|draw|show|print|log(?!its)|vis|export|"
+    r"set_?up|configure|warm|debug|describe|dump|check|validate|validation|assert|main|parse|"
+    r"extra_repr|write|read|get_config|summary|report|render|prepare_data|from_pretrained|reset_p)",
     re.I,
 )
+# Once at the start, unless something that runs once per step calls it.
+_BUILDING = re.compile(r"^_*(init|re?set|build|make|create|from_|to_)", re.I)
 _CHECKING = re.compile(r"validat|check|assert|sanity|debug", re.I)
 _EVALUATING = re.compile(
     r"(^|_)(eval\w*|valid\w*|test\w*|infer\w*|predict\w*|generate\w*|sample\w*|detect\w*|demo|"
@@ -68,13 +70,15 @@ class PerStep:
 
 def note_call(frame: Frame, function: Function, node: cst.CSTNode) -> None:
     """Remember who calls a function of the same file."""
-    if function.unit is frame.unit and not frame.constructing:
+    if function.unit is frame.unit:
         function.callers.append(CallSite(frame.function, node, frame.loop, frame.cold > 0))
 
 
 def is_cold(function: Function | None) -> bool:
     """A function that by its name runs once, or now and then."""
-    return function is not None and bool(_COLD.match(function.name))
+    return function is not None and bool(
+        _COLD.match(function.name) or _BUILDING.match(function.name)
+    )
 
 
 def evaluates(function: Function | None) -> bool:
@@ -90,7 +94,7 @@ def runs_per_step(function: Function) -> bool:
     """By its own name, class or parameters a function runs once per step."""
     name = function.name
     info = function.info
-    if name == "<lambda>" or _COLD.match(name) or _CHECKING.search(name):
+    if name == "<lambda>" or is_cold(function) or _CHECKING.search(name):
         return False
     classes = [c.name for c in info.lineage()] + info.library_bases if info is not None else []
     if info is not None and info.is_module and name == "__call__":
@@ -133,8 +137,9 @@ def settle(unit: Unit) -> None:
         return
     reached = _reached(unit)
     facts = unit.facts
-    for kind, index, function in unit.owned:
+    for kind, index, function, constructing in unit.owned:
         found = reached.get(function)
+        building = constructing and found is None
         recursive = any(c.caller is function and c.loop is not None for c in function.callers)
         if kind == "move":
             move = facts.moves[index]
@@ -142,11 +147,17 @@ def settle(unit: Unit) -> None:
                 move,
                 in_step=function.name if found is not None else "",
                 recursive=recursive,
-                cold=move.cold or (move.loop is None and is_cold(function)),
+                cold=move.cold
+                or building
+                or (found is None and move.loop is None and is_cold(function)),
             )
-        elif found is not None:
+        elif found is not None or building:
+            sync = facts.syncs[index]
             facts.syncs[index] = replace(
-                facts.syncs[index], in_step=function.name, called_in=found.called_in
+                sync,
+                in_step=function.name if found is not None else "",
+                called_in=found.called_in if found is not None else None,
+                cold=sync.cold or building,
             )
     unit.owned.clear()
 
@@ -172,7 +183,8 @@ def _reached(unit: Unit) -> dict[Function, PerStep]:
     for _ in range(MAX_CALLS):
         added: dict[Function, PerStep] = {}
         for function in unit.functions:
-            if function in reached or is_cold(function) or _CHECKING.search(function.name):
+            name = function.name
+            if function in reached or _COLD.match(name) or _CHECKING.search(name):
                 continue
             for call in function.callers:
                 if call.caller in reached and not call.cold:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from devlint.inference import syncs
+from devlint.inference import orphans, syncs
 from devlint.inference.facts import Hotness, MeetingKind, StepKind
 from devlint.inference.frame import EVALUATORS, Frame
 from devlint.inference.iteration import targets_of
@@ -99,6 +99,8 @@ def item_of(
     if kind is Mapping:
         return base.get(first)  # type: ignore[attr-defined, no-any-return]
     if kind is Host:
+        if base.whole and not isinstance(node.slice[0].slice, cst.Slice):  # type: ignore[attr-defined]
+            return Host(base.sizes)  # type: ignore[attr-defined]
         return base
     if kind is Instance and base.items is not None:  # type: ignore[attr-defined]
         from devlint.inference.modules import member
@@ -170,6 +172,8 @@ def _is_integer(node: cst.Subscript, index: Value) -> bool:
 
 
 def _is_number(value: Value) -> bool:
+    if type(value) is Host:
+        return not value.array
     return type(value) is Const and type(value.value) is int
 
 
@@ -187,6 +191,7 @@ def _check_index(
         rank = contradiction(frame, index, base, pointwise=False)
     else:
         rank = -1
+    orphans.settled(frame, index)
     if not on_host and index.place == CPU and on_accelerator(base) >= 0:
         hidden_copy(frame, node, "index", index, expression, base, node.value)
     if rank >= 0:
@@ -312,7 +317,7 @@ def _assign_tensor_item(
                 and on_accelerator(base) >= 0
             ):
                 hidden_copy(frame, target, "assignment", item, source, base, target.value)
-    if base.evidence is None and not isinstance(value, Tensor):
+    if base.is_sure and not isinstance(value, Tensor):
         _element_access(frame, target, base, indices)
 
 

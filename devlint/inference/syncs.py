@@ -127,6 +127,7 @@ def host_needs(frame: Frame, tensor: Tensor) -> None:
         for step in tensor.origin.chain():
             if step.kind is StepKind.MOVED:
                 frame.needed.add(step.node)
+                return
 
 
 def late_read(frame: Frame, node: cst.CSTNode, tensor: Tensor, value_node: cst.CSTNode) -> None:

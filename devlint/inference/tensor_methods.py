@@ -10,9 +10,11 @@ from devlint.inference.frame import Frame
 from devlint.inference.functions import Arguments
 from devlint.inference.libraries import check_generator, index_nodes, operands_of, shape_result
 from devlint.inference.meetings import meet, tensors_in
-from devlint.inference.placement import Device, Variable
+from devlint.inference.notes import on_accelerator
+from devlint.inference.placement import CPU, Device, Variable
 from devlint.inference.text import dotted, shorten
 from devlint.inference.values import (
+    COPYING,
     DEFAULT,
     EMPTY,
     GRAD,
@@ -84,6 +86,8 @@ _TELLING = frozenset(
     | {"get_device", "pin_memory", "is_pinned", "nonzero", "masked_select", "index_copy_", "long"}
     | {
         "norm",
+        "int",
+        "bool",
         "exp_",
         "uniform_",
         "normal_",
@@ -96,6 +100,11 @@ _TELLING = frozenset(
         "addmm",
         "baddbmm",
     }
+)
+# Methods that read no element.
+_VIEWS = frozenset(
+    {"view", "reshape", "size", "dim", "numel", "squeeze", "unsqueeze", "detach", "expand", "permute"}
+    | {"transpose", "flatten", "narrow", "t", "chunk", "split", "is_pinned", "data_ptr"}
 )
 # Methods of modules, dicts, strings, arrays …: whoever calls them on a value of unknown type says
 # that it is no tensor, or nothing.
@@ -144,6 +153,10 @@ def call_tensor_method(
             return _method_of_unknown(frame, node, tensor, name, arguments)
     if name in ("to", "cuda", "cpu", "xpu", "npu"):
         return moves.move_of_tensor(frame, node, tensor, name, arguments)
+    if tensor.traits & COPYING and name not in _VIEWS:
+        syncs.late_read(frame, node, tensor, _subject(node))
+    if name == "copy_":
+        _copy_without_waiting(frame, node, tensor, arguments)
     if name == "type_as":
         return moves.type_as(frame, node, tensor, arguments)
     if name == "type":
@@ -158,7 +171,7 @@ def call_tensor_method(
     if name == "pin_memory":
         return tensor.with_place(tensor.place, tensor.origin, add=PINNED)
     if name in ("dim", "numel", "size", "nelement", "ndimension", "stride"):
-        return Host(tensor)
+        return Host(tensor, whole=name in ("size", "stride") and not arguments.positional)
     if name == "get_device":
         return HOST
     if name in ("apply_", "map_", "map2_"):
@@ -216,12 +229,27 @@ def call_tensor_method(
     return shape_result(frame, node, result, known, arguments)
 
 
+def _copy_without_waiting(
+    frame: Frame, node: cst.Call, tensor: Tensor, arguments: Arguments
+) -> None:
+    """`host.copy_(t, non_blocking=True)`: what the host's name holds has not landed yet."""
+    source, waits = arguments.get(0, "src"), arguments.get(1, "non_blocking")
+    path = dotted(_subject(node))
+    if not path or type(source) is not Tensor or type(waits) is not Const or not waits.value:
+        return
+    if tensor.place == CPU and on_accelerator(source) >= 1:
+        step = Origin(StepKind.MOVED, node, frame.unit.source, tensor.origin, before=source.place)
+        frame.env[path] = tensor.with_place(tensor.place, step, add=COPYING)
+        frame.unsynchronized.add(node)
+
+
 def _subject(node: cst.Call) -> cst.CSTNode:
     return node.func.value if isinstance(node.func, cst.Attribute) else node.func
 
 
 def _computed(frame: Frame, node: cst.CSTNode, tensor: Tensor, drop: int = 0) -> Tensor:
-    traits = tensor.traits & (INHERITED | SCALAR | VECTOR | GRAD | PARAMETER | MAYBE_SCALAR) & ~drop
+    kept = INHERITED | SCALAR | VECTOR | GRAD | PARAMETER | MAYBE_SCALAR | COPYING
+    traits = tensor.traits & kept & ~drop
     if traits & PARAMETER:
         traits = (traits & ~PARAMETER) | GRAD & ~drop
     origin = Origin(StepKind.COMPUTED, node, frame.unit.source, tensor.origin)

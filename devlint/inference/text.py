@@ -9,7 +9,9 @@ LIMIT = 48
 
 
 def code(node: cst.CSTNode) -> str:
-    """The source text of a node."""
+    """The source text of a node; of a parameter its name."""
+    if isinstance(node, cst.Param):
+        node = node.name
     return _EMPTY.code_for_node(node)
 
 

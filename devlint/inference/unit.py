@@ -13,6 +13,7 @@ from devlint.inference.facts import DroppedArgument, Facts, Source
 from devlint.inference.frame import BudgetExceeded, Environment, Frame
 from devlint.inference.functions import Function, summarize
 from devlint.inference.placement import Placement
+from devlint.inference.text import code
 from devlint.inference.values import UNKNOWN, External, ProjectModule, Value
 
 if TYPE_CHECKING:
@@ -28,6 +29,13 @@ _ACCELERATED = re.compile(
 )
 # A script runs itself; a library file is moved by others.
 _SCRIPT = re.compile(r"__name__ *== *[\"']__main__|^(import|from) argparse|optim\.\w+\(", re.M)
+# Frameworks whose loaders yield batches on the device.
+_MOVES_BATCHES = re.compile(
+    r"^\s*(from|import) (accelerate|lightning|pytorch_lightning|fastai|deepspeed|poptorch|composer)"
+    r"|setup_dataloaders|DeviceDataLoader|CUDAPrefetcher|PrefetchLoader|to_device\(",
+    re.M,
+)
+_TEST = re.compile(r"(^|/)(tests?|testing)/|(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$")
 
 
 class Parsed(Source, Protocol):
@@ -92,6 +100,8 @@ class Unit:
         self.default_device: Placement = None
         self.accelerated = bool(_ACCELERATED.search(parsed.text))
         self.facts.accelerated = self.accelerated
+        self.moves_batches = bool(_MOVES_BATCHES.search(parsed.text))
+        self.is_test = bool(_TEST.search(parsed.path))
         self.host_script = not self.accelerated and bool(_SCRIPT.search(parsed.text))
         self.frame: Frame | None = None
         self.rebindings: dict[cst.CSTNode, rebindings.RebindingNote] = {}
@@ -99,7 +109,8 @@ class Unit:
         self.mentions = mentions.Mentions(parsed.text, parsed.path)
         self.optimizers: dict[Function | None, list[Built]] = {}
         self._finished = False
-        self.owned: list[tuple[str, int, Function]] = []  # facts by the function they are in
+        self._constructors: str | None = None
+        self.owned: list[tuple[str, int, Function, bool]] = []  # facts by the function they are in
 
     # ------------------------------------------------------------- running
 
@@ -140,6 +151,19 @@ class Unit:
         rebindings.settle(self)
         dropped.settle(self)
         return self.facts
+
+    def only_constructors_call(self, name: str) -> bool:
+        """Whether every call of a method by this name in the file stands in an `__init__`."""
+        if self._constructors is None:
+            parts = [
+                code(f.node)
+                for f in self.functions
+                if f.name == "__init__" and isinstance(f.node, cst.FunctionDef)
+            ]
+            self._constructors = "\n".join(parts)
+        call = f".{name}("
+        inside = self._constructors.count(call)
+        return inside > 0 and inside == self.source.text.count(call)
 
     # ------------------------------------------------------------- names
 

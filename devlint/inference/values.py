@@ -143,14 +143,18 @@ FALSE = Const(False)
 class Host(Value):
     """A host value that is no tensor: a number, a shape, a NumPy array.
 
-    `sizes` is the tensor whose shape or size it came from; `array` that it is a NumPy array.
+    `sizes` is the tensor whose shape or size it came from; `array` that it is a NumPy array;
+    `whole` that it is a shape, not one of its numbers.
     """
 
-    __slots__ = ("array", "sizes")
+    __slots__ = ("array", "sizes", "whole")
 
-    def __init__(self, sizes: Tensor | None = None, array: bool = False) -> None:
+    def __init__(
+        self, sizes: Tensor | None = None, array: bool = False, whole: bool = False
+    ) -> None:
         self.sizes = sizes
         self.array = array
+        self.whole = whole
 
     def __repr__(self) -> str:
         return "Host(array)" if self.array else "Host"
