@@ -43,7 +43,7 @@ def sync(
         host_needs(frame, tensor)
         if tensor.traits & COPYING:
             late_read(frame, node, tensor, value_node)
-        if on_accelerator(tensor) >= 0 or (tensor.place is None and frame.unit.accelerated):
+        if on_accelerator(tensor) >= 0 or (tensor.place is None and not frame.unit.host_script):
             consumer = _consumer(frame)
             frame.notes.append(
                 SyncNote(

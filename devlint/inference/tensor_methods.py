@@ -257,9 +257,15 @@ def _computed(frame: Frame, node: cst.CSTNode, tensor: Tensor, drop: int = 0) ->
 
 
 def _unplaced(frame: Frame, node: cst.Call, tensor: Tensor, known) -> Value:  # type: ignore[no-untyped-def]
+    if known.sync and _syncs(known, Arguments([], {})):
+        syncs.sync(frame, node, f".{_method(node)}()", tensor, _subject(node))
     if known.result is Result.HOST:
         return HOST
     return Tensor(None, None, 0, tensor.evidence)
+
+
+def _method(node: cst.Call) -> str:
+    return node.func.attr.value if isinstance(node.func, cst.Attribute) else ""
 
 
 def _syncs(known, arguments: Arguments) -> bool:  # type: ignore[no-untyped-def]

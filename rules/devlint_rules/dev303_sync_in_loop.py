@@ -25,7 +25,7 @@ def _group(facts: Facts, sync: Sync) -> tuple[str, Site] | None:
         return ("function", sync.function)
     if loop is None or loop.hotness is not Hotness.HOT or not loop.feeds_device:
         return None
-    return ("loop", loop.site) if known or (loop.trains and facts.accelerated) else None
+    return ("loop", loop.site) if known or loop.trains else None
 
 
 def _advice(syncs: list[Sync]) -> str:
@@ -47,7 +47,7 @@ def _advice(syncs: list[Sync]) -> str:
 def _claimed(sync: Sync, when: str) -> str:
     name = sync.operand.name
     if sync.inside is not None:
-        return f"`{name}` reads a device tensor inside {when}: {WAITS}"
+        return f"`{name}` reads from the device {when}: {WAITS}"
     if sync.call in ("if", "while", "assert"):
         return f"`{sync.call} {name}` asks the device for an answer {when}: {WAITS}"
     return f"`{sync.call}` reads `{name}` {when}: {WAITS}"
