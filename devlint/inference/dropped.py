@@ -17,6 +17,7 @@ from devlint.inference.values import (
     Mapping,
     Sequence,
     Tensor,
+    Unknown,
     Value,
     alternatives,
 )
@@ -59,7 +60,8 @@ def of_recursion(frame: Frame, node: cst.Call, function: Function) -> None:
 def _is_device(value: Value | None) -> bool:
     """A device that somebody chose: not None, and not where some tensor happens to be."""
     return value is not None and any(
-        (type(v) is DeviceValue and v.of is None and v.place is not None)
+        type(v) is Unknown
+        or (type(v) is DeviceValue and v.of is None and v.place is not None)
         or (type(v) is Const and isinstance(v.value, str))
         for v in alternatives(value)
     )

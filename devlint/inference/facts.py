@@ -291,6 +291,7 @@ class Mention:
     moves: bool = False  # of a legacy type: it takes a tensor from where it may be
     refused: bool = False  # of a legacy type: its `device=` is one that it refuses
     global_rank: bool = False  # the index is the rank among all nodes
+    returns: bool = False  # it brings to the current card what some input's device gave
 
 
 @dataclass(frozen=True, slots=True)

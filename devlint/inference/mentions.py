@@ -16,9 +16,9 @@ import libcst as cst
 from devlint.inference import dropped, optimizers, workers
 from devlint.inference.conditions import asks_for_accelerator, words
 from devlint.inference.devices import place_of
-from devlint.inference.facts import Mention
+from devlint.inference.facts import Mention, StepKind
 from devlint.inference.frame import Frame
-from devlint.inference.placement import Device, Placement, Variable, VariableKind
+from devlint.inference.placement import CPU, Device, Placement, Variable, VariableKind
 from devlint.inference.text import dotted, shorten
 from devlint.inference.values import (
     Const,
@@ -107,6 +107,7 @@ class MentionNote:
     moves: bool = False
     refused: bool = False
     global_rank: bool = False
+    returns: bool = False
     mapped: bool = False  # mapped into memory, as files of the host are
     subject: Tensor | None = None
 
@@ -209,12 +210,26 @@ def _of_cuda(frame: Frame, node: cst.Call, receiver: Value, arguments: Arguments
     given = arguments.get(0, "device")
     if given is None:
         if not arguments.open:
-            _note(frame, node, "device", bare=True)
+            _note(frame, node, "device", bare=True, returns=_came_down(receiver))
         return
     if _is_global_rank(given, node):
         _note(frame, node, "device", global_rank=True)
     elif isinstance(arguments.node(0, "device"), (cst.Integer, cst.SimpleString)):
         _note(frame, node, "device", _index(given))
+
+
+def _came_down(value: Value) -> bool:
+    """It was brought to the host from where an input or a module is."""
+    if type(value) is not Tensor or value.origin is None or value.place != CPU:
+        return False
+    for step in value.origin.chain():
+        if step.kind is StepKind.MOVED:
+            before = step.before
+            return type(before) is Variable and before.kind in (
+                VariableKind.INPUT,
+                VariableKind.MODULE,
+            )
+    return False
 
 
 def _of_to(frame: Frame, node: cst.Call, arguments: Arguments) -> None:
@@ -362,6 +377,7 @@ def _note(
     moves: bool = False,
     refused: bool = False,
     global_rank: bool = False,
+    returns: bool = False,
     mapped: bool = False,
     subject: Tensor | None = None,
 ) -> None:
@@ -384,6 +400,7 @@ def _note(
         moves,
         refused,
         global_rank,
+        returns,
         mapped,
         subject,
     )
@@ -460,6 +477,7 @@ def settle(unit: Unit) -> None:
                     moves=note.moves and (note.subject is None or note.subject.is_sure),
                     refused=note.refused,
                     global_rank=note.global_rank,
+                    returns=note.returns and note.guarded and not (meant or in_main),
                 )
             )
     mentions.workers.settle(unit)

@@ -10,6 +10,7 @@ from devlint.findings import Applicability, Confidence, Severity
 from devlint.inference.facts import Facts, Mention
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.mentions import twins, unguarded
+from devlint_rules.ownership import rule_of_mention
 from devlint_rules.rewriting import in_file
 
 _CHOICE = '"cuda" if torch.cuda.is_available() else "cpu"'
@@ -42,7 +43,22 @@ def _confidence(mentions: list[Mention]) -> Confidence:
     return Confidence.LIKELY if telling else Confidence.POSSIBLE
 
 
+def _returns(facts: Facts) -> Iterator[Claim]:
+    """`x.cpu().sort().values.cuda()` behind a condition: right on one card only."""
+    for mention in facts.mentions:
+        if mention.returns and rule_of_mention(mention) == "DEV501":
+            yield Claim(
+                mention.site,
+                Severity.WARNING,
+                Confidence.LIKELY,
+                f"`{mention.text}` does not go back to where the input was: `.cuda()` is the "
+                "current card, which may be another",
+                advice="go back to the input's own device: `.to(x.device)`",
+            )
+
+
 def _check(facts: Facts) -> Iterator[Claim]:
+    yield from _returns(facts)
     for mentions in unguarded(facts, "DEV501"):
         first, *others = mentions
         more = f" (and {len(others)} more in this file)" if others else ""
@@ -65,7 +81,8 @@ RULE = Rule(
     summary='`.cuda()` or `device="cuda"` that nothing guards or configures.',
     what="""\
 Reports code that names an accelerator without asking whether it is there, and without letting
-anybody choose. One finding for the main part of a file and one for its functions and classes, with
+anybody choose; and a bare `.cuda()` that brings an input back from the host to the current card
+instead of its own. One finding for the main part of a file and one for its functions and classes, with
 all places in the trace.""",
     why="""\
 On a machine without that accelerator the line raises `AssertionError: Torch not compiled with CUDA
