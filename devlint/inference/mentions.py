@@ -88,7 +88,7 @@ _HOST_DATA = re.compile(
 )
 # The function has written what it loads, on the device that it works on.
 _MADE_HERE = re.compile(r"\btorch\.save\(|\.backward\(|early_?stop", re.I)
-_SCRIPT = re.compile(r"^if __name__ *== *[\"']__main__", re.M)
+_SCRIPT = re.compile(r"^if __name__ *== *[\"']__main__|^\w.*\.parse_(known_)?args\(", re.M)
 _LEAVING = (cst.Return, cst.Raise, cst.Continue, cst.Break)
 
 
@@ -119,6 +119,7 @@ class Mentions:
         "asked",
         "at_all",
         "is_script",
+        "loads_state",
         "meant",
         "notes",
         "strayed",
@@ -127,6 +128,7 @@ class Mentions:
     )
 
     def __init__(self, text: str, path: str) -> None:
+        self.loads_state = "load_state_dict" in text
         self.is_script = bool(_SCRIPT.search(text))
         # A file that nothing but an accelerator runs
         self.meant = bool(_MEANT_PLACE.search(path) or _CUDA_ONLY.search(text))
@@ -573,6 +575,8 @@ def _holds_weights(note: MentionNote, mentions: Mentions) -> bool:
         return False
     function = note.function
     around = _source(function.node) if function is not None else ""
+    if function is None and mentions.loads_state and not _HOST_DATA.search(note.text):
+        return True
     if _MADE_HERE.search(around):
         return False
     if note.node in mentions.weights:

@@ -82,8 +82,8 @@ RULE = Rule(
     what="""\
 Reports code that names an accelerator without asking whether it is there, and without letting
 anybody choose; and a bare `.cuda()` that brings an input back from the host to the current card
-instead of its own. One finding for the main part of a file and one for its functions and classes, with
-all places in the trace.""",
+instead of its own. One finding for the main part of a file and one for its functions and classes,
+with all places in the trace.""",
     why="""\
 On a machine without that accelerator the line raises `AssertionError: Torch not compiled with CUDA
 enabled` or `RuntimeError: Found no NVIDIA driver`; on one with MPS or XPU it leaves the accelerator
