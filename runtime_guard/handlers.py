@@ -435,6 +435,16 @@ def _unsupported(what: str, why: str) -> Handler:
     return handler
 
 
+def _no_cuda_array(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:
+    """``__cuda_array_interface__``: absent; its pointer would be the host's."""
+    if moves.device_of(args[0]).type != "cpu":
+        raise AttributeError(
+            "a virtual accelerator's tensor has no __cuda_array_interface__: its memory is the "
+            "host's"
+        )
+    return func(*args, **kwargs)
+
+
 def _same_device_first(names: tuple[str, str], text: str) -> Handler:
     """A composite that checks two of its arguments before anything else, in its own words."""
 
@@ -519,6 +529,27 @@ def _recurrent(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any
     return mode.run(func, args, kwargs)
 
 
+def _ctc_loss(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:
+    """``torch.ctc_loss``: its C++ takes the lengths to the device of ``log_probs`` by itself."""
+    log_probs = args[0] if args else kwargs["log_probs"]
+    placement = placement_of(log_probs)
+
+    def beside(value: Any) -> Any:
+        copy = value.clone()
+        if placement is not None:
+            tag(copy, placement)
+        return copy
+
+    args = tuple(
+        beside(a) if position in (2, 3) and isinstance(a, torch.Tensor) else a
+        for position, a in enumerate(args)
+    )
+    for name in ("input_lengths", "target_lengths"):
+        if isinstance(kwargs.get(name), torch.Tensor):
+            kwargs[name] = beside(kwargs[name])
+    return mode.run(func, args, kwargs)
+
+
 def _pad_packed(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:
     """``_VF._pad_packed_sequence``: the lengths that come back are on the host."""
     result = mode.run(func, args, kwargs)
@@ -569,6 +600,7 @@ def build_handlers() -> dict[Any, Handler]:
     table[tensor.__dlpack__] = _unsupported(
         "__dlpack__", "its memory is the host's, a consumer would believe it is the device's"
     )
+    table[tensor.__cuda_array_interface__.__get__] = _no_cuda_array
     table[torch.stft] = table[tensor.stft] = _same_device_first(
         ("self", "window"),
         "stft input and window must be on the same device but got self on {0} and window on {1}",
@@ -590,5 +622,6 @@ def build_handlers() -> dict[Any, Handler]:
         table[function] = _all_together(text)
     for name in ("lstm", "gru", "rnn_tanh", "rnn_relu"):
         table[getattr(functions_in_cpp, name)] = _recurrent
+    table[torch.ctc_loss] = _ctc_loss
     table[functions_in_cpp._pad_packed_sequence] = _pad_packed
     return table

@@ -231,6 +231,7 @@ class _Installed:
         patches.set(torch, "Event", accelerator_api.VirtualEvent)
         patches.set(torch, "set_default_tensor_type", self._set_default_tensor_type)
         patches.set(torch, "get_device_module", self._get_device_module)
+        patches.set(torch.nested, "nested_tensor", self._nested_tensor(torch.nested.nested_tensor))
         self._patch_tensor()
         self._patch_storage()
         self._patch_autocast()
@@ -366,6 +367,26 @@ class _Installed:
             start(thread)
 
         self.patches.set(threading.Thread, "start", start_hooked)
+
+    def _nested_tensor(self, make: Any) -> Any:
+        """``torch.nested.nested_tensor`` calls C++ past every hook."""
+        machine = self.machine
+
+        @functools.wraps(make)
+        def nested_tensor(tensor_list: Any, **options: Any) -> torch.Tensor:
+            requested = options.pop("device", None)
+            target = machine.parse(requested) if requested is not None else None
+            if target is None and tensor_list and isinstance(tensor_list[0], torch.Tensor):
+                target = tensor_list[0].device
+            if target is not None and not machine.is_virtual(target):
+                options["device"] = target
+            result: torch.Tensor = make(tensor_list, **options)
+            if target is not None and machine.is_virtual(target):
+                with disable_torch_function():
+                    moves.tag_fresh(result, machine.canonical(target))
+            return result
+
+        return nested_tensor
 
     def _set_default_tensor_type(self, wanted: Any) -> None:
         kind, dtype = legacy_type(wanted)

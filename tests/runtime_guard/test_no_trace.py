@@ -34,6 +34,7 @@ OWNERS = [
     torch.backends.mps,
     torch.version,
     torch.jit,
+    torch.nested,
     torch.nn.Module,
     torch.nn.parallel.comm,
     torch.amp.autocast_mode.autocast,

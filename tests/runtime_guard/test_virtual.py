@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
-from runtime_guard import virtual_devices  # noqa: E402
+from runtime_guard import UnsupportedVirtually, virtual_devices  # noqa: E402
 
 pytestmark = pytest.mark.skipif(torch.cuda.is_available(), reason="has a real CUDA device")
 
@@ -545,6 +545,36 @@ class TestLibrariesWithin:
         assert layer(x, x, x)[0].device == CUDA0
         encoder = nn.TransformerEncoderLayer(8, 2, batch_first=True).cuda().eval()
         assert encoder(x).device == CUDA0
+
+
+class TestLimitsSayThemselves:
+    def test_memory_that_others_would_believe_to_be_the_devices(self):
+        x = torch.ones(2, device="cuda")
+        with pytest.raises(UnsupportedVirtually, match="__dlpack__"):
+            x.__dlpack__()
+        assert not hasattr(x, "__cuda_array_interface__")
+        assert torch.from_dlpack(torch.ones(2)).tolist() == [1, 1]
+
+    def test_losses_that_move_their_lengths_themselves(self):
+        loss = F.ctc_loss(
+            torch.rand(5, 1, 4).log_softmax(2).cuda(),
+            torch.tensor([[1, 2]]).cuda(),
+            torch.tensor([5]),
+            torch.tensor([2]),
+        )
+        assert loss.device == CUDA0
+
+    def test_nested_tensors(self):
+        parts = [torch.ones(2), torch.ones(3)]
+        for layout in (torch.strided, torch.jagged):
+            x = torch.nested.nested_tensor(parts, device="cuda:1", layout=layout)
+            assert x.device == (x * 2).device == CUDA1
+        assert torch.nested.nested_tensor([t.cuda() for t in parts]).device == CUDA0
+
+    def test_memory_statistics_are_of_a_machine_that_allocates_nothing(self):
+        torch.ones(1000, device="cuda")
+        assert torch.cuda.memory_allocated() == torch.cuda.max_memory_allocated() == 0
+        assert torch.cuda.mem_get_info()[1] == torch.cuda.get_device_properties(0).total_memory
 
 
 def train(device: str) -> tuple[list[float], torch.Tensor]:
