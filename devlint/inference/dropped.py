@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -108,4 +109,12 @@ def settle(unit: Unit) -> None:
         for operand in (meeting.left, meeting.right)
         for step in operand.steps
     }
-    unit.facts.dropped_arguments += [d for node, d in unit.dropped.items() if node not in met]
+    moved = {
+        move.site.node.func.value
+        for move in unit.facts.moves
+        if isinstance(move.site.node, cst.Call) and isinstance(move.site.node.func, cst.Attribute)
+        if not move.of_module
+    }
+    unit.facts.dropped_arguments += [
+        replace(fact, moved=node in moved) for node, fact in unit.dropped.items() if node not in met
+    ]

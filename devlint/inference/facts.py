@@ -314,6 +314,7 @@ class DroppedArgument:
     parameter: str
     callee: str
     callee_site: Site | None
+    moved: bool = False  # a tensor, and moved right where it comes back
 
 
 @dataclass(frozen=True, slots=True)

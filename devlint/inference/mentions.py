@@ -21,10 +21,10 @@ from devlint.inference.frame import Frame
 from devlint.inference.placement import CPU, Device, Placement, Variable, VariableKind
 from devlint.inference.text import dotted, shorten
 from devlint.inference.values import (
+    GLOBAL_RANK,
     Const,
     External,
     FunctionValue,
-    Host,
     Instance,
     Super,
     Tensor,
@@ -36,9 +36,6 @@ from devlint.inference.values import (
 if TYPE_CHECKING:
     from devlint.inference.functions import Arguments, Function
     from devlint.inference.unit import Unit
-
-# The number of this process among those of all nodes: no number of a card of this node.
-GLOBAL_RANK = Host()
 
 # Functions of torch.cuda that raise where CUDA is missing: each was called on a build without it.
 _RAISING = frozenset(

@@ -83,13 +83,15 @@ class Origin:
 class Evidence:
     """Whether a value of unknown type is a tensor: shown by how it is used, here or later on."""
 
-    __slots__ = ("_host", "_tensor", "moved", "number", "parents")
+    __slots__ = ("_host", "_tensor", "index", "moved", "number", "parents", "part")
 
     def __init__(self, tensor: bool = False, parents: tuple[Evidence, ...] = ()) -> None:
         self._tensor = tensor
         self._host = False
         self.moved = False  # the function itself moves it somewhere
         self.number = False  # by its name it is rather a number
+        self.index = False  # it is used as the index of a device
+        self.part = False  # one of several that a batch was unpacked into
         self.parents = parents
 
     def mark_tensor(self) -> None:
@@ -161,6 +163,8 @@ class Host(Value):
 
 
 HOST = Host()
+# The number of this process among those of all nodes: no number of a card of this node.
+GLOBAL_RANK = Host()
 ARRAY = Host(array=True)
 
 
@@ -215,7 +219,7 @@ class DeviceValue(Value):
 class Sequence(Value):
     """A list, tuple, set or iterator. `items` when each is known, `element` for any of them."""
 
-    __slots__ = ("element", "items", "kind", "node")
+    __slots__ = ("element", "items", "kind", "mixed", "node")
 
     def __init__(
         self,
@@ -228,6 +232,7 @@ class Sequence(Value):
         self.element = element
         self.kind = kind
         self.node = node
+        self.mixed = False  # filled from several places, so that its elements differ
 
     def any(self) -> Value:
         """A value that stands for every element."""
@@ -237,6 +242,7 @@ class Sequence(Value):
 
     def add(self, value: Value) -> None:
         """Append: weak, since another branch may not have."""
+        self.mixed = True
         if self.items is not None:
             self.element = join_all([*self.items, value]) if self.items else value
             self.items = None
@@ -327,9 +333,11 @@ class Instance(Value):
 
     __slots__ = (
         "fields",
+        "given",
         "info",
         "items",
         "library",
+        "moves",
         "module",
         "name",
         "origin",
@@ -356,7 +364,9 @@ class Instance(Value):
         self.parent = parent
         self.items = items
         self.name = name
+        self.moves = 0  # after the first, within one function
         self.fields: dict[str, Value] = {}
+        self.given: dict[Variable, Tensor] | None = None  # by the constructor's call
 
     def __repr__(self) -> str:
         return f"Instance({self.info.name if self.info else self.library}, {self.place})"
@@ -513,6 +523,8 @@ def _merge(a: Value, b: Value) -> Value | None:
         return _merge_tensors(a, b)  # type: ignore[arg-type]
     if kind is Const:
         return a if type(a.value) is type(b.value) and a.value == b.value else None  # type: ignore[attr-defined]
+    if a is GLOBAL_RANK or b is GLOBAL_RANK:
+        return HOST if kind is Host else None
     if kind is Host:
         return a if a.array == b.array else None  # type: ignore[attr-defined]
     if kind is DeviceValue:
@@ -587,7 +599,9 @@ def _merge_sequences(a: Sequence, b: Sequence) -> Sequence:
     for side in (a, b):
         if side.items or side.element is not None:
             elements.append(side.any())
-    return Sequence(None, join_all(elements) if elements else None, a.kind, a.node)
+    merged = Sequence(None, join_all(elements) if elements else None, a.kind, a.node)
+    merged.mixed = a.mixed or b.mixed
+    return merged
 
 
 def _merge_placed(a: Placed, b: Placed) -> Placed:

@@ -32,7 +32,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
         yield Claim(
             fact.site,
             Severity.WARNING,
-            Confidence.LIKELY,
+            Confidence.POSSIBLE if fact.moved else Confidence.LIKELY,
             f"`{fact.function}` has a `{fact.parameter}` and does not pass it on: "
             f"`{fact.callee}` works on its default one",
             advice=_advice(fact),
@@ -135,5 +135,6 @@ def masked(scores: torch.Tensor) -> torch.Tensor:
     fix="Passes it on: `f(x, device=device)`. Unsafe: the default may be meant.",
     limits="""\
 Only for functions in sight whose result lives on their `device`, and only where the names agree. A
-result that meets a value elsewhere is reported there (DEV101, DEV102) and not here.""",
+result that meets a value elsewhere is reported there (DEV101, DEV102) and not here. A tensor that
+is moved right where it comes back is a `possible` finding: it is only a copy too many.""",
 )
