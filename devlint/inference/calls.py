@@ -57,7 +57,7 @@ _INDIFFERENT = re.compile(
     r"numpy|to_numpy|tolist|item|str|repr|len|int|float|bool|type|id|hash|super|range|"
     r"push|put|insert|extend|set_\w+|check_\w+|validate\w*|test\w*|plot\w*|draw\w*|show\w*|"
     r"send\w*|store\w*|record\w*|visuali\w*|move\w*|to_\w+|device\w*|callback\w*|hook\w*|"
-    r"is_\w+|has_\w+|load\w*|copy_?\w*|init\w*|create_\w+|build_\w+|collate\w*)$",
+    r"is_\w+|has_\w+|\w*size|\w*len|\w*count|num_\w+|n_\w+|apply|load\w*|copy_?\w*|init\w*|create_\w+|build_\w+|collate\w*)$",
     re.I,
 )
 _LENGTHS = re.compile(r"(^|_|\b)(lengths?|lens?|sizes?|percent\w*|n?frames)$", re.I)
@@ -284,6 +284,8 @@ def call_unknown(frame: Frame, node: cst.Call, callee: Value, arguments: Argumen
         for tensor in tensors_in(value):
             host_needs(frame, tensor)
     _may_move(frame, last, arguments)
+    if isinstance(node.func, cst.Subscript):
+        return UNKNOWN  # one of a table of callees
     if type(callee) is Tensor and callee.evidence is not None:
         callee.evidence.mark_host()  # what is called is no tensor
     if names_loader(frame, node.func) and not any(tensors_in(v) for v, _ in values):

@@ -229,14 +229,8 @@ class ClassInfo:
         return value
 
     def _as_built(self, value: Tensor) -> Tensor:
-        """A tensor in a constructor, computed from parameters or handed in: on the host still."""
-        computed = value.place is self.variable and not value.traits & PARAMETER
-        handed = (
-            value.place is None
-            and value.origin is not None
-            and value.origin.kind is StepKind.PARAMETER
-        )
-        if computed or handed:
+        """A tensor in a constructor, computed from parameters: on the host still."""
+        if value.place is self.variable and not value.traits & PARAMETER:
             return Tensor(CPU, value.origin, value.traits & ~DEFAULT, value.evidence)
         return value
 
@@ -339,13 +333,15 @@ class ClassInfo:
             held = self.submodule(value) if type(value) is Instance else value
         else:
             traits = GRAD if kind == "parameter" else 0
+            if not (type(value) is Tensor and value.traits & DEFAULT):
+                self.places_itself = True
             held = self.registered_tensor(frame, node, traits)
         old = self.attributes.get(name)
         self.attributes[name] = held if old is None else join(old, held)
 
     def _note_place(self, place: Placement) -> None:
         """A part that is not on the default device: the class places itself."""
-        if place is not None and place != CPU and place is not self.variable:
+        if place != CPU and place is not self.variable:
             self.places_itself = True
 
     def submodule(self, value: Instance) -> Instance:
@@ -435,7 +431,7 @@ def _is_own(frame: Frame, module: Instance) -> bool:
         return False
     if any(v is module for k, v in frame.env.items() if isinstance(k, str) and k.startswith("self.")):
         return False
-    if module.place is not None and type(module.place) is Variable:
+    if type(module.place) is Variable or module.parent is not None:
         return False
     return has_state(frame, module)
 

@@ -45,6 +45,8 @@ from devlint.inference.values import (
 )
 
 _CONSTANTS: dict[str, Value] = {"None": NONE, "True": TRUE, "False": FALSE}
+# Owners of a device that the configuration chose.
+_CONFIGURES = re.compile(r"arg|opt|conf|cfg|flag|param|setting|hp|trainer|accelerator|self|model|env", re.I)
 _DEVICE_NAME = re.compile(r"^(.*_)?device$")
 
 # Attributes of a tensor that say that their owner is one.
@@ -113,7 +115,8 @@ def attribute_of(frame: Frame, node: cst.Attribute, base: Value, name: str) -> V
     if kind in (Sequence, Mapping, Super, Method, FunctionValue, Loader):
         return Method(base, name)
     if _DEVICE_NAME.match(name):
-        return _configured(frame, node)
+        owner = dotted(node.value).rpartition(".")[2]
+        return _configured(frame, node) if _CONFIGURES.search(owner) else DeviceValue(None)
     return UNKNOWN
 
 
@@ -167,9 +170,7 @@ def _device_of_unknown(frame: Frame, node: cst.Attribute, base: Tensor) -> Value
     """
     path = dotted(node.value)
     owner = path.rpartition(".")[2]
-    if re.search(
-        r"arg|opt|conf|cfg|flag|param|setting|hp|trainer|accelerator|self|model|env", owner, re.I
-    ):
+    if _CONFIGURES.search(owner):
         return DeviceValue(_configured(frame, node).place)  # type: ignore[attr-defined]
     assert base.evidence is not None
     base.evidence.mark_tensor()

@@ -86,6 +86,7 @@ class Frame:
         "current",
         "env",
         "exits",
+        "expecting",
         "evaluating",
         "needed",
         "fresh",
@@ -136,6 +137,7 @@ class Frame:
         self.orphans: dict[cst.CSTNode, Any] = {}  # by their factory call, see orphans.py
         self.exits: list[Environment] = []  # the environments at each return
         self.writes: list[tuple[str, Value, cst.CSTNode, cst.CSTNode]] = []  # `self.name = value`
+        self.expecting = 0  # depth of `with pytest.raises(…)`
         self.guards = 0  # depth of conditions on availability or on a device
         self.cold = 0  # depth of conditions that make a loop's body cold
         self.evaluating = 0  # depth of `torch.no_grad()` and of branches for evaluation

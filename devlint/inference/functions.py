@@ -22,6 +22,7 @@ from devlint.inference.values import (
     LOADED,
     NONE,
     PARAMETER,
+    SCALAR,
     UNKNOWN,
     ClassValue,
     Const,
@@ -276,13 +277,13 @@ def _bind_parameters(frame: Frame, function: Function) -> list[Parameter]:
         frame.env[param.name.value] = parameter.value
     if isinstance(params.star_arg, cst.Param):
         name = params.star_arg.name.value
-        variable = Variable(name, VariableKind.INPUT)
+        variable = Variable(name, VariableKind.INPUT, True)
         origin = frame.origin(StepKind.PARAMETER, params.star_arg)
         element = Tensor(None if on_host else variable, origin, 0, Evidence())
         frame.env[name] = Sequence(None, element, "tuple")
     if params.star_kwarg is not None:
         name = params.star_kwarg.name.value
-        variable = Variable(name, VariableKind.INPUT)
+        variable = Variable(name, VariableKind.INPUT, True)
         origin = frame.origin(StepKind.PARAMETER, params.star_kwarg)
         frame.env[name] = Mapping({}, Tensor(None if on_host else variable, origin, 0, Evidence()))
     return found
@@ -331,7 +332,7 @@ def _compare_returns(frame: Frame) -> None:
             node,
             anchor,
             anchor_node,
-            0 if frame.unit.host_script else 1,
+            0 if frame.unit.host_script or tensor.traits & SCALAR else 1,
         )
 
 
@@ -355,6 +356,8 @@ def call_function(
     if summary is None:
         return None
     binding = _bind(frame, node, callee, summary, arguments)
+    if function.name == "__init__" and type(callee.bound) is Instance:
+        callee.bound.given = {v: t for v, t in binding.places.items() if v.parameter}
     if summary.syncs and function.unit is not frame.unit:
         _sync_in_callee(frame, node, summary.syncs[0], binding)
     for pending in () if function.name == "__init__" else summary.pendings:
@@ -371,6 +374,7 @@ class Binding:
         self.places: dict[Variable, Tensor] = {}  # a stand-in with the actual place and traits
         self.values: dict[Evidence, Value] = {}
         self.nodes: dict[Variable, cst.CSTNode] = {}
+        self.inside = False  # the caller is a method of the same object
         self.actuals: dict[Variable, Value] = {}  # those that differ from branch to branch
 
     def put(self, parameter: Parameter, actual: Value, node: cst.CSTNode) -> None:
@@ -388,6 +392,9 @@ class Binding:
             self.frame.env[actual] = Placed(None, None)  # the callee puts it somewhere
         if parameter.variable is not None:
             self.places[parameter.variable] = self._stand_in(actual, parameter.is_device)
+            if type(value) is Tensor and value.evidence is not None and value.evidence.index:
+                if type(actual) is Const and type(actual.value) is int:
+                    self.places[parameter.variable] = Tensor(Device("cuda", actual.value))
             if type(actual) is Union:
                 self.actuals[parameter.variable] = actual
             self.nodes[parameter.variable] = node
@@ -408,8 +415,6 @@ class Binding:
             return Tensor(place, origin, 0)
         if type(actual) is DeviceValue:
             return Tensor(actual.place, None, 0)
-        if type(actual) is Const and type(actual.value) is int:
-            return Tensor(Device("cuda", actual.value), None, 0)  # if it is used as an index
         found = meetings.tensors_in(actual)
         if not found:
             return Tensor(None)
@@ -417,6 +422,12 @@ class Binding:
         if all(t.place is first.place or t.place == first.place for t in found):
             return first
         return Tensor(None)
+
+    def _strange(self, value: Tensor, place: Variable) -> Tensor:
+        """A tensor whose place is a parameter of some other function: unknown out here."""
+        if not place.parameter or self.inside:
+            return value
+        return Tensor(None, value.origin, value.traits & SCALAR, value.evidence)
 
     def odd_branches(self, tensor: Tensor) -> list[Tensor]:
         """The callee's tensor, once for each alternative that the caller may hand in."""
@@ -438,6 +449,8 @@ class Binding:
             place = value.place  # type: ignore[attr-defined]
             if type(place) is Variable and place in self.places:
                 return DeviceValue(self.places[place].place)
+            if type(place) is Variable and place.parameter and not self.inside:
+                return DeviceValue(None)
             return value
         if kind is Sequence:
             if value.items is not None:  # type: ignore[attr-defined]
@@ -486,7 +499,7 @@ class Binding:
         if type(place) is Variable:
             stand_in = self.places.get(place)
             if stand_in is None:
-                return value
+                return self._strange(value, place)
             origin = Origin(StepKind.COMPUTED, self.node, self.frame.unit.source, stand_in.origin)
             traits = value.traits & ~PARAMETER | stand_in.traits & (INHERITED & ~DEFAULT)
             if stand_in.traits & DEFAULT:
@@ -536,8 +549,12 @@ def _bind(
             place, origin = placed(frame, bound)
             binding.places[info.variable] = Tensor(place, origin, 0)
             binding.nodes[info.variable] = node
+            if bound.given is not None:
+                binding.places.update(bound.given)
         elif bound is None and arguments.positional:
             start = 0
+        else:
+            binding.inside = True
     positional = list(arguments.positional)
     keywords = dict(arguments.keywords)
     if callee.given is not None:

@@ -183,7 +183,8 @@ def meet(
         found = tensors_in(value)
         for tensor in found:
             # The elements of one list meet each other, the alternatives of one value do not.
-            candidates.append((tensor, expression, -1 if type(value) is Sequence else number))
+            mixed = type(value) is Sequence and (value.items is not None or value.mixed)
+            candidates.append((tensor, expression, -1 if mixed else number))
         if not found and type(value) is Unknown:
             uncertain = True
     for tensor, expression, _ in candidates:
@@ -199,7 +200,8 @@ def meet(
         anchor = max(candidates, key=_weight)[0]
         if anchor.place is not None and len(candidates) > 1:
             _compare(frame, node, operation, candidates, anchor, pointwise, kind, indirect, indices)
-    if anchor.evidence is not None and not anchor.evidence.is_tensor:
+    known = anchor.evidence
+    if known is not None and not known.is_tensor and (known.number or not frame.in_module):
         sure_ones = [c for c in candidates if c[0].evidence is None and c[0].place is not None]
         if sure_ones:  # what is no more than perhaps a tensor does not decide where the result is
             anchor = max(sure_ones, key=_weight)[0]
@@ -277,6 +279,8 @@ def note(
     inside: Site | None = None,
 ) -> None:
     """Remember a contradiction: one for each cause and place that sets the device."""
+    if frame.expecting:
+        return
     root = left.origin.root.node if left.origin is not None else left_node
     key = (root, right.place)
     old = frame.drafts.get(key)

@@ -57,7 +57,8 @@ def _state(frame: Frame, module: Instance) -> Placed | None:
     while current is not None:
         state = current.env.get(module)
         if type(state) is Placed:
-            return state
+            # A closure runs at some time: before or after the second move.
+            return state if current is frame or module.moves == 0 else Placed(None, None)
         current = current.outer
     unit = frame.unit
     state = unit.env.get(module)
@@ -70,6 +71,8 @@ def move_module(frame: Frame, module: Instance, place: Placement, node: cst.CSTN
     """`Module.to`: in place, seen through every alias."""
     _, origin = placed(frame, module)
     step = Origin(StepKind.MOVED, node, frame.unit.source, origin, "moved here")
+    if type(frame.env.get(module)) is Placed:
+        module.moves += 1
     frame.env[module] = Placed(place, step)
 
 
@@ -99,6 +102,7 @@ def replaced(
         module.info, module.library, module.module, place, origin, parent, module.items, module.name
     )
     copy.fields = module.fields
+    copy.given = module.given
     return copy
 
 
@@ -108,6 +112,10 @@ def member(holder: Instance, value: Value) -> Value:
         return replaced(value, None, value.origin, holder)
     if type(value) is Union:
         return union(member(holder, v) for v in value.alternatives)
+    if type(value) is Sequence:
+        items = None if value.items is None else [member(holder, v) for v in value.items]
+        element = None if value.element is None else member(holder, value.element)
+        return Sequence(items, element, value.kind, value.node)
     return value
 
 
@@ -167,6 +175,9 @@ def _seen_from(frame: Frame, node: cst.CSTNode, holder: Instance, value: Value) 
     if is_self(frame, holder) or holder.info is None:
         return value
     variables = {i.variable for i in holder.info.lineage()}
+    place = getattr(value, "place", None)
+    if type(place) is Variable and place not in variables and place.parameter:
+        return _given(frame, node, holder, value, place)
     if type(value) is Tensor and value.place in variables:
         place, origin = placed(frame, holder)
         step = Origin(StepKind.REGISTERED, node, frame.unit.source, origin)
@@ -178,6 +189,20 @@ def _seen_from(frame: Frame, node: cst.CSTNode, holder: Instance, value: Value) 
     if type(value) is DeviceValue and value.place in variables:
         return DeviceValue(placed(frame, holder)[0])
     return value
+
+
+def _given(
+    frame: Frame, node: cst.Attribute, holder: Instance, value: Value, place: Variable
+) -> Value:
+    """An attribute on a parameter's device, seen from outside: as the constructor's call says."""
+    stand_in = holder.given.get(place) if holder.given is not None else None
+    where = stand_in.place if stand_in is not None else None
+    if type(value) is DeviceValue:
+        return DeviceValue(where)
+    if type(value) is Tensor:
+        traits = value.traits | (stand_in.traits & DEFAULT if stand_in is not None else 0)
+        return Tensor(where, value.origin, traits, value.evidence)
+    return UNKNOWN
 
 
 # ----------------------------------------------------------------- calling a module

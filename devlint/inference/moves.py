@@ -131,8 +131,9 @@ def move_of_tensor(
         return tensor.with_place(tensor.place, _computed(frame, node, tensor))
     place: Placement = target  # type: ignore[assignment]
     discarded = frame.statement is node
-    if tensor.traits & LOADED and tensor.evidence is not None:
-        tensor.evidence.mark_tensor()  # no batch holds modules
+    batch = tensor.evidence if tensor.traits & LOADED else None
+    if batch is not None and (batch.part or not discarded):
+        batch.mark_tensor()  # a whole batch may move in place, its parts are tensors
     orphans.settled(frame, tensor)
     if discarded and tensor.evidence is not None and not tensor.evidence.is_tensor:
         # In place if it is a module, lost if it is a tensor: the ordinary caller means a module.

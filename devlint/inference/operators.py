@@ -83,6 +83,10 @@ def combine(
         if type(other) is Sequence or (type(other) is Const and isinstance(other.value, str)):
             return UNKNOWN
         return meet(frame, node, symbol, [(left, left_node), (right, right_node)])
+    if External in kinds:
+        number = left if kinds[0] is External else right
+        if number.name.startswith("math."):  # type: ignore[attr-defined]
+            return HOST
     if Sequence in kinds:
         return _sequence_operator(symbol, left, right)
     if kinds == (Const, Const):

@@ -83,14 +83,14 @@ def initial_value(
     name = param.name.value
     default = function.defaults.get(name)
     annotation = _names(param.annotation.annotation) if param.annotation is not None else []
-    variable = Variable(name, VariableKind.INPUT)
+    variable = Variable(name, VariableKind.INPUT, True)
     origin = frame.origin(StepKind.PARAMETER, param, note=f"`{name}` is handed in by the caller")
 
     def parameter(value: Value, own: Variable | None, is_device: bool = False) -> Parameter:
         return Parameter(name, own, value, default, keyword_only, is_device)
 
     if _is_device(name, annotation, default):
-        chosen = Variable(name, VariableKind.DEVICE)
+        chosen = Variable(name, VariableKind.DEVICE, True)
         return parameter(DeviceValue(chosen), chosen, True)
     if _FLAG_NAME.match(name) and (type(default) is Const or not annotation):
         return parameter(TRUE, None)

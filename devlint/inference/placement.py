@@ -49,6 +49,7 @@ class Variable:
 
     name: str
     kind: VariableKind
+    parameter: bool = False  # of one function: it means nothing outside of its calls
 
     @property
     def rigid(self) -> bool:

@@ -20,7 +20,7 @@ from devlint.inference.conditions import (
 from devlint.inference.environments import join_environments
 from devlint.inference.frame import EXECUTORS, Environment, Frame, LoopState
 from devlint.inference.functions import Function, declare_class, declare_function
-from devlint.inference.iteration import element_of, hotness_of
+from devlint.inference.iteration import derive, element_of, hotness_of
 from devlint.inference.modules import baked
 from devlint.inference.text import dotted
 from devlint.inference.values import (
@@ -177,6 +177,9 @@ def _unpack(frame: Frame, target: cst.Tuple | cst.List, value: Value, source: cs
         items = [element] * count
     for item, element_node in zip(items, elements, strict=True):
         inner = element_node.value
+        if type(item) is Tensor and item.evidence is not None and count > 1:
+            item = derive(item)
+            item.evidence.part = True  # type: ignore[attr-defined]
         if type(element_node) is cst.StarredElement and type(item) is not Sequence:
             item = Sequence(None, item)
         assign(frame, inner, item, source)
@@ -435,8 +438,16 @@ def _try(frame: Frame, node: cst.Try | cst.TryStar) -> bool:
     return falls
 
 
+_EXPECTING = frozenset({"raises", "assertRaises", "assertRaisesRegex", "suppress"})
+
+
 def _with(frame: Frame, node: cst.With) -> bool:
     devices = 0
+    expects = sum(
+        dotted(item.item.func).rpartition(".")[2] in _EXPECTING
+        for item in node.items
+        if isinstance(item.item, cst.Call)
+    )
     evaluating = any(runs_without_gradients(item.item) for item in node.items)
     for item in node.items:
         value = frame.eval(item.item)
@@ -446,7 +457,9 @@ def _with(frame: Frame, node: cst.With) -> bool:
         if item.asname is not None:
             assign(frame, item.asname.name, value, item.item)
     frame.evaluating += evaluating
-    falls = block(frame, node.body)
+    frame.expecting += expects
+    falls = block(frame, node.body) or expects > 0
+    frame.expecting -= expects
     frame.evaluating -= evaluating
     if devices:
         del frame.default_devices[-devices:]
