@@ -11,6 +11,7 @@ from devlint.inference.facts import DroppedArgument, Site, StepKind
 from devlint.inference.frame import Frame
 from devlint.inference.parameters import Parameter
 from devlint.inference.placement import Variable
+from devlint.inference.text import dotted
 from devlint.inference.values import (
     Const,
     DeviceValue,
@@ -34,7 +35,7 @@ def of_default(
     """A call that leaves a callee's device to its default, though the result lives there."""
     if not parameter.is_device or parameter.variable is None or frame.function is None:
         return
-    if frame.guards or not _is_device(frame.env.get(parameter.name)):
+    if frame.guards or frame.unit.mentions.meant or not _is_device(frame.env.get(parameter.name)):
         return
     if _lives_there(summary.result, parameter.variable):
         _note(frame, node, function, parameter.name)
@@ -56,6 +57,15 @@ def of_recursion(frame: Frame, node: cst.Call, function: Function) -> None:
             continue
         if type(frame.env.get(name)) is DeviceValue:
             _note(frame, node, function, name)
+
+
+def of_arguments(frame: Frame, node: cst.Call) -> None:
+    """`f(make(), device)`: whoever gets both is to bring the one to the other."""
+    dropped = frame.unit.dropped
+    for argument in node.args:
+        fact = dropped.get(argument.value)
+        if fact is not None and any(dotted(a.value) == fact.parameter for a in node.args):
+            del dropped[argument.value]
 
 
 def _is_device(value: Value | None) -> bool:

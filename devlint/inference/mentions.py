@@ -147,6 +147,8 @@ class Mentions:
 def of_call(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> None:
     """Note what a call mentions. `callee` is the receiver of a method, else what is called."""
     mentions = frame.unit.mentions
+    if frame.unit.dropped:
+        dropped.of_arguments(frame, node)
     if type(callee) is FunctionValue:
         dropped.of_recursion(frame, node, callee.function)
     if not mentions.at_all:
