@@ -250,7 +250,7 @@ def _constructs(function: Function) -> bool:
     params = function.node.params
     given = [*params.posonly_params, *params.params][1:]
     return not any(p.default is None and p.annotation is None for p in given) and not any(
-        p.annotation is not None and "Tensor" in code(p.annotation) for p in given
+        p.annotation is not None and "Tensor" in code(p.annotation.annotation) for p in given
     )
 
 

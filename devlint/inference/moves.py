@@ -289,7 +289,7 @@ def _note_round_trip(
                 _same_device(start, place)
                 and not _same_device(middle, place)
                 and (
-                    _is_receiver(step.node, node)
+                    (_is_receiver(step.node, node) and not frame.guards)
                     or _is_idle(frame, step.node, subject_node, middle, computed)
                 )
             ):
@@ -306,7 +306,7 @@ def _is_idle(
 ) -> bool:
     """Nothing between the two moves needs the tensor where it was in between."""
     noted = next((n for n in frame.notes if type(n) is MoveNote and n.node is away), None)
-    if noted is None or noted.loop is not frame.loop:
+    if noted is None or noted.loop is not frame.loop or frame.guards:
         return False
     if type(middle) is Device and not middle.is_accelerator:
         return computed > 0  # else it makes room on the device

@@ -336,10 +336,15 @@ def lasting_syncs(frame: Frame) -> list[Site]:
     return []
 
 
+_NUMBERS = frozenset({".item()", "float()", "int()", "bool()", "if", "while", "assert", "f-string"})
+
+
 def _is_elementwise(note: SyncNote) -> bool:
     """What is read is one element of a tensor that the loop goes through and does not change."""
     loop, origin = note.loop, note.tensor.origin
-    if loop is None or origin is None:
+    if loop is None or origin is None or isinstance(loop.node, cst.While):
+        return False
+    if note.call not in _NUMBERS:
         return False
     chain = []
     for step in origin.chain():

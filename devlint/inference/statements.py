@@ -288,7 +288,11 @@ def _if(frame: Frame, node: cst.If) -> bool:
         try:
             if known:
                 narrow(frame, node.test, True)
-                return block(frame, node.body)
+                frame.cold += cold
+                try:
+                    return block(frame, node.body)
+                finally:
+                    frame.cold -= cold
             narrow(frame, node.test, False)
             return _otherwise(frame, node.orelse)
         finally:

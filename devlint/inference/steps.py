@@ -36,13 +36,13 @@ _TARGETS = re.compile(r"^_?(targets?|labels?|y_?true|y|gt|ground_truths?|gts?)$"
 # Once at the start, now and then, or for a reader.
 _COLD = re.compile(
     r"^_*(__init__|__new__|__setstate__|load|save|store|plot|draw|show|print|log(?!its)|vis|export|"
-    r"set_?up|configure|warm|debug|describe|dump|check|validate|validation|assert|main|parse|"
+    r"test_|demo|set_?up|configure|warm|debug|describe|dump|check|validate|validation|assert|main|parse|"
     r"extra_repr|write|read|get_config|summary|report|render|prepare_data|from_pretrained|reset_p)",
     re.I,
 )
 # Once at the start, unless something that runs once per step calls it.
 _BUILDING = re.compile(r"^_*(init|re?set|build|make|create|from_|to_)", re.I)
-_CHECKING = re.compile(r"validat|check|assert|sanity|debug", re.I)
+_CHECKING = re.compile(r"validat|check|assert|sanity|debug|compute$", re.I)
 _EVALUATING = re.compile(
     r"(^|_)(eval\w*|valid\w*|test\w*|infer\w*|predict\w*|generate\w*|sample\w*|detect\w*|demo|"
     r"bench\w*|val|accuracy|decode\w*|search|score)(_|$)",
@@ -88,6 +88,10 @@ def evaluates(function: Function | None) -> bool:
     if any(_NO_GRADIENTS.search(decorator) for decorator in function.decorators):
         return not _STEP.match(function.name) and function.name not in ("step", "update")
     return bool(_EVALUATING.search(function.name))
+
+
+def _runs_rarely(function: Function) -> bool:
+    return is_cold(function) or bool(_EVALUATING.search(function.name))
 
 
 def runs_per_step(function: Function) -> bool:
@@ -149,7 +153,7 @@ def settle(unit: Unit) -> None:
                 recursive=recursive,
                 cold=move.cold
                 or building
-                or (found is None and move.loop is None and is_cold(function)),
+                or (found is None and move.loop is None and _runs_rarely(function)),
             )
         elif found is not None or building:
             sync = facts.syncs[index]

@@ -13,7 +13,7 @@ from devlint.inference.meetings import tensors_in
 from devlint.inference.notes import HostReadNote, LateReadNote, SyncNote, on_accelerator
 from devlint.inference.placement import CPU
 from devlint.inference.text import dotted
-from devlint.inference.values import COPYING, Tensor, Value, alternatives
+from devlint.inference.values import COPYING, INDIRECT, Tensor, Value, alternatives
 
 # What takes a value only to keep it, to add it up or to show it: that can wait.
 _KEEPS = re.compile(
@@ -89,7 +89,9 @@ def test_of(frame: Frame, node: cst.CSTNode, value: Value, keyword: str) -> None
     """`if t:`, `while t:`, `assert t`: bool() of a tensor."""
     for tensor in alternatives(value):
         # A name that may hold a tensor mostly asks whether it holds anything.
-        if type(tensor) is Tensor and (tensor.evidence is None or _computes(node)):
+        if type(tensor) is not Tensor or tensor.traits & INDIRECT:
+            continue
+        if tensor.evidence is None or _computes(node):
             sync(frame, node, keyword, tensor, node)
             return
 
@@ -97,7 +99,11 @@ def test_of(frame: Frame, node: cst.CSTNode, value: Value, keyword: str) -> None
 def _computes(node: cst.CSTNode) -> bool:
     if isinstance(node, cst.Comparison):
         operators = (target.operator for target in node.comparisons)
-        return not any(isinstance(o, (cst.Is, cst.IsNot, cst.In, cst.NotIn)) for o in operators)
+        if any(isinstance(o, (cst.Is, cst.IsNot, cst.In, cst.NotIn)) for o in operators):
+            return False
+        # `if index == 0`, `if count > limit`: plain names are mostly numbers
+        sides = (node.left, *(target.comparator for target in node.comparisons))
+        return any(isinstance(side, (cst.Call, cst.Subscript)) for side in sides)
     return isinstance(node, cst.Call)
 
 

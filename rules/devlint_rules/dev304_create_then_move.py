@@ -18,6 +18,7 @@ from devlint_rules.rewriting import (
     takes_device,
     with_argument,
 )
+from devlint_rules.waiting import is_test
 from devlint_rules.wording import loop_note, may_be_accelerator
 
 # These draw other numbers on an accelerator than on the host, from the same seed.
@@ -74,6 +75,7 @@ def _fix(facts: Facts, move: Move, factory: cst.Call) -> tuple[Replacement, ...]
 
 def _confidence(move: Move, factory: cst.Call, hot: bool) -> Confidence:
     """Code that runs once may make its tensors as it likes."""
+    hot = hot and (move.function is not None or (move.loop is not None and move.loop.trains))
     again = hot or bool(move.in_step) or (move.function is not None and not move.cold)
     filled = _is_filled(factory) or (move.subject.scalar and (hot or bool(move.in_step)))
     return Confidence.LIKELY if again and filled else Confidence.POSSIBLE
@@ -89,7 +91,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
         yield Claim(
             move.site,
             Severity.PERFORMANCE,
-            _confidence(move, factory, hot),
+            Confidence.POSSIBLE if is_test(facts) else _confidence(move, factory, hot),
             f"`{short(factory)}` is made on the CPU only to be moved",
             advice=(
                 f"make it there: `{text}`"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from devlint.findings import Confidence
 from devlint.inference.facts import Facts, Sync
 from devlint.inference.placement import Variable, VariableKind
@@ -10,13 +12,26 @@ from devlint.inference.placement import Variable, VariableKind
 # device, or later. The other syncs are often what the algorithm needs.
 _NUMBERS = frozenset(
     {".item()", "float()", "int()", "bool()", "round()", "if", "while", "assert", "f-string"}
-    | {"print()", "call"}
+    | {"print()"}
 )
+
+
+_TEST = re.compile(r"(^|/)(unit_?)?tests?/|(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$")
+
+
+def is_test(facts: Facts) -> bool:
+    """Tests are cold code: nobody waits for them."""
+    return bool(_TEST.search(facts.source.path))
 
 
 def confidence(facts: Facts, sync: Sync) -> Confidence:
     """Likely where the tensor is on an accelerator for the ordinary caller and it can wait."""
-    if sync.guards_error or not _on_accelerator(facts, sync):
+    if (
+        is_test(facts)
+        or sync.guards_error
+        or sync.inside is not None
+        or not _on_accelerator(facts, sync)
+    ):
         return Confidence.POSSIBLE
     if sync.elementwise:
         return Confidence.LIKELY
