@@ -256,7 +256,7 @@ class DispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self.machine = machine
         self.function_mode = function_mode
         self.latest: Placement | None = None
-        """The last accelerator placement seen: what backward's factories allocate beside."""
+        """Where the last operation ran: what backward's factories allocate beside."""
 
     def __torch_dispatch__(
         self,
@@ -310,6 +310,7 @@ class DispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
                             first = found
                         elif found is not first and found.device is not first.device:
                             mixed = True
+        self.latest = first
         if first is None:
             return func(*args, **kwargs) if kwargs else func(*args)
         if first.move is not None:
@@ -317,10 +318,8 @@ class DispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
         if mixed or (untagged and first.device is not CPU) or plan.indexing:
             return self._meet(plan, func, args, kwargs or {})
         result = func(*args, **kwargs) if kwargs else func(*args)
-        if first.device is not CPU:
-            self.latest = first
-            if plan.sync is not None:
-                self._sync(plan)
+        if plan.sync is not None and first.device is not CPU:
+            self._sync(plan)
         if plan.tags_results:
             self._tag_results(result, first, plan)
         return result
@@ -398,8 +397,7 @@ class DispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
                         self._note_use(placement, plan)
                     else:
                         placement.move.used = True
-            if target is not CPU:
-                self.latest = placement_of(written)
+            self.latest = placement_of(written)
             if target is not source and "meta" not in (target.type, source.type):
                 moves.record_transfer(
                     self.machine,
@@ -481,8 +479,8 @@ class DispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
         result = func(*args, **kwargs)
         placement = placement_of(tensors[decision])
         device = operands[decision].device
+        self.latest = placement
         if device.type != "cpu":
-            self.latest = placement
             if plan.sync is not None:
                 self._sync(plan)
             if plan.indexing:

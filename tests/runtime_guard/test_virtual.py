@@ -391,6 +391,16 @@ class TestAutograd:
         assert value.grad.device == CPU
         assert value.grad.tolist() == [3, 3]
 
+    def test_backward_on_the_host_stays_there_after_work_on_an_accelerator(self):
+        torch.ones(2, device="cuda").sum()
+        x = torch.rand(3, 2, requires_grad=True)
+        x.clamp(0.2, 0.8).sum().backward()
+        assert x.grad.device == CPU
+        y = torch.rand(3, 2, device="cuda", requires_grad=True)
+        torch.ones(2).sum()
+        y.clamp(0.2, 0.8).sum().backward()
+        assert y.grad.device == CUDA0
+
     def test_backward_runs_user_code_on_the_virtual_machine(self):
         class Double(torch.autograd.Function):
             @staticmethod
