@@ -301,7 +301,8 @@ def call_unknown(frame: Frame, node: cst.Call, callee: Value, arguments: Argumen
                 return _call_moved(frame, node, callee, arguments)
     if _CLASS_NAME.match(last):
         return UNKNOWN
-    values = [(v, n) for v, n in values if not _LENGTHS.search(shorten(n))]
+    spread = {argument.value for argument in node.args if argument.star}
+    values = [(v, n) for v, n in values if n not in spread and not _LENGTHS.search(shorten(n))]
     if _INDIFFERENT.search(last):
         found = [t for v, _ in values for t in tensors_in(v)]
         if len(found) == 1:

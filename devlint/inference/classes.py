@@ -26,6 +26,7 @@ from devlint.inference.values import (
     LOADED,
     NON_LEAF,
     PARAMETER,
+    SCALAR,
     UNKNOWN,
     ClassValue,
     Const,
@@ -228,12 +229,6 @@ class ClassInfo:
                 return self._kept_container(frame, name, value, node, source)
         return value
 
-    def _as_built(self, value: Tensor) -> Tensor:
-        """A tensor in a constructor, computed from parameters: on the host still."""
-        if value.place is self.variable and not value.traits & PARAMETER:
-            return Tensor(CPU, value.origin, value.traits & ~DEFAULT, value.evidence)
-        return value
-
     def _kept_container(
         self, frame: Frame, name: str, value: Value, node: cst.CSTNode, source: cst.CSTNode
     ) -> Value:
@@ -292,8 +287,6 @@ class ClassInfo:
         if value.evidence is not None and not value.evidence.is_tensor:
             return value
         self._note_place(value.place)
-        if frame.constructing and not self.moves_itself:
-            value = self._as_built(value)
         if value.place is None or type(value.place) is Variable:
             return value
         if self.moves_itself:  # by an `_apply` or `to` of its own, or one that it inherits
@@ -302,7 +295,7 @@ class ClassInfo:
         if overwrites == "module":
             overwrites = ""
         if overwrites == "buffer" or overwrites == "parameter":
-            if not frame.constructing and value.traits & DEFAULT:
+            if not frame.constructing and value.traits & DEFAULT and not value.traits & SCALAR:
                 self._note(
                     name + "*",
                     AttributeNote(node, source, name, value, False, _method(frame), overwrites),

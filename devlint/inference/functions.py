@@ -259,6 +259,8 @@ def _bind_parameters(frame: Frame, function: Function) -> list[Parameter]:
     found: list[Parameter] = []
     listed = [*params.posonly_params, *params.params]
     on_host = bool(_HOST_FUNCTIONS.match(function.name))
+    if function.info is not None and not on_host:
+        on_host = any(base.endswith("Dataset") for base in function.info.library_bases)
     for index, param in enumerate(listed):
         name = param.name.value
         if index == 0 and function.info is not None and not function.is_static:
@@ -307,33 +309,51 @@ def _result(frame: Frame) -> Value:
 
 
 def _compare_returns(frame: Frame) -> None:
-    found: list[tuple[Tensor, cst.CSTNode]] = []
+    slots: dict[object, list[tuple[Tensor, cst.CSTNode]]] = {}
     for node, value in frame.returns:
-        for alternative in meetings.tensors_in(value):
-            found.append((alternative, node))
-    made = [(t, n) for t, n in found if t.traits & DEFAULT and t.place == CPU]
-    rigid = [
-        (t, n)
-        for t, n in found
-        if type(t.place) is Variable
-        and t.is_sure
-        and not (t.origin is not None and t.origin.kind is StepKind.PARAMETER)
-    ]
-    if not made or not rigid:
-        return
-    for tensor, node in made:
+        for alternative in alternatives(value):
+            for slot, tensor in _slots(alternative):
+                slots.setdefault(slot, []).append((tensor, node))
+    for found in slots.values():
+        made = [(t, n) for t, n in found if t.traits & DEFAULT and t.place == CPU]
+        rigid = [
+            (t, n)
+            for t, n in found
+            if type(t.place) is Variable
+            and t.is_sure
+            and not (t.origin is not None and t.origin.kind is StepKind.PARAMETER)
+        ]
+        if not made or not rigid:
+            continue
         anchor, anchor_node = rigid[0]
-        meetings.note(
-            frame,
-            node,
-            MeetingKind.RETURN,
-            "return",
-            tensor,
-            node,
-            anchor,
-            anchor_node,
-            0 if frame.unit.host_script or tensor.traits & SCALAR else 1,
-        )
+        for tensor, node in made:
+            meetings.note(
+                frame,
+                node,
+                MeetingKind.RETURN,
+                "return",
+                tensor,
+                node,
+                anchor,
+                anchor_node,
+                0 if frame.unit.host_script or tensor.traits & SCALAR else 1,
+            )
+
+
+def _slots(value: Value) -> list[tuple[object, Tensor]]:
+    """The tensors of a returned value, by where a caller finds them."""
+    if type(value) is Tensor:
+        return [("value", value)]
+    if type(value) is Sequence and value.items is not None and value.kind == "tuple":
+        return [
+            (index, v)
+            for index, item in enumerate(value.items)
+            for v in alternatives(item)
+            if type(v) is Tensor
+        ]
+    if type(value) is Sequence and value.mixed:
+        return [("element", v) for v in alternatives(value.any()) if type(v) is Tensor]
+    return []
 
 
 # ----------------------------------------------------------------- calling
@@ -391,7 +411,9 @@ class Binding:
         if type(actual) is Instance and actual.module and _moves_parameter(value):
             self.frame.env[actual] = Placed(None, None)  # the callee puts it somewhere
         if parameter.variable is not None:
-            self.places[parameter.variable] = self._stand_in(actual, parameter.is_device)
+            self.places[parameter.variable] = self._stand_in(
+                actual, parameter.is_device, parameter.variable
+            )
             if type(value) is Tensor and value.evidence is not None and value.evidence.index:
                 if type(actual) is Const and type(actual.value) is int:
                     self.places[parameter.variable] = Tensor(Device("cuda", actual.value))
@@ -399,12 +421,14 @@ class Binding:
                 self.actuals[parameter.variable] = actual
             self.nodes[parameter.variable] = node
 
-    def _stand_in(self, actual: Value, is_device: bool) -> Tensor:
+    def _stand_in(self, actual: Value, is_device: bool, variable: Variable) -> Tensor:
         from devlint.inference.devices import place_of
 
         frame = self.frame
         if is_device:
             if type(actual) is Const and actual.value is None:
+                if variable in frame.unit.context.none_handled:
+                    return Tensor(None)
                 traits = 0 if frame.has_default_device else DEFAULT
                 return Tensor(frame.default_device, None, traits)
             return Tensor(place_of(frame, actual), None, 0)

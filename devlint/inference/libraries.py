@@ -255,6 +255,12 @@ def _factory(frame: Frame, node: cst.Call, last: str, known: Call, arguments: Ar
     given_node = device[1] if device is not None else None
     if given is None and "**" in arguments.keywords:
         return Tensor(None)
+    if given is not None and last in ("tensor", "as_tensor", "asarray"):
+        for value, _ in operands_of(known, arguments):
+            for tensor in tensors_in(value):
+                orphans.settled(frame, tensor)
+                if tensor.evidence is not None:
+                    tensor.evidence.moved = True
     return factory_result(frame, node, last, given, given_node, arguments)
 
 

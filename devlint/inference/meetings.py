@@ -25,6 +25,7 @@ from devlint.inference.values import (
     PARAMETER,
     PINNED,
     EMPTY,
+    KEPT,
     MAYBE_SCALAR,
     SCALAR,
     UNKNOWN,
@@ -200,6 +201,8 @@ def meet(
         anchor = max(candidates, key=_weight)[0]
         if anchor.place is not None and len(candidates) > 1:
             _compare(frame, node, operation, candidates, anchor, pointwise, kind, indirect, indices)
+    if uncertain and _exempt(anchor):
+        return Tensor(None, anchor.origin)  # the unknown operand decides
     known = anchor.evidence
     if known is not None and not known.is_tensor and (known.number or not frame.in_module):
         sure_ones = [c for c in candidates if c[0].evidence is None and c[0].place is not None]
@@ -235,11 +238,18 @@ def _compare(
             orphan = frame.orphans.get(tensor.origin.root.node)
             if orphan is not None:
                 orphan.used = True
+                orphan.peers.update(
+                    t.origin.root.node for t, _, _ in candidates if t.origin is not None
+                )
         if tensor is anchor or tensor.place is anchor.place or tensor.place is None:
             continue
         if number == anchor_number and number != -1:
             continue
         rank = contradiction(frame, tensor, anchor, pointwise)
+        if rank >= 0 and (tensor.traits | anchor.traits) & EMPTY and not _joins(operation):
+            continue  # a placeholder
+        if kind is MeetingKind.CALLEE and tensor.traits & KEPT:
+            rank = min(rank, 0)
         if rank >= 0:
             if indirect or (counts[number] > 1 and number != -1):
                 rank = min(rank, 1)  # one branch only, or a guess
@@ -249,6 +259,10 @@ def _compare(
         elif type(tensor.place) is Variable or type(anchor.place) is Variable:
             if not indirect:
                 add_pending(frame, node, kind, operation, tensor, anchor, pointwise)
+
+
+def _joins(operation: str) -> bool:
+    return operation.rpartition(".")[2].endswith(("cat", "stack", "concat", "concatenate"))
 
 
 def add_pending(

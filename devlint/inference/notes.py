@@ -274,7 +274,7 @@ def settle(frame: Frame) -> None:
 
 
 _MODULE_NAME = re.compile(
-    r"(model|net|network|module|encoder|decoder|generator|discriminator|critic|actor|layer|block|"
+    r"(model|mod|net|network|module|detector|extractor|pipe|pipeline|encoder|decoder|generator|discriminator|critic|actor|layer|block|"
     r"backbone|unet|vae|transformer|criterion|policy|ema)s?\d*$",
     re.I,
 )

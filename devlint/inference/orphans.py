@@ -6,7 +6,7 @@ where that is out of sight. It is no bug when the code moves it, or when the hos
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import libcst as cst
 
@@ -26,6 +26,7 @@ class Orphan:
     sizes: Tensor
     settled: bool = False  # moved, read by the host, or seen to meet another
     used: bool = False  # something computes with it, or it is handed on
+    peers: set[cst.CSTNode] = field(default_factory=set)  # the roots of what it was joined with
 
 
 def made(frame: Frame, node: cst.Call, tensor: Tensor) -> None:
@@ -41,9 +42,10 @@ def settled(frame: Frame, tensor: Tensor) -> None:
     """The code moves a tensor or reads it on the host: it is meant to be there."""
     if not frame.orphans or tensor.origin is None:
         return
-    orphan = frame.orphans.get(tensor.origin.root.node)
-    if orphan is not None:
-        orphan.settled = True
+    root = tensor.origin.root.node
+    for orphan in frame.orphans.values():
+        if orphan.node is root or root in orphan.peers:
+            orphan.settled = True
 
 
 def used(frame: Frame, tensor: Tensor) -> None:

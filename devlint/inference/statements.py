@@ -177,7 +177,7 @@ def _unpack(frame: Frame, target: cst.Tuple | cst.List, value: Value, source: cs
         items = [element] * count
     for item, element_node in zip(items, elements, strict=True):
         inner = element_node.value
-        if type(item) is Tensor and item.evidence is not None and count > 1:
+        if type(item) is Tensor and item.evidence is not None and type(value) is Tensor:
             item = derive(item)
             item.evidence.part = True  # type: ignore[attr-defined]
         if type(element_node) is cst.StarredElement and type(item) is not Sequence:

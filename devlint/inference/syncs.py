@@ -123,6 +123,8 @@ def read_by_host(
         if rank >= 0:
             if branches > 1:
                 rank = min(rank, 1)
+            if tensor.traits & INDIRECT:
+                rank = 0
             frame.notes.append(HostReadNote(node, sink, tensor, value_node, rank, frame.caught > 0))
             return
 

@@ -12,7 +12,7 @@ from devlint.inference import dropped, meetings, mentions, notes, rebindings, st
 from devlint.inference.facts import DroppedArgument, Facts, Source
 from devlint.inference.frame import BudgetExceeded, Environment, Frame
 from devlint.inference.functions import Function, summarize
-from devlint.inference.placement import Placement
+from devlint.inference.placement import Placement, Variable
 from devlint.inference.text import code
 from devlint.inference.values import UNKNOWN, External, ProjectModule, Value
 
@@ -62,6 +62,7 @@ class Context:
         self.importer = importer
         self.units: dict[str, Unit] = {}
         self.depth = 0
+        self.none_handled: set[Variable] = set()  # device parameters that may be None
         self.budget = STATEMENT_BUDGET
 
     def unit_of(self, parsed: Parsed) -> Unit:
