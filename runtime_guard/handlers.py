@@ -62,8 +62,16 @@ def _factory(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:
     """``torch.zeros(...)``: the result lives on ``device=``, the default device, or ``out``'s."""
     target = _asked_device(mode, kwargs)
     out = kwargs.get("out")
-    if target is None:
-        target = moves.device_of(out) if out is not None else CPU
+    if out is not None:
+        held = moves.device_of(out)
+        if kwargs.get("device") is not None and target is not None and target.type != held.type:
+            raise RuntimeError(
+                f"device type {target.type} does not match device type of out parameter "
+                f"({held.type})"
+            )
+        target = held
+    elif target is None:
+        target = CPU
     virtual = mode.machine.is_virtual(target)
     generator = kwargs.get("generator")
     if generator is not None:

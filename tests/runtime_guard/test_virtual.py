@@ -127,6 +127,15 @@ class TestFactories:
         assert torch.as_tensor(x) is x or torch.as_tensor(x).device == CUDA1
         assert torch.tensor([x[0].item()]).device == CPU
 
+    def test_out_decides_where_the_result_is(self):
+        out = torch.empty(3, device="cuda:1")
+        assert torch.zeros(3, out=out) is out
+        assert out.device == CUDA1
+        with pytest.raises(RuntimeError, match="does not match device type of out parameter"):
+            torch.zeros(3, out=torch.empty(3), device="cuda")
+        with pytest.raises(RuntimeError, match="at least two devices, cuda:1 and cpu"):
+            torch.add(out, 1, out=torch.empty(3))
+
     def test_numpy_memory_is_not_shared_across_devices(self):
         np = pytest.importorskip("numpy")
         array = np.zeros(2, dtype=np.float32)
