@@ -1,1 +1,1 @@
-"""The LibCST pass: from a parsed module to facts about devices. Knows no rule and no file system."""
+"""The LibCST pass: from a parsed module to facts about devices. Knows no rule, no file system."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from devlint.inference import mentions, modules, special
 from devlint.inference.facts import MeetingKind, StepKind
 from devlint.inference.frame import EVALUATORS, Frame
-from devlint.inference.functions import Arguments, call_function
+from devlint.inference.functions import Arguments, Function, call_function
 from devlint.inference.iteration import TRAINING, element_of, names_loader, note_training
 from devlint.inference.libraries import call_library, construct_library
 from devlint.inference.meetings import meet, note, tensors_in
@@ -50,6 +51,9 @@ from devlint.inference.values import (
     union,
 )
 
+if TYPE_CHECKING:
+    from devlint.inference.classes import ClassInfo
+
 # Callees whose result is no tensor, or that take tensors of any device side by side.
 _INDIFFERENT = re.compile(
     r"(^|\.|_)(log\w*|print|write|add_scalar\w*|add_\w+|info|debug|warn\w*|error|append|update\w*|"
@@ -57,7 +61,8 @@ _INDIFFERENT = re.compile(
     r"numpy|to_numpy|tolist|item|str|repr|len|int|float|bool|type|id|hash|super|range|"
     r"push|put|insert|extend|set_\w+|check_\w+|validate\w*|test\w*|plot\w*|draw\w*|show\w*|"
     r"send\w*|store\w*|record\w*|visuali\w*|move\w*|to_\w+|device\w*|callback\w*|hook\w*|"
-    r"is_\w+|has_\w+|\w*size|\w*len|\w*count|num_\w+|n_\w+|apply|load\w*|copy_?\w*|init\w*|create_\w+|build_\w+|collate\w*)$",
+    r"is_\w+|has_\w+|\w*size|\w*len|\w*count|num_\w+|n_\w+|apply|load\w*|copy_?\w*|"
+    r"init\w*|create_\w+|build_\w+|collate\w*)$",
     re.I,
 )
 _LENGTHS = re.compile(r"(^|_|\b)(lengths?|lens?|sizes?|percent\w*|n?frames)$", re.I)
@@ -70,13 +75,11 @@ def _call(frame: Frame, node: cst.Call) -> Value:
     func = node.func
     if type(func) is cst.Attribute:
         frame.statement = None
-        path_value = None
         base = frame.eval(func.value)
         arguments = evaluate_arguments(frame, node)
         frame.statement = statement
         mentions.of_call(frame, node, base, arguments)
         result = call_attribute(frame, node, base, func, arguments)
-        del path_value
     else:
         frame.statement = None
         callee = frame.eval(func)
@@ -257,6 +260,8 @@ def call_value(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments
 
 def call_external(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> Value:
     """A function or class of a library, by its dotted name."""
+    if name.startswith("<refused>"):
+        return UNKNOWN  # a function of the project that was not read: it may do anything
     handler = special.FUNCTIONS.get(name)
     if handler is not None:
         return handler(frame, node, arguments)
@@ -290,15 +295,19 @@ def call_unknown(frame: Frame, node: cst.Call, callee: Value, arguments: Argumen
         callee.evidence.mark_host()  # what is called is no tensor
     if names_loader(frame, node.func) and not any(tensors_in(v) for v, _ in values):
         return UNKNOWN
-    if type(callee) is Tensor and callee.evidence is not None and not callee.evidence.is_tensor:
-        if _CRITERION.search(last) or _MODEL.search(last):
-            for value, _ in values:
-                for tensor in tensors_in(value):
-                    if tensor.evidence is not None:
-                        tensor.evidence.mark_tensor()
-            moved = callee.origin is not None and callee.origin.kind is StepKind.MOVED
-            if moved and callee.place is not None:
-                return _call_moved(frame, node, callee, arguments)
+    if (
+        type(callee) is Tensor
+        and callee.evidence is not None
+        and not callee.evidence.is_tensor
+        and (_CRITERION.search(last) or _MODEL.search(last))
+    ):
+        for value, _ in values:
+            for tensor in tensors_in(value):
+                if tensor.evidence is not None:
+                    tensor.evidence.mark_tensor()
+        moved = callee.origin is not None and callee.origin.kind is StepKind.MOVED
+        if moved and callee.place is not None:
+            return _call_moved(frame, node, callee, arguments)
     if _CLASS_NAME.match(last):
         return UNKNOWN
     spread = {argument.value for argument in node.args if argument.star}
@@ -339,10 +348,10 @@ def _check_collective(
     for value, argument in values:
         for tensor in alternatives(value):
             if type(tensor) is Tensor and tensor.traits & DEFAULT and tensor.place == CPU:
-                group = Tensor(CUDA, frame.origin(StepKind.COMPUTED, node, None, "on the group's devices"))
-                note(
-                    frame, node, MeetingKind.CALLEE, name, tensor, argument, group, node.func, 1
+                group = Tensor(
+                    CUDA, frame.origin(StepKind.COMPUTED, node, None, "on the group's devices")
                 )
+                note(frame, node, MeetingKind.CALLEE, name, tensor, argument, group, node.func, 1)
 
 
 _KEEPS = re.compile(r"^(print|len|log|count_parameters|getattr|isinstance|summary|append)$")
@@ -368,8 +377,7 @@ def construct(frame: Frame, node: cst.Call, callee: ClassValue, arguments: Argum
         if any("lightning" in base.lower() for base in info.library_bases):
             return Instance(info, "", True, None, origin)
     else:
-        named = _named_tuple(info)
-        if named is not None:
+        if _is_named_tuple(info):
             return Sequence([v for v, _ in arguments.all()], None, "tuple")
         instance = Instance(info, "", False, None, origin)
     function = info.method("__init__")
@@ -392,7 +400,7 @@ def construct(frame: Frame, node: cst.Call, callee: ClassValue, arguments: Argum
     return instance
 
 
-def _library_built(info) -> bool:  # type: ignore[no-untyped-def]
+def _library_built(info: ClassInfo) -> bool:
     """A base outside of sight, which may place itself, other than torch's own."""
     return any(
         not base.startswith(("torch.", "builtins.", "abc.", "typing."))
@@ -400,7 +408,7 @@ def _library_built(info) -> bool:  # type: ignore[no-untyped-def]
     )
 
 
-def _fields_from(instance: Value, function, arguments: Arguments) -> None:  # type: ignore[no-untyped-def]
+def _fields_from(instance: Value, function: Function, arguments: Arguments) -> None:
     """`self.x = x` in a constructor: the field holds what this call handed in."""
     if type(instance) is not Instance or instance.info is None or instance.module:
         return
@@ -418,11 +426,8 @@ def _fields_from(instance: Value, function, arguments: Arguments) -> None:  # ty
                 instance.fields[name] = actual
 
 
-def _named_tuple(info):  # type: ignore[no-untyped-def]
-    for base in info.library_bases:
-        if base in ("typing.NamedTuple", "NamedTuple"):
-            return info
-    return None
+def _is_named_tuple(info: ClassInfo) -> bool:
+    return any(base in ("typing.NamedTuple", "NamedTuple") for base in info.library_bases)
 
 
 # ----------------------------------------------------------------- containers
@@ -494,8 +499,8 @@ def _call_dict(frame: Frame, base: Mapping, name: str, arguments: Arguments) -> 
                     base.element = value.element
             elif type(value) is Tensor:
                 base.element = tensor_like(value)
-        for key, (value, _) in arguments.keywords.items():
-            base.entries[key] = value
+        for name, (value, _) in arguments.keywords.items():
+            base.entries[name] = value
         return NONE
     if name == "copy":
         return Mapping(dict(base.entries), base.element)

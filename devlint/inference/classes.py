@@ -239,7 +239,9 @@ class ClassInfo:
         found = [
             v
             for v in parts
-            if type(v) is Tensor and v.evidence is None and v.traits & DEFAULT
+            if type(v) is Tensor
+            and v.evidence is None
+            and v.traits & DEFAULT
             and not v.traits & PARAMETER
         ]
         if not found or len(found) < len(parts):
@@ -412,17 +414,15 @@ class ClassInfo:
                 or (value.origin is not None and (value.origin.kind is StepKind.MOVED))
             ):
                 return True
-        for move in self.unit.facts.moves:
-            if move.subject.name == f"self.{name}":
-                return True
-        return False
+        return any(move.subject.name == f"self.{name}" for move in self.unit.facts.moves)
 
 
 def _is_own(frame: Frame, module: Instance) -> bool:
     """A module with state that only the container holds: not handed in, not registered besides."""
     if module.origin is not None and module.origin.kind is StepKind.PARAMETER:
         return False
-    if any(v is module for k, v in frame.env.items() if isinstance(k, str) and k.startswith("self.")):
+    registered = (v for k, v in frame.env.items() if isinstance(k, str) and k.startswith("self."))
+    if any(value is module for value in registered):
         return False
     if type(module.place) is Variable or module.parent is not None:
         return False
@@ -469,14 +469,16 @@ def _modules_in(value: Value, depth: int = 2) -> list[Instance]:
 
 def _survives(value: Value, final: Value) -> bool:
     """Whether what was assigned may still be there at the end."""
-    if final is value or type(value) not in (Tensor, Sequence):
+    if final is value:
         return True
     if type(value) is Sequence:
         return any(type(v) is Sequence for v in alternatives(final))
-    return any(
-        v is value or type(v) is Tensor and v.origin is value.origin
-        for v in alternatives(final)
-    )
+    if type(value) is Tensor:
+        return any(
+            v is value or (type(v) is Tensor and v.origin is value.origin)
+            for v in alternatives(final)
+        )
+    return True
 
 
 def _method(frame: Frame) -> str:
@@ -507,13 +509,13 @@ def build_class(frame: Frame, node: cst.ClassDef) -> ClassInfo:
 
     for statement in node.body.body:
         if isinstance(statement, cst.FunctionDef):
-            value = declare_function(frame, statement, info)
-            function = value.function
+            method = declare_function(frame, statement, info)
+            function = method.function
             name = statement.name.value
             if name in info.methods and any(d.endswith(".setter") for d in function.decorators):
                 continue
             info.methods[name] = function
-            body.env[name] = value
+            body.env[name] = method
             _scan(info, name, statement.body)
         else:
             body.execute(statement)
@@ -549,7 +551,8 @@ def _looks_like_module(node: cst.ClassDef, bases: list[Value]) -> bool:
     names = [s.name.value for s in node.body.body if isinstance(s, cst.FunctionDef)]
     if "forward" not in names or "backward" in names:
         return False
-    return not any(type(b) is External and b.name.startswith(("torch.autograd", "abc")) for b in bases)
+    others = ("torch.autograd", "abc")
+    return not any(type(base) is External and base.name.startswith(others) for base in bases)
 
 
 def _registers_by_name(info: ClassInfo) -> bool:

@@ -43,12 +43,16 @@ _NOT_ACCELERATED = re.compile(
     re.IGNORECASE,
 )
 _ABOUT_DEVICES = re.compile(r"cuda|gpu|device|accelerator|is_available|\bmps\b|xpu|npu|hpu", re.I)
-_RARE = re.compile(r"verbose|debug|log|print|save|plot|best|\bval|checkpoint|eval_|interval", re.I)
+_RARE = re.compile(
+    r"metric|report|verbose|debug|log|print|save|plot|best|\bval|checkpoint|eval_|interval", re.I
+)
 _DONE = re.compile(r"initiali[sz]ed|initted|\binit|built|\bdone|hasattr|ready|cached|fitted", re.I)
 _FIRST = re.compile(
     r"\bis_?first|first_(call|run|step|iter|time|batch)|onnx|tracing|scripting|export", re.I
 )
-_COUNTER = re.compile(r"\b(\w*_)?(step|steps|iter|iteration|epoch|it|batch_idx|idx|i|n_iter)$", re.I)
+_COUNTER = re.compile(
+    r"\b(\w*_)?(step|steps|iter|iteration|epoch|it|batch_idx|idx|i|n_iter)$", re.I
+)
 _WARNS = re.compile(r"warn|error|exception|fail", re.I)
 _INDEX_LIKE = frozenset({"gpu", "gpus", "cuda"})
 
@@ -421,7 +425,10 @@ def skips_rest(node: cst.If) -> bool:
     body = node.body.body
     last = body[-1] if body else None
     inner = last.body[-1] if isinstance(last, cst.SimpleStatementLine) else last
-    return isinstance(inner, (cst.Continue, cst.Return)) and _has_modulo(node.test)
+    if not isinstance(inner, (cst.Continue, cst.Return)):
+        return False
+    negated = isinstance(node.test, cst.UnaryOperation) and isinstance(node.test.operator, cst.Not)
+    return _has_modulo(node.test) or (negated and bool(_RARE.search(words(node.test))))
 
 
 def runs_without_gradients(node: cst.CSTNode) -> bool:

@@ -27,22 +27,21 @@ def place_of(frame: Frame, value: Value) -> Placement:
 
     Of several alternatives the accelerator is taken: the accelerated world.
     """
-    kind = type(value)
-    if kind is DeviceValue:
-        return value.place  # type: ignore[attr-defined, no-any-return]
-    if kind is Const:
-        held = value.value  # type: ignore[attr-defined]
+    if type(value) is DeviceValue:
+        return value.place
+    if type(value) is Const:
+        held = value.value
         if isinstance(held, str):
             return parse_device(held)
         if isinstance(held, int) and not isinstance(held, bool):
             return Device("cuda", held)
         return None
-    if kind is Tensor:
-        if value.evidence is not None and not value.evidence.is_tensor:  # type: ignore[attr-defined]
+    if type(value) is Tensor:
+        if value.evidence is not None and not value.evidence.is_tensor:
             return config_device(frame, value)
-        return value.place  # type: ignore[attr-defined, no-any-return]
-    if kind is Union:
-        places = [place_of(frame, v) for v in value.alternatives]  # type: ignore[attr-defined]
+        return value.place
+    if type(value) is Union:
+        places = [place_of(frame, v) for v in value.alternatives]
         for place in places:
             if type(place) is Device and place.is_accelerator:
                 return place
@@ -50,8 +49,6 @@ def place_of(frame: Frame, value: Value) -> Placement:
             if type(place) is Variable:
                 return place
         return CPU if places and all(p == CPU for p in places) else None
-    if kind is Host:
-        return None
     return None
 
 

@@ -46,7 +46,9 @@ from devlint.inference.values import (
 
 _CONSTANTS: dict[str, Value] = {"None": NONE, "True": TRUE, "False": FALSE}
 # Owners of a device that the configuration chose.
-_CONFIGURES = re.compile(r"arg|opt|conf|cfg|flag|param|setting|hp|trainer|accelerator|self|model|env", re.I)
+_CONFIGURES = re.compile(
+    r"arg|opt|conf|cfg|flag|param|setting|hp|trainer|accelerator|self|model|env", re.I
+)
 _DEVICE_NAME = re.compile(r"^(.*_)?device$")
 
 # Attributes of a tensor that say that their owner is one.

@@ -45,7 +45,7 @@ class StepKind(str, enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step of a value's history. `text` reads after the value's name: "is on cpu: made here"."""
+    """One step of a value's history. `text` reads after its name: "is on cpu: made here"."""
 
     kind: StepKind
     site: Site
@@ -97,6 +97,7 @@ class Loop:
     feeds_device: bool
     depth: int  # 1 is the outermost
     trains: bool = False  # its body runs a backward pass or an optimizer's step
+    nested: bool = False  # inside another hot loop
 
 
 class MeetingKind(str, enum.Enum):

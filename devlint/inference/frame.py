@@ -38,6 +38,7 @@ class LoopState:
     feeds_device: bool = False
     outer: LoopState | None = None
     trains: bool = False  # a backward pass or an optimizer's step is in its body
+    wraps_training: bool = False  # a hot loop in its body trains
     breaks: list[Environment] = field(default_factory=list)
     continues: list[Environment] = field(default_factory=list)
     assigned: set[str] = field(default_factory=set)  # names the body rebinds or writes in place
@@ -80,15 +81,14 @@ class Frame:
         "chain",
         "cold",
         "constructing",
-        "default_devices",
-        "drafts",
         "consumers",
         "current",
+        "default_devices",
+        "drafts",
         "env",
+        "evaluating",
         "exits",
         "expecting",
-        "evaluating",
-        "needed",
         "fresh",
         "function",
         "global_names",
@@ -97,6 +97,7 @@ class Frame:
         "info",
         "instance",
         "loops",
+        "needed",
         "nonlocal_names",
         "notes",
         "optimizers",

@@ -414,9 +414,9 @@ class Binding:
             self.places[parameter.variable] = self._stand_in(
                 actual, parameter.is_device, parameter.variable
             )
-            if type(value) is Tensor and value.evidence is not None and value.evidence.index:
-                if type(actual) is Const and type(actual.value) is int:
-                    self.places[parameter.variable] = Tensor(Device("cuda", actual.value))
+            is_index = type(value) is Tensor and value.evidence is not None and value.evidence.index
+            if is_index and type(actual) is Const and type(actual.value) is int:
+                self.places[parameter.variable] = Tensor(Device("cuda", actual.value))
             if type(actual) is Union:
                 self.actuals[parameter.variable] = actual
             self.nodes[parameter.variable] = node
@@ -586,7 +586,7 @@ def _bind(
         positional = [(v, node) for v in given_positional] + positional
         for key, value in given_keywords.items():
             keywords.setdefault(key, (value, node))
-    rest = [p for p in parameters[start:]]
+    rest = list(parameters[start:])
     index = 0
     for parameter in rest:
         if parameter.name in keywords:

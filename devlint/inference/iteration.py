@@ -88,32 +88,31 @@ def derive(value: Value) -> Value:
 
 def element_of(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
     """One element of an iterable."""
-    kind = type(value)
-    if kind is Sequence:
-        return value.any()  # type: ignore[attr-defined]
-    if kind is Tensor:
-        if value.evidence is None:  # type: ignore[attr-defined]
-            origin = Origin(StepKind.COMPUTED, node, frame.unit.source, value.origin)  # type: ignore[attr-defined]
-            traits = value.traits & ~SCALAR  # type: ignore[attr-defined]
+    if type(value) is Sequence:
+        return value.any()
+    if type(value) is Tensor:
+        if value.evidence is None:
+            origin = Origin(StepKind.COMPUTED, node, frame.unit.source, value.origin)
+            traits = value.traits & ~SCALAR
             if traits & VECTOR:
                 traits = traits & ~VECTOR | SCALAR
-            return Tensor(value.place, origin, traits)  # type: ignore[attr-defined]
-        loaded = value.traits & LOADED  # type: ignore[attr-defined]
-        if not loaded and not value.evidence.is_tensor and names_loader(frame, node):  # type: ignore[attr-defined]
+            return Tensor(value.place, origin, traits)
+        loaded = value.traits & LOADED
+        if not loaded and not value.evidence.is_tensor and names_loader(frame, node):
             return batch(frame, node)
         return derive(value)
-    if kind is Loader:
-        return value.batch  # type: ignore[attr-defined]
-    if kind is Host or kind is Const or kind is Mapping:
+    if type(value) is Loader:
+        return value.batch
+    if type(value) in (Host, Const, Mapping):
         return HOST
-    if kind is Parameters:
-        return value.tensor  # type: ignore[attr-defined]
-    if kind is Instance and value.items is not None:  # type: ignore[attr-defined]
+    if type(value) is Parameters:
+        return value.tensor
+    if type(value) is Instance and value.items is not None:
         from devlint.inference.modules import member
 
-        return member(value, value.items.any())  # type: ignore[attr-defined, arg-type]
-    if kind is Union:
-        return union(element_of(frame, v, node) for v in value.alternatives)  # type: ignore[attr-defined]
+        return member(value, value.items.any())
+    if type(value) is Union:
+        return union(element_of(frame, v, node) for v in value.alternatives)
     if names_loader(frame, node):
         return batch(frame, node)
     return UNKNOWN

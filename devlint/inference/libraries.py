@@ -21,8 +21,8 @@ from devlint.inference.values import (
     LITERAL,
     LOADED,
     MASK,
-    PINNED,
     MAYBE_SCALAR,
+    PINNED,
     SCALAR,
     UNKNOWN,
     VECTOR,
@@ -518,7 +518,8 @@ def _place_container(frame: Frame, instance: Instance, items: Sequence) -> None:
     places = [placed(frame, v)[0] if type(v) is Instance else None for v in items.items]
     stateful = [p for p in places if p is not None]
     if not stateful or any(p != stateful[0] for p in stateful) or len(stateful) < len(places):
-        instance.place = stateful[0] if stateful and all(p == stateful[0] for p in stateful) else None
+        same = stateful and all(place == stateful[0] for place in stateful)
+        instance.place = stateful[0] if same else None
 
 
 def _items(frame: Frame, arguments: Arguments) -> Sequence:

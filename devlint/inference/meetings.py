@@ -17,16 +17,16 @@ from devlint.inference.text import shorten
 from devlint.inference.values import (
     COPYING,
     DEFAULT,
+    EMPTY,
     GRAD,
     INDIRECT,
     INHERITED,
+    KEPT,
     LOADED,
+    MAYBE_SCALAR,
     PAGEABLE,
     PARAMETER,
     PINNED,
-    EMPTY,
-    KEPT,
-    MAYBE_SCALAR,
     SCALAR,
     UNKNOWN,
     VECTOR,
@@ -256,9 +256,8 @@ def _compare(
             by_index = expression in indices or anchor_node in indices
             spoken = MeetingKind.INDEX if by_index else kind
             note(frame, node, spoken, operation, tensor, expression, anchor, anchor_node, rank)
-        elif type(tensor.place) is Variable or type(anchor.place) is Variable:
-            if not indirect:
-                add_pending(frame, node, kind, operation, tensor, anchor, pointwise)
+        elif not indirect and Variable in (type(tensor.place), type(anchor.place)):
+            add_pending(frame, node, kind, operation, tensor, anchor, pointwise)
 
 
 def _joins(operation: str) -> bool:

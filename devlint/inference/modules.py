@@ -78,19 +78,17 @@ def move_module(frame: Frame, module: Instance, place: Placement, node: cst.CSTN
 
 def baked(frame: Frame, value: Value, depth: int = 3) -> Value:
     """The value as it leaves this function: a module keeps the place that it has now."""
-    kind = type(value)
-    if kind is Instance:
-        if not value.module or _state(frame, value) is None:  # type: ignore[attr-defined]
+    if type(value) is Instance:
+        if not value.module or _state(frame, value) is None:
             return value
-        place, origin = placed(frame, value)  # type: ignore[arg-type]
-        return replaced(value, place, origin, None)  # type: ignore[arg-type]
-    if depth and kind is Union:
-        parts = [baked(frame, v, depth - 1) for v in value.alternatives]  # type: ignore[attr-defined]
-        return union(parts)
-    if depth and kind is Sequence and value.items is not None:  # type: ignore[attr-defined]
-        items = [baked(frame, v, depth - 1) for v in value.items]  # type: ignore[attr-defined]
-        if any(a is not b for a, b in zip(items, value.items, strict=True)):  # type: ignore[attr-defined]
-            return Sequence(items, None, value.kind, value.node)  # type: ignore[attr-defined]
+        place, origin = placed(frame, value)
+        return replaced(value, place, origin, None)
+    if depth and type(value) is Union:
+        return union(baked(frame, v, depth - 1) for v in value.alternatives)
+    if depth and type(value) is Sequence and value.items is not None:
+        items = [baked(frame, v, depth - 1) for v in value.items]
+        if any(a is not b for a, b in zip(items, value.items, strict=True)):
+            return Sequence(items, None, value.kind, value.node)
     return value
 
 
@@ -170,7 +168,7 @@ _HOST_ATTRIBUTES = frozenset(
 )
 
 
-def _seen_from(frame: Frame, node: cst.CSTNode, holder: Instance, value: Value) -> Value:
+def _seen_from(frame: Frame, node: cst.Attribute, holder: Instance, value: Value) -> Value:
     """An attribute's value, with δ(self) replaced by where this object is."""
     if is_self(frame, holder) or holder.info is None:
         return value
@@ -184,7 +182,7 @@ def _seen_from(frame: Frame, node: cst.CSTNode, holder: Instance, value: Value) 
         return Tensor(place, step, value.traits, value.evidence)
     if type(value) is Instance and value.place in variables:
         sub = replaced(value, None, value.origin, holder)
-        holder.fields[node.attr.value] = sub  # type: ignore[attr-defined]
+        holder.fields[node.attr.value] = sub
         return sub
     if type(value) is DeviceValue and value.place in variables:
         return DeviceValue(placed(frame, holder)[0])
@@ -240,9 +238,7 @@ def call_module(frame: Frame, node: cst.Call, module: Instance, arguments: Argum
         return _shape(frame, node, result, known.results, known.scalar)
     if known is not None and known.stateful == "weight" and not module.name:
         mark_tensors(arguments)
-        result = meet(
-            frame, node, shorten(node.func), arguments.all(), False, MeetingKind.INPUT
-        )
+        result = meet(frame, node, shorten(node.func), arguments.all(), False, MeetingKind.INPUT)
         return _shape(frame, node, result, known.results, known.scalar)
     if known is None and module.library:
         return _result(frame, node, place, origin, arguments)
@@ -263,9 +259,7 @@ def mark_tensors(arguments: Arguments) -> None:
 def _stateful(frame: Frame, module: Instance) -> bool:
     """Whether a module may hold parameters or buffers."""
     if module.items is not None and module.items.items is not None:
-        return any(
-            _stateful(frame, v) if type(v) is Instance else True for v in module.items.items
-        )
+        return any(_stateful(frame, v) if type(v) is Instance else True for v in module.items.items)
     if module.library:
         known = frame.unit.context.knowledge.module(module.library)
         return known is None or known.stateful != "never"

@@ -278,6 +278,8 @@ def _note_round_trip(
     """Moved away and back, with only operations in between that run anywhere."""
     if place is None or tensor.origin is None or tensor.place is None:
         return
+    if tensor.traits & INDIRECT:
+        return  # whoever was called in between may need it there
     computed = 0
     for step in tensor.origin.chain():
         computed += step.kind is StepKind.COMPUTED
@@ -306,7 +308,7 @@ def _is_idle(
 ) -> bool:
     """Nothing between the two moves needs the tensor where it was in between."""
     noted = next((n for n in frame.notes if type(n) is MoveNote and n.node is away), None)
-    if noted is None or noted.loop is not frame.loop or frame.guards:
+    if noted is None or noted.loop is not frame.loop or frame.guards or frame.cold:
         return False
     if type(middle) is Device and not middle.is_accelerator:
         return computed > 0  # else it makes room on the device

@@ -28,6 +28,7 @@ from devlint.inference.facts import (
     Sync,
 )
 from devlint.inference.frame import Frame, LoopState
+from devlint.inference.iteration import targets_of
 from devlint.inference.meetings import CONFIDENCES, operand
 from devlint.inference.placement import Device, Placement, Variable, VariableKind
 from devlint.inference.text import dotted, shorten
@@ -160,9 +161,12 @@ def settle(frame: Frame) -> None:
         if kind is MoveNote:
             move: MoveNote = note
             of_module = move.of_module or (_is_called(move) and not move.subject.is_sure)
-            if move.discarded and not of_module:
-                if move.subject.traits & INDIRECT or _is_called(move):
-                    continue  # perhaps a module, which moves in place
+            if (
+                move.discarded
+                and not of_module
+                and (move.subject.traits & INDIRECT or _is_called(move))
+            ):
+                continue  # perhaps a module, which moves in place
             if not of_module and not move.subject.is_sure and move.method != "cuda":
                 continue
             facts.moves.append(
@@ -295,7 +299,7 @@ def _hot_one(loop: LoopState | None) -> LoopState | None:
     around = loop
     while around is not None and around.hotness is Hotness.COLD:
         around = around.outer
-    return around if around is not None and around.hotness is Hotness.HOT else loop
+    return around if around is not None and _heat(around) is Hotness.HOT else loop
 
 
 def _is_batch(note: RoundTripNote) -> bool:
@@ -310,9 +314,25 @@ def loop_fact(frame: Frame, loop: LoopState | None) -> Loop | None:
         return None
     over = shorten(loop.over) if loop.over is not None else ""
     trains, around = loop.trains, loop.outer
-    while around is not None and not trains:
+    while around is not None and _heat(around) is Hotness.HOT and not trains:
         trains, around = around.trains, around.outer
-    return Loop(frame.site(loop.node), over, loop.hotness, loop.feeds_device, loop.depth, trains)
+    nested = loop.outer is not None and _heat(loop.outer) is Hotness.HOT
+    return Loop(
+        frame.site(loop.node),
+        over,
+        _heat(loop),
+        loop.feeds_device,
+        loop.depth,
+        trains,
+        nested,
+    )
+
+
+def _heat(loop: LoopState) -> Hotness:
+    """A loop around the training loop turns once per epoch, whatever it is called."""
+    if loop.hotness is Hotness.HOT and loop.wraps_training and not loop.trains:
+        return Hotness.EPOCHS
+    return loop.hotness
 
 
 def function_site(frame: Frame) -> Site | None:
@@ -330,13 +350,17 @@ def lasting_syncs(frame: Frame) -> list[Site]:
     if steps.is_cold(frame.function):
         return []
     for note in frame.notes:
-        if type(note) is SyncNote and not note.cold and not note.guards_error:
-            if note.tensor.place is not None:
-                return [frame.site(note.node)]
+        if (
+            type(note) is SyncNote
+            and not note.cold
+            and not note.guards_error
+            and note.tensor.place is not None
+        ):
+            return [frame.site(note.node)]
     return []
 
 
-_NUMBERS = frozenset({".item()", "float()", "int()", "bool()", "if", "while", "assert", "f-string"})
+_NUMBERS = frozenset({".item()", "float()", "int()", "bool()", "if", "while", "assert"})
 
 
 def _is_elementwise(note: SyncNote) -> bool:
@@ -346,23 +370,35 @@ def _is_elementwise(note: SyncNote) -> bool:
         return False
     if note.call not in _NUMBERS:
         return False
-    chain = []
-    for step in origin.chain():
-        if step.kind is not StepKind.COMPUTED:
-            break
-        chain.append(step.node)
-    for node in (note.tensor_node, *chain):
-        if isinstance(node, cst.Subscript):
-            base = dotted(node.value)
-            if not base or not prefixes(base).isdisjoint(loop.assigned):
-                return False
-            return any(
-                isinstance(part, cst.Index) and _depends(part.value, loop.assigned)
-                for part in (element.slice for element in node.slice)
-            )
-        if node is loop.over:
-            return True
-    return False
+    newest = origin.node if origin.kind is StepKind.COMPUTED else None
+    names = targets_of(loop.node)
+    return any(
+        node is loop.over or _picks(node, names, loop.assigned)
+        for top in (note.tensor_node, newest)
+        for node in _sides(top)
+    )
+
+
+def _sides(node: cst.CSTNode | None) -> list[cst.CSTNode]:
+    """`a[i]` of `a[i] * 2` and of `a[i] > b`."""
+    if isinstance(node, cst.BinaryOperation):
+        return [node.left, node.right]
+    if isinstance(node, cst.Comparison):
+        return [node.left, *(target.comparator for target in node.comparisons)]
+    return [] if node is None else [node]
+
+
+def _picks(node: cst.CSTNode, counters: set[str], assigned: set[str]) -> bool:
+    """`a[i]` by the loop's counter, of a tensor that the loop does not replace."""
+    if not isinstance(node, cst.Subscript):
+        return False
+    base = dotted(node.value)
+    if not base or not prefixes(base).isdisjoint(assigned):
+        return False
+    parts = [element.slice for element in node.slice]
+    return all(isinstance(part, cst.Index) for part in parts) and any(
+        _depends(part.value, counters) for part in parts if isinstance(part, cst.Index)
+    )
 
 
 def _depends(node: cst.CSTNode, names: set[str]) -> bool:

@@ -23,6 +23,7 @@ from devlint.inference.values import (
     Evidence,
     External,
     Instance,
+    Origin,
     Sequence,
     Tensor,
     Value,
@@ -133,8 +134,8 @@ def _from_annotation(
     frame: Frame,
     annotation: list[str],
     variable: Variable,
-    origin,
-    on_host: bool,  # type: ignore[no-untyped-def]
+    origin: Origin,
+    on_host: bool,
 ) -> Value | None:
     heads = [a for a in annotation if a not in _WRAPPERS and a != "None"]
     if not heads:
@@ -187,6 +188,3 @@ def _names(node: cst.BaseExpression, depth: int = 4) -> list[str]:
         for item in node.elements:
             found += _names(item.value, depth - 1)
     return found
-
-
-__all__ = ["UNKNOWN", "Parameter", "initial_value"]

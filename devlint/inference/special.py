@@ -225,7 +225,7 @@ def _loader(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     yielded = batch(frame, node)
     if type(held) is Const and held.value is True:
         yielded.traits |= PINNED
-    elif held is None and not arguments.open or type(held) is Const:
+    elif type(held) is Const or (held is None and not arguments.open):
         yielded.traits |= PAGEABLE
     return Loader(yielded)
 

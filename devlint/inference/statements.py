@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Sequence as Many
 
 import libcst as cst
@@ -18,6 +19,7 @@ from devlint.inference.conditions import (
     truth,
 )
 from devlint.inference.environments import join_environments
+from devlint.inference.facts import Hotness
 from devlint.inference.frame import EXECUTORS, Environment, Frame, LoopState
 from devlint.inference.functions import Function, declare_class, declare_function
 from devlint.inference.iteration import derive, element_of, hotness_of
@@ -98,10 +100,13 @@ def _assign(frame: Frame, node: cst.Assign) -> bool:
 
 def _own_move(target: cst.BaseExpression, value: cst.BaseExpression) -> str:
     """`x` of `x = x.to(d)`."""
-    if type(value) is cst.Call and type(value.func) is cst.Attribute:
-        if value.func.attr.value in ("to", "cuda", "cpu"):
-            path = dotted(target)
-            return path if path and path == dotted(value.func.value) else ""
+    if (
+        type(value) is cst.Call
+        and type(value.func) is cst.Attribute
+        and value.func.attr.value in ("to", "cuda", "cpu")
+    ):
+        path = dotted(target)
+        return path if path == dotted(value.func.value) else ""
     return ""
 
 
@@ -326,9 +331,14 @@ def _forget_initial(before: Environment, taken: Environment, untaken: Environmen
     placeholder, since the chain names all cases that the writer knows of."""
     for name, value in taken.items():
         old = before.get(name)
-        if old is not None and old is not value and untaken.get(name) is old:
-            if type(old) is Tensor and old.traits & (LITERAL | EMPTY) and old.traits & DEFAULT:
-                untaken[name] = value
+        if (
+            type(old) is Tensor
+            and old is not value
+            and untaken.get(name) is old
+            and old.traits & (LITERAL | EMPTY)
+            and old.traits & DEFAULT
+        ):
+            untaken[name] = value
 
 
 def _otherwise(frame: Frame, orelse: cst.If | cst.Else | None) -> bool:
@@ -371,12 +381,12 @@ def _bind_pattern(frame: Frame, pattern: cst.MatchPattern, subject: Value) -> No
         if pattern.name is not None:
             frame.bind(pattern.name.value, subject)
     elif isinstance(pattern, (cst.MatchList, cst.MatchTuple)):
-        element = element_of(frame, subject, pattern)
+        part = element_of(frame, subject, pattern)
         for item in pattern.patterns:
             if isinstance(item, cst.MatchSequenceElement):
-                _bind_pattern(frame, item.value, element)
+                _bind_pattern(frame, item.value, part)
             elif isinstance(item, cst.MatchStar) and item.name is not None:
-                frame.bind(item.name.value, Sequence(None, element))
+                frame.bind(item.name.value, Sequence(None, part))
     elif isinstance(pattern, cst.MatchOr):
         for option in pattern.patterns:
             _bind_pattern(frame, option.pattern, subject)
@@ -384,9 +394,10 @@ def _bind_pattern(frame: Frame, pattern: cst.MatchPattern, subject: Value) -> No
         for entry in pattern.elements:
             _bind_pattern(frame, entry.pattern, tensor_like(subject))
     elif isinstance(pattern, cst.MatchClass):
-        for part in [*pattern.patterns, *pattern.kwds]:
-            inner = part.pattern if isinstance(part, cst.MatchKeywordElement) else part.value
-            _bind_pattern(frame, inner, UNKNOWN)
+        for element in pattern.patterns:
+            _bind_pattern(frame, element.value, UNKNOWN)
+        for keyword in pattern.kwds:
+            _bind_pattern(frame, keyword.pattern, UNKNOWN)
 
 
 def _continue_with(frame: Frame, left: list[Environment], before: Environment) -> bool:
@@ -481,7 +492,7 @@ def _for(frame: Frame, node: cst.For) -> bool:
     def enter() -> None:
         assign(frame, node.target, element, node.iter)
 
-    return _loop(frame, node, node.iter, heat, enter, node)
+    return _loop(frame, node, node.iter, heat, enter)
 
 
 def _while(frame: Frame, node: cst.While) -> bool:
@@ -492,13 +503,19 @@ def _while(frame: Frame, node: cst.While) -> bool:
         syncs.test_of(frame, node.test, value, "while")
         narrow(frame, node.test, True)
 
-    return _loop(frame, node, node.test, heat, enter, node)
+    return _loop(frame, node, node.test, heat, enter)
 
 
-def _loop(frame, node, over, heat, enter, whole):  # type: ignore[no-untyped-def]
+def _loop(
+    frame: Frame,
+    node: cst.For | cst.While,
+    over: cst.CSTNode,
+    heat: Hotness,
+    enter: Callable[[], None],
+) -> bool:
     """Walk a body twice: once to see what it rebinds, once with that known."""
     depth = len(frame.loops) + 1
-    loop = LoopState(node=whole, over=over, hotness=heat, depth=depth, outer=frame.loop)
+    loop = LoopState(node=node, over=over, hotness=heat, depth=depth, outer=frame.loop)
     frame.loops.append(loop)
     before = frame.env
     mark = len(frame.notes)
@@ -519,7 +536,10 @@ def _loop(frame, node, over, heat, enter, whole):  # type: ignore[no-untyped-def
     frame.loops.pop()
     if frame.loops:
         frame.loops[-1].feeds_device |= loop.feeds_device
-        frame.loops[-1].trains |= loop.trains
+        if loop.hotness is Hotness.HOT and loop.trains:
+            frame.loops[-1].wraps_training = True
+        else:
+            frame.loops[-1].trains |= loop.trains
     frame.env = settled
     if node.orelse is not None and not block(frame, node.orelse.body):
         return bool(loop.breaks)

@@ -48,6 +48,10 @@ _EVALUATING = re.compile(
     r"bench\w*|val|accuracy|decode\w*|search|score)(_|$)",
     re.I,
 )
+# Files that prepare data, which is done on the host, or that evaluate.
+_ON_HOST = re.compile(
+    r"(^|/)(data|datasets?|transforms?|augment\w*|preprocess\w*|evaluation)(/|\.py$)|_transforms?\.py$"
+)
 _NO_GRADIENTS = re.compile(r"(no_grad|inference_mode|torch_no_grad)$")
 
 
@@ -100,6 +104,8 @@ def runs_per_step(function: Function) -> bool:
     info = function.info
     if name == "<lambda>" or is_cold(function) or _CHECKING.search(name):
         return False
+    if _ON_HOST.search(function.unit.source.path):
+        return False
     classes = [c.name for c in info.lineage()] + info.library_bases if info is not None else []
     if info is not None and info.is_module and name == "__call__":
         return True
@@ -108,6 +114,8 @@ def runs_per_step(function: Function) -> bool:
     if name in ("update", "_update"):
         return any(_METRIC.search(c) for c in classes)
     params = _parameters(function)
+    if "forward" in name and info is not None and not info.is_module:
+        return False
     if _STEP.match(name):
         return bool(params) or name.startswith("_") or info is not None
     if _is_forward_hook(params):

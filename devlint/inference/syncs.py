@@ -24,6 +24,7 @@ _KEEPS = re.compile(
 _SHOWS = re.compile(
     r"(^|[._])(add_\w+|log\w*|print|info|debug|write\w*|set_\w+|format|report\w*)$", re.I
 )
+_GUESSED = frozenset({"float()", "int()", "bool()", "round()", "f-string", "print()", "range()"})
 _CONVERTS = frozenset({"float", "int", "round", "str", "bool", "max", "min", "abs", "math.exp"})
 
 
@@ -43,6 +44,10 @@ def sync(
         host_needs(frame, tensor)
         if tensor.traits & COPYING:
             late_read(frame, node, tensor, value_node)
+        if call in _GUESSED and _is_guess(frame, tensor):
+            continue
+        if on_accelerator(tensor) >= 1:
+            frame.unsynchronized.clear()  # earlier copies on the stream have landed, too
         if on_accelerator(tensor) >= 0 or (tensor.place is None and not frame.unit.host_script):
             consumer = _consumer(frame)
             frame.notes.append(
@@ -62,6 +67,23 @@ def sync(
                 )
             )
             return
+
+
+def _is_guess(frame: Frame, tensor: Tensor) -> bool:
+    """What an unknown callee returned, or arithmetic with it: it may be a number."""
+    if not tensor.traits & INDIRECT or tensor.origin is None:
+        return False
+    knowledge = frame.unit.context.knowledge
+    for step in tensor.origin.chain():
+        if isinstance(step.node, cst.Call):
+            func = step.node.func
+            name = func.attr.value if isinstance(func, cst.Attribute) else dotted(func)
+            return (
+                name not in knowledge.methods
+                and knowledge.function(f"torch.{name}") is None
+                and knowledge.function(f"torch.nn.functional.{name}") is None
+            )
+    return False
 
 
 def _consumer(frame: Frame) -> str:
@@ -89,7 +111,7 @@ def test_of(frame: Frame, node: cst.CSTNode, value: Value, keyword: str) -> None
     """`if t:`, `while t:`, `assert t`: bool() of a tensor."""
     for tensor in alternatives(value):
         # A name that may hold a tensor mostly asks whether it holds anything.
-        if type(tensor) is not Tensor or tensor.traits & INDIRECT:
+        if type(tensor) is not Tensor or _is_guess(frame, tensor):
             continue
         if tensor.evidence is None or _computes(node):
             sync(frame, node, keyword, tensor, node)

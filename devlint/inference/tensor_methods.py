@@ -20,9 +20,9 @@ from devlint.inference.values import (
     GRAD,
     HOST,
     INHERITED,
+    MAYBE_SCALAR,
     PARAMETER,
     PINNED,
-    MAYBE_SCALAR,
     SCALAR,
     UNKNOWN,
     VECTOR,
@@ -32,6 +32,7 @@ from devlint.inference.values import (
     Instance,
     Origin,
     Parameters,
+    Sequence,
     Tensor,
     Value,
 )
@@ -103,8 +104,8 @@ _TELLING = frozenset(
 )
 # Methods that read no element.
 _VIEWS = frozenset(
-    {"view", "reshape", "size", "dim", "numel", "squeeze", "unsqueeze", "detach", "expand", "permute"}
-    | {"transpose", "flatten", "narrow", "t", "chunk", "split", "is_pinned", "data_ptr"}
+    {"view", "reshape", "size", "dim", "numel", "squeeze", "unsqueeze", "detach", "expand"}
+    | {"permute", "transpose", "flatten", "narrow", "t", "chunk", "split", "is_pinned", "data_ptr"}
 )
 # Methods of modules, dicts, strings, arrays …: whoever calls them on a value of unknown type says
 # that it is no tensor, or nothing.
@@ -151,6 +152,8 @@ def call_tensor_method(
             evidence.mark_tensor()
         elif not evidence.is_tensor:
             return _method_of_unknown(frame, node, tensor, name, arguments)
+    if name in ("items", "keys", "named_children", "named_parameters"):
+        return _pairs(frame, node, tensor, name)
     if name in ("to", "cuda", "cpu", "xpu", "npu"):
         return moves.move_of_tensor(frame, node, tensor, name, arguments)
     if tensor.traits & COPYING and name not in _VIEWS:
@@ -227,6 +230,14 @@ def call_tensor_method(
         _wrote(frame, node)
         return tensor
     return shape_result(frame, node, result, known, arguments)
+
+
+def _pairs(frame: Frame, node: cst.Call, tensor: Tensor, name: str) -> Value:
+    """What was taken for a tensor is a mapping of names to tensors, or a module."""
+    if name == "keys":
+        return Sequence(None, HOST, "iterator")
+    inner = Tensor(tensor.place, tensor.origin, tensor.traits & ~SCALAR, Evidence())
+    return Sequence(None, Sequence([HOST, inner], None, "tuple"), "iterator")
 
 
 def _copy_without_waiting(
@@ -311,8 +322,6 @@ def _method_of_unknown(
     if name in ("items", "values") and not arguments.positional:
         evidence.mark_host()
         inner = Tensor(tensor.place, tensor.origin, tensor.traits, Evidence())
-        from devlint.inference.values import Sequence
-
         if name == "values":
             return Sequence(None, inner, "iterator")
         return Sequence(None, Sequence([HOST, inner], None, "tuple"), "iterator")

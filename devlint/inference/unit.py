@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from devlint.inference.optimizers import Built
     from devlint.knowledge import Knowledge
 
+# The root of names that the project has, and whose file was not loaded: nothing is known of them.
+REFUSED = "<refused>"
 STATEMENT_BUDGET = 60_000
 _BUILTINS = frozenset(dir(builtins))
 _ACCELERATED = re.compile(
@@ -72,6 +74,11 @@ class Context:
             unit = Unit(self, parsed)
             self.units[parsed.path] = unit
         return unit
+
+    def has(self, dotted: str) -> bool:
+        """Whether the project has a module by this name, loaded or not."""
+        find = getattr(self.importer, "find", None)
+        return find is not None and bool(dotted) and find(dotted) is not None
 
     def load(self, dotted: str) -> Unit | None:
         """The unit of a module of the project, its body run."""
@@ -197,6 +204,8 @@ class Unit:
         unit = self.context.load(name)
         if unit is not None:
             return ProjectModule(unit)
+        if self.context.has(name):
+            return External(f"{REFUSED}.{name}")  # too much was imported already
         if name:
             self.context.knowledge.ensure(name.partition(".")[0])
         return External(name)
@@ -216,6 +225,8 @@ class Unit:
         submodule = self.context.load(f"{module}.{name}")
         if submodule is not None:
             return ProjectModule(submodule)
+        if self.context.has(module):
+            return External(f"{REFUSED}.{name}")
         self.context.knowledge.ensure(module.partition(".")[0])
         return External(f"{module}.{name}")
 

@@ -37,7 +37,7 @@ def confidence(facts: Facts, sync: Sync) -> Confidence:
         return Confidence.LIKELY
     loop = sync.loop
     trains = loop is not None and loop.trains
-    if sync.evaluates and not trains and (loop is None or loop.depth == 1):
+    if sync.evaluates and not trains and (loop is None or not loop.nested):
         return Confidence.POSSIBLE
     if sync.call in _NUMBERS:
         return Confidence.LIKELY
