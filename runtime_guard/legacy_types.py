@@ -12,7 +12,7 @@ import torch
 
 from runtime_guard import moves
 from runtime_guard.handlers import LEGACY_DTYPES
-from runtime_guard.machine import Machine
+from runtime_guard.machine import Machine, UnsupportedVirtually
 from runtime_guard.placement import CPU
 from runtime_guard.torch_internals import disable_torch_function
 
@@ -58,6 +58,34 @@ class LegacyTypeMeta(type):
     def is_cuda(cls) -> bool:
         """Is it a type of CUDA tensors?"""
         return cls.kind == "cuda"
+
+
+class LegacySparseTypeMeta(LegacyTypeMeta):
+    """``torch.cuda.sparse.FloatTensor(indices, values, size)``."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return super().__instancecheck__(instance) and (
+            getattr(instance, "layout", None) is torch.sparse_coo
+        )
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> torch.Tensor:
+        if len(args) < 2:
+            raise UnsupportedVirtually(
+                f"torch.{cls.kind}.sparse.{cls.__name__} without indices and values: "
+                "use torch.sparse_coo_tensor"
+            )
+        kwargs.setdefault("device", cls.kind)
+        return torch.sparse_coo_tensor(*args, dtype=cls.dtype, **kwargs)
+
+
+def legacy_sparse_types(machine: Machine, kind: str) -> dict[str, Any]:
+    """Stand-ins for the legacy types of ``torch.cuda.sparse``."""
+    types: dict[str, Any] = {}
+    for name, dtype in LEGACY_DTYPES.items():
+        cls = LegacySparseTypeMeta(name, (), {"__module__": f"torch.{kind}.sparse"})
+        cls.machine, cls.kind, cls.dtype, cls.real = machine, kind, dtype, None
+        types[name] = cls
+    return types
 
 
 def legacy_types(machine: Machine, kind: str, cpu_types: dict[str, Any]) -> dict[str, Any]:

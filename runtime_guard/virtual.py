@@ -21,7 +21,7 @@ from runtime_guard import accelerator_api, moves
 from runtime_guard.handlers import LEGACY_DTYPES, build_handlers, legacy_type
 from runtime_guard.late_imports import TorchImports
 from runtime_guard.left_behind import watch_module_moves
-from runtime_guard.legacy_types import legacy_types
+from runtime_guard.legacy_types import legacy_sparse_types, legacy_types
 from runtime_guard.machine import Machine, UnsupportedVirtually, parse_machine
 from runtime_guard.modes import DispatchMode, FunctionMode
 from runtime_guard.patches import Patches, show_originals
@@ -213,6 +213,11 @@ class _Installed:
                     patches.update(sub, {n: v for n, v in api.items() if n in vars(sub)})
             if kind == "cuda":
                 patches.update(module, base.types(machine, "cuda"))
+                sparse_types = legacy_sparse_types(machine, "cuda")
+                patches.update(
+                    torch.cuda.sparse,
+                    {n: t for n, t in sparse_types.items() if hasattr(torch.cuda.sparse, n)},
+                )
                 patches.set(torch.version, "cuda", accelerator_api.VERSION)
                 patches.set(torch.backends.cuda, "is_built", lambda: True)
                 patches.set(torch.backends.cudnn, "is_acceptable", lambda tensor: False)

@@ -24,6 +24,7 @@ OWNERS = [
     torch.UntypedStorage,
     torch.cuda,
     torch.cuda.random,
+    torch.cuda.sparse,
     torch.cuda.memory,
     torch.cuda.nvtx,
     torch.xpu,

@@ -255,6 +255,10 @@ class TestMoves:
         assert x.coalesce().values().device == CUDA0
         assert x.to_dense().device == CUDA0
         assert x.cpu().to_dense().device == CPU
+        legacy = torch.cuda.sparse.FloatTensor(
+            torch.tensor([[0, 1]]).cuda(), torch.ones(2).cuda(), (3,)
+        )
+        assert legacy.device == CUDA0 and legacy.is_sparse
         made = torch.sparse_coo_tensor([[0, 1]], [1.0, 2.0], (3,), device="cuda:1")
         assert made.device == CUDA1
 
