@@ -285,6 +285,7 @@ class DispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
             return self._special(plan, func, args, kwargs or {})
         first: Placement | None = None
         untagged = mixed = False
+        tags_results = plan.tags_results
         for value in args:
             kind = type(value)
             if kind is _Tensor or kind is _Parameter or isinstance(value, _Tensor):
@@ -292,6 +293,7 @@ class DispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
                     found = getattr(value.untyped_storage(), TAG, None)
                 except (NotImplementedError, RuntimeError):
                     found = placement_of(value)
+                    tags_results = True  # what is a view of a strided tensor copies a sparse one
                 if found is None:
                     untagged = True
                 elif first is None:
@@ -320,7 +322,7 @@ class DispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
         result = func(*args, **kwargs) if kwargs else func(*args)
         if plan.sync is not None and first.device is not CPU:
             self._sync(plan)
-        if plan.tags_results:
+        if tags_results:
             self._tag_results(result, first, plan)
         return result
 
@@ -485,7 +487,9 @@ class DispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
                 self._sync(plan)
             if plan.indexing:
                 self._indices(plan, operands, tensors)
-        if placement is not None and plan.tags_results:
+        if placement is not None and (
+            plan.tags_results or any(t.layout is not torch.strided for t in tensors)
+        ):
             self._tag_results(result, placement, plan)
         return result
 

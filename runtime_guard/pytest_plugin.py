@@ -7,6 +7,7 @@ accelerators; the markers ``virtual_devices(spec)`` and ``device_budget(...)`` a
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Generator, Iterator
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from typing import TYPE_CHECKING, Any
@@ -47,14 +48,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     """Make the virtual machine before conftest files and test modules ask what there is."""
-    _start_machine(early_config, early_config.known_args_namespace.virtual_devices)
+    options = early_config.known_args_namespace
+    _require_torch(options.device_guard or options.virtual_devices)
+    _start_machine(early_config, options.virtual_devices)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the markers; make the virtual machine if the plugin was loaded late."""
     for marker in MARKERS:
         config.addinivalue_line("markers", marker)
+    _require_torch(config.getoption("--device-guard") or config.getoption("--virtual-devices"))
     _start_machine(config, config.getoption("--virtual-devices"))
+
+
+def _require_torch(wanted: object) -> None:
+    if wanted and importlib.util.find_spec("torch") is None:
+        raise pytest.UsageError("the device guard needs torch: pip install 'devlint[guard]'")
 
 
 def _start_machine(config: pytest.Config, spec: str | None) -> None:

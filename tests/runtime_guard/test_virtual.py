@@ -253,7 +253,8 @@ class TestMoves:
         x = torch.eye(3).to_sparse().cuda()
         assert x.device == CUDA0
         assert x.coalesce().values().device == CUDA0
-        assert x.to_dense().device == CUDA0
+        assert x.to_dense().device == x.t().device == x.coalesce().t().device == CUDA0
+        assert torch.sparse.mm(x.t(), torch.ones(3, 2, device="cuda")).device == CUDA0
         assert x.cpu().to_dense().device == CPU
         legacy = torch.cuda.sparse.FloatTensor(
             torch.tensor([[0, 1]]).cuda(), torch.ones(2).cuda(), (3,)
