@@ -35,6 +35,7 @@ from devlint.inference.values import (
 TRAINING = frozenset({"backward", "step", "zero_grad", "manual_backward"})
 _OPTIMIZER = re.compile(r"optim|scaler|\bopt(_?\w)?\b|solver", re.I)
 _LOADER = re.compile(r"(data_?)?loader|dataloader", re.I)
+_BATCH = re.compile(r"\b(batch|minibatch|mini_batch)(_?(i|idx|index|id|no|num))?\b", re.I)
 _EPOCH = re.compile(r"epoch", re.I)
 _STEPS = re.compile(
     r"loader|batch|step|iter|token|time|seq|sample|chunk|frame|image|img|video|dataset|data|box|"
@@ -144,7 +145,7 @@ def hotness_of(frame: Frame, node: cst.For | cst.While | cst.CompFor, iterable: 
 
     target = words(node.target)
     over = words(node.iter)
-    if type(iterable) is Loader or names_loader(frame, node.iter):
+    if type(iterable) is Loader or names_loader(frame, node.iter) or _BATCH.search(target):
         return Hotness.HOT
     if _EPOCH.search(target) or (_EPOCH.search(over) and not _STEPS.search(target)):
         return Hotness.EPOCHS

@@ -113,12 +113,13 @@ def test_of(frame: Frame, node: cst.CSTNode, value: Value, keyword: str) -> None
         # A name that may hold a tensor mostly asks whether it holds anything.
         if type(tensor) is not Tensor or _is_guess(frame, tensor):
             continue
-        if tensor.evidence is None or _computes(node):
+        if tensor.evidence is None or _is_result(node):
             sync(frame, node, keyword, tensor, node)
             return
 
 
-def _computes(node: cst.CSTNode) -> bool:
+def _is_result(node: cst.CSTNode) -> bool:
+    """What is tested is computed there, and no plain name."""
     if isinstance(node, cst.Comparison):
         operators = (target.operator for target in node.comparisons)
         if any(isinstance(o, (cst.Is, cst.IsNot, cst.In, cst.NotIn)) for o in operators):
@@ -147,8 +148,26 @@ def read_by_host(
                 rank = min(rank, 1)
             if tensor.traits & INDIRECT:
                 rank = 0
+            elif rank == 0 and _computes(frame):
+                rank = 1  # an input that the file elsewhere expects on an accelerator
             frame.notes.append(HostReadNote(node, sink, tensor, value_node, rank, frame.caught > 0))
             return
+
+
+_FOR_THE_HOST = re.compile(
+    r"numpy|plot|show|save|draw|visual|write|log|dump|export|convert|display|print|image|__getitem__"
+    r"|collate|decode|to_|summary|metric|eval|score|render|callback|encode|hash|repr|serial",
+    re.I,
+)
+
+
+def _computes(frame: Frame) -> bool:
+    """The function works for the model, not for the host: neither test nor script nor output."""
+    unit = frame.unit
+    name = frame.function.name if frame.function is not None else ""
+    if unit.is_test or unit.host_script or not unit.accelerated or not name:
+        return False
+    return not _FOR_THE_HOST.search(name)
 
 
 def host_needs(frame: Frame, tensor: Tensor) -> None:
