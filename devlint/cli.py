@@ -47,14 +47,8 @@ def _codes(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
     return tuple(part.strip() for value in values for part in value.split(",") if part.strip())
 
 
-def _existing(_: click.Context, __: click.Parameter, paths: tuple[Path, ...]) -> tuple[Path, ...]:
-    for path in paths:
-        try:
-            there = path == STDIN or os.path.lexists(path)
-        except ValueError:  # a NUL character
-            there = False
-        if not there:
-            raise click.BadParameter(f"there is no file or directory {str(path)!r}")
+def _alone(_: click.Context, __: click.Parameter, paths: tuple[Path, ...]) -> tuple[Path, ...]:
+    """Standard input is checked alone. A path that is missing is an error of the report."""
     if STDIN in paths and len(paths) > 1:
         raise click.BadParameter("`-` (standard input) cannot be checked along with paths")
     return paths
@@ -110,7 +104,7 @@ def _configuring(command: Command) -> Command:
 
 
 _paths = click.argument(
-    "paths", nargs=-1, type=click.Path(path_type=Path, allow_dash=True), callback=_existing
+    "paths", nargs=-1, type=click.Path(path_type=Path, allow_dash=True), callback=_alone
 )
 _color = click.option(
     "--color",

@@ -52,6 +52,8 @@ Progress = Callable[[int, int, str], None]
 class Report:
     """What a check found. Findings and errors are sorted by path, line, column and rule.
 
+    files: how many files there were to check.
+    checked: the paths of those that could be.
     excerpts: by path, the lines (by number) that findings and their traces lie on.
     notes: by path, where the inference gave up on something.
     seconds: CPU time by stage.
@@ -59,6 +61,7 @@ class Report:
 
     root: Path
     files: int = 0
+    checked: set[str] = field(default_factory=set)
     findings: list[Finding] = field(default_factory=list)
     suppressed: list[Finding] = field(default_factory=list)
     errors: list[FileError] = field(default_factory=list)
@@ -159,6 +162,7 @@ class _Session:
             return
         try:
             self.check_parsed(file, parsed)
+            report.checked.add(path)
         except RecursionError:
             report.errors.append(FileError(path, 1, 1, "is too deeply nested to be analysed"))
         except Exception as error:

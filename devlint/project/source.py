@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import codecs
 import io
+import os
 import re
 import tokenize
 import warnings
@@ -97,11 +98,13 @@ def lines_of(parsed_text: str) -> list[str]:
 
 
 def read(file: Path) -> bytes:
-    """The bytes of a file. Raises SourceError."""
+    """The bytes of a regular file: a pipe or a device may never end. Raises SourceError."""
+    if os.path.isdir(file):
+        raise SourceError("is a directory, not a file")
+    if os.path.exists(file) and not os.path.isfile(file):
+        raise SourceError("is not a regular file")
     try:
         return file.read_bytes()
-    except IsADirectoryError:
-        raise SourceError("is a directory, not a file") from None
     except (OSError, ValueError) as error:  # ValueError: a NUL character in the name
         reason = getattr(error, "strerror", None) or str(error)
         raise SourceError(f"cannot be read: {reason}") from None

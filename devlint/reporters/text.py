@@ -59,10 +59,13 @@ def summary(report: Report, fixed: int = 0) -> str:
         _plural(counts[severity], word) for severity, word in words.items() if counts[severity]
     ]
     places = {finding.location.path for finding in report.findings}
+    checked = _plural(len(report.checked), "file")
     if found:
-        text = f"Found {_listed(found)} in {len(places)} of {_plural(report.files, 'file')}"
+        text = f"Found {_listed(found)} in {len(places)} of {checked}"
+    elif report.checked:
+        text = f"Found no device-placement problems in {checked}"
     else:
-        text = f"Found no device-placement problems in {_plural(report.files, 'file')}"
+        text = "Checked no files" if report.files or report.errors else "Found no Python files"
     asides = []
     if report.suppressed:
         asides.append(f"{len(report.suppressed)} suppressed")
@@ -74,9 +77,11 @@ def summary(report: Report, fixed: int = 0) -> str:
     fixable = sum(1 for f in report.findings if f.fix and f.fix.applicability is SAFE)
     if fixable and not fixed:
         text += f" {fixable} can be fixed with --fix."
-    if report.errors:
-        broken = len({error.path for error in report.errors})
-        text += f" {_plural(broken, 'file')} could not be checked{' fully' if found else ''}."
+    broken = {error.path for error in report.errors}
+    if broken - report.checked:
+        text += f" {_plural(len(broken - report.checked), 'file')} could not be checked."
+    if broken & report.checked:
+        text += f" {_plural(len(broken & report.checked), 'file')} could not be checked fully."
     return text
 
 

@@ -113,10 +113,22 @@ def test_what_cannot_be_checked_exits_with_3_and_the_rest_is_checked(tree: Tree,
     assert paths == ["broken.py", "latin.py", "loop.py"]
 
 
+def test_a_missing_path_and_a_pipe_are_errors_and_the_rest_is_checked(tree: Tree, run: Run) -> None:
+    root = tree({"bad.py": MIXED})
+    os.mkfifo(root / "pipe.py")
+    result = run("check", "no/such.py", "pipe.py", "bad.py", "--format", "json")
+    assert result.exit_code == 3
+    assert "DEV101" in rules(result)
+    errors = json.loads(result.stdout)["errors"]
+    assert [(error["path"], error["message"]) for error in errors] == [
+        ("no/such.py", "cannot be read: No such file or directory"),
+        ("pipe.py", "is not a regular file"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["check", "missing.py"], "there is no file or directory 'missing.py'"),
         (["check", "-", "x.py"], "cannot be checked along with paths"),
         (["check", "--select", "DEV999"], "--select: no rule has"),
         (["check", "--ignore", "sync-in-lop"], "did you mean 'sync-in-loop'?"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import codecs
+import os
 from pathlib import Path
 
 import pytest
@@ -109,6 +110,8 @@ def test_reading_says_why_not(tmp_path: Path) -> None:
         read(tmp_path / "loop.py")
     with pytest.raises(SourceError, match="is a directory"):
         read(tmp_path)
+    with pytest.raises(SourceError, match="is not a regular file"):
+        read(Path(os.devnull))
 
 
 def test_a_file_without_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -181,7 +181,12 @@ def test_colour_is_an_addition_only(tree: Tree) -> None:
 @pytest.mark.parametrize(
     ("files", "line"),
     [
-        ({}, "Found no device-placement problems in 0 files."),
+        ({}, "Found no Python files."),
+        ({"x.py": "x = (\n"}, "Checked no files. 1 file could not be checked."),
+        (
+            {"x.py": "sync()\n", "y.py": "x = (\n"},
+            "Found 1 performance finding in 1 of 1 file. 1 file could not be checked.",
+        ),
         ({"x.py": ""}, "Found no device-placement problems in 1 file."),
         ({"x.py": "sync()\n"}, "Found 1 performance finding in 1 of 1 file."),
         (
@@ -191,7 +196,7 @@ def test_colour_is_an_addition_only(tree: Tree) -> None:
         ),
         (
             {"x.py": "sync() # devlint: ignore\n", "y.py": "("},
-            "Found no device-placement problems in 2 files (1 suppressed)."
+            "Found no device-placement problems in 1 file (1 suppressed)."
             " 1 file could not be checked.",
         ),
     ],
