@@ -19,7 +19,7 @@ from devlint.inference.devices import place_of
 from devlint.inference.facts import Mention, StepKind
 from devlint.inference.frame import Frame
 from devlint.inference.placement import CPU, Device, Placement, Variable, VariableKind
-from devlint.inference.text import dotted, shorten
+from devlint.inference.text import code, dotted, shorten
 from devlint.inference.values import (
     GLOBAL_RANK,
     Const,
@@ -523,9 +523,7 @@ def _runs_per_rank(note: MentionNote, is_script: bool) -> bool:
         params = function.node.params
         if any(_RANK_NAME.match(p.name.value) for p in (*params.params, *params.kwonly_params)):
             return True
-        if isinstance(function.node, cst.FunctionDef) and _JOINS_GROUP.search(
-            _source(function.node)
-        ):
+        if isinstance(function.node, cst.FunctionDef) and _JOINS_GROUP.search(code(function.node)):
             return True
     return is_script
 
@@ -533,13 +531,9 @@ def _runs_per_rank(note: MentionNote, is_script: bool) -> bool:
 def _communicates(function: Function | None) -> bool:
     """The function sends tensors through a process group, as only NCCL needs them on a card."""
     return any(
-        isinstance(inner.node, cst.FunctionDef) and _COLLECTIVE.search(_source(inner.node))
+        isinstance(inner.node, cst.FunctionDef) and _COLLECTIVE.search(code(inner.node))
         for inner in _functions(function)
     )
-
-
-def _source(node: cst.CSTNode) -> str:
-    return cst.Module([]).code_for_node(node)
 
 
 def _under_rank_test(note: MentionNote) -> bool:
@@ -573,7 +567,7 @@ def _holds_weights(note: MentionNote, mentions: Mentions) -> bool:
     if note.mapped:
         return False
     function = note.function
-    around = _source(function.node) if function is not None else ""
+    around = code(function.node) if function is not None else ""
     if function is None and mentions.loads_state and not _HOST_DATA.search(note.text):
         return True
     if _MADE_HERE.search(around):

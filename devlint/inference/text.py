@@ -11,7 +11,7 @@ LIMIT = 48
 def code(node: cst.CSTNode) -> str:
     """The source text of a node; of a parameter its name."""
     if isinstance(node, cst.Param):
-        node = node.name
+        node = node.name  # LibCST writes a parameter only as a part of its list
     return _EMPTY.code_for_node(node)
 
 

@@ -37,7 +37,9 @@ def is_path(text: str) -> bool:
 
 
 def text_of(node: cst.CSTNode) -> str:
-    """The source of a node, without the parentheses around it."""
+    """The source of a node, without the parentheses around it; of a parameter its name."""
+    if isinstance(node, cst.Param):
+        node = node.name  # LibCST writes a parameter only as a part of its list
     if isinstance(node, cst.BaseExpression) and node.lpar:
         node = node.with_changes(lpar=(), rpar=())
     return cst.Module([]).code_for_node(node)
