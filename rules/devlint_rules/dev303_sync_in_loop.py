@@ -23,7 +23,9 @@ def _group(facts: Facts, sync: Sync) -> tuple[str, Site] | None:
         return None
     if sync.in_step and sync.function is not None and known:
         return ("function", sync.function)
-    if loop is None or loop.hotness is not Hotness.HOT or not loop.feeds_device:
+    if loop is None or loop.hotness is not Hotness.HOT:
+        return None
+    if not (loop.feeds_device or loop.trains):
         return None
     return ("loop", loop.site) if known or loop.trains else None
 
