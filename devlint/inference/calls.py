@@ -508,5 +508,3 @@ def _call_dict(frame: Frame, base: Mapping, name: str, arguments: Arguments) -> 
 
 
 EVALUATORS[cst.Call] = _call
-
-__all__ = ["CPU", "DEFAULT", "alternatives", "call_external", "call_value", "evaluate_arguments"]

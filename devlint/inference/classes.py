@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from devlint.inference.environments import join_environments
 from devlint.inference.facts import PlainAttribute, Site, StepKind
 from devlint.inference.frame import Frame
 from devlint.inference.meetings import operand
@@ -30,13 +29,10 @@ from devlint.inference.values import (
     UNKNOWN,
     ClassValue,
     Const,
-    DeviceValue,
     Evidence,
     External,
-    FunctionValue,
     Instance,
     Mapping,
-    Origin,
     Sequence,
     Tensor,
     Value,
@@ -217,7 +213,8 @@ class ClassInfo:
             return self.submodule(value)  # type: ignore[arg-type]
         if kind in (Sequence, Mapping) and frame.function is not None:
             inner = value.any()  # type: ignore[attr-defined]
-            modules = [m for m in _modules_in(inner) if _is_own(frame, m)]
+            hidden = kind is Sequence and value.kind == "cache"  # type: ignore[attr-defined]
+            modules = [m for m in _modules_in(inner) if hidden or _is_own(frame, m)]
             if modules and type(inner) is not Tensor:
                 stand_in = Tensor(CPU, frame.origin(StepKind.CREATED, source), 0)
                 for module in modules:
@@ -628,13 +625,3 @@ def _writer(info: ClassInfo, name: str, method: str) -> None:
     writers = info.writers.setdefault(name, [])
     if method not in writers:
         writers.append(method)
-
-
-__all__ = [
-    "ClassInfo",
-    "DeviceValue",
-    "FunctionValue",
-    "Origin",
-    "build_class",
-    "join_environments",
-]

@@ -11,7 +11,6 @@ import re
 import libcst as cst
 
 from devlint.inference import syncs
-from devlint.inference.facts import StepKind
 from devlint.inference.frame import Frame
 from devlint.inference.placement import Device, Placement, Variable, VariableKind
 from devlint.inference.text import dotted
@@ -436,14 +435,3 @@ def runs_without_gradients(node: cst.CSTNode) -> bool:
     if isinstance(node, cst.Call):
         node = node.func
     return dotted(node).rpartition(".")[2] in ("no_grad", "inference_mode")
-
-
-__all__ = [
-    "StepKind",
-    "asks_for_accelerator",
-    "compare",
-    "is_cold",
-    "narrow",
-    "parse_device",
-    "truth",
-]

@@ -7,8 +7,6 @@ from devlint.inference.facts import Facts
 from devlint.inference.unit import Context, Importer, Parsed
 from devlint.knowledge import Knowledge, load
 
-__all__ = ["Context", "infer_file", "infer_with"]
-
 # Importing these fills the tables of evaluators.
 _TABLES = (calls, expressions, operators, statements, subscripts)
 

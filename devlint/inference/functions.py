@@ -12,14 +12,13 @@ from devlint.inference import dropped, meetings, mentions, notes, orphans
 from devlint.inference.facts import MeetingKind, Site, StepKind
 from devlint.inference.frame import BudgetExceeded, Frame, Pending
 from devlint.inference.parameters import Parameter, initial_value
-from devlint.inference.placement import CPU, Device, Placement, Variable, VariableKind
+from devlint.inference.placement import CPU, Device, Variable, VariableKind
 from devlint.inference.steps import CallSite, note_call
 from devlint.inference.text import code, dotted, shorten
 from devlint.inference.values import (
     DEFAULT,
     HOST,
     INHERITED,
-    LOADED,
     NONE,
     PARAMETER,
     SCALAR,
@@ -670,6 +669,3 @@ def _sync_in_callee(frame: Frame, node: cst.CSTNode, site: Site, binding: Bindin
         if notes.on_accelerator(stand_in) >= 1:
             sync(frame, node, "call", stand_in, node, inside=site)
             return
-
-
-__all__ = ["LOADED", "Arguments", "Device", "Function", "Placement", "Summary", "call_function"]

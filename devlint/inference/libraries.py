@@ -10,7 +10,7 @@ from devlint.inference.facts import MeetingKind, StepKind
 from devlint.inference.frame import Frame
 from devlint.inference.functions import Arguments
 from devlint.inference.meetings import contradiction, meet, note, tensors_in
-from devlint.inference.placement import CPU, CUDA, Device, Placement
+from devlint.inference.placement import CPU, CUDA, Placement
 from devlint.inference.text import dotted, shorten
 from devlint.inference.values import (
     ARRAY,
@@ -20,7 +20,6 @@ from devlint.inference.values import (
     HOST,
     LITERAL,
     LOADED,
-    MASK,
     MAYBE_SCALAR,
     PINNED,
     SCALAR,
@@ -28,7 +27,6 @@ from devlint.inference.values import (
     VECTOR,
     Const,
     DeviceValue,
-    Evidence,
     External,
     Generator,
     Host,
@@ -463,6 +461,10 @@ def _compare_generator(
 # ----------------------------------------------------------------- classes
 
 
+# Packages whose modules are made on the default device.
+_ON_HOST = frozenset({"torch", "torchaudio", "torchvision"})
+
+
 def construct_library(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> Value:
     """An object of a library's class: a module where it is known as one."""
     module = frame.unit.context.knowledge.module(name)
@@ -474,7 +476,7 @@ def construct_library(frame: Frame, node: cst.Call, name: str, arguments: Argume
         place = place_of(frame, device[0])
     origin = frame.origin(StepKind.CREATED, node, None, "made here")
     root = name.partition(".")[0]
-    if root != "torch" and module.stateful != "never":
+    if root not in _ON_HOST and module.stateful != "never":
         place = None  # where a library puts its modules is not in sight
     if module.stateful == "never":
         place = None
@@ -539,6 +541,3 @@ def _adopt(parent: Instance, items: Sequence) -> None:
     for value in items.items if items.items is not None else [items.element]:
         if type(value) is Instance and value.module and value.parent is None:
             value.parent = parent
-
-
-__all__ = ["CPU", "MASK", "Device", "Evidence", "External", "apply_call", "call_library"]

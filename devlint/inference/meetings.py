@@ -145,7 +145,7 @@ def _rigid(frame: Frame, known: Tensor, variable: Tensor) -> int:
         if frame.in_module:
             rank = 2
         else:
-            rank = 1 if frame.unit.accelerated else 0
+            rank = 1
     else:
         rank = 0
     if (known.traits | variable.traits) & INDIRECT:

@@ -28,7 +28,6 @@ from devlint.inference.values import (
     Instance,
     Super,
     Tensor,
-    Union,
     Value,
     alternatives,
 )
@@ -586,6 +585,3 @@ def _holds_weights(note: MentionNote, mentions: Mentions) -> bool:
     if function is not None and function.info is not None:
         where += " " + function.info.name
     return bool(_WEIGHTS.search(where)) or "load_state_dict" in around
-
-
-__all__ = ["GLOBAL_RANK", "Mentions", "Union", "of_call", "settle"]

@@ -30,12 +30,9 @@ from devlint.inference.values import (
     DeviceValue,
     Evidence,
     External,
-    Host,
     Instance,
     Origin,
-    Placed,
     Tensor,
-    Union,
     Value,
     alternatives,
 )
@@ -427,6 +424,3 @@ def move_of_module(
     else:
         move_module(frame, module, place, node)
     return module
-
-
-__all__ = ["Host", "Placed", "Union", "move_of_module", "move_of_tensor", "target_of", "type_as"]

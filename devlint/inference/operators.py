@@ -6,12 +6,13 @@ import libcst as cst
 
 from devlint.inference import mentions
 from devlint.inference.conditions import compare, truth, truth_of
-from devlint.inference.facts import MeetingKind, StepKind
+from devlint.inference.facts import StepKind
 from devlint.inference.frame import EVALUATORS, Frame
 from devlint.inference.meetings import meet
 from devlint.inference.placement import Variable
 from devlint.inference.values import (
     FALSE,
+    GLOBAL_RANK,
     HOST,
     MASK,
     TRUE,
@@ -23,7 +24,6 @@ from devlint.inference.values import (
     Instance,
     Sequence,
     Tensor,
-    Unknown,
     Value,
     alternatives,
     join,
@@ -57,7 +57,7 @@ _SYMBOLS: dict[type[cst.CSTNode], str] = {
 def _binary(frame: Frame, node: cst.BinaryOperation) -> Value:
     left = frame.eval(node.left)
     right = frame.eval(node.right)
-    if left is mentions.GLOBAL_RANK:
+    if left is GLOBAL_RANK:
         left = HOST  # a number made of it: `rank % torch.cuda.device_count()`
     return combine(frame, node, _SYMBOLS[type(node.operator)], left, node.left, right, node.right)
 
@@ -240,5 +240,3 @@ EVALUATORS.update(
         cst.IfExp: _conditional,
     }
 )
-
-__all__ = ["MeetingKind", "Unknown", "combine", "in_place"]

@@ -66,7 +66,7 @@ def settle(frame: Frame) -> None:
         sizes = orphan.sizes
         if orphan.settled or not orphan.used or orphan.node in reported or not sizes.is_sure:
             continue
-        if orphan.tensor.place != CPU or not (frame.in_module or frame.unit.accelerated):
+        if orphan.tensor.place != CPU or frame.unit.is_test:
             continue
         size_node = orphan.node.args[0].value if orphan.node.args else orphan.node
         rank = 0 if frame.unit.host_script else 1

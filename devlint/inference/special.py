@@ -6,21 +6,20 @@ from collections.abc import Callable
 
 import libcst as cst
 
-from devlint.inference import syncs
+from devlint.inference import orphans, syncs
 from devlint.inference.devices import place_of
 from devlint.inference.facts import MeetingKind, StepKind
 from devlint.inference.frame import Frame
 from devlint.inference.functions import Arguments
 from devlint.inference.iteration import batch, element_of
 from devlint.inference.meetings import meet, tensors_in
-from devlint.inference.mentions import GLOBAL_RANK
 from devlint.inference.nonleaves import use_non_leaf
 from devlint.inference.placement import CPU, CUDA, Device, Placement
 from devlint.inference.text import shorten
 from devlint.inference.values import (
-    ARRAY,
     DEFAULT,
     FALSE,
+    GLOBAL_RANK,
     GRAD,
     HOST,
     LOADED,
@@ -32,7 +31,6 @@ from devlint.inference.values import (
     TRUE,
     UNKNOWN,
     VECTOR,
-    ClassValue,
     Const,
     DeviceValue,
     Evidence,
@@ -43,7 +41,6 @@ from devlint.inference.values import (
     Instance,
     Loader,
     Mapping,
-    Method,
     Optimizer,
     Origin,
     Parameters,
@@ -171,8 +168,11 @@ def _typed(place: Placement) -> Handler:
             return Tensor(first.place, origin, first.traits)
         origin = frame.origin(StepKind.CREATED, node)
         default = DEFAULT if place == CPU and frame.unit.default_device is None else 0
+        sizes = first.sizes if type(first) is Host else None
         where = place if frame.unit.default_device is None else frame.unit.default_device
-        return Tensor(where if place == CPU else place, origin, default)
+        made = Tensor(where if place == CPU else place, origin, default, None, sizes)
+        orphans.made(frame, node, made)
+        return made
 
     return make
 
@@ -581,5 +581,3 @@ for _name in (
     "SparseAdam",
 ):
     FUNCTIONS[f"torch.optim.{_name}"] = _optimizer
-
-__all__ = ["ARRAY", "FUNCTIONS", "ClassValue", "Method", "call_builtin"]

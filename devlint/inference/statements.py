@@ -21,7 +21,7 @@ from devlint.inference.conditions import (
 from devlint.inference.environments import join_environments
 from devlint.inference.facts import Hotness
 from devlint.inference.frame import EXECUTORS, Environment, Frame, LoopState
-from devlint.inference.functions import Function, declare_class, declare_function
+from devlint.inference.functions import declare_class, declare_function
 from devlint.inference.iteration import derive, element_of, hotness_of
 from devlint.inference.modules import baked
 from devlint.inference.text import dotted
@@ -32,7 +32,6 @@ from devlint.inference.values import (
     UNKNOWN,
     Const,
     DeviceValue,
-    External,
     Instance,
     Sequence,
     Tensor,
@@ -637,5 +636,3 @@ EXECUTORS.update(
         cst.ImportFrom: _import_from,
     }
 )
-
-__all__ = ["External", "Function", "assign", "block", "run_all"]

@@ -38,6 +38,3 @@ def strays(frame: Frame, known: Tensor, variable: Tensor) -> int:
         if step.kind is StepKind.MOVED:
             return -1  # to a device that a variable holds
     return -1
-
-
-__all__ = ["strays"]

@@ -15,17 +15,15 @@ from devlint.inference.frame import EVALUATORS, Frame
 from devlint.inference.iteration import targets_of
 from devlint.inference.meetings import contradiction, note
 from devlint.inference.notes import ElementNote, HiddenCopyNote, on_accelerator
-from devlint.inference.placement import CPU, Device, Variable
+from devlint.inference.placement import CPU, Device
 from devlint.inference.text import code, dotted
 from devlint.inference.values import (
     EMPTY,
-    HOST,
     MASK,
     SCALAR,
     UNKNOWN,
     VECTOR,
     Const,
-    DeviceValue,
     Evidence,
     External,
     Host,
@@ -322,5 +320,3 @@ def _assign_tensor_item(
 
 
 EVALUATORS[cst.Subscript] = _subscript
-
-__all__ = ["HOST", "DeviceValue", "Variable", "assign_item", "item_of"]

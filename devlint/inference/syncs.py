@@ -148,7 +148,7 @@ def read_by_host(
                 rank = min(rank, 1)
             if tensor.traits & INDIRECT:
                 rank = 0
-            elif rank == 0 and _computes(frame):
+            elif rank == 0 and _works_on_device(frame):
                 rank = 1  # an input that the file elsewhere expects on an accelerator
             frame.notes.append(HostReadNote(node, sink, tensor, value_node, rank, frame.caught > 0))
             return
@@ -161,7 +161,7 @@ _FOR_THE_HOST = re.compile(
 )
 
 
-def _computes(frame: Frame) -> bool:
+def _works_on_device(frame: Frame) -> bool:
     """The function works for the model, not for the host: neither test nor script nor output."""
     unit = frame.unit
     name = frame.function.name if frame.function is not None else ""

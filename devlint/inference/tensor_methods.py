@@ -11,12 +11,10 @@ from devlint.inference.functions import Arguments
 from devlint.inference.libraries import check_generator, index_nodes, operands_of, shape_result
 from devlint.inference.meetings import meet, tensors_in
 from devlint.inference.notes import on_accelerator
-from devlint.inference.placement import CPU, Device, Variable
+from devlint.inference.placement import CPU
 from devlint.inference.text import dotted, shorten
 from devlint.inference.values import (
     COPYING,
-    DEFAULT,
-    EMPTY,
     GRAD,
     HOST,
     INHERITED,
@@ -352,6 +350,3 @@ def _method_of_unknown(
     operands = [(tensor, _subject(node)), *operands_of(known, arguments)]
     result = meet(frame, node, f".{name}", operands, known.agreement is not Agreement.STRICT)
     return shape_result(frame, node, result, known, arguments)
-
-
-__all__ = ["DEFAULT", "EMPTY", "Device", "Variable", "call_tensor_method"]

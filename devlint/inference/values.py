@@ -564,6 +564,8 @@ def _merge_tensors(a: Tensor, b: Tensor) -> Tensor | None:
 
     `if gpu is not None: x = x.cuda(gpu)` is taken in the accelerated world.
     """
+    if (a.traits ^ b.traits) & PARAMETER:
+        return None
     if same_place(a.place, b.place):
         sure = a if a.evidence is None else b
         both = a.traits & b.traits

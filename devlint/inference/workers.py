@@ -16,7 +16,6 @@ from devlint.inference.values import (
     Const,
     External,
     FunctionValue,
-    Tensor,
     Value,
     alternatives,
 )
@@ -108,6 +107,3 @@ class Workers:
         if any(_DATASET.search(base) for base in info.library_bases):
             return f"`{info.name}.{function.name}`"
         return ""
-
-
-__all__ = ["Tensor", "Workers"]

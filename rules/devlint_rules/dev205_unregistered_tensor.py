@@ -8,6 +8,7 @@ import libcst as cst
 
 from devlint.findings import Applicability, Confidence, Severity
 from devlint.inference.facts import Facts, PlainAttribute, Site
+from devlint.inference.placement import Device
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.attributes import assignment, attribute_trace
 from devlint_rules.rewriting import text_of
@@ -39,13 +40,15 @@ def _check(facts: Facts) -> Iterator[Claim]:
     for fact in facts.plain_attributes:
         if fact.of_modules or fact.overwrites or fact.excused:
             continue
+        placement = fact.operand.placement
+        fixed = isinstance(placement, Device) and placement.is_accelerator
         met = fact.used_at is not None
-        if not met and not (fact.operand.by_default or is_host(fact.operand.placement)):
+        if not met and not fixed and not (fact.operand.by_default or is_host(placement)):
             continue
         yield Claim(
             fact.site,
             Severity.ERROR if met else Severity.WARNING,
-            Confidence.LIKELY if met else Confidence.POSSIBLE,
+            Confidence.LIKELY if met or fixed else Confidence.POSSIBLE,
             f"`self.{fact.attribute}` is a plain tensor attribute of `{fact.class_name}`: "
             "`Module.to` and `state_dict` pass it by",
             advice=_advice(fact),
