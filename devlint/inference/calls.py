@@ -442,7 +442,7 @@ def call_container(
     if type(base) is Sequence:
         return _call_list(frame, node, base, name, arguments)
     if type(base) is Mapping:
-        return _call_dict(frame, base, name, arguments)
+        return _call_dict(base, name, arguments)
     return UNKNOWN
 
 
@@ -474,7 +474,7 @@ def _call_list(
     return NONE if name in ("sort", "reverse", "clear", "remove") else UNKNOWN
 
 
-def _call_dict(frame: Frame, base: Mapping, name: str, arguments: Arguments) -> Value:
+def _call_dict(base: Mapping, name: str, arguments: Arguments) -> Value:
     if name == "items":
         return Sequence(None, Sequence([HOST, base.any()], None, "tuple"), "iterator")
     if name == "values":

@@ -49,7 +49,6 @@ MAX_BASES = 12
 
 # Bases that are modules by their name, when their definition is out of sight.
 _MODULE_ENDINGS = ("Module", "PreTrainedModel", "ModelMixin", "Metric", "Loss", "MessagePassing")
-_DEVICE_PROPERTY = frozenset({"device", "_device"})
 
 
 @dataclass(slots=True, eq=False)
@@ -518,11 +517,11 @@ def build_class(frame: Frame, node: cst.ClassDef) -> ClassInfo:
             body.execute(statement)
     for name, value in body.env.items():
         if isinstance(name, str) and name not in info.methods:
-            info.members[name] = _class_member(info, body, value)
+            info.members[name] = _class_member(info, value)
     return info
 
 
-def _class_member(info: ClassInfo, frame: Frame, value: Value) -> Value:
+def _class_member(info: ClassInfo, value: Value) -> Value:
     if info.is_module and type(value) is Tensor and type(value.place) is not Variable:
         return Tensor(value.place, value.origin, value.traits | KEPT, value.evidence)
     return value

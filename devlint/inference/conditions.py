@@ -53,7 +53,6 @@ _COUNTER = re.compile(
     r"\b(\w*_)?(step|steps|iter|iteration|epoch|it|batch_idx|idx|i|n_iter)$", re.I
 )
 _WARNS = re.compile(r"warn|error|exception|fail", re.I)
-_INDEX_LIKE = frozenset({"gpu", "gpus", "cuda"})
 
 
 def truth(frame: Frame, node: cst.BaseExpression) -> bool | None:

@@ -245,14 +245,13 @@ def _formatted(frame: Frame, node: cst.FormattedString) -> Value:
         if type(value) is Const and text is not None and part.format_spec is None:
             text += str(value.value)
         elif text is not None and re.fullmatch(r"(cuda|xpu|mps):", text):
-            text = None
-            return _indexed_device(frame, node, part.expression)
+            return _indexed_device(frame, part.expression)
         else:
             text = None
     return HOST if text is None else Const(text)
 
 
-def _indexed_device(frame: Frame, node: cst.CSTNode, index: cst.BaseExpression) -> Value:
+def _indexed_device(frame: Frame, index: cst.BaseExpression) -> Value:
     """`f"cuda:{rank}"`: an accelerator that the configuration chooses."""
     path = dotted(index) or "index"
     key = f"device of {path}"

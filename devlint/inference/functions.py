@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from devlint.inference import dropped, meetings, mentions, notes, orphans
-from devlint.inference.facts import MeetingKind, Site, StepKind
+from devlint.inference.facts import MeetingKind, Site, Source, StepKind
 from devlint.inference.frame import BudgetExceeded, Frame, Pending
 from devlint.inference.parameters import Parameter, initial_value
 from devlint.inference.placement import CPU, Device, Variable, VariableKind
@@ -646,7 +646,7 @@ def call_name(node: cst.CSTNode) -> cst.CSTNode:
     return node.func if isinstance(node, cst.Call) else node
 
 
-def _source_of(pending: Pending, frame: Frame):  # type: ignore[no-untyped-def]
+def _source_of(pending: Pending, frame: Frame) -> Source:
     origin = pending.left.origin or pending.right.origin
     return origin.source if origin is not None else frame.unit.source
 

@@ -92,7 +92,7 @@ def apply_call(frame: Frame, node: cst.Call, name: str, known: Call, arguments: 
             for tensor in tensors_in(value):
                 if tensor.evidence is not None:
                     tensor.evidence.mark_tensor()
-    if known.sync and _syncs(known, arguments) and operands:
+    if known.sync and operands and syncs_for(known, arguments):
         syncs.sync(frame, node, last, operands[0][0], operands[0][1])
     if known.result is Result.LIKE:
         return _like(frame, node, last, known, operands, arguments)
@@ -109,7 +109,7 @@ def apply_call(frame: Frame, node: cst.Call, name: str, known: Call, arguments: 
     else:
         spoken = shorten(node.func)
         if known.zero_dim:
-            operands = _without_zero_dim(known, operands, arguments)
+            operands = _without_zero_dim(operands)
         if last == "multi_head_attention_forward":  # torch passes empty tensors for unused weights
             operands = [o for o in operands if not _is_empty(o[0])]
         result = meet(
@@ -170,7 +170,7 @@ def _is_empty(value: Value) -> bool:
 
 
 def _without_zero_dim(
-    known: Call, operands: list[tuple[Value, cst.CSTNode]], arguments: Arguments
+    operands: list[tuple[Value, cst.CSTNode]],
 ) -> list[tuple[Value, cst.CSTNode]]:
     """Leave out 0-dim CPU tensors where this operation takes them."""
     kept = []
@@ -182,7 +182,8 @@ def _without_zero_dim(
     return kept or operands
 
 
-def _syncs(known: Call, arguments: Arguments) -> bool:
+def syncs_for(known: Call, arguments: Arguments) -> bool:
+    """Whether a call that may sync does so with these arguments."""
     given = set(arguments.keywords) | set(known.params[: len(arguments.positional)])
     if known.sync_unless & given:
         return False
@@ -286,9 +287,9 @@ def factory_result(
             place = None if place is None or place == CPU else place
         given_note = "made here"
         if place is None and device_node is not None:
-            from devlint.inference.moves import _chosen
+            from devlint.inference.moves import chosen
 
-            place = _chosen(frame, device, device_node)
+            place = chosen(frame, device_node)
     traits |= _traits_of_data(last, arguments)
     sizes = _sizes(arguments)
     grad = arguments.keywords.get("requires_grad")
@@ -306,12 +307,9 @@ def factory_result(
     return result
 
 
-_FILLED = frozenset({"full", "tensor", "as_tensor", "scalar_tensor"})
-
-
 def _traits_of_data(last: str, arguments: Arguments) -> int:
     """0-dim and emptiness, by what the factory is given."""
-    if last in ("scalar_tensor",):
+    if last == "scalar_tensor":
         return SCALAR
     first = arguments.positional[0][0] if arguments.positional else None
     if last in ("arange", "linspace", "logspace", "randperm") or last.endswith("_window"):
@@ -497,7 +495,7 @@ def construct_library(frame: Frame, node: cst.Call, name: str, arguments: Argume
                 )
     items = None
     if name.rpartition(".")[2] in ("Sequential", "ModuleList", "ModuleDict"):
-        items = _items(frame, arguments)
+        items = _items(arguments)
     if root == "torch" and any(
         type(v) is DeviceValue for v, _ in arguments.positional if device is None
     ):
@@ -524,7 +522,7 @@ def _place_container(frame: Frame, instance: Instance, items: Sequence) -> None:
         instance.place = stateful[0] if same else None
 
 
-def _items(frame: Frame, arguments: Arguments) -> Sequence:
+def _items(arguments: Arguments) -> Sequence:
     values = [v for v, _ in arguments.positional]
     if len(values) == 1 and type(values[0]) is Sequence:
         inner = values[0]

@@ -11,7 +11,7 @@ import libcst as cst
 from devlint.findings import Confidence
 from devlint.inference.facts import Meeting, MeetingKind, Operand, Site, Step, StepKind
 from devlint.inference.frame import Frame, MeetingDraft, Pending
-from devlint.inference.placement import Device, Placement, Variable, VariableKind
+from devlint.inference.placement import Device, Variable, VariableKind
 from devlint.inference.strays import strays
 from devlint.inference.text import shorten
 from devlint.inference.values import (
@@ -229,7 +229,10 @@ def _compare(
     indirect: bool,
     indices: tuple[cst.CSTNode, ...],
 ) -> None:
-    anchor_node, anchor_number = next((n, i) for t, n, i in candidates if t is anchor)
+    first, (first_node, first_number) = (
+        anchor,
+        next((n, i) for t, n, i in candidates if t is anchor),
+    )
     counts: dict[int, int] = {}
     for _, _, number in candidates:
         counts[number] = counts.get(number, 0) + 1
@@ -241,10 +244,17 @@ def _compare(
                 orphan.peers.update(
                     t.origin.root.node for t, _, _ in candidates if t.origin is not None
                 )
-        if tensor is anchor or tensor.place is anchor.place or tensor.place is None:
+        if tensor is first or tensor.place is first.place or tensor.place is None:
             continue
-        if number == anchor_number and number != -1:
-            continue
+        anchor, anchor_node = first, first_node
+        if number == first_number and number != -1:
+            # Another branch of the value that sets the place: it meets the other operands.
+            others = [c for c in candidates if c[2] != number and c[0].place is not None]
+            if not others:
+                continue
+            anchor, anchor_node, _ = max(others, key=_weight)
+            if tensor.place is anchor.place:
+                continue
         rank = contradiction(frame, tensor, anchor, pointwise)
         if rank >= 0 and (tensor.traits | anchor.traits) & EMPTY and not _joins(operation):
             continue  # a placeholder
@@ -429,8 +439,3 @@ def _feeds(tensor: Tensor) -> bool:
     if type(place) is Device:
         return place.is_accelerator
     return type(place) is Variable and tensor.is_sure
-
-
-def same_known(a: Placement, b: Placement) -> bool:
-    """Two known devices of one type."""
-    return type(a) is Device and type(b) is Device and a.type == b.type

@@ -175,7 +175,7 @@ def _seen_from(frame: Frame, node: cst.Attribute, holder: Instance, value: Value
     variables = {i.variable for i in holder.info.lineage()}
     place = getattr(value, "place", None)
     if type(place) is Variable and place not in variables and place.parameter:
-        return _given(frame, node, holder, value, place)
+        return _given(holder, value, place)
     if type(value) is Tensor and value.place in variables:
         place, origin = placed(frame, holder)
         step = Origin(StepKind.REGISTERED, node, frame.unit.source, origin)
@@ -189,9 +189,7 @@ def _seen_from(frame: Frame, node: cst.Attribute, holder: Instance, value: Value
     return value
 
 
-def _given(
-    frame: Frame, node: cst.Attribute, holder: Instance, value: Value, place: Variable
-) -> Value:
+def _given(holder: Instance, value: Value, place: Variable) -> Value:
     """An attribute on a parameter's device, seen from outside: as the constructor's call says."""
     stand_in = holder.given.get(place) if holder.given is not None else None
     where = stand_in.place if stand_in is not None else None
@@ -210,8 +208,6 @@ def call_module(frame: Frame, node: cst.Call, module: Instance, arguments: Argum
     """`module(x)`: its inputs must be where it is, and its result is there."""
     place, origin = placed(frame, module)
     if module.info is not None:
-        if is_self(frame, module) or module.place is module.info.variable:
-            pass
         function = module.info.method("forward") or module.info.method("__call__")
         if function is not None:
             # What its inputs must agree with stands in forward's summary.
@@ -220,32 +216,28 @@ def call_module(frame: Frame, node: cst.Call, module: Instance, arguments: Argum
             )
             if result is not None and result is not UNKNOWN:
                 return result
-            return _result(frame, node, place, origin, arguments)
         return _result(frame, node, place, origin, arguments)
     if module.items is not None and module.library.endswith("Sequential"):
         if not _stateful(frame, module):
             return meet(frame, node, shorten(node.func), arguments.all(), False)
-        _check_inputs(frame, node, module, place, origin, arguments, stateful=True)
+        _check_inputs(frame, node, place, origin, arguments)
         return _result(frame, node, place, origin, arguments)
     known = frame.unit.context.knowledge.module(module.library) if module.library else None
     if module.library.endswith("Parallel"):
         # The wrappers scatter their inputs to their own devices.
         return _result(frame, node, place, origin, arguments)
-    if known is not None and known.stateful == "never":
-        mark_tensors(arguments)
-        operands = [(v, n) for v, n in arguments.all()]
-        result = meet(frame, node, shorten(node.func), operands, False, MeetingKind.INPUT)
-        return _shape(frame, node, result, known.results, known.scalar)
-    if known is not None and known.stateful == "weight" and not module.name:
+    if known is not None and (
+        known.stateful == "never" or (known.stateful == "weight" and not module.name)
+    ):
         mark_tensors(arguments)
         result = meet(frame, node, shorten(node.func), arguments.all(), False, MeetingKind.INPUT)
-        return _shape(frame, node, result, known.results, known.scalar)
+        return _shape(result, known.results, known.scalar)
     if known is None and module.library:
         return _result(frame, node, place, origin, arguments)
-    at_fault = _check_inputs(frame, node, module, place, origin, arguments, stateful=True)
+    at_fault = _check_inputs(frame, node, place, origin, arguments)
     result = _result(frame, node, None if at_fault else place, origin, arguments)
     if known is not None:
-        return _shape(frame, node, result, known.results, known.scalar)
+        return _shape(result, known.results, known.scalar)
     return result
 
 
@@ -269,11 +261,9 @@ def _stateful(frame: Frame, module: Instance) -> bool:
 def _check_inputs(
     frame: Frame,
     node: cst.Call,
-    module: Instance,
     place: Placement,
     origin: Origin | None,
     arguments: Arguments,
-    stateful: bool,
 ) -> bool:
     """Note the inputs that are elsewhere. True when the module is what is out of place."""
     at_fault = False
@@ -360,7 +350,7 @@ def tensors_in_arguments(arguments: Arguments) -> list[Tensor]:
     return found
 
 
-def _shape(frame: Frame, node: cst.CSTNode, value: Value, results: int, scalar: bool) -> Value:
+def _shape(value: Value, results: int, scalar: bool) -> Value:
     if type(value) is not Tensor:
         return value
     if results > 0:

@@ -67,14 +67,14 @@ def target_of(
             return Device(name), None
         place = place_of(frame, given)
         if place is None:
-            return _chosen(frame, given, node), node
+            return chosen(frame, node), node
         return place, node
     if name == "cpu":
         return CPU, None
     device = arguments.keywords.get("device")
     if device is not None:
         place = place_of(frame, device[0])
-        return (place if place is not None else _chosen(frame, device[0], device[1])), device[1]
+        return (place if place is not None else chosen(frame, device[1])), device[1]
     other = arguments.keywords.get("other") or arguments.keywords.get("tensor")
     if other is not None:
         return place_of(frame, other[0]), other[1]
@@ -89,7 +89,7 @@ def target_of(
             return None, node
         if _names_dtype(node):
             return _STAY, None
-        return _chosen(frame, value, node), node
+        return chosen(frame, node), node
     return place, node
 
 
@@ -98,7 +98,7 @@ def _names_dtype(node: cst.CSTNode) -> bool:
     return "dtype" in name or "precision" in name
 
 
-def _chosen(frame: Frame, value: Value, node: cst.CSTNode | None) -> Placement:
+def chosen(frame: Frame, node: cst.CSTNode | None) -> Placement:
     """A device that the configuration chooses: `args.device`, `rank`, `gpu_id`."""
     path = dotted(node) if node is not None else ""
     if not path:

@@ -54,7 +54,6 @@ _TENSOR_TYPES = frozenset(
     | {"torch.FloatTensor", "torch.LongTensor", "torch.BoolTensor", "torch.IntTensor"}
     | {"torch.nn.Parameter", "nn.Parameter", "torch.HalfTensor", "OptTensor", "Adj"}
 )
-_ARRAY_TYPES = frozenset({"np.ndarray", "numpy.ndarray", "ndarray"})
 _WRAPPERS = frozenset(
     {"Optional", "Union", "typing.Optional", "typing.Union", "Final", "Annotated"}
 )

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 ACCELERATORS = frozenset({"cuda", "mps", "xpu", "hpu", "npu", "mlu", "tpu", "xla", "musa"})
-HOSTS = frozenset({"cpu"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,10 +68,10 @@ def _device(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     index = arguments.get(1, "index")
     place = place_of(frame, first)
     if place is None:
-        from devlint.inference.moves import _chosen
+        from devlint.inference.moves import chosen
 
         given = arguments.node(0, "type")
-        place = _chosen(frame, first, given)
+        place = chosen(frame, given)
     if type(place) is Device and type(index) is Const and isinstance(index.value, int):
         place = Device(place.type, index.value)
     elif type(place) is Device and type(index) is Tensor and index.evidence is not None:

@@ -37,8 +37,6 @@ from devlint.inference.values import (
     union,
 )
 
-_SUBSCRIPT_LIKE_TENSOR = (cst.Ellipsis, cst.Tuple)
-
 
 def _subscript(frame: Frame, node: cst.Subscript) -> Value:
     path = dotted(node.value)

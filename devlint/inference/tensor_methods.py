@@ -8,7 +8,13 @@ from devlint.inference import moves, syncs
 from devlint.inference.facts import MeetingKind, StepKind
 from devlint.inference.frame import Frame
 from devlint.inference.functions import Arguments
-from devlint.inference.libraries import check_generator, index_nodes, operands_of, shape_result
+from devlint.inference.libraries import (
+    check_generator,
+    index_nodes,
+    operands_of,
+    shape_result,
+    syncs_for,
+)
 from devlint.inference.meetings import meet, tensors_in
 from devlint.inference.notes import on_accelerator
 from devlint.inference.placement import CPU
@@ -34,7 +40,7 @@ from devlint.inference.values import (
     Tensor,
     Value,
 )
-from devlint.knowledge import Agreement, Result
+from devlint.knowledge import Agreement, Call, Result
 
 # Methods that only tensors have: whoever calls them says that the receiver is one.
 _TELLING = frozenset(
@@ -151,7 +157,7 @@ def call_tensor_method(
         elif not evidence.is_tensor:
             return _method_of_unknown(frame, node, tensor, name, arguments)
     if name in ("items", "keys", "named_children", "named_parameters"):
-        return _pairs(frame, node, tensor, name)
+        return _pairs(tensor, name)
     if name in ("to", "cuda", "cpu", "xpu", "npu"):
         return moves.move_of_tensor(frame, node, tensor, name, arguments)
     if tensor.traits & COPYING and name not in _VIEWS:
@@ -185,7 +191,7 @@ def call_tensor_method(
         return _computed(frame, node, tensor) if evidence is not None else UNKNOWN
     if tensor.place is None and not arguments.positional and not arguments.keywords:
         return _unplaced(frame, node, tensor, known)
-    if known.sync and _syncs(known, arguments):
+    if known.sync and syncs_for(known, arguments):
         syncs.sync(frame, node, f".{name}()", tensor, _subject(node))
     if known.result is Result.HOST:
         return HOST
@@ -230,7 +236,7 @@ def call_tensor_method(
     return shape_result(frame, node, result, known, arguments)
 
 
-def _pairs(frame: Frame, node: cst.Call, tensor: Tensor, name: str) -> Value:
+def _pairs(tensor: Tensor, name: str) -> Value:
     """What was taken for a tensor is a mapping of names to tensors, or a module."""
     if name == "keys":
         return Sequence(None, HOST, "iterator")
@@ -265,8 +271,8 @@ def _computed(frame: Frame, node: cst.CSTNode, tensor: Tensor, drop: int = 0) ->
     return Tensor(tensor.place, origin, traits, tensor.evidence)
 
 
-def _unplaced(frame: Frame, node: cst.Call, tensor: Tensor, known) -> Value:  # type: ignore[no-untyped-def]
-    if known.sync and _syncs(known, Arguments([], {})):
+def _unplaced(frame: Frame, node: cst.Call, tensor: Tensor, known: Call) -> Value:
+    if known.sync and syncs_for(known, Arguments([], {})):
         syncs.sync(frame, node, f".{_method(node)}()", tensor, _subject(node))
     if known.result is Result.HOST:
         return HOST
@@ -275,15 +281,6 @@ def _unplaced(frame: Frame, node: cst.Call, tensor: Tensor, known) -> Value:  # 
 
 def _method(node: cst.Call) -> str:
     return node.func.attr.value if isinstance(node.func, cst.Attribute) else ""
-
-
-def _syncs(known, arguments: Arguments) -> bool:  # type: ignore[no-untyped-def]
-    if known.sync_unless & set(arguments.keywords):
-        return False
-    if known.sync_only_if:
-        given = set(arguments.keywords) | set(known.params[: len(arguments.positional)])
-        return bool(known.sync_only_if & given)
-    return True
 
 
 def _require_grad(frame: Frame, node: cst.Call, tensor: Tensor) -> Value:
