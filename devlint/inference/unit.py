@@ -30,7 +30,9 @@ _ACCELERATED = re.compile(
     r"|type_as|register_buffer"
 )
 # A script runs itself; a library file is moved by others.
-_SCRIPT = re.compile(r"__name__ *== *[\"']__main__|^(import|from) argparse|optim\.\w+\(", re.M)
+_SCRIPT = re.compile(
+    r"__name__ *== *[\"']__main__|^(import|from) argparse|optim\.\w+\(|\.backward\(", re.M
+)
 # Frameworks whose loaders yield batches on the device.
 _MOVES_BATCHES = re.compile(
     r"^\s*(from|import) (accelerate|lightning|pytorch_lightning|fastai|deepspeed|poptorch|composer)"
