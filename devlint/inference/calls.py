@@ -125,44 +125,43 @@ def call_attribute(
 ) -> Value:
     """`base.name(…)`."""
     name = func.attr.value
-    kind = type(base)
     if name in TRAINING:
         note_training(frame, func)
     elif name in ("synchronize", "query"):
         frame.unsynchronized.clear()  # of a stream or an event
-    if kind is External:
-        return call_external(frame, node, f"{base.name}.{name}", arguments)  # type: ignore[attr-defined]
-    if kind is Tensor:
-        return call_tensor_method(frame, node, base, name, arguments)  # type: ignore[arg-type]
-    if kind is Instance:
-        return _call_on_instance(frame, node, base, func, arguments)  # type: ignore[arg-type]
-    if kind is Super:
-        return modules.super_method(frame, node, base, name, arguments)  # type: ignore[arg-type]
-    if kind is Union:
+    if type(base) is External:
+        return call_external(frame, node, f"{base.name}.{name}", arguments)
+    if type(base) is Tensor:
+        return call_tensor_method(frame, node, base, name, arguments)
+    if type(base) is Instance:
+        return _call_on_instance(frame, node, base, func, arguments)
+    if type(base) is Super:
+        return modules.super_method(frame, node, base, name, arguments)
+    if type(base) is Union:
         results = [
             call_attribute(frame, node, v, func, arguments)
-            for v in base.alternatives  # type: ignore[attr-defined]
+            for v in base.alternatives
             if not (type(v) is Const and v.value is None)
         ]
         return union(results) if results else UNKNOWN
-    if kind in _CONTAINERS:
+    if type(base) in _CONTAINERS:
         return call_container(frame, node, base, name, arguments)
-    if kind is ProjectModule or kind is ClassValue:
+    if type(base) is ProjectModule or type(base) is ClassValue:
         from devlint.inference.expressions import attribute_of
 
         return call_value(frame, node, attribute_of(frame, func, base, name), arguments)
-    if kind is Generator:
+    if type(base) is Generator:
         return base if name == "manual_seed" else HOST
-    if kind is Optimizer or kind is Loader:
+    if type(base) is Optimizer or type(base) is Loader:
         return UNKNOWN if name != "__iter__" else base
-    if kind is Host and name not in ("to",):
-        return base if base.array else HOST  # type: ignore[attr-defined]
-    if kind is Const:
+    if type(base) is Host and name not in ("to",):
+        return base if base.array else HOST
+    if type(base) is Const:
         return HOST
-    if name in ("item", "tolist") and kind is not DeviceValue and not arguments.all():
+    if name in ("item", "tolist") and type(base) is not DeviceValue and not arguments.all():
         sync(frame, node, f".{name}()", Tensor(None), func.value)
         return HOST
-    if name in ("cuda", "cpu", "to") and kind is not DeviceValue:
+    if name in ("cuda", "cpu", "to") and type(base) is not DeviceValue:
         return _move_of_unknown(frame, node, base, name, arguments)
     return call_unknown(frame, node, base, arguments)
 
@@ -176,10 +175,10 @@ def _move_of_unknown(
     from devlint.inference.values import Evidence, Origin
 
     target, _ = target_of(frame, name, arguments)
-    if type(target) not in (Device, Variable):
+    if not isinstance(target, (Device, Variable)):
         return base
     step = Origin(StepKind.MOVED, node, frame.unit.source, None)
-    return Tensor(target, step, 0, Evidence())  # type: ignore[arg-type]
+    return Tensor(target, step, 0, Evidence())
 
 
 def _call_on_instance(
@@ -219,26 +218,25 @@ def _call_on_instance(
 
 def call_value(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> Value:
     """Call a value."""
-    kind = type(callee)
-    if kind is External:
-        return call_external(frame, node, callee.name, arguments)  # type: ignore[attr-defined]
-    if kind is FunctionValue:
-        result = call_function(frame, node, callee, arguments)  # type: ignore[arg-type]
+    if type(callee) is External:
+        return call_external(frame, node, callee.name, arguments)
+    if type(callee) is FunctionValue:
+        result = call_function(frame, node, callee, arguments)
         return call_unknown(frame, node, UNKNOWN, arguments) if result is None else result
-    if kind is ClassValue:
-        return construct(frame, node, callee, arguments)  # type: ignore[arg-type]
-    if kind is Instance:
-        if callee.module:  # type: ignore[attr-defined]
-            return modules.call_module(frame, node, callee, arguments)  # type: ignore[arg-type]
-        info = callee.info  # type: ignore[attr-defined]
+    if type(callee) is ClassValue:
+        return construct(frame, node, callee, arguments)
+    if type(callee) is Instance:
+        if callee.module:
+            return modules.call_module(frame, node, callee, arguments)
+        info = callee.info
         function = info.method("__call__") if info is not None else None
         if function is not None:
             result = call_function(frame, node, FunctionValue(function, callee), arguments)
             if result is not None:
                 return result
         return call_unknown(frame, node, UNKNOWN, arguments)
-    if kind is Method:
-        receiver, name = callee.receiver, callee.name  # type: ignore[attr-defined]
+    if type(callee) is Method:
+        receiver, name = callee.receiver, callee.name
         if type(receiver) is Tensor:
             return call_tensor_method(frame, node, receiver, name, arguments)
         if type(receiver) is Instance and receiver.module:
@@ -246,15 +244,15 @@ def call_value(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments
         if type(receiver) in _CONTAINERS:
             return call_container(frame, node, receiver, name, arguments)
         return call_unknown(frame, node, UNKNOWN, arguments)
-    if kind is Partial:
+    if type(callee) is Partial:
         merged = Arguments(
-            [(v, node) for v in callee.args] + arguments.positional,  # type: ignore[attr-defined]
-            {**{k: (v, node) for k, v in callee.keywords.items()}, **arguments.keywords},  # type: ignore[attr-defined]
+            [(v, node) for v in callee.args] + arguments.positional,
+            {**{k: (v, node) for k, v in callee.keywords.items()}, **arguments.keywords},
             arguments.open,
         )
-        return call_value(frame, node, callee.callee, merged)  # type: ignore[attr-defined]
-    if kind is Union:
-        return union(call_value(frame, node, v, arguments) for v in callee.alternatives)  # type: ignore[attr-defined]
+        return call_value(frame, node, callee.callee, merged)
+    if type(callee) is Union:
+        return union(call_value(frame, node, v, arguments) for v in callee.alternatives)
     return call_unknown(frame, node, callee, arguments)
 
 

@@ -203,16 +203,15 @@ class ClassInfo:
     ) -> Value:
         if not self.is_module:
             return self._kept_by_object(frame, value, node)
-        kind = type(value)
-        if kind is Tensor:
-            return self._kept_tensor(frame, name, value, node, source)  # type: ignore[arg-type]
-        if kind is Instance and value.module:  # type: ignore[attr-defined]
+        if type(value) is Tensor:
+            return self._kept_tensor(frame, name, value, node, source)
+        if type(value) is Instance and value.module:
             self.registered.setdefault(name, "module")
-            self._note_place(value.place)  # type: ignore[attr-defined]
-            return self.submodule(value)  # type: ignore[arg-type]
-        if kind in (Sequence, Mapping) and frame.function is not None:
-            inner = value.any()  # type: ignore[attr-defined]
-            hidden = kind is Sequence and value.kind == "cache"  # type: ignore[attr-defined]
+            self._note_place(value.place)
+            return self.submodule(value)
+        if isinstance(value, (Sequence, Mapping)) and frame.function is not None:
+            inner = value.any()
+            hidden = type(value) is Sequence and value.kind == "cache"
             modules = [m for m in _modules_in(inner) if hidden or _is_own(frame, m)]
             if modules and type(inner) is not Tensor:
                 stand_in = Tensor(CPU, frame.origin(StepKind.CREATED, source), 0)

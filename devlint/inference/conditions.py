@@ -57,29 +57,28 @@ _WARNS = re.compile(r"warn|error|exception|fail", re.I)
 
 def truth(frame: Frame, node: cst.BaseExpression) -> bool | None:
     """Whether a condition holds in the accelerated world; None when that is open."""
-    kind = type(node)
-    if kind is cst.UnaryOperation and isinstance(node.operator, cst.Not):  # type: ignore[attr-defined]
-        inner = truth(frame, node.expression)  # type: ignore[attr-defined]
+    if type(node) is cst.UnaryOperation and isinstance(node.operator, cst.Not):
+        inner = truth(frame, node.expression)
         return None if inner is None else not inner
-    if kind is cst.BooleanOperation:
-        return _boolean(frame, node)  # type: ignore[arg-type]
-    if kind is cst.Comparison:
-        return _comparison(frame, node)  # type: ignore[arg-type]
+    if type(node) is cst.BooleanOperation:
+        return _boolean(frame, node)
+    if type(node) is cst.Comparison:
+        return _comparison(frame, node)
     value = frame.eval(node)
     syncs.test_of(frame, node, value, "if")
-    if kind is cst.Name or kind is cst.Attribute:
+    if type(node) is cst.Name or type(node) is cst.Attribute:
         named = _by_name(node, value)
         if named is not None:
             return named
     return truth_of(value)
 
 
-def _by_name(node: cst.BaseExpression, value: Value) -> bool | None:
+def _by_name(node: cst.Name | cst.Attribute, value: Value) -> bool | None:
     if type(value) is Const and value.value is not None and type(value.value) is not bool:
         return None
-    if type(value) in (Tensor, Instance) and type(value) is not Tensor:
+    if type(value) is Instance:
         return None
-    name = node.attr.value if isinstance(node, cst.Attribute) else node.value  # type: ignore[attr-defined]
+    name = node.attr.value if isinstance(node, cst.Attribute) else node.value
     if type(value) is Const and isinstance(node, cst.Name):
         return None  # the code says itself what it is
     if _NOT_ACCELERATED.match(name):
@@ -91,13 +90,12 @@ def _by_name(node: cst.BaseExpression, value: Value) -> bool | None:
 
 def truth_of(value: Value) -> bool | None:
     """The truth of a value, where every alternative agrees."""
-    kind = type(value)
-    if kind is Const:
-        return bool(value.value)  # type: ignore[attr-defined]
-    if kind in (DeviceValue, Instance):
+    if type(value) is Const:
+        return bool(value.value)
+    if type(value) in (DeviceValue, Instance):
         return True
-    if kind is Sequence and value.items is not None and value.kind == "tuple":  # type: ignore[attr-defined]
-        return bool(value.items)  # type: ignore[attr-defined]
+    if type(value) is Sequence and value.items is not None and value.kind == "tuple":
+        return bool(value.items)
     return None
 
 
@@ -208,24 +206,23 @@ def parse_device(text: str) -> Device | None:
 
 def narrow(frame: Frame, node: cst.BaseExpression, outcome: bool) -> None:
     """Bind what a condition says of names in the branch where it came out as `outcome`."""
-    kind = type(node)
-    if kind is cst.UnaryOperation and isinstance(node.operator, cst.Not):  # type: ignore[attr-defined]
-        narrow(frame, node.expression, not outcome)  # type: ignore[attr-defined]
-    elif kind is cst.BooleanOperation:
-        if isinstance(node.operator, cst.And) is outcome:  # type: ignore[attr-defined]
-            narrow(frame, node.left, outcome)  # type: ignore[attr-defined]
-            narrow(frame, node.right, outcome)  # type: ignore[attr-defined]
-    elif kind is cst.Comparison:
-        _narrow_comparison(frame, node, outcome)  # type: ignore[arg-type]
-    elif kind is cst.Name or kind is cst.Attribute:
+    if type(node) is cst.UnaryOperation and isinstance(node.operator, cst.Not):
+        narrow(frame, node.expression, not outcome)
+    elif type(node) is cst.BooleanOperation:
+        if isinstance(node.operator, cst.And) is outcome:
+            narrow(frame, node.left, outcome)
+            narrow(frame, node.right, outcome)
+    elif type(node) is cst.Comparison:
+        _narrow_comparison(frame, node, outcome)
+    elif type(node) is cst.Name or type(node) is cst.Attribute:
         path = dotted(node)
         value = frame.eval(node) if path else UNKNOWN
         if path and outcome and value is not UNKNOWN:
             narrowed = without_none(value)
             if narrowed is not value:
                 frame.env[path] = narrowed
-    elif kind is cst.Call:
-        _narrow_call(frame, node, outcome)  # type: ignore[arg-type]
+    elif type(node) is cst.Call:
+        _narrow_call(frame, node, outcome)
 
 
 def _narrow_comparison(frame: Frame, node: cst.Comparison, outcome: bool) -> None:
@@ -318,29 +315,28 @@ def _classes(frame: Frame, node: cst.BaseExpression) -> list[Value]:
 
 
 def _words(node: cst.CSTNode, found: list[str], depth: int = 6) -> None:
-    kind = type(node)
-    if kind is cst.Name or kind is cst.SimpleString:
-        found.append(node.value)  # type: ignore[attr-defined]
-    elif kind is cst.Attribute:
-        found.append(node.attr.value)  # type: ignore[attr-defined]
-        _words(node.value, found, depth)  # type: ignore[attr-defined]
-    elif depth and kind is cst.Call:
-        _words(node.func, found, depth - 1)  # type: ignore[attr-defined]
-        for argument in node.args:  # type: ignore[attr-defined]
+    if type(node) is cst.Name or type(node) is cst.SimpleString:
+        found.append(node.value)
+    elif type(node) is cst.Attribute:
+        found.append(node.attr.value)
+        _words(node.value, found, depth)
+    elif depth and type(node) is cst.Call:
+        _words(node.func, found, depth - 1)
+        for argument in node.args:
             _words(argument.value, found, depth - 1)
-    elif depth and kind is cst.Subscript:
-        _words(node.value, found, depth - 1)  # type: ignore[attr-defined]
-    elif depth and (kind is cst.Tuple or kind is cst.List):
-        for element in node.elements:  # type: ignore[attr-defined]
+    elif depth and type(node) is cst.Subscript:
+        _words(node.value, found, depth - 1)
+    elif depth and (type(node) is cst.Tuple or type(node) is cst.List):
+        for element in node.elements:
             _words(element.value, found, depth - 1)
-    elif depth and kind is cst.UnaryOperation:
-        _words(node.expression, found, depth - 1)  # type: ignore[attr-defined]
-    elif depth and kind in (cst.BooleanOperation, cst.BinaryOperation):
-        _words(node.left, found, depth - 1)  # type: ignore[attr-defined]
-        _words(node.right, found, depth - 1)  # type: ignore[attr-defined]
-    elif depth and kind is cst.Comparison:
-        _words(node.left, found, depth - 1)  # type: ignore[attr-defined]
-        for target in node.comparisons:  # type: ignore[attr-defined]
+    elif depth and type(node) is cst.UnaryOperation:
+        _words(node.expression, found, depth - 1)
+    elif depth and isinstance(node, (cst.BooleanOperation, cst.BinaryOperation)):
+        _words(node.left, found, depth - 1)
+        _words(node.right, found, depth - 1)
+    elif depth and type(node) is cst.Comparison:
+        _words(node.left, found, depth - 1)
+        for target in node.comparisons:
             _words(target.comparator, found, depth - 1)
 
 
@@ -357,17 +353,16 @@ def asks_for_accelerator(node: cst.CSTNode) -> bool:
 
 
 def _has_modulo(node: cst.CSTNode) -> bool:
-    kind = type(node)
-    if kind is cst.BinaryOperation:
-        return isinstance(node.operator, cst.Modulo) or (  # type: ignore[attr-defined]
-            _has_modulo(node.left) or _has_modulo(node.right)  # type: ignore[attr-defined]
+    if type(node) is cst.BinaryOperation:
+        return isinstance(node.operator, cst.Modulo) or (
+            _has_modulo(node.left) or _has_modulo(node.right)
         )
-    if kind is cst.Comparison:
-        return _has_modulo(node.left)  # type: ignore[attr-defined]
-    if kind is cst.BooleanOperation:
-        return _has_modulo(node.left) or _has_modulo(node.right)  # type: ignore[attr-defined]
-    if kind is cst.UnaryOperation:
-        return _has_modulo(node.expression)  # type: ignore[attr-defined]
+    if type(node) is cst.Comparison:
+        return _has_modulo(node.left)
+    if type(node) is cst.BooleanOperation:
+        return _has_modulo(node.left) or _has_modulo(node.right)
+    if type(node) is cst.UnaryOperation:
+        return _has_modulo(node.expression)
     return False
 
 
@@ -378,18 +373,17 @@ def is_cold(node: cst.CSTNode) -> bool:
 
 def _is_once(node: cst.CSTNode) -> bool:
     """`if self.x is None`, `if not self.initialized`, `if step == 0`, `if not self.training`."""
-    kind = type(node)
-    if kind is cst.UnaryOperation and isinstance(node.operator, cst.Not):  # type: ignore[attr-defined]
-        return bool(_DONE.search(words(node))) or is_training(node.expression)  # type: ignore[attr-defined]
-    if kind is cst.BooleanOperation and isinstance(node.operator, cst.And):  # type: ignore[attr-defined]
-        return _is_once(node.left) or _is_once(node.right)  # type: ignore[attr-defined]
-    if kind is cst.Comparison and len(node.comparisons) == 1:  # type: ignore[attr-defined]
-        target = node.comparisons[0]  # type: ignore[attr-defined]
+    if type(node) is cst.UnaryOperation and isinstance(node.operator, cst.Not):
+        return bool(_DONE.search(words(node))) or is_training(node.expression)
+    if type(node) is cst.BooleanOperation and isinstance(node.operator, cst.And):
+        return _is_once(node.left) or _is_once(node.right)
+    if type(node) is cst.Comparison and len(node.comparisons) == 1:
+        target = node.comparisons[0]
         right = target.comparator
         if isinstance(target.operator, cst.Is) and isinstance(right, cst.Name):
-            return right.value == "None" and isinstance(node.left, cst.Attribute)  # type: ignore[attr-defined]
+            return right.value == "None" and isinstance(node.left, cst.Attribute)
         if isinstance(target.operator, cst.Equal) and isinstance(right, cst.Integer):
-            return bool(_COUNTER.search(words(node.left)))  # type: ignore[attr-defined]
+            return bool(_COUNTER.search(words(node.left)))
         return False
     return bool(_FIRST.search(words(node)))
 

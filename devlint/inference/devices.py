@@ -69,6 +69,16 @@ def config_device(frame: Frame, value: Tensor) -> Placement:
     return place
 
 
+def named_device(frame: Frame, path: str) -> DeviceValue:
+    """The device that the configuration chooses under a name: one in the whole file."""
+    key = f"device of {path}"
+    held = frame.unit.env.get(key)
+    if type(held) is not DeviceValue:
+        held = DeviceValue(Variable(path, VariableKind.DEVICE))
+        frame.unit.env[key] = held
+    return held
+
+
 def is_dtype(value: Value) -> bool:
     """`torch.float32`, `x.dtype`, `torch.FloatTensor`: not a device."""
     if type(value) is External:

@@ -7,11 +7,12 @@ import re
 import libcst as cst
 
 from devlint.inference import mentions, modules, syncs
+from devlint.inference.devices import named_device
 from devlint.inference.facts import StepKind
 from devlint.inference.frame import EVALUATORS, Frame, LoopState
 from devlint.inference.functions import lambda_value
 from devlint.inference.iteration import element_of, hotness_of
-from devlint.inference.placement import Device, Variable, VariableKind
+from devlint.inference.placement import Device, Variable
 from devlint.inference.text import dotted
 from devlint.inference.values import (
     FALSE,
@@ -88,51 +89,39 @@ def _attribute(frame: Frame, node: cst.Attribute) -> Value:
 
 def attribute_of(frame: Frame, node: cst.Attribute, base: Value, name: str) -> Value:
     """`base.name`."""
-    kind = type(base)
-    if kind is External:
-        return External(f"{base.name}.{name}")  # type: ignore[attr-defined]
-    if kind is Tensor:
-        return _of_tensor(frame, node, base, name)  # type: ignore[arg-type]
-    if kind is Instance:
-        return modules.attribute(frame, node, base, name)  # type: ignore[arg-type]
-    if kind is ProjectModule:
-        unit = base.unit  # type: ignore[attr-defined]
+    if type(base) is External:
+        return External(f"{base.name}.{name}")
+    if type(base) is Tensor:
+        return _of_tensor(frame, node, base, name)
+    if type(base) is Instance:
+        return modules.attribute(frame, node, base, name)
+    if type(base) is ProjectModule:
+        unit = base.unit
         unit.run()
         found = unit.env.get(name)
         if found is not None:
-            return found  # type: ignore[no-any-return]
-        return unit.member(unit.source.module_name, name)  # type: ignore[no-any-return]
-    if kind is ClassValue:
-        return _of_class(base, name)  # type: ignore[arg-type]
-    if kind is DeviceValue:
-        return _of_device(base, name)  # type: ignore[arg-type]
-    if kind is Union:
-        return union(attribute_of(frame, node, v, name) for v in base.alternatives)  # type: ignore[attr-defined]
-    if kind is Loader and name == "dataset":
+            return found
+        return unit.member(unit.source.module_name, name)
+    if type(base) is ClassValue:
+        return _of_class(base, name)
+    if type(base) is DeviceValue:
+        return _of_device(base, name)
+    if type(base) is Union:
+        return union(attribute_of(frame, node, v, name) for v in base.alternatives)
+    if type(base) is Loader and name == "dataset":
         return UNKNOWN
-    if kind is Host or kind is Const:
-        return Method(base, name) if kind is Const else HOST
-    if kind is Generator and name == "device":
-        return DeviceValue(base.place)  # type: ignore[attr-defined]
-    if kind in (Sequence, Mapping, Super, Method, FunctionValue, Loader):
+    if type(base) is Host or type(base) is Const:
+        return Method(base, name) if type(base) is Const else HOST
+    if type(base) is Generator and name == "device":
+        return DeviceValue(base.place)
+    if type(base) in (Sequence, Mapping, Super, Method, FunctionValue, Loader):
         return Method(base, name)
     if _DEVICE_NAME.match(name):
         owner = dotted(node.value).rpartition(".")[2]
-        return _configured(frame, node) if _CONFIGURES.search(owner) else DeviceValue(None)
+        if _CONFIGURES.search(owner):
+            return named_device(frame, dotted(node))  # `args.device`: the configuration chooses it
+        return DeviceValue(None)
     return UNKNOWN
-
-
-def _configured(frame: Frame, node: cst.Attribute) -> Value:
-    """`args.device`: the configuration chooses it."""
-    path = dotted(node)
-    if not path:
-        return UNKNOWN
-    key = f"device of {path}"
-    held = frame.unit.env.get(key)
-    if held is None:
-        held = DeviceValue(Variable(path, VariableKind.DEVICE))
-        frame.unit.env[key] = held
-    return held
 
 
 def _of_tensor(frame: Frame, node: cst.Attribute, base: Tensor, name: str) -> Value:
@@ -173,7 +162,7 @@ def _device_of_unknown(frame: Frame, node: cst.Attribute, base: Tensor) -> Value
     path = dotted(node.value)
     owner = path.rpartition(".")[2]
     if _CONFIGURES.search(owner):
-        return DeviceValue(_configured(frame, node).place)  # type: ignore[attr-defined]
+        return DeviceValue(named_device(frame, dotted(node)).place)
     assert base.evidence is not None
     base.evidence.mark_tensor()
     return DeviceValue(base.place, base)
@@ -245,21 +234,10 @@ def _formatted(frame: Frame, node: cst.FormattedString) -> Value:
         if type(value) is Const and text is not None and part.format_spec is None:
             text += str(value.value)
         elif text is not None and re.fullmatch(r"(cuda|xpu|mps):", text):
-            return _indexed_device(frame, part.expression)
+            return named_device(frame, dotted(part.expression) or "index")
         else:
             text = None
     return HOST if text is None else Const(text)
-
-
-def _indexed_device(frame: Frame, index: cst.BaseExpression) -> Value:
-    """`f"cuda:{rank}"`: an accelerator that the configuration chooses."""
-    path = dotted(index) or "index"
-    key = f"device of {path}"
-    held = frame.unit.env.get(key)
-    if held is None:
-        held = DeviceValue(Variable(path, VariableKind.DEVICE))
-        frame.unit.env[key] = held
-    return held
 
 
 def _integer(frame: Frame, node: cst.Integer) -> Value:
@@ -318,18 +296,16 @@ def _dict(frame: Frame, node: cst.Dict) -> Value:
 # ----------------------------------------------------------------- comprehensions
 
 
-def _comprehension(frame: Frame, node: cst.CSTNode) -> Value:
+def _comprehension(frame: Frame, node: cst.BaseSimpleComp | cst.DictComp) -> Value:
     before = frame.env
     frame.env = dict(before)
     depth = len(frame.loops)
     try:
-        _enter(frame, node.for_in, node)  # type: ignore[attr-defined]
-        if type(node) is cst.DictComp:
-            key = frame.eval(node.key)
-            value = frame.eval(node.value)
-            del key
-            return Mapping({}, value)
-        element = frame.eval(node.elt)  # type: ignore[attr-defined]
+        _enter(frame, node.for_in, node)
+        if isinstance(node, cst.DictComp):
+            frame.eval(node.key)
+            return Mapping({}, frame.eval(node.value))
+        element = frame.eval(node.elt)
         kind = "iterator" if type(node) is cst.GeneratorExp else "list"
         return Sequence(None, element, kind, node)
     finally:

@@ -174,10 +174,9 @@ class Frame:
         self.steps += 1
         if self.steps > self.unit.context.budget:
             raise BudgetExceeded
-        kind = type(node)
-        if kind is not cst.SimpleStatementLine:
+        if type(node) is not cst.SimpleStatementLine:
             self.current = node
-        run = EXECUTORS.get(kind)
+        run = EXECUTORS.get(type(node))
         return True if run is None else run(self, node)
 
     # ----------------------------------------------------------------- names

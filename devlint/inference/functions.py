@@ -463,37 +463,36 @@ class Binding:
 
     def substitute(self, value: Value, depth: int = 4) -> Value:
         """A value of the callee, seen from the caller."""
-        kind = type(value)
-        if kind is Tensor:
-            return self.tensor(value)  # type: ignore[arg-type]
+        if type(value) is Tensor:
+            return self.tensor(value)
         if depth == 0:
             return UNKNOWN
-        if kind is DeviceValue:
-            place = value.place  # type: ignore[attr-defined]
+        if type(value) is DeviceValue:
+            place = value.place
             if type(place) is Variable and place in self.places:
                 return DeviceValue(self.places[place].place)
             if type(place) is Variable and place.parameter and not self.inside:
                 return DeviceValue(None)
             return value
-        if kind is Sequence:
-            if value.items is not None:  # type: ignore[attr-defined]
-                items = [self.substitute(v, depth - 1) for v in value.items]  # type: ignore[attr-defined]
-                return Sequence(items, None, value.kind, value.node)  # type: ignore[attr-defined]
-            element = value.element  # type: ignore[attr-defined]
+        if type(value) is Sequence:
+            if value.items is not None:
+                items = [self.substitute(v, depth - 1) for v in value.items]
+                return Sequence(items, None, value.kind, value.node)
+            element = value.element
             changed = None if element is None else self.substitute(element, depth - 1)
-            return Sequence(None, changed, value.kind, value.node)  # type: ignore[attr-defined]
-        if kind is Mapping:
-            entries = {k: self.substitute(v, depth - 1) for k, v in value.entries.items()}  # type: ignore[attr-defined]
-            element = value.element  # type: ignore[attr-defined]
+            return Sequence(None, changed, value.kind, value.node)
+        if type(value) is Mapping:
+            entries = {k: self.substitute(v, depth - 1) for k, v in value.entries.items()}
+            element = value.element
             return Mapping(
                 entries, None if element is None else self.substitute(element, depth - 1)
             )
-        if kind is Union:
-            return union(self.substitute(v, depth - 1) for v in value.alternatives)  # type: ignore[attr-defined]
-        if kind is Instance:
-            place = value.place  # type: ignore[attr-defined]
+        if type(value) is Union:
+            return union(self.substitute(v, depth - 1) for v in value.alternatives)
+        if type(value) is Instance:
+            place = value.place
             if type(place) is Variable and place in self.places:
-                source: Instance = value  # type: ignore[assignment]
+                source: Instance = value
                 moved = Instance(
                     source.info,
                     source.library,
@@ -506,7 +505,7 @@ class Binding:
                 )
                 moved.fields = source.fields
                 return moved
-        if kind is Host and value.sizes is not None:  # type: ignore[attr-defined]
+        if type(value) is Host and value.sizes is not None:
             return HOST
         return value
 

@@ -78,13 +78,12 @@ def names_loader(frame: Frame, node: cst.CSTNode) -> bool:
     return bool(name) and bool(_LOADER.search(name))
 
 
-def derive(value: Value) -> Value:
-    """A part of a value: in the same place, but to be judged by its own use."""
-    if type(value) is Tensor and value.evidence is not None:
-        return Tensor(
-            value.place, value.origin, value.traits & ~SCALAR, Evidence(value.evidence.is_tensor)
-        )
-    return value
+def derive(tensor: Tensor) -> Tensor:
+    """A part of a tensor: in the same place, but to be judged by its own use."""
+    if tensor.evidence is None:
+        return tensor
+    evidence = Evidence(tensor.evidence.is_tensor)
+    return Tensor(tensor.place, tensor.origin, tensor.traits & ~SCALAR, evidence)
 
 
 def element_of(frame: Frame, value: Value, node: cst.CSTNode) -> Value:

@@ -52,19 +52,18 @@ Candidate = tuple[Tensor, cst.CSTNode, int]  # a tensor, its expression, the ope
 
 def tensors_in(value: Value, depth: int = 3) -> list[Tensor]:
     """The tensors that a value is or holds."""
-    kind = type(value)
-    if kind is Tensor:
-        return [value]  # type: ignore[list-item]
-    if kind is Sequence and depth:
+    if type(value) is Tensor:
+        return [value]
+    if type(value) is Sequence and depth:
         found = []
-        if value.items is not None:  # type: ignore[attr-defined]
-            for item in value.items:  # type: ignore[attr-defined]
+        if value.items is not None:
+            for item in value.items:
                 found += tensors_in(item, depth - 1)
-        elif value.element is not None:  # type: ignore[attr-defined]
-            found = tensors_in(value.element, depth - 1)  # type: ignore[attr-defined]
+        elif value.element is not None:
+            found = tensors_in(value.element, depth - 1)
         return found
-    if kind is Mapping and depth:
-        return tensors_in(value.any(), depth - 1)  # type: ignore[attr-defined]
+    if type(value) is Mapping and depth:
+        return tensors_in(value.any(), depth - 1)
     found = []
     for alternative in alternatives(value):
         if alternative is not value:
@@ -76,11 +75,11 @@ def _authority(tensor: Tensor) -> int:
     place = tensor.place
     if place is None:
         return _UNKNOWN
-    if type(place) is Variable:
+    if isinstance(place, Variable):
         if place.kind is VariableKind.MODULE:
             return _MODULE
         return _CHOSEN if place.kind is VariableKind.DEVICE else _INPUT
-    if place.is_accelerator:  # type: ignore[union-attr]
+    if place.is_accelerator:
         return _CHOSEN
     return _DEFAULT if tensor.traits & DEFAULT else _HOST
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
 import libcst as cst
 
 from devlint.inference import orphans
-from devlint.inference.devices import is_dtype, place_of
+from devlint.inference.devices import is_dtype, named_device, place_of
 from devlint.inference.facts import StepKind
 from devlint.inference.frame import Frame
 from devlint.inference.functions import Arguments
 from devlint.inference.notes import MoveNote, NonLeafNote, RoundTripNote, on_accelerator
-from devlint.inference.placement import CPU, CUDA, Device, Placement, Variable, VariableKind
-from devlint.inference.text import dotted
+from devlint.inference.placement import CPU, CUDA, Device, Placement, Variable
+from devlint.inference.text import code, dotted
 from devlint.inference.values import (
     COPYING,
     DEFAULT,
@@ -27,7 +29,6 @@ from devlint.inference.values import (
     PINNED,
     UNKNOWN,
     Const,
-    DeviceValue,
     Evidence,
     External,
     Instance,
@@ -106,13 +107,7 @@ def chosen(frame: Frame, node: cst.CSTNode | None) -> Placement:
     last = path.rpartition(".")[2].lower()
     if "device" not in last and "gpu" not in last and "rank" not in last and last != "dev":
         return None
-    key = f"device of {path}"
-    holder = frame.unit.env
-    held = holder.get(key)
-    if type(held) is not DeviceValue:
-        held = DeviceValue(Variable(path, VariableKind.DEVICE))
-        holder[key] = held
-    return held.place
+    return named_device(frame, path).place
 
 
 def move_of_tensor(
@@ -309,7 +304,10 @@ def _is_idle(
         return False
     if type(middle) is Device and not middle.is_accelerator:
         return computed > 0  # else it makes room on the device
-    return frame.fresh is not None and frame.fresh == (dotted(subject), away)
+    name = dotted(subject)
+    if not name or frame.fresh != (name, away) or frame.current is None:
+        return False
+    return len(re.findall(rf"\b{re.escape(name)}\b", code(frame.current))) == 1
 
 
 def _is_receiver(inner: cst.CSTNode, node: cst.CSTNode) -> bool:

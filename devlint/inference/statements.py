@@ -117,19 +117,18 @@ def _annotated(frame: Frame, node: cst.AnnAssign) -> bool:
 
 def assign(frame: Frame, target: cst.BaseExpression, value: Value, source: cst.CSTNode) -> None:
     """Bind a target of any form to a value; `source` is the expression it came from."""
-    kind = type(target)
-    if kind is cst.Name:
-        frame.bind(target.value, value)  # type: ignore[attr-defined]
-    elif kind is cst.Attribute:
-        _assign_attribute(frame, target, value, source)  # type: ignore[arg-type]
-    elif kind is cst.Tuple or kind is cst.List:
-        _unpack(frame, target, value, source)  # type: ignore[arg-type]
-    elif kind is cst.Subscript:
+    if type(target) is cst.Name:
+        frame.bind(target.value, value)
+    elif type(target) is cst.Attribute:
+        _assign_attribute(frame, target, value, source)
+    elif type(target) is cst.Tuple or type(target) is cst.List:
+        _unpack(frame, target, value, source)
+    elif type(target) is cst.Subscript:
         from devlint.inference.subscripts import assign_item
 
-        assign_item(frame, target, value, source)  # type: ignore[arg-type]
-    elif kind is cst.StarredElement:
-        assign(frame, target.value, Sequence(None, value), source)  # type: ignore[attr-defined]
+        assign_item(frame, target, value, source)
+    elif type(target) is cst.StarredElement:
+        assign(frame, target.value, Sequence(None, value), source)
 
 
 def _assign_attribute(
@@ -183,7 +182,8 @@ def _unpack(frame: Frame, target: cst.Tuple | cst.List, value: Value, source: cs
         inner = element_node.value
         if type(item) is Tensor and item.evidence is not None and type(value) is Tensor:
             item = derive(item)
-            item.evidence.part = True  # type: ignore[attr-defined]
+            if item.evidence is not None:
+                item.evidence.part = True
         if type(element_node) is cst.StarredElement and type(item) is not Sequence:
             item = Sequence(None, item)
         assign(frame, inner, item, source)
@@ -539,6 +539,7 @@ def _loop(
             frame.loops[-1].wraps_training = True
         else:
             frame.loops[-1].trains |= loop.trains
+            frame.loops[-1].wraps_training |= loop.wraps_training
     frame.env = settled
     if node.orelse is not None and not block(frame, node.orelse.body):
         return bool(loop.breaks)

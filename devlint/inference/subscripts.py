@@ -77,33 +77,32 @@ def item_of(
     frame: Frame, node: cst.Subscript, base: Value, indices: list[tuple[Value, cst.CSTNode]]
 ) -> Value:
     """The value of `base[indices]`."""
-    kind = type(base)
-    if kind is Tensor:
-        return _tensor_item(frame, node, base, indices)  # type: ignore[arg-type]
+    if type(base) is Tensor:
+        return _tensor_item(frame, node, base, indices)
     first = indices[0][0] if len(indices) == 1 else UNKNOWN
-    if kind is Sequence:
+    if type(base) is Sequence:
         part = node.slice[0].slice
         if isinstance(part, cst.Slice):
-            return _sequence_slice(base, part)  # type: ignore[arg-type]
-        if type(first) is Const and type(first.value) is int and base.items is not None:  # type: ignore[attr-defined]
+            return _sequence_slice(base, part)
+        if type(first) is Const and type(first.value) is int and base.items is not None:
             try:
-                item: Value = base.items[first.value]  # type: ignore[attr-defined]
+                item: Value = base.items[first.value]
                 return item
             except IndexError:
                 return UNKNOWN
-        return base.any()  # type: ignore[attr-defined, no-any-return]
-    if kind is Mapping:
-        return base.get(first)  # type: ignore[attr-defined, no-any-return]
-    if kind is Host:
-        if base.whole and not isinstance(node.slice[0].slice, cst.Slice):  # type: ignore[attr-defined]
-            return Host(base.sizes)  # type: ignore[attr-defined]
+        return base.any()
+    if type(base) is Mapping:
+        return base.get(first)
+    if type(base) is Host:
+        if base.whole and not isinstance(node.slice[0].slice, cst.Slice):
+            return Host(base.sizes)
         return base
-    if kind is Instance and base.items is not None:  # type: ignore[attr-defined]
+    if type(base) is Instance and base.items is not None:
         from devlint.inference.modules import member
 
-        return member(base, item_of(frame, node, base.items, indices))  # type: ignore[attr-defined, arg-type]
-    if kind is Union:
-        return union(item_of(frame, node, v, indices) for v in base.alternatives)  # type: ignore[attr-defined]
+        return member(base, item_of(frame, node, base.items, indices))
+    if type(base) is Union:
+        return union(item_of(frame, node, v, indices) for v in base.alternatives)
     return UNKNOWN
 
 
@@ -243,28 +242,27 @@ def assign_item(frame: Frame, target: cst.Subscript, value: Value, source: cst.C
         for loop in frame.loops:
             loop.assigned.add(path)
     for holder in alternatives(base):
-        kind = type(holder)
-        if kind is Sequence:
+        if type(holder) is Sequence:
             first = indices[0][0]
             if (
                 type(first) is Const
                 and type(first.value) is int
-                and holder.items is not None  # type: ignore[attr-defined]
-                and -len(holder.items) <= first.value < len(holder.items)  # type: ignore[attr-defined]
-                and holder.kind == "list"  # type: ignore[attr-defined]
+                and holder.items is not None
+                and -len(holder.items) <= first.value < len(holder.items)
+                and holder.kind == "list"
             ):
-                holder.items[first.value] = value  # type: ignore[attr-defined]
+                holder.items[first.value] = value
             else:
-                holder.add(value)  # type: ignore[attr-defined]
-        elif kind is Mapping:
+                holder.add(value)
+        elif type(holder) is Mapping:
             first = indices[0][0]
             if type(first) is Const:
-                holder.entries[first.value] = value  # type: ignore[attr-defined]
+                holder.entries[first.value] = value
             else:
-                held = holder.element  # type: ignore[attr-defined]
-                holder.element = value if held is None else union((held, value))  # type: ignore[attr-defined]
-        elif kind is Tensor:
-            _assign_tensor_item(frame, target, holder, indices, value, source)  # type: ignore[arg-type]
+                held = holder.element
+                holder.element = value if held is None else union((held, value))
+        elif type(holder) is Tensor:
+            _assign_tensor_item(frame, target, holder, indices, value, source)
     if path and len(target.slice) == 1 and type(base) is not Sequence and type(base) is not Mapping:
         key = _key(target, path)
         is_tensor = type(base) is Tensor and base.evidence is None

@@ -512,49 +512,44 @@ def _merge(a: Value, b: Value) -> Value | None:
     """One alternative for two that say the same, or None."""
     if a is b:
         return a
-    kind = type(a)
-    if kind is Unknown or type(b) is Unknown:
+    if type(a) is Unknown and type(b) is Unknown:
         # An unknown alternative must not hide what the other branch is known to hold, but the
         # whole is no longer certain: rules of meeting treat it through the other alternatives.
-        return None if kind is not type(b) else a
-    if kind is not type(b):
-        return None
-    if kind is Tensor:
-        return _merge_tensors(a, b)  # type: ignore[arg-type]
-    if kind is Const:
-        return a if type(a.value) is type(b.value) and a.value == b.value else None  # type: ignore[attr-defined]
-    if a is GLOBAL_RANK or b is GLOBAL_RANK:
-        return HOST if kind is Host else None
-    if kind is Host:
-        return a if a.array == b.array else None  # type: ignore[attr-defined]
-    if kind is DeviceValue:
-        return a if a.place == b.place else None  # type: ignore[attr-defined]
-    if kind is Sequence:
-        return _merge_sequences(a, b)  # type: ignore[arg-type]
-    if kind is Mapping:
-        merged = Mapping(dict(a.entries), a.element)  # type: ignore[attr-defined]
-        for key, value in b.entries.items():  # type: ignore[attr-defined]
+        return a
+    if type(a) is Tensor and type(b) is Tensor:
+        return _merge_tensors(a, b)
+    if type(a) is Const and type(b) is Const:
+        return a if type(a.value) is type(b.value) and a.value == b.value else None
+    if type(a) is Host and type(b) is Host:
+        if a is GLOBAL_RANK or b is GLOBAL_RANK:
+            return HOST
+        return a if a.array == b.array else None
+    if type(a) is DeviceValue and type(b) is DeviceValue:
+        return a if a.place == b.place else None
+    if type(a) is Sequence and type(b) is Sequence:
+        return _merge_sequences(a, b)
+    if type(a) is Mapping and type(b) is Mapping:
+        merged = Mapping(dict(a.entries), a.element)
+        for key, value in b.entries.items():
             merged.entries[key] = (
                 join(merged.entries[key], value) if key in merged.entries else value
             )
-        if b.element is not None:  # type: ignore[attr-defined]
+        if b.element is not None:
             merged.element = (
-                b.element  # type: ignore[attr-defined]
-                if merged.element is None
-                else join(merged.element, b.element)  # type: ignore[attr-defined]
+                b.element if merged.element is None else join(merged.element, b.element)
             )
         return merged
-    if kind is Placed:
-        return _merge_placed(a, b)  # type: ignore[arg-type]
-    if kind is External:
-        return a if a.name == b.name else None  # type: ignore[attr-defined]
-    if kind is FunctionValue:
-        same = a.function is b.function and a.bound is b.bound  # type: ignore[attr-defined]
+    if type(a) is Placed and type(b) is Placed:
+        return _merge_placed(a, b)
+    if type(a) is External and type(b) is External:
+        return a if a.name == b.name else None
+    if type(a) is FunctionValue and type(b) is FunctionValue:
+        same = a.function is b.function and a.bound is b.bound
         return a if same else None
-    if kind is Instance:
-        same = a.info is b.info and a.library == b.library and a.place == b.place  # type: ignore[attr-defined]
-        return a if same and a.info is not None else None  # type: ignore[attr-defined]
-    if kind is Loader:
+    if type(a) is Instance and type(b) is Instance:
+        same = a.info is b.info and a.library == b.library and a.place == b.place
+        return a if same and a.info is not None else None
+    if type(a) is Loader and type(b) is Loader:
         return a
     return None
 
