@@ -381,9 +381,11 @@ def _bind_pattern(frame: Frame, pattern: cst.MatchPattern, subject: Value) -> No
             frame.bind(pattern.name.value, subject)
     elif isinstance(pattern, (cst.MatchList, cst.MatchTuple)):
         part = element_of(frame, subject, pattern)
-        for item in pattern.patterns:
+        items = subject.items if type(subject) is Sequence else None
+        known = items is not None and len(items) == len(pattern.patterns)
+        for index, item in enumerate(pattern.patterns):
             if isinstance(item, cst.MatchSequenceElement):
-                _bind_pattern(frame, item.value, part)
+                _bind_pattern(frame, item.value, items[index] if items and known else part)
             elif isinstance(item, cst.MatchStar) and item.name is not None:
                 frame.bind(item.name.value, Sequence(None, part))
     elif isinstance(pattern, cst.MatchOr):

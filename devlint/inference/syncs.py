@@ -46,7 +46,7 @@ def sync(
             late_read(frame, node, tensor, value_node)
         if call in _GUESSED and _is_guess(frame, tensor):
             continue
-        if on_accelerator(tensor) >= 1:
+        if on_accelerator(tensor) >= 0:
             frame.unsynchronized.clear()  # earlier copies on the stream have landed, too
         if on_accelerator(tensor) >= 0 or (tensor.place is None and not frame.unit.host_script):
             consumer = _consumer(frame)

@@ -11,7 +11,7 @@ from devlint.inference.facts import Facts, Hotness, Move, Site
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.blocks import line_before
 from devlint_rules.rewriting import in_file, receiver, short, text_of
-from devlint_rules.waiting import is_test
+from devlint_rules.waiting import is_cold_file
 from devlint_rules.wording import history, loop_note
 
 
@@ -47,7 +47,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
         yield Claim(
             move.site,
             Severity.PERFORMANCE,
-            Confidence.POSSIBLE if is_test(facts) else Confidence.LIKELY,
+            Confidence.POSSIBLE if is_cold_file(facts) else Confidence.LIKELY,
             f"`{name}` does not change in the loop over `{move.loop.over}`, "
             "and is transferred in every iteration",
             advice=f"transfer it once before the loop: `{name} = {short(move.site.node)}`",

@@ -9,6 +9,7 @@ from devlint.inference.facts import Facts
 from devlint.inference.placement import describe
 from devlint.rule import Claim, Note, Rule
 from devlint_rules.rewriting import short
+from devlint_rules.waiting import is_cold_file
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
@@ -17,7 +18,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
         yield Claim(
             trip.back,
             Severity.PERFORMANCE,
-            Confidence.LIKELY,
+            Confidence.POSSIBLE if is_cold_file(facts) else Confidence.LIKELY,
             f"`{name}` goes from {start} to {middle} and back, and nothing in between needs it "
             f"on {middle}",
             advice=f"drop both moves, or keep working with it on {middle}",

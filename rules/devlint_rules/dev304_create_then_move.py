@@ -18,7 +18,7 @@ from devlint_rules.rewriting import (
     takes_device,
     with_argument,
 )
-from devlint_rules.waiting import is_test
+from devlint_rules.waiting import is_cold_file
 from devlint_rules.wording import loop_note, may_be_accelerator
 
 # These draw other numbers on an accelerator than on the host, from the same seed.
@@ -91,7 +91,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
         yield Claim(
             move.site,
             Severity.PERFORMANCE,
-            Confidence.POSSIBLE if is_test(facts) else _confidence(move, factory, hot),
+            Confidence.POSSIBLE if is_cold_file(facts) else _confidence(move, factory, hot),
             f"`{short(factory)}` is made on the CPU only to be moved",
             advice=(
                 f"make it there: `{text}`"

@@ -16,18 +16,21 @@ _NUMBERS = frozenset(
 )
 
 
-_TEST = re.compile(r"(^|/)(unit_?)?tests?/|(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$")
+_COLD_FILE = re.compile(
+    r"(^|/)((unit_?)?tests?|\w*datasets?|deploy\w*)/"
+    r"|(^|/)(test_[^/]*|[^/]*_test|conftest|[^/]*collator|export\w*|convert\w*)\.py$"
+)
 
 
-def is_test(facts: Facts) -> bool:
-    """Tests are cold code: nobody waits for them."""
-    return bool(_TEST.search(facts.source.path))
+def is_cold_file(facts: Facts) -> bool:
+    """Tests, exports, and data prepared on the host: nobody waits for the device there."""
+    return bool(_COLD_FILE.search(facts.source.path))
 
 
 def confidence(facts: Facts, sync: Sync) -> Confidence:
     """Likely where the tensor is on an accelerator for the ordinary caller and it can wait."""
     if (
-        is_test(facts)
+        is_cold_file(facts)
         or sync.guards_error
         or sync.inside is not None
         or not _on_accelerator(facts, sync)
