@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from devlint.findings import Applicability, Severity
+from devlint.findings import Severity
 from devlint.inference.facts import Facts, Meeting
-from devlint.rule import Claim, Rule
-from devlint_rules.ownership import rule_of_meeting
+from devlint.rule import Claim, Replacement, Rule
+from devlint_rules.meetings import claims
 from devlint_rules.rewriting import where_it_meets
-from devlint_rules.wording import clash, device_expression, meeting_trace
+from devlint_rules.wording import device_expression
 
 
 def _advice(meeting: Meeting) -> str:
@@ -19,20 +19,12 @@ def _advice(meeting: Meeting) -> str:
     return f"move it before they meet: `{meeting.left.name}.to({device})`"
 
 
+def _fix(facts: Facts, meeting: Meeting) -> tuple[Replacement, ...]:
+    return where_it_meets(facts, meeting.left, meeting.right)
+
+
 def _check(facts: Facts) -> Iterator[Claim]:
-    for meeting in facts.meetings:
-        if rule_of_meeting(meeting) != "DEV101":
-            continue
-        yield Claim(
-            meeting.site,
-            Severity.ERROR,
-            meeting.confidence,
-            clash(meeting),
-            advice=_advice(meeting),
-            trace=meeting_trace(meeting),
-            fix=where_it_meets(facts, meeting.left, meeting.right),
-            applicability=Applicability.UNSAFE,
-        )
+    return claims(facts, "DEV101", advice=_advice, fix=_fix)
 
 
 RULE = Rule(

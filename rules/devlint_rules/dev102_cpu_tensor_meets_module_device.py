@@ -10,7 +10,7 @@ from devlint.findings import Applicability, Severity
 from devlint.inference.facts import Facts, Meeting
 from devlint.inference.placement import Variable, VariableKind
 from devlint.rule import Claim, Replacement, Rule
-from devlint_rules.ownership import rule_of_meeting
+from devlint_rules.meetings import claims
 from devlint_rules.rewriting import (
     add_argument,
     factory_of,
@@ -21,7 +21,7 @@ from devlint_rules.rewriting import (
     where_it_meets,
     with_argument,
 )
-from devlint_rules.wording import clash, device_expression, meeting_trace
+from devlint_rules.wording import device_expression
 
 
 def _device(meeting: Meeting) -> str | None:
@@ -63,19 +63,7 @@ def _fix(facts: Facts, meeting: Meeting) -> tuple[Replacement, ...]:
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
-    for meeting in facts.meetings:
-        if rule_of_meeting(meeting) != "DEV102":
-            continue
-        yield Claim(
-            meeting.site,
-            Severity.ERROR,
-            meeting.confidence,
-            clash(meeting),
-            advice=_advice(meeting),
-            trace=meeting_trace(meeting),
-            fix=_fix(facts, meeting),
-            applicability=Applicability.SAFE,
-        )
+    return claims(facts, "DEV102", advice=_advice, fix=_fix, applicability=Applicability.SAFE)
 
 
 RULE = Rule(

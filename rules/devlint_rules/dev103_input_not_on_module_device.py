@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from devlint.findings import Applicability, Severity
+from devlint.findings import Severity
 from devlint.inference.facts import Facts, Meeting
 from devlint.rule import Claim, Replacement, Rule
-from devlint_rules.ownership import rule_of_meeting
+from devlint_rules.meetings import claims
 from devlint_rules.rewriting import is_path, moved_to, where_it_meets
-from devlint_rules.wording import clash, device_expression, is_host, meeting_trace, module_is
+from devlint_rules.wording import device_expression, is_host, module_is
 
 
 def _advice(meeting: Meeting) -> str:
@@ -32,19 +32,7 @@ def _fix(facts: Facts, meeting: Meeting) -> tuple[Replacement, ...]:
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
-    for meeting in facts.meetings:
-        if rule_of_meeting(meeting) != "DEV103":
-            continue
-        yield Claim(
-            meeting.site,
-            Severity.ERROR,
-            meeting.confidence,
-            clash(meeting),
-            advice=_advice(meeting),
-            trace=meeting_trace(meeting),
-            fix=_fix(facts, meeting),
-            applicability=Applicability.UNSAFE,
-        )
+    return claims(facts, "DEV103", advice=_advice, fix=_fix)
 
 
 RULE = Rule(

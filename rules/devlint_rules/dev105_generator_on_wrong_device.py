@@ -9,7 +9,7 @@ import libcst as cst
 from devlint.findings import Applicability, Severity
 from devlint.inference.facts import Facts, Meeting
 from devlint.rule import Claim, Replacement, Rule
-from devlint_rules.ownership import rule_of_meeting
+from devlint_rules.meetings import meetings_of
 from devlint_rules.rewriting import add_argument, argument, factory_of, in_file, text_of
 from devlint_rules.wording import HIDDEN, device_expression, meeting_trace, place_of
 
@@ -36,9 +36,7 @@ def _fix(facts: Facts, meeting: Meeting) -> tuple[Replacement, ...]:
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
-    for meeting in facts.meetings:
-        if rule_of_meeting(meeting) != "DEV105":
-            continue
+    for meeting in meetings_of(facts, "DEV105"):
         left, right = meeting.left, meeting.right
         device = _device(meeting) or device_expression(right) or "device"
         yield Claim(

@@ -9,7 +9,8 @@ from devlint.findings import Applicability, Confidence, Severity
 from devlint.inference.facts import Facts, Meeting
 from devlint.inference.placement import Device
 from devlint.rule import Claim, Rule
-from devlint_rules.ownership import rule_of_meeting, strays
+from devlint_rules.meetings import meetings_of
+from devlint_rules.ownership import strays
 from devlint_rules.rewriting import where_it_meets
 from devlint_rules.wording import clash, device_expression, meeting_trace
 
@@ -43,9 +44,7 @@ def _advice(meeting: Meeting) -> str:
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
-    for meeting in facts.meetings:
-        if rule_of_meeting(meeting) != "DEV106":
-            continue
+    for meeting in meetings_of(facts, "DEV106"):
         if strays(meeting) and not isinstance(meeting.left.placement, Device):
             meeting = replace(meeting, left=meeting.right, right=meeting.left)
         on_current = strays(meeting) or None in _indices(meeting)
