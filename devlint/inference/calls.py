@@ -392,7 +392,11 @@ def construct(frame: Frame, node: cst.Call, callee: ClassValue, arguments: Argum
                 instance.place = None
         _fields_from(instance, function, arguments)
     else:
-        for key, (value, _) in arguments.keywords.items():
+        fields = {key: value for key, (value, _) in arguments.keywords.items()}
+        if not info.is_module:
+            values = (value for value, _ in arguments.positional)
+            fields.update(zip(info.declared_fields(), values, strict=False))
+        for key, value in fields.items():
             if type(instance) is Instance:
                 instance.fields[key] = value
     return instance

@@ -110,6 +110,18 @@ class ClassInfo:
                 return found
         return None
 
+    def declared_fields(self) -> list[str]:
+        """The annotated names of the class body, in the order of a dataclass's constructor."""
+        found: dict[str, None] = {}
+        for info in reversed(self.lineage()):
+            for statement in info.node.body.body:
+                if not isinstance(statement, cst.SimpleStatementLine):
+                    continue
+                for small in statement.body:
+                    if isinstance(small, cst.AnnAssign) and isinstance(small.target, cst.Name):
+                        found[small.target.value] = None
+        return list(found)
+
     @property
     def library_bases(self) -> list[str]:
         """The dotted names of the bases outside the project."""

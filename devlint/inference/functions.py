@@ -528,7 +528,15 @@ class Binding:
                 traits |= DEFAULT
             evidence = stand_in.evidence if value.evidence is not None else None
             return Tensor(stand_in.place, origin, traits, evidence)
+        if value.evidence is not None and any(
+            _is_tensor(self.values.get(parent)) for parent in value.evidence.parents
+        ):
+            return Tensor(place, value.origin, value.traits, None, value.sizes)
         return value
+
+
+def _is_tensor(value: Value | None) -> bool:
+    return type(value) is Tensor and value.evidence is None
 
 
 def _moves_parameter(value: Value) -> bool:
@@ -577,6 +585,8 @@ def _bind(
             start = 0
         else:
             binding.inside = True
+    if function.outer is not None and function.outer is frame:
+        binding.inside = True  # a closure, called where the parameters that it reads are bound
     positional = list(arguments.positional)
     keywords = dict(arguments.keywords)
     if callee.given is not None:
@@ -632,6 +642,9 @@ def _check_pending(
                 right_node,
                 min(rank, 1),
                 inside=Site(_source_of(pending, frame), pending.node),
+            )
+            meetings.leave_to_callers(
+                frame, node, pending.kind, pending.operation, a, b, pending.pointwise
             )
             return
 

@@ -265,6 +265,9 @@ def _compare(
             by_index = expression in indices or anchor_node in indices
             spoken = MeetingKind.INDEX if by_index else kind
             note(frame, node, spoken, operation, tensor, expression, anchor, anchor_node, rank)
+            alone = number == -1 or (counts[number] == 1 and counts[first_number] == 1)
+            if alone and not indirect:
+                leave_to_callers(frame, node, kind, operation, tensor, anchor, pointwise)
         elif not indirect and Variable in (type(tensor.place), type(anchor.place)):
             add_pending(frame, node, kind, operation, tensor, anchor, pointwise)
 
@@ -286,6 +289,22 @@ def add_pending(
     key = (left.place, right.place)
     if key not in frame.pendings and len(frame.pendings) < MAX_PENDING:
         frame.pendings[key] = Pending(node, kind, operation, left, right, pointwise)
+
+
+def leave_to_callers(
+    frame: Frame,
+    node: cst.CSTNode,
+    kind: MeetingKind,
+    operation: str,
+    left: Tensor,
+    right: Tensor,
+    pointwise: bool,
+) -> None:
+    """A contradiction with a parameter that may be no tensor: a call that hands one in shows it."""
+    for tensor in (left, right):
+        if not tensor.is_sure and type(tensor.place) is Variable and tensor.place.parameter:
+            add_pending(frame, node, kind, operation, left, right, pointwise)
+            return
 
 
 def note(
@@ -370,6 +389,9 @@ def settle(frame: Frame) -> None:
     for draft in frame.drafts.values():
         if not (draft.left.is_sure and draft.right.is_sure):
             continue
+        pending = frame.pendings.get((draft.left.place, draft.right.place))
+        if pending is not None and pending.node is draft.node:
+            del frame.pendings[draft.left.place, draft.right.place]  # it is said here
         facts.meetings.append(
             Meeting(
                 site=frame.site(draft.node),

@@ -448,8 +448,10 @@ def _host(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     return HOST
 
 
-def _false(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
-    return FALSE
+def _other_backend(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    """The accelerated world has CUDA; in a file that never speaks of it, what it speaks of."""
+    text = frame.unit.source.text
+    return FALSE if "cuda" in text or "accelerator" in text else TRUE
 
 
 _BUILTINS: dict[str, Handler] = {
@@ -505,10 +507,10 @@ FUNCTIONS: dict[str, Handler] = {
     "torch.accelerator.is_available": _true,
     "torch.accelerator.current_accelerator": _cuda_device,
     "torch.cuda.current_device": _cuda_device,
-    "torch.backends.mps.is_available": _false,
-    "torch.backends.mps.is_built": _false,
-    "torch.mps.is_available": _false,
-    "torch.xpu.is_available": _false,
+    "torch.backends.mps.is_available": _other_backend,
+    "torch.backends.mps.is_built": _other_backend,
+    "torch.mps.is_available": _other_backend,
+    "torch.xpu.is_available": _other_backend,
     "torch.distributed.get_rank": _rank,
     "torch.get_default_device": _default_device,
     "torch.set_default_device": _set_default_device,

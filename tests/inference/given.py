@@ -1,0 +1,173 @@
+"""Given some code: what the inference makes of it, as short strings that a test can list.
+
+`reveal(x)` in a snippet asks where `x` lives at that point, as `reveal_type` does of types. It is
+written as a move to a numbered meta device, whose fact then tells where its subject was.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from textwrap import dedent
+
+import libcst as cst
+
+from devlint.inference import text
+from devlint.inference.engine import infer_file
+from devlint.inference.facts import Facts, Operand
+from devlint.inference.placement import Device, describe
+from devlint.project.source import ParsedFile
+
+PRELUDE = "import torch\nfrom torch import nn\nimport torch.nn.functional as F\n"
+
+
+def parsed(path: str, code: str) -> ParsedFile:
+    """A file of the project, with torch, nn and F imported."""
+    numbers = iter(range(code.count("reveal(")))
+    tree = cst.parse_module(PRELUDE + dedent(code))
+    if "reveal(" in code:
+        tree = tree.visit(_Reveals(numbers))
+    pure = PurePosixPath(path)
+    is_package = pure.stem == "__init__"
+    dotted = ".".join(pure.parent.parts if is_package else pure.with_suffix("").parts)
+    return ParsedFile(path, dotted, is_package, tree.code, tree)
+
+
+class _Reveals(cst.CSTTransformer):
+    def __init__(self, numbers) -> None:
+        self.numbers = numbers
+
+    def visit_Call(self, node: cst.Call) -> None:
+        # numbered on the way down, which is the order of the source
+        if isinstance(node.func, cst.Name) and node.func.value == "reveal":
+            self.pending = [*getattr(self, "pending", []), next(self.numbers)]
+
+    def leave_Call(self, node: cst.Call, updated: cst.Call) -> cst.BaseExpression:
+        if not (isinstance(node.func, cst.Name) and node.func.value == "reveal"):
+            return updated
+        subject = updated.args[0].value
+        number = self.pending.pop()
+        target = cst.SimpleString(f'"meta:{number}"')
+        return cst.Call(cst.Attribute(_atom(subject), cst.Name("to")), [cst.Arg(target)])
+
+    def leave_Expr(self, node: cst.Expr, updated: cst.Expr) -> cst.BaseSmallStatement:
+        """A discarded move may be taken for one of a module: keep the result."""
+        if text.dotted(getattr(node.value, "func", node.value)) != "reveal":
+            return updated
+        return cst.Assign([cst.AssignTarget(cst.Name("_"))], updated.value)
+
+
+def _atom(node: cst.BaseExpression) -> cst.BaseExpression:
+    if isinstance(node, (cst.Name, cst.Attribute, cst.Call, cst.Subscript)) or node.lpar:
+        return node
+    return node.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
+
+
+class Files:
+    """The project's files by their paths: what imports find."""
+
+    def __init__(self, files: dict[str, ParsedFile]) -> None:
+        self.modules = {file.module_name: file for file in files.values()}
+
+    def load(self, dotted: str) -> ParsedFile | None:
+        return self.modules.get(dotted)
+
+    def find(self, dotted: str) -> ParsedFile | None:
+        return self.modules.get(dotted)
+
+
+def given(code: str, files: dict[str, str] | None = None, path: str = "main.py") -> Facts:
+    """The facts about a snippet. `files`: other files of its project, code by path."""
+    file = parsed(path, code)
+    project = {name: parsed(name, content) for name, content in (files or {}).items()}
+    return infer_file(file, Files({**project, path: file}))
+
+
+def _at(operand: Operand) -> str:
+    return f"{operand.name}@{describe(operand.placement)}"
+
+
+def meetings(facts: Facts) -> list[str]:
+    """`mask@cpu + x@δ(self) likely`, with the kind in front where it is no plain operation."""
+    return [
+        (f"{m.kind.value}: " if m.kind.value != "operation" else "")
+        + f"{_at(m.left)} {m.operation} {_at(m.right)} {m.confidence.value}"
+        + (" caught" if m.caught else "")
+        + (f" inside {text.shorten(m.inside.node)}" if m.inside is not None else "")
+        for m in facts.meetings
+    ]
+
+
+def reveals(facts: Facts) -> list[str]:
+    """Where each `reveal(…)` found its value, in the order of the source; `?` for unknown.
+
+    A value that may be in several places shows them all: `cpu | cuda`. A value that the inference
+    does not know to be a tensor is `no tensor`.
+    """
+    count = _reveal_count(facts)
+    found: dict[int, list[str]] = {}
+    for move in facts.moves:
+        if _is_reveal(move.target):
+            place = move.subject.placement
+            shown = "?" if place is None else str(place)
+            places = found.setdefault(move.target.index, [])
+            if shown not in places:
+                places.append(shown)
+    return [" | ".join(sorted(found.get(i, ["no tensor"]))) for i in range(count)]
+
+
+def revealed(code: str, files: dict[str, str] | None = None) -> list[str]:
+    """Where the values lie that the code asks to reveal."""
+    return reveals(given(code, files))
+
+
+def met(code: str, files: dict[str, str] | None = None) -> list[str]:
+    """The contradictions in the code."""
+    return meetings(given(code, files))
+
+
+def _is_reveal(target: object) -> bool:
+    return isinstance(target, Device) and target.type == "meta" and target.index is not None
+
+
+def _reveal_count(facts: Facts) -> int:
+    return len(set(re.findall(r'\.to\("meta:(\d+)"\)', facts.source.text)))
+
+
+def moves(facts: Facts) -> list[str]:
+    """`x: cpu -> cuda`, with what is special about the move behind it."""
+    return [
+        ("module " if m.of_module else "")
+        + f"{m.subject.name}: {describe(m.subject.placement)} -> {describe(m.target)}"
+        + (" non-blocking" if m.non_blocking else "")
+        + (" discarded" if m.discarded and not m.of_module else "")
+        + (" invariant" if m.invariant else "")
+        for m in facts.moves
+        if not _is_reveal(m.target)
+    ]
+
+
+def syncs(facts: Facts) -> list[str]:
+    """`.item() of loss@cuda`."""
+    return [f"{s.call} of {_at(s.operand)}" for s in facts.syncs]
+
+
+def host_reads(facts: Facts) -> list[str]:
+    """`.numpy() of x@cuda certain`."""
+    return [f"{r.sink} of {_at(r.operand)} {r.confidence.value}" for r in facts.host_reads]
+
+
+def hidden_copies(facts: Facts) -> list[str]:
+    """`index perm@cpu of x@cuda`."""
+    return [f"{h.what} {_at(h.operand)} of {_at(h.base)}" for h in facts.hidden_copies]
+
+
+def plain_attributes(facts: Facts) -> list[str]:
+    """`Net.mask@cpu`, with `(modules)` for a container of them."""
+    return [
+        f"{p.class_name}.{p.attribute}@{describe(p.operand.placement)}"
+        + (" (modules)" if p.of_modules else "")
+        + (f" overwrites {p.overwrites}" if p.overwrites else "")
+        for p in facts.plain_attributes
+    ]
