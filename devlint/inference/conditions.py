@@ -13,7 +13,7 @@ import libcst as cst
 from devlint.inference import syncs
 from devlint.inference.frame import Frame
 from devlint.inference.placement import Device, Placement, Variable, VariableKind
-from devlint.inference.text import dotted
+from devlint.inference.text import code, dotted
 from devlint.inference.values import (
     NONE,
     UNKNOWN,
@@ -112,7 +112,45 @@ def _boolean(frame: Frame, node: cst.BooleanOperation) -> bool | None:
     return None
 
 
+_COUNT = re.compile(
+    r"(^|_)(n|num|number_of)?_?(gpus?|gpu_ids?|device_count|n_gpu|num_devices)$", re.I
+)
+
+
+def _counts_accelerators(node: cst.Comparison) -> bool | None:
+    """`gpus > 0`, `gpu_id >= 0`, `len(gpu_ids) > 0`: there is one in the accelerated world."""
+    if len(node.comparisons) != 1:
+        return None
+    subject = node.left
+    if isinstance(subject, cst.Call):
+        called = dotted(subject.func)
+        if called == "len" and subject.args:
+            subject = subject.args[0].value
+        else:
+            subject = subject.func
+    if not _COUNT.search(dotted(subject).rpartition(".")[2]):
+        return None
+    target = node.comparisons[0]
+    bound = code(target.comparator).replace(" ", "")
+    operator = type(target.operator)
+    if (operator, bound) in (
+        (cst.GreaterThan, "0"),
+        (cst.GreaterThanEqual, "0"),
+        (cst.GreaterThanEqual, "1"),
+        (cst.NotEqual, "0"),
+        (cst.NotEqual, "-1"),
+        (cst.GreaterThan, "-1"),
+    ):
+        return True
+    if (operator, bound) in ((cst.Equal, "0"), (cst.Equal, "-1"), (cst.LessThan, "0")):
+        return False
+    return None
+
+
 def _comparison(frame: Frame, node: cst.Comparison) -> bool | None:
+    counted = _counts_accelerators(node)
+    if counted is not None:
+        return counted
     value = frame.eval(node)
     if type(value) is Const:
         return bool(value.value)

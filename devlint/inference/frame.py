@@ -146,7 +146,8 @@ class Frame:
         self.guarding = False  # in a test whose branch only raises or warns
         self.consumers: list[cst.Call] = []  # the calls whose arguments are being evaluated
         self.current: cst.CSTNode | None = None  # the statement being run
-        self.fresh: tuple[str, cst.CSTNode] | None = None  # what the last assignment bound, to what
+        # What the last assignment bound, to what.
+        self.fresh: tuple[str, cst.BaseExpression] | None = None
         self.settling = 0  # depth of first passes over loops
         self.constructing = False  # inside __init__ or what only it calls
         self.drafts: dict[Any, MeetingDraft] = {}

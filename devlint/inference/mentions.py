@@ -280,8 +280,11 @@ def _of_type(frame: Frame, node: cst.Call, receiver: Value, arguments: Arguments
     elif subject is not None and _is_type_of(given):
         assert isinstance(given, cst.Call) and isinstance(given.func, cst.Attribute)
         other = frame.eval(given.func.value)
-        moves = type(other) is Tensor and other.place is not None
-        moves = moves and subject.place is not None and subject.place != other.place  # type: ignore[attr-defined]
+        moves = (
+            type(other) is Tensor
+            and None not in (other.place, subject.place)
+            and subject.place != other.place
+        )
         _note(frame, node, "legacy-type", moves=moves, subject=subject)
 
 

@@ -38,7 +38,12 @@ from devlint.inference.values import (
     alternatives,
 )
 
-_STAY = object()
+
+class _Stay:
+    """A change of dtype only: no move."""
+
+
+_STAY = _Stay()
 
 _CPU_TYPES = frozenset(
     f"torch.{name}Tensor"
@@ -59,7 +64,7 @@ _CPU_TYPES = frozenset(
 
 def target_of(
     frame: Frame, name: str, arguments: Arguments
-) -> tuple[Placement | object, cst.CSTNode | None]:
+) -> tuple[Placement | _Stay, cst.CSTNode | None]:
     """Where a move goes: a placement, None for unknown, or `_STAY` for a change of dtype only."""
     if name in ("cuda", "xpu", "npu"):
         given = arguments.get(0, "device")
@@ -117,11 +122,9 @@ def move_of_tensor(
     assert isinstance(node.func, cst.Attribute)
     subject_node = node.func.value
     target, target_node = target_of(frame, name, arguments)
-    if name != "to" and tensor.evidence is not None:
-        pass
-    if target is _STAY:
+    if isinstance(target, _Stay):
         return tensor.with_place(tensor.place, _computed(frame, node, tensor))
-    place: Placement = target  # type: ignore[assignment]
+    place = target
     discarded = frame.statement is node
     batch = tensor.evidence if tensor.traits & LOADED else None
     if batch is not None and (batch.part or not discarded):
@@ -249,7 +252,7 @@ def _creation(frame: Frame, tensor: Tensor, node: cst.BaseExpression) -> cst.CST
     if isinstance(node, cst.Name):
         if frame.fresh is None or frame.fresh[0] != node.value or not _rebinds(frame, node.value):
             return None
-        node = frame.fresh[1]  # type: ignore[assignment]
+        node = frame.fresh[1]
     if factory is node or _is_receiver(factory, node):
         return factory
     # `torch.cat([torch.arange(n), torch.arange(m)])`: all of it is made here.
@@ -393,9 +396,9 @@ def move_of_module(
 
     assert isinstance(node.func, cst.Attribute)
     target, target_node = target_of(frame, name, arguments)
-    if target is _STAY:
+    if isinstance(target, _Stay):
         return module
-    place: Placement = target  # type: ignore[assignment]
+    place = target
     before, origin = placed(frame, module)
     frame.notes.append(
         MoveNote(

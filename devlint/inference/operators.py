@@ -86,12 +86,12 @@ def combine(
         return meet(frame, node, symbol, [(left, left_node), (right, right_node)])
     if External in kinds:
         number = left if kinds[0] is External else right
-        if number.name.startswith("math."):  # type: ignore[attr-defined]
+        if type(number) is External and number.name.startswith("math."):
             return HOST
     if Sequence in kinds:
         return _sequence_operator(symbol, left, right)
-    if kinds == (Const, Const):
-        return _constant(symbol, left.value, right.value)  # type: ignore[attr-defined]
+    if type(left) is Const and type(right) is Const:
+        return _constant(symbol, left.value, right.value)
     if Host in kinds or Const in kinds:
         host = left if type(left) is Host else right
         if type(host) is Host and all(type(v) in (Host, Const) for v in (left, right)):

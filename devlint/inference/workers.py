@@ -71,8 +71,8 @@ class Workers:
         if count is None and not arguments.open:
             self.counts.append(0)
         else:
-            known = type(count) is Const and type(count.value) is int
-            self.counts.append(count.value if known else None)  # type: ignore[union-attr]
+            held = count.value if type(count) is Const else None
+            self.counts.append(held if type(held) is int else None)
         for keyword in _HANDED:
             given = arguments.keywords.get(keyword)
             for value in alternatives(given[0]) if given is not None else ():

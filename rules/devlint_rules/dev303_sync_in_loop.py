@@ -10,10 +10,10 @@ from devlint.findings import Confidence, Severity
 from devlint.inference.facts import Facts, Hotness, Site, Sync
 from devlint.rule import Claim, Note, Rule
 from devlint_rules.waiting import confidence
-from devlint_rules.wording import WAITS, loop_note, may_be_accelerator
+from devlint_rules.wording import WAITS, and_more, loop_note, may_be_accelerator
 
 
-def _group(facts: Facts, sync: Sync) -> tuple[str, Site] | None:
+def _group(sync: Sync) -> tuple[str, Site] | None:
     """What this sync slows down: a hot loop, or a function that runs once per step."""
     loop, operand = sync.loop, sync.operand
     if sync.cold or sync.elementwise:  # DEV305 says it of elements
@@ -58,7 +58,7 @@ def _claimed(sync: Sync, when: str) -> str:
 def _check(facts: Facts) -> Iterator[Claim]:
     groups: dict[tuple[str, int], tuple[str, list[Sync]]] = {}
     for sync in facts.syncs:
-        group = _group(facts, sync)
+        group = _group(sync)
         if group is not None:
             kind, site = group
             groups.setdefault((kind, id(site.node)), (kind, []))[1].append(sync)
@@ -66,8 +66,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
         syncs = _distinct(syncs)
         ranked = sorted(syncs, key=lambda s: confidence(facts, s) is not Confidence.LIKELY)
         first, others = ranked[0], ranked[1:]
-        places = f" (and at {len(others)} more places)" if len(others) > 1 else ""
-        more = " (and at one more place)" if len(others) == 1 else places
+        more = and_more(len(others))
         when = "in every iteration" if kind == "loop" else f"in every call of `{first.in_step}`"
         yield Claim(
             first.site,

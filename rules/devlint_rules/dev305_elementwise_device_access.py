@@ -12,7 +12,7 @@ from devlint.inference.facts import Facts, Hotness, Loop, Operand, Site
 from devlint.rule import Claim, Note, Rule
 from devlint_rules.rewriting import short
 from devlint_rules.waiting import confidence
-from devlint_rules.wording import history, loop_note, may_be_accelerator
+from devlint_rules.wording import and_more, history, loop_note, may_be_accelerator
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +46,8 @@ def _message(accesses: list[_Access]) -> str:
         if first.writes
         else ("reads", "the host waits for the device at each read")
     )
-    more = f" (and at {len(accesses) - 1} more places)" if len(accesses) > 1 else ""
     name, over = _whole(first), first.loop.over
+    more = and_more(len(accesses) - 1)
     return f"the loop over `{over}` {does} `{name}` element by element{more}: {harm}"
 
 

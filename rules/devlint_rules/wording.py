@@ -135,6 +135,13 @@ def loop_head(loop: Loop) -> Site:
     return loop.site
 
 
+def and_more(count: int) -> str:
+    """How many places more a finding stands for, behind the first."""
+    if count == 0:
+        return ""
+    return " (and at one more place)" if count == 1 else f" (and at {count} more places)"
+
+
 def loop_note(loop: Loop) -> Note:
     """The trace's step for the loop around a fact."""
     return Note(loop_head(loop), f"in every iteration of this loop, over `{loop.over}`")
