@@ -7,7 +7,6 @@ written as a move to a numbered meta device, whose fact then tells where its sub
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from textwrap import dedent
 
