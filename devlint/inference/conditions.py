@@ -315,8 +315,8 @@ def _narrow_call(frame: Frame, node: cst.Call, outcome: bool) -> None:
                 if tensor.evidence is not None:
                     tensor.evidence.mark_tensor()
             frame.env[path] = union(tensors)
-        elif type(value) in (Unknown, Host):
-            frame.env[path] = Tensor(None)  # somewhere
+        else:
+            frame.env[path] = Tensor(None)  # somewhere: the test knows better
     elif "torch.Tensor" not in names:
         rest = [v for v in alternatives(value) if not (type(v) is Tensor and v.evidence is None)]
         if len(rest) < len(alternatives(value)):

@@ -106,6 +106,8 @@ def attribute_of(frame: Frame, node: cst.Attribute, base: Value, name: str) -> V
         return _of_class(base, name)
     if type(base) is DeviceValue:
         return _of_device(base, name)
+    if type(base) is Union and name == "device":
+        return _device_of_branches(frame, node, base)
     if type(base) is Union:
         return union(attribute_of(frame, node, v, name) for v in base.alternatives)
     if type(base) is Loader and name == "dataset":
@@ -124,6 +126,15 @@ def attribute_of(frame: Frame, node: cst.Attribute, base: Value, name: str) -> V
     return UNKNOWN
 
 
+def _device_of_branches(frame: Frame, node: cst.Attribute, base: Union) -> Value:
+    """`x.device` of a value that differs from branch to branch: one device, not known which."""
+    found = [attribute_of(frame, node, v, "device") for v in base.alternatives if v is not NONE]
+    devices = [v for v in found if type(v) is DeviceValue]
+    if not devices or any(v.place != devices[0].place for v in devices):
+        return DeviceValue(None)
+    return devices[0]
+
+
 def _of_tensor(frame: Frame, node: cst.Attribute, base: Tensor, name: str) -> Value:
     evidence = base.evidence
     if evidence is not None and name in _TELLING and name != "device":
@@ -135,6 +146,8 @@ def _of_tensor(frame: Frame, node: cst.Attribute, base: Tensor, name: str) -> Va
     if name == "is_cuda":
         return _is_cuda(base)
     if name in ("shape", "size"):
+        if evidence is not None and frame.in_module:
+            evidence.mark_tensor()  # modules are given no arrays
         return Host(base, whole=True)
     if name in _HOST_ATTRIBUTES:
         return HOST

@@ -577,8 +577,10 @@ def _bind(
             from devlint.inference.modules import placed
 
             place, origin = placed(frame, bound)
-            binding.places[info.variable] = Tensor(place, origin, 0)
-            binding.nodes[info.variable] = node
+            related = info.lineage() if bound.info is None else bound.info.lineage()
+            for each in (info, *related):  # what a base registers lives there, too
+                binding.places[each.variable] = Tensor(place, origin, 0)
+                binding.nodes[each.variable] = node
             if bound.given is not None:
                 binding.places.update(bound.given)
         elif bound is None and arguments.positional:

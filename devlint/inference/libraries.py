@@ -104,7 +104,7 @@ def apply_call(frame: Frame, node: cst.Call, name: str, known: Call, arguments: 
     if out is not None:
         operands.append(out)
     pointwise = known.agreement is Agreement.POINTWISE
-    if known.agreement is Agreement.FREE:
+    if known.agreement is Agreement.FREE and out is None:
         result = _first(frame, node, operands)
     else:
         spoken = shorten(node.func)
@@ -338,7 +338,8 @@ def _traits_of_data(last: str, arguments: Arguments) -> int:
             type(first) in (Const, Host)
             or (type(first) is Sequence and first.items is not None and len(first.items) == 1)
         ):
-            zero = type(first) is Const and first.value == 0
+            size = first.items[0] if type(first) is Sequence and first.items else first
+            zero = type(size) is Const and size.value == 0
             shape = type(first) is Host and first.whole
             return EMPTY if zero else (0 if shape else VECTOR)
         if last != "full" and any(

@@ -161,11 +161,7 @@ def settle(frame: Frame) -> None:
         if kind is MoveNote:
             move: MoveNote = note
             of_module = move.of_module or (_is_called(move) and not move.subject.is_sure)
-            if (
-                move.discarded
-                and not of_module
-                and (move.subject.traits & INDIRECT or _is_called(move))
-            ):
+            if move.discarded and not of_module and (_is_guess(move.subject) or _is_called(move)):
                 continue  # perhaps a module, which moves in place
             if not of_module and not move.subject.is_sure and move.method != "cuda":
                 continue
@@ -282,6 +278,12 @@ _MODULE_NAME = re.compile(
     r"backbone|unet|vae|transformer|criterion|policy|ema)s?\d*$",
     re.I,
 )
+
+
+def _is_guess(tensor: Tensor) -> bool:
+    """What came back from an unknown callee, and was not used as a tensor."""
+    shown = tensor.evidence is not None and tensor.evidence.is_tensor
+    return bool(tensor.traits & INDIRECT) and not shown
 
 
 def _is_called(move: MoveNote) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from devlint.inference import moves, syncs
+from devlint.inference import moves, orphans, syncs
 from devlint.inference.facts import MeetingKind, StepKind
 from devlint.inference.frame import Frame
 from devlint.inference.functions import Arguments
@@ -104,6 +104,10 @@ _TELLING = frozenset(
         "ge",
         "addmm",
         "baddbmm",
+        "clone",
+        "float",
+        "double",
+        "half",
     }
 )
 # Methods that read no element.
@@ -168,6 +172,8 @@ def call_tensor_method(
         return moves.type_as(frame, node, tensor, arguments)
     if name == "type":
         return moves.type_of_tensor(frame, node, tensor, arguments)
+    if name == "copy_":
+        orphans.settled(frame, tensor)  # made to be filled from elsewhere
     if name in ("numpy", "__array__"):
         forced = arguments.get(0, "force")
         if not (type(forced) is Const and forced.value is True):
@@ -326,6 +332,7 @@ def _method_of_unknown(
         evidence.mark_host()
         return UNKNOWN
     if name == "numpy":
+        evidence.mark_tensor()
         syncs.read_by_host(frame, node, ".numpy()", tensor, _subject(node))
         return Host(array=True)
     if name == "tolist":
