@@ -12,9 +12,9 @@ from devlint.inference.facts import MeetingKind, StepKind
 from devlint.inference.frame import EVALUATORS, Frame
 from devlint.inference.functions import Arguments, Function, call_function
 from devlint.inference.iteration import TRAINING, element_of, names_loader, note_training
-from devlint.inference.libraries import call_library, construct_library
+from devlint.inference.libraries import apply_call, call_library, construct_library
 from devlint.inference.meetings import meet, note, tensors_in
-from devlint.inference.placement import CPU, CUDA
+from devlint.inference.placement import CPU, CUDA, Device, Variable
 from devlint.inference.syncs import host_needs, read_by_host, sync
 from devlint.inference.tensor_methods import call_tensor_method
 from devlint.inference.text import shorten
@@ -27,6 +27,7 @@ from devlint.inference.values import (
     ClassValue,
     Const,
     DeviceValue,
+    Evidence,
     External,
     FunctionValue,
     Generator,
@@ -36,6 +37,7 @@ from devlint.inference.values import (
     Mapping,
     Method,
     Optimizer,
+    Origin,
     Parameters,
     Partial,
     Placed,
@@ -171,8 +173,6 @@ def _move_of_unknown(
 ) -> Value:
     """A move of something unknown: what comes back is there, whatever it is."""
     from devlint.inference.moves import target_of
-    from devlint.inference.placement import Device, Variable
-    from devlint.inference.values import Evidence, Origin
 
     target, _ = target_of(frame, name, arguments)
     if not isinstance(target, (Device, Variable)):
@@ -210,8 +210,6 @@ def _call_on_instance(
     if base.library:
         known = frame.unit.context.knowledge.method_of(base.library, name)
         if known is not None:
-            from devlint.inference.libraries import apply_call
-
             return apply_call(frame, node, shorten(func), known, arguments)
     return call_unknown(frame, node, UNKNOWN, arguments)
 

@@ -31,6 +31,7 @@ from devlint.inference.values import (
     Generator,
     Host,
     Instance,
+    Mapping,
     Origin,
     Sequence,
     Tensor,
@@ -529,8 +530,6 @@ def _items(arguments: Arguments) -> Sequence:
         inner = values[0]
         return Sequence(None if inner.items is None else list(inner.items), inner.element, "list")
     if len(values) == 1 and type(values[0]) is not Instance:
-        from devlint.inference.values import Mapping
-
         element = values[0].any() if type(values[0]) is Mapping else UNKNOWN
         return Sequence(None, element, "list")
     return Sequence(values, None, "list")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from devlint.inference import mentions
-from devlint.inference.conditions import compare, truth, truth_of
+from devlint.inference.conditions import asks_for_accelerator, compare, narrow, truth, truth_of
 from devlint.inference.facts import StepKind
 from devlint.inference.frame import EVALUATORS, Frame
 from devlint.inference.meetings import meet
@@ -210,8 +210,6 @@ def _boolean(frame: Frame, node: cst.BooleanOperation) -> Value:
 
 
 def _conditional(frame: Frame, node: cst.IfExp) -> Value:
-    from devlint.inference.conditions import asks_for_accelerator, narrow
-
     known = truth(frame, node.test)
     asks = asks_for_accelerator(node.test)
     frame.guards += asks

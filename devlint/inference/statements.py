@@ -28,6 +28,7 @@ from devlint.inference.text import dotted
 from devlint.inference.values import (
     DEFAULT,
     EMPTY,
+    GRAD,
     LITERAL,
     UNKNOWN,
     Const,
@@ -155,8 +156,6 @@ def _assign_attribute(
 
 
 def _require_grad(frame: Frame, node: cst.BaseExpression, tensor: Tensor, value: Value) -> None:
-    from devlint.inference.values import GRAD
-
     path = dotted(node)
     if path and type(value) is Const and value.value is True:
         frame.bind(path, tensor.with_place(tensor.place, tensor.origin, add=GRAD))

@@ -10,6 +10,7 @@ from devlint.inference.frame import Frame
 from devlint.inference.functions import Arguments
 from devlint.inference.libraries import (
     check_generator,
+    factory_result,
     index_nodes,
     operands_of,
     shape_result,
@@ -206,8 +207,6 @@ def call_tensor_method(
     if known.result is Result.LIKE:
         device = arguments.keywords.get("device")
         if device is not None:
-            from devlint.inference.libraries import factory_result
-
             return factory_result(frame, node, name, device[0], device[1], arguments)
         return _computed(frame, node, tensor, drop=SCALAR | GRAD)
     if known.random:
