@@ -1,0 +1,286 @@
+"""Placements through branches, loops, handlers, matches and comprehensions."""
+
+import pytest
+from given import given, met, revealed, syncs
+
+
+def test_branches_that_agree_leave_one_placement():
+    assert revealed(
+        """
+        if flag:
+            x = torch.zeros(3).cuda()
+        else:
+            x = torch.ones(3).cuda()
+        reveal(x)
+        """
+    ) == ["cuda"]
+
+
+def test_branches_that_differ_leave_both():
+    assert revealed(
+        """
+        if flag:
+            x = torch.zeros(3).cuda()
+        else:
+            x = torch.zeros(3)
+        reveal(x)
+        """
+    ) == ["cpu | cuda"]
+
+
+def test_what_only_some_branches_put_apart_is_likely_and_not_certain():
+    assert met(
+        """
+        x = torch.zeros(3).cuda() if flag else torch.zeros(3)
+        x + torch.ones(3).cuda()
+        """
+    ) == ["x@cpu + torch.ones(3).cuda()@cuda likely"]
+
+
+def test_a_move_under_a_condition_counts_as_made():
+    # the code that forgets the condition's other side is right on the machine that it is for
+    assert revealed(
+        """
+        x = torch.zeros(3)
+        if flag:
+            x = x.cuda()
+        reveal(x)
+        """
+    ) == ["cuda"]
+
+
+def test_a_branch_that_leaves_says_nothing_about_what_follows():
+    assert revealed(
+        """
+        def f(ok):
+            if not ok:
+                x = torch.zeros(3)
+                raise ValueError
+            else:
+                x = torch.zeros(3).cuda()
+            reveal(x)
+        """
+    ) == ["cuda"]
+
+
+def test_an_elif_chain_that_ends_in_an_error_joins_only_what_falls_through():
+    assert revealed(
+        """
+        if kind == 1:
+            x = torch.zeros(3).cuda()
+        elif kind == 2:
+            x = torch.ones(3).cuda()
+        else:
+            raise ValueError
+        reveal(x)
+        """
+    ) == ["cuda"]
+
+
+def test_an_early_return_leaves_the_rest_to_the_other_case():
+    assert revealed(
+        """
+        def f(x, done):
+            y = torch.zeros(3)
+            if done:
+                return y
+            y = y.cuda()
+            reveal(y)
+        """
+    ) == ["cuda"]
+
+
+def test_a_loop_sees_what_its_last_turn_left():
+    assert met(
+        """
+        x = torch.zeros(3)
+        for _ in range(3):
+            y = x + torch.ones(3)
+            x = torch.zeros(3).cuda()
+        """
+    ) == ["torch.ones(3)@cpu + x@cuda certain"]
+
+
+def test_a_break_carries_its_placement_out_of_the_loop():
+    assert revealed(
+        """
+        x = torch.zeros(3).cuda()
+        for i in items:
+            if i:
+                break
+            x = x.cpu()
+        reveal(x)
+        """
+    ) == ["cpu | cuda"]
+
+
+def test_the_else_of_a_loop_joins_with_its_breaks():
+    assert revealed(
+        """
+        while go():
+            x = torch.zeros(3).cuda()
+            break
+        else:
+            x = torch.zeros(3, device="cuda")
+        reveal(x)
+        """
+    ) == ["cuda"]
+
+
+def test_a_handler_may_run_instead_of_the_body():
+    assert revealed(
+        """
+        try:
+            x = torch.zeros(3).cuda()
+        except RuntimeError:
+            x = torch.zeros(3)
+        reveal(x)
+        """
+    ) == ["cpu | cuda"]
+
+
+def test_finally_runs_in_any_case():
+    assert revealed(
+        """
+        x = torch.zeros(3)
+        try:
+            work()
+        finally:
+            x = x.cuda()
+        reveal(x)
+        """
+    ) == ["cuda"]
+
+
+@pytest.mark.parametrize("error", ["RuntimeError", "Exception", "(ValueError, RuntimeError)"])
+def test_a_contradiction_whose_error_is_caught_is_marked(error):
+    assert met(
+        f"""
+        try:
+            torch.zeros(3).cuda() + torch.ones(3)
+        except {error}:
+            pass
+        """
+    ) == ["torch.ones(3)@cpu + torch.zeros(3).cuda()@cuda certain caught"]
+
+
+def test_a_handler_of_other_errors_catches_no_contradiction():
+    assert met(
+        """
+        try:
+            torch.zeros(3).cuda() + torch.ones(3)
+        except KeyError:
+            pass
+        """
+    ) == ["torch.ones(3)@cpu + torch.zeros(3).cuda()@cuda certain"]
+
+
+def test_a_contradiction_that_a_test_expects_is_none():
+    assert (
+        met(
+            """
+            import pytest
+            with pytest.raises(RuntimeError):
+                torch.zeros(3).cuda() + torch.ones(3)
+            """
+        )
+        == []
+    )
+
+
+def test_the_cases_of_a_match_are_branches():
+    assert revealed(
+        """
+        match mode:
+            case "gpu":
+                x = torch.zeros(3).cuda()
+            case _:
+                x = torch.zeros(3)
+        reveal(x)
+        """
+    ) == ["cpu | cuda"]
+
+
+def test_a_sequence_pattern_binds_by_position():
+    assert met(
+        """
+        match (torch.zeros(3), torch.ones(3).cuda()):
+            case (a, b):
+                a + b
+        """
+    ) == ["a@cpu + b@cuda certain"]
+
+
+def test_a_with_block_is_run_in_place():
+    assert revealed("with torch.no_grad():\n    x = torch.zeros(3).cuda()\nreveal(x)") == ["cuda"]
+
+
+def test_comprehensions_hold_what_they_compute():
+    assert revealed(
+        """
+        xs = [torch.zeros(3).cuda() for _ in range(3)]
+        ys = {k: x.cpu() for k, x in enumerate(xs)}
+        reveal(xs[0])
+        reveal(ys[1])
+        reveal(sum(x for x in xs))
+        """
+    ) == ["cuda", "cpu", "cuda"]
+
+
+def test_operations_in_a_comprehension_are_seen():
+    assert met(
+        """
+        xs = [torch.zeros(3).cuda()]
+        [x + torch.ones(3) for x in xs]
+        """
+    ) == ["torch.ones(3)@cpu + x@cuda certain"]
+
+
+def test_the_variable_of_a_comprehension_does_not_leak():
+    assert revealed(
+        """
+        x = torch.zeros(3)
+        ys = [x for x in [torch.ones(3).cuda()]]
+        reveal(x)
+        """
+    ) == ["cpu"]
+
+
+def test_a_lambda_is_a_function():
+    assert revealed("f = lambda: torch.zeros(3).cuda()\nreveal(f())") == ["cuda"]
+    assert met("f = lambda t: t + torch.ones(3)\nf(torch.zeros(3).cuda())") == [
+        "f(torch.zeros(3).cuda())@cpu + torch.zeros(3).cuda()@cuda likely inside t + torch.ones(3)"
+    ]
+
+
+def test_expressions_in_f_strings_are_evaluated():
+    facts = given(
+        """
+        x = torch.zeros(3).cuda()
+        message = f"{x.sum().item():.3f}"
+        """
+    )
+    assert syncs(facts) == [".item() of x.sum()@cuda"]
+
+
+def test_a_conditional_expression_holds_either_side():
+    assert revealed("x = torch.zeros(3).cuda() if flag else torch.zeros(3)\nreveal(x)") == [
+        "cpu | cuda"
+    ]
+
+
+def test_a_default_by_or_replaces_none():
+    assert revealed("x = None\nx = x or torch.zeros(3).cuda()\nreveal(x)") == ["cuda"]
+
+
+def test_isinstance_shows_that_a_parameter_is_a_tensor():
+    assert met(
+        """
+        DEVICE = torch.device("cuda")
+
+        def f(x):
+            if isinstance(x, torch.Tensor):
+                return x + torch.zeros(3)
+            return x
+        """
+    ) == ["torch.zeros(3)@cpu + x@δ(x) likely"]

@@ -1,0 +1,137 @@
+"""Values that are devices: `.device`, `torch.device`, the default device, `with torch.device`."""
+
+import pytest
+from given import given, met, moves, revealed
+
+X = 'x = torch.zeros(3, device="cuda:1")\n'
+
+
+@pytest.mark.parametrize(
+    "device",
+    ["x.device", "torch.device(x.device)", 'torch.device("cuda", 1)', 'torch.device("cuda:1")'],
+)
+def test_a_device_value_names_its_device(device):
+    assert revealed(f"{X}reveal(torch.zeros(1, device={device}))") == ["cuda:1"]
+
+
+def test_the_type_of_a_device_has_no_index():
+    assert revealed(f"{X}reveal(torch.zeros(1, device=x.device.type))") == ["cuda"]
+
+
+def test_a_device_is_bound_to_a_name():
+    assert revealed('d = torch.device("cuda")\nreveal(torch.zeros(3, device=d))') == ["cuda"]
+
+
+def test_is_cuda_of_a_moved_tensor_is_true():
+    assert revealed(f"{X}y = torch.zeros(3)\nif x.is_cuda:\n    y = y.cuda(1)\nreveal(y)") == [
+        "cuda:1"
+    ]
+
+
+def test_a_comparison_of_device_types_is_decided():
+    assert revealed(
+        """
+        x = torch.zeros(3).cuda()
+        y = torch.zeros(3).cuda()
+        if x.device.type == "cpu":
+            y = torch.zeros(3)
+        reveal(y)
+        """
+    ) == ["cuda"]
+
+
+def test_set_default_device_changes_what_factories_do():
+    assert revealed(
+        """
+        torch.set_default_device("cuda")
+        reveal(torch.zeros(3))
+        reveal(torch.zeros(3, device=torch.get_default_device()))
+        reveal(torch.zeros(3, device="cpu"))
+        """
+    ) == ["cuda", "cuda", "cpu"]
+
+
+def test_set_default_device_takes_effect_from_where_it_is_called():
+    assert revealed(
+        """
+        def main():
+            reveal(torch.zeros(3))
+            torch.set_default_device("cuda")
+            reveal(torch.zeros(3))
+
+        main()
+        """
+    ) == ["cpu", "cuda"]
+
+
+def test_with_a_device_makes_tensors_and_modules_there():
+    assert revealed(
+        """
+        with torch.device("cuda"):
+            x = torch.zeros(3)
+            net = nn.Linear(1, 1)
+        reveal(x)
+        reveal(net.weight)
+        reveal(torch.zeros(3))
+        """
+    ) == ["cuda", "cuda", "cpu"]
+
+
+def test_the_inner_with_wins():
+    assert revealed(
+        """
+        with torch.device("cuda"):
+            with torch.device("cpu"):
+                reveal(torch.zeros(3))
+            reveal(torch.zeros(3))
+        """
+    ) == ["cpu", "cuda"]
+
+
+def test_a_device_in_a_name_serves_as_context_too():
+    assert revealed('d = torch.device("cuda:1")\nwith d:\n    reveal(torch.zeros(3))') == ["cuda:1"]
+
+
+def test_choosing_the_current_card_is_no_default_device():
+    assert revealed("with torch.cuda.device(1):\n    reveal(torch.zeros(3))") == ["cpu"]
+
+
+def test_a_module_made_on_meta_is_nowhere_yet():
+    assert revealed(
+        """
+        with torch.device("meta"):
+            net = nn.Linear(2, 2)
+        reveal(net.weight)
+        """
+    ) == ["meta"]
+
+
+def test_two_fixed_indices_contradict():
+    assert met("a = torch.zeros(3).cuda(0)\nb = torch.zeros(3).cuda(1)\na + b") == [
+        "b@cuda:1 + a@cuda:0 certain"
+    ]
+
+
+def test_the_current_device_and_a_fixed_index_possibly_contradict():
+    assert met("a = torch.zeros(3).cuda()\nb = torch.zeros(3).cuda(1)\na + b") == [
+        "b@cuda:1 + a@cuda possible"
+    ]
+
+
+def test_the_current_device_is_the_first_one():
+    assert met("a = torch.zeros(3).cuda()\nb = torch.zeros(3).cuda(0)\na + b") == []
+
+
+def test_an_argument_of_the_configuration_is_a_device_of_its_own():
+    facts = given("x = torch.zeros(3)\ny = x.to(args.device)")
+    assert moves(facts) == ["x: cpu -> δ(args.device)"]
+
+
+def test_what_stays_behind_meets_the_configured_device():
+    assert met("x = torch.zeros(3).to(args.device)\nx + torch.ones(3)") == [
+        "torch.ones(3)@cpu + x@δ(args.device) certain"
+    ]
+
+
+def test_the_same_configured_device_is_one_device():
+    assert met("torch.zeros(3).to(args.device) + torch.ones(3, device=args.device)") == []

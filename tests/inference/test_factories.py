@@ -1,0 +1,106 @@
+"""Where tensors are made: factories, `device=`, `*_like`, `new_*`, legacy constructors."""
+
+import pytest
+from given import revealed
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "torch.zeros(3)",
+        "torch.empty(3)",
+        "torch.rand(3)",
+        "torch.arange(3)",
+        "torch.linspace(0, 1, 3)",
+        "torch.eye(3)",
+        "torch.full((3,), 1.0)",
+        "torch.tensor([1, 2])",
+        "torch.as_tensor([1])",
+        "torch.randint(3, (2,))",
+        "torch.randperm(3)",
+        "torch.from_numpy(array)",
+        "torch.Tensor(3)",
+        "torch.LongTensor([1])",
+        "torch.zeros(3, device=None)",
+    ],
+)
+def test_a_factory_makes_its_tensor_on_the_cpu(call):
+    assert revealed(f"reveal({call})") == ["cpu"]
+
+
+@pytest.mark.parametrize(
+    ("call", "place"),
+    [
+        ('torch.arange(3, device="cuda")', "cuda"),
+        ("torch.zeros(3, device=0)", "cuda:0"),
+        ('torch.tensor([1], device=torch.device("cuda", 1))', "cuda:1"),
+        ('torch.full((2,), 1.0, device="mps")', "mps"),
+        ('torch.randn(3, device="meta")', "meta"),
+        ('torch.zeros(1, device=f"cuda:{0}")', "cuda:0"),
+        ('torch.zeros(1, device="cuda:0" if n else "cuda:0")', "cuda:0"),
+        ("torch.cuda.FloatTensor(3)", "cuda"),
+    ],
+)
+def test_a_factory_puts_its_tensor_where_device_says(call, place):
+    assert revealed(f"reveal({call})") == [place]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "torch.zeros_like(x)",
+        "torch.full_like(x, 1)",
+        "torch.empty_like(x, dtype=torch.int)",
+        "x.new_zeros(3)",
+        "x.new_tensor([1.0])",
+        "x.new(3)",
+    ],
+)
+def test_a_like_factory_follows_its_model(call):
+    assert revealed(f'x = torch.zeros(3, device="cuda:1")\nreveal({call})') == ["cuda:1"]
+
+
+@pytest.mark.parametrize(
+    "call", ['torch.rand_like(x, device="cpu")', 'x.new_full((3,), 1, device="cpu")']
+)
+def test_device_overrules_the_model(call):
+    assert revealed(f'x = torch.zeros(3, device="cuda")\nreveal({call})') == ["cpu"]
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        "torch.cat([x, x])",
+        "x @ x",
+        "-x",
+        "x > 0",
+        "x.T",
+        "x.data",
+        "x[None]",
+        "x.float().contiguous().detach()",
+        "F.relu(x)",
+        "x.max(0)[1]",
+        "torch.topk(x, 1).values",
+        "x.sort().indices",
+        'torch.einsum("i,i", x, x)',
+    ],
+)
+def test_an_operation_leaves_its_result_where_its_operands_are(operation):
+    assert revealed(f'x = torch.zeros(3, device="cuda")\nreveal({operation})') == ["cuda"]
+
+
+def test_several_results_are_all_there():
+    assert (
+        revealed(
+            """
+        x = torch.zeros(3, device="cuda")
+        values, indices = x.max(0)
+        first, *others = x.split(1)
+        reveal(values)
+        reveal(indices)
+        reveal(first)
+        reveal(others[0])
+        """
+        )
+        == ["cuda"] * 4
+    )

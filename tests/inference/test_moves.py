@@ -1,0 +1,113 @@
+"""Moves: `.to` in all its overloads, `.cuda`, `.cpu`, `.type`, `type_as`."""
+
+import pytest
+from given import given, moves, revealed, syncs
+
+TENSORS = 'x = torch.zeros(3)\ng = torch.zeros(1, device="cuda:1")\n'
+
+
+@pytest.mark.parametrize(
+    ("move", "place"),
+    [
+        ('x.to("cuda")', "cuda"),
+        ('x.to(torch.device("cuda:1"))', "cuda:1"),
+        ("x.to(1)", "cuda:1"),
+        ('x.to(device="cuda")', "cuda"),
+        ("x.to(device=0, dtype=torch.float)", "cuda:0"),
+        ('x.to("cuda", torch.float16)', "cuda"),
+        ('x.to("cuda", non_blocking=True)', "cuda"),
+        ("x.to(g)", "cuda:1"),
+        ("x.to(other=g)", "cuda:1"),
+        ("x.to(g.device)", "cuda:1"),
+        ("x.cuda()", "cuda"),
+        ("x.cuda(None)", "cuda"),
+        ("x.cuda(1)", "cuda:1"),
+        ("x.cuda(device=2)", "cuda:2"),
+        ('x.cuda("cuda:3")', "cuda:3"),
+        ("x.xpu()", "xpu"),
+        ("x.type_as(g)", "cuda:1"),
+        ("x.type(torch.cuda.LongTensor)", "cuda"),
+        ("g.cpu()", "cpu"),
+        ("g.type(torch.FloatTensor)", "cpu"),
+        ('g.type("torch.LongTensor")', "cpu"),
+    ],
+)
+def test_a_move_brings_the_tensor_where_it_says(move, place):
+    assert revealed(f"{TENSORS}reveal({move})") == [place]
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["g.to(torch.float16)", "g.to(dtype=torch.int)", "g.to(x.dtype)", "g.type(torch.half)"],
+)
+def test_a_change_of_dtype_moves_nothing(change):
+    facts = given(f"{TENSORS}reveal({change})")
+    assert moves(facts) == []
+    assert revealed(f"{TENSORS}reveal({change})") == ["cuda:1"]
+
+
+def test_a_move_tells_from_where_to_where():
+    assert moves(given("x = torch.zeros(3)\ny = x.cuda(1)")) == ["x: cpu -> cuda:1"]
+
+
+def test_a_move_whose_result_is_thrown_away_moves_nothing():
+    code = "x = torch.zeros(3)\nx.cuda()\nreveal(x)"
+    assert moves(given(code)) == ["x: cpu -> cuda discarded"]
+    assert revealed(code) == ["cpu"]
+
+
+def test_a_move_of_the_same_tensor_in_each_turn_of_a_loop_is_invariant():
+    assert moves(
+        given(
+            """
+            mask = torch.zeros(3)
+            for x in train_loader:
+                y = mask.cuda() + x.cuda()
+            """
+        )
+    ) == ["mask: cpu -> cuda invariant", "x: cpu -> cuda"]
+
+
+def test_a_copy_to_the_host_is_a_sync():
+    assert syncs(given('x = torch.zeros(3, device="cuda")\ny = x.cpu()')) == [".cpu() of x@cuda"]
+
+
+def test_a_copy_to_the_device_is_no_sync():
+    assert syncs(given("x = torch.zeros(3)\ny = x.cuda()")) == []
+
+
+def test_away_and_back_is_a_round_trip():
+    facts = given('x = torch.zeros(3, device="cuda")\ny = x.cpu().cuda()')
+    assert [(str(r.start), str(r.middle)) for r in facts.round_trips] == [("cuda", "cpu")]
+
+
+def test_a_leaf_that_requires_grad_is_none_any_more_after_its_move():
+    facts = given(
+        """
+        w = torch.rand(3, requires_grad=True).cuda()
+        torch.optim.SGD([w], lr=1)
+        """
+    )
+    assert [n.use for n in facts.non_leaves] == ["optimizer"]
+
+
+def test_requires_grad_after_the_move_makes_a_leaf():
+    facts = given(
+        """
+        w = torch.rand(3).cuda().requires_grad_()
+        torch.optim.SGD([w], lr=1)
+        """
+    )
+    assert facts.non_leaves == []
+
+
+READ_BACK = 'x = torch.zeros(3, device="cuda")\ny = x.to("cpu", non_blocking=True)\n'
+
+
+def test_a_non_blocking_copy_to_the_host_is_read_too_early():
+    facts = given(READ_BACK + "print(y.sum().item())")
+    assert [late.operand.name for late in facts.late_reads] == ["y"]
+
+
+def test_a_synchronisation_makes_the_copy_land():
+    assert given(READ_BACK + "torch.cuda.synchronize()\nprint(y.sum().item())").late_reads == []
