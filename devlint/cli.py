@@ -159,7 +159,7 @@ def check(
     """
     from devlint import engine
     from devlint.knowledge import KnowledgeError
-    from devlint.terminal import ProgressBar, emit, wants_color
+    from devlint.terminal import ProgressBar, emit, show, wants_color
 
     if unsafe_fixes and not (fix or diff):
         raise click.UsageError("--unsafe-fixes needs --fix or --diff")
@@ -190,6 +190,9 @@ def check(
             bar.clear()
     if diff:
         emit(_diff(fixed), sys.stdout)
+        for error in fixed.report.errors:
+            place = f"{error.path}:{error.line}:{error.column}"
+            emit(f"{show(f'{place}: {error.message}')}\n", sys.stderr)
         sys.exit(UNCHECKED if fixed.report.errors else FINDINGS if fixed.changes else 0)
     output = sys.stdout
     if fix:

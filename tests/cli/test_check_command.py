@@ -303,6 +303,13 @@ def test_fix_diff_and_nothing_left(tree: Tree, run: Run) -> None:
     assert (again.exit_code, again.stdout) == (0, "")
 
 
+def test_a_diff_says_on_standard_error_what_could_not_be_checked(tree: Tree, run: Run) -> None:
+    tree({"x.py": "x = 1\n"})
+    diff = run("check", "x.py", "missing.py", "--diff")
+    assert (diff.exit_code, diff.stdout) == (3, "")
+    assert diff.stderr == "missing.py:1:1: cannot be read: No such file or directory\n"
+
+
 def test_a_file_that_cannot_be_written_exits_with_3(
     tree: Tree, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
