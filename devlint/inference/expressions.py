@@ -87,6 +87,9 @@ def _attribute(frame: Frame, node: cst.Attribute) -> Value:
     return value
 
 
+_RESULTS = {"values": 0, "indices": -1}  # of max, sort, topk, …
+
+
 def attribute_of(frame: Frame, node: cst.Attribute, base: Value, name: str) -> Value:
     """`base.name`."""
     if type(base) is External:
@@ -116,6 +119,8 @@ def attribute_of(frame: Frame, node: cst.Attribute, base: Value, name: str) -> V
         return Method(base, name) if type(base) is Const else HOST
     if type(base) is Generator and name == "device":
         return DeviceValue(base.place)
+    if type(base) is Sequence and base.kind == "tuple" and name in _RESULTS and base.items:
+        return base.items[_RESULTS[name]]
     if type(base) in (Sequence, Mapping, Super, Method, FunctionValue, Loader):
         return Method(base, name)
     if _DEVICE_NAME.match(name):

@@ -109,8 +109,7 @@ def apply_call(frame: Frame, node: cst.Call, name: str, known: Call, arguments: 
         result = _first(frame, node, operands)
     else:
         spoken = shorten(node.func)
-        if known.zero_dim:
-            operands = _without_zero_dim(operands)
+        operands = without_zero_dim(known, arguments, operands)
         if last == "multi_head_attention_forward":  # torch passes empty tensors for unused weights
             operands = [o for o in operands if not _is_empty(o[0])]
         result = meet(
@@ -170,17 +169,20 @@ def _is_empty(value: Value) -> bool:
     return any(t.traits & EMPTY for t in tensors_in(value))
 
 
-def _without_zero_dim(
-    operands: list[tuple[Value, cst.CSTNode]],
+def without_zero_dim(
+    known: Call, arguments: Arguments, operands: list[tuple[Value, cst.CSTNode]]
 ) -> list[tuple[Value, cst.CSTNode]]:
     """Leave out 0-dim CPU tensors where this operation takes them."""
+    if not known.zero_dim:
+        return operands
+    taking = {arguments.node(known.params.index(p), p) for p in known.zero_dim if p in known.params}
     kept = []
     for value, argument in operands:
-        tensors = tensors_in(value)
+        tensors = tensors_in(value) if argument in taking else []
         if tensors and all(t.traits & SCALAR and t.place == CPU for t in tensors):
             continue
         kept.append((value, argument))
-    return kept or operands
+    return kept
 
 
 def syncs_for(known: Call, arguments: Arguments) -> bool:
@@ -287,7 +289,7 @@ def factory_result(
         ):
             place = None if place is None or place == CPU else place
         given_note = "made here"
-        if place is None and device_node is not None:
+        if place is None and device_node is not None and type(device) is not DeviceValue:
             from devlint.inference.moves import chosen
 
             place = chosen(frame, device_node)

@@ -29,6 +29,7 @@ from devlint.inference.values import (
     PINNED,
     UNKNOWN,
     Const,
+    DeviceValue,
     Evidence,
     External,
     Instance,
@@ -80,6 +81,8 @@ def target_of(
     device = arguments.keywords.get("device")
     if device is not None:
         place = place_of(frame, device[0])
+        if type(device[0]) is DeviceValue:
+            return place, device[1]
         return (place if place is not None else chosen(frame, device[1])), device[1]
     other = arguments.keywords.get("other") or arguments.keywords.get("tensor")
     if other is not None:
@@ -91,6 +94,8 @@ def target_of(
         return _STAY, None
     place = place_of(frame, value)
     if place is None:
+        if type(value) is DeviceValue:
+            return None, node  # a device, but not known which
         if type(value) is Tensor and value.place is None and value.is_sure:
             return None, node
         if _names_dtype(node):

@@ -15,6 +15,7 @@ from devlint.inference.libraries import (
     operands_of,
     shape_result,
     syncs_for,
+    without_zero_dim,
 )
 from devlint.inference.meetings import meet, tensors_in
 from devlint.inference.notes import on_accelerator
@@ -225,7 +226,7 @@ def call_tensor_method(
             for other in tensors_in(value):
                 if other.evidence is not None and known.agreement is Agreement.STRICT:
                     other.evidence.mark_tensor()
-    operands = [(tensor, _subject(node)), *others]
+    operands = [(tensor, _subject(node)), *without_zero_dim(known, arguments, others)]
     result = meet(
         frame,
         node,

@@ -30,9 +30,7 @@ _ACCELERATED = re.compile(
     r"|type_as|register_buffer"
 )
 # A script runs itself; a library file is moved by others.
-_SCRIPT = re.compile(
-    r"__name__ *== *[\"']__main__|^(import|from) argparse|optim\.\w+\(|\.backward\(", re.M
-)
+_SCRIPT = re.compile(r"__name__ *== *[\"']__main__|^(import|from) argparse|optim\.\w+\(", re.M)
 # Frameworks whose loaders yield batches on the device.
 _MOVES_BATCHES = re.compile(
     r"^\s*(from|import) (accelerate|lightning|pytorch_lightning|fastai|deepspeed|poptorch|composer)"
@@ -40,6 +38,13 @@ _MOVES_BATCHES = re.compile(
     re.M,
 )
 _TEST = re.compile(r"(^|/)(tests?|testing)/|(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$")
+
+
+def _is_script(text: str) -> bool:
+    """It runs itself, or trains without a class for others to use."""
+    return bool(_SCRIPT.search(text)) or (
+        ".backward(" in text and not re.search(r"^class ", text, re.M)
+    )
 
 
 class Parsed(Source, Protocol):
@@ -112,7 +117,7 @@ class Unit:
         self.facts.accelerated = self.accelerated
         self.moves_batches = bool(_MOVES_BATCHES.search(parsed.text))
         self.is_test = bool(_TEST.search(parsed.path))
-        self.host_script = not self.accelerated and bool(_SCRIPT.search(parsed.text))
+        self.host_script = not self.accelerated and _is_script(parsed.text)
         self.frame: Frame | None = None
         self.rebindings: dict[cst.CSTNode, rebindings.RebindingNote] = {}
         self.dropped: dict[cst.CSTNode, DroppedArgument] = {}
