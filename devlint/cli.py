@@ -190,9 +190,9 @@ def check(
             bar.clear()
     if diff:
         emit(_diff(fixed), sys.stdout)
-        for error in fixed.report.errors:
-            place = f"{error.path}:{error.line}:{error.column}"
-            emit(f"{show(f'{place}: {error.message}')}\n", sys.stderr)
+        for broken in fixed.report.errors:
+            place = f"{broken.path}:{broken.line}:{broken.column}"
+            emit(f"{show(f'{place}: {broken.message}')}\n", sys.stderr)
         sys.exit(UNCHECKED if fixed.report.errors else FINDINGS if fixed.changes else 0)
     output = sys.stdout
     if fix:
