@@ -1,0 +1,151 @@
+"""Containers of tensors: lists, dicts, what iterates over them, and objects with fields."""
+
+import pytest
+from given import met, revealed
+
+
+def test_a_list_filled_in_a_loop():
+    code = """
+    xs = []
+    for i in range(3):
+        xs.append(torch.zeros(3))
+    y = torch.stack(xs)
+    """
+    assert revealed(code + "reveal(y)") == ["cpu"]
+    assert met(code + 'y + torch.zeros(3, device="cuda")') == [
+        'y@cpu + torch.zeros(3, device="cuda")@cuda certain'
+    ]
+
+
+def test_the_elements_of_one_list_meet_when_they_are_joined():
+    assert met("xs = [torch.zeros(3).cuda()]\nxs.append(torch.ones(3))\ntorch.cat(xs)") == [
+        "xs@cpu torch.cat xs@cuda certain"
+    ]
+
+
+def test_elements_of_one_list_may_be_apart_as_long_as_nothing_joins_them():
+    assert met("xs = [torch.zeros(3).cuda(), torch.ones(3)]\nfor x in xs:\n    x + 1") == []
+
+
+@pytest.mark.parametrize(
+    "element",
+    [
+        "[*cpu, *gpu][1]",
+        "(cpu + gpu)[1]",
+        "sorted(gpu)[0]",
+        "next(iter(gpu))",
+        "gpu[-1]",
+        "gpu[:1][0]",
+        "tuple(t.cuda() for t in cpu)[0]",
+        "list(map(torch.zeros_like, gpu))[0]",
+        "list(map(lambda t: t.cuda(), cpu))[0]",
+        "[t for t in reversed(gpu)][0]",
+        "gpu.copy()[0]",
+        "gpu.pop()",
+    ],
+)
+def test_an_element_keeps_its_placement(element):
+    code = f"cpu = [torch.zeros(3)]\ngpu = [torch.ones(3).cuda()]\nreveal({element})"
+    assert revealed(code) == ["cuda"]
+
+
+def test_zip_pairs_the_elements():
+    assert met(
+        """
+        cpu = [torch.zeros(3)]
+        gpu = [torch.zeros(3).cuda()]
+        for x, y in zip(cpu, gpu):
+            x + y
+        """
+    ) == ["x@cpu + y@cuda certain"]
+
+
+def test_enumerate_counts_the_elements():
+    assert revealed(
+        "for i, x in enumerate([torch.zeros(3).cuda()]):\n    reveal(x)",
+    ) == ["cuda"]
+
+
+def test_a_dict_keeps_a_placement_for_each_key():
+    assert met(
+        """
+        d = {"a": torch.zeros(3), "b": torch.zeros(3).cuda()}
+        d["c"] = torch.zeros(3).cuda()
+        d["b"] + d["c"]
+        d["a"] + d["b"]
+        """
+    ) == ['d["a"]@cpu + d["b"]@cuda certain']
+
+
+@pytest.mark.parametrize(
+    ("value", "place"),
+    [
+        ('d.get("a")', "cpu"),
+        ('d.pop("b")', "cuda"),
+        ('dict(a=torch.zeros(1).cuda())["a"]', "cuda"),
+        ('{**d, "z": torch.zeros(3)}["z"]', "cpu"),
+        ('{k: v.cuda() for k, v in d.items()}["a"]', "cuda"),
+        ("list(d.values())[0]", "cpu | cuda"),
+    ],
+)
+def test_values_of_a_dict(value, place):
+    code = 'd = {"a": torch.zeros(3), "b": torch.zeros(3).cuda()}\n'
+    assert revealed(f"{code}reveal({value})") == [place]
+
+
+def test_a_dataclass_holds_what_it_was_made_of_and_what_is_put_in():
+    assert revealed(
+        """
+        from dataclasses import dataclass
+
+        @dataclass
+        class Batch:
+            x: torch.Tensor
+            y: torch.Tensor
+
+        batch = Batch(torch.zeros(3).cuda(), y=torch.zeros(3))
+        reveal(batch.x)
+        reveal(batch.y)
+        batch.y = batch.y.cuda()
+        reveal(batch.y)
+        """
+    ) == ["cuda", "cpu", "cuda"]
+
+
+def test_a_record_may_hold_tensors_of_several_devices():
+    assert (
+        met(
+            """
+            from collections import namedtuple
+            Step = namedtuple("Step", "state reward")
+            step = Step(torch.zeros(3).cuda(), torch.zeros(3))
+            """
+        )
+        == []
+    )
+
+
+def test_an_object_keeps_its_constructors_arguments():
+    assert revealed(
+        """
+        class Bag:
+            def __init__(self, x):
+                self.x = x
+                self.y = torch.zeros(3)
+
+        bag = Bag(torch.zeros(3).cuda())
+        reveal(bag.x)
+        reveal(bag.y)
+        """
+    ) == ["cuda", "cpu"]
+
+
+def test_rebinding_the_variable_of_a_loop_leaves_the_container_as_it_is():
+    assert revealed(
+        """
+        xs = [torch.zeros(3)]
+        for x in xs:
+            x = x.cuda()
+        reveal(torch.stack(xs))
+        """
+    ) == ["cpu"]

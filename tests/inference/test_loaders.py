@@ -1,0 +1,83 @@
+"""DataLoaders yield host tensors, whatever the dataset holds."""
+
+import pytest
+from given import given, met, moves, revealed
+
+LOADER = "from torch.utils.data import DataLoader\nloader = DataLoader(dataset, batch_size=4)\n"
+NET = "net = nn.Linear(3, 3).cuda()\n"
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "for x, y in loader:",
+        "for i, (x, y) in enumerate(loader):",
+        "for x, y in iter(loader):",
+    ],
+)
+def test_a_batch_is_on_the_host(head):
+    assert revealed(f"{LOADER}{head}\n    reveal(x + 1)") == ["cpu"]
+
+
+def test_one_batch_by_next():
+    assert revealed(f"{LOADER}x, y = next(iter(loader))\nreveal(x + 1)") == ["cpu"]
+
+
+def test_a_batch_meets_the_module():
+    assert met(f"{LOADER}{NET}for x, y in loader:\n    net(x)") == [
+        "input: x@cpu net net@cuda certain"
+    ]
+
+
+def test_a_loader_is_known_by_its_name():
+    assert met(f"{NET}for x, y in train_loader:\n    net(x)") == [
+        "input: x@cpu net net@cuda certain"
+    ]
+
+
+def test_the_target_that_stays_on_the_host_meets_the_output():
+    assert met(
+        f"""{NET}
+for x, y in train_loader:
+    x = x.cuda()
+    loss = F.mse_loss(net(x), y)
+"""
+    ) == ["y@cpu F.mse_loss net(x)@cuda certain"]
+
+
+def test_a_loop_that_moves_its_batch_is_right():
+    assert (
+        met(
+            f"""{NET}
+for x, y in train_loader:
+    x, y = x.cuda(), y.cuda()
+    loss = F.mse_loss(net(x), y)
+"""
+        )
+        == []
+    )
+
+
+def test_in_a_function_model_and_batch_meet_on_the_callers_device():
+    assert met(
+        """
+        def train(model, loader, device):
+            model.to(device)
+            for x, y in loader:
+                out = model(x)
+        """
+    ) == ["input: x@cpu model model@δ(device) certain"]
+
+
+@pytest.mark.parametrize(("pin", "pinned"), [("True", True), ("False", False)])
+def test_a_loader_that_pins_yields_pinned_batches(pin, pinned):
+    facts = given(
+        f"""
+        loader = torch.utils.data.DataLoader(dataset, pin_memory={pin})
+        for x, y in loader:
+            x = x.cuda(non_blocking=True)
+        """
+    )
+    assert moves(facts) == ["x: cpu -> cuda non-blocking"]
+    [move] = facts.moves
+    assert (move.subject.pinned, move.subject.pageable) == (pinned, not pinned)

@@ -1,0 +1,298 @@
+"""Modules: where parameters, buffers and submodules live, and how a module moves."""
+
+import pytest
+from given import given, met, moves, plain_attributes, revealed
+
+NET = """
+class Inner(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.ones(3))
+
+    def forward(self, x):
+        return x * self.w
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.proj = nn.Linear(3, 3)
+        self.same = self.proj
+        self.scale = nn.Parameter(torch.ones(3))
+        self.register_buffer("mask", torch.ones(3))
+        self.register_parameter("shift", nn.Parameter(torch.zeros(3)))
+        self.add_module("late", nn.Linear(3, 3))
+        self.plain = torch.ones(3)
+        self.layers = nn.ModuleList([nn.Linear(3, 3) for _ in range(2)])
+        self.table = nn.ModuleDict({"a": nn.Linear(3, 3)})
+        self.seq = nn.Sequential(nn.Linear(3, 3), nn.ReLU())
+        self.inner = Inner()
+        self.relu = nn.ReLU()
+"""
+
+
+def in_forward(*lines):
+    return NET + "    def forward(self, x):\n" + "".join(f"        {line}\n" for line in lines)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "self.proj(x)",
+        "self.proj.weight",
+        "self.same.weight",
+        "self.scale",
+        "self.mask",
+        "self.shift",
+        "self.late.weight",
+        "self.seq(x)",
+        "self.seq[0].weight",
+        "self.layers[0](x)",
+        'self.table["a"](x)',
+        "self.inner(x)",
+        "self.inner.w",
+        "self.relu(self.proj(x))",
+        "next(self.parameters())",
+        "torch.zeros(3, device=next(self.parameters()).device)",
+        "torch.zeros(3, device=self.proj.weight.device)",
+        "self.scale.new_zeros(3)",
+        "torch.zeros_like(self.mask)",
+    ],
+)
+def test_what_a_module_registers_lives_where_the_module_does(value):
+    assert revealed(in_forward(f"reveal({value})")) == ["δ(self)"]
+
+
+def test_a_loop_over_a_module_list_ends_where_the_module_is():
+    lines = ("for layer in self.layers:", "    x = layer(x)", "reveal(x)")
+    assert revealed(in_forward(*lines)) == ["δ(self)"]
+
+
+def test_a_plain_attribute_stays_where_it_was_made():
+    code = in_forward("h = self.proj(x)", "return h + self.plain")
+    assert met(code) == ["self.plain@cpu + h@δ(self) certain"]
+    assert plain_attributes(given(code)) == ["Net.plain@cpu"]
+
+
+def test_a_tensor_made_on_the_cpu_meets_the_modules_device():
+    assert met(in_forward("m = torch.zeros(3)", "return self.proj(x) * m")) == [
+        "m@cpu * self.proj(x)@δ(self) certain"
+    ]
+
+
+@pytest.mark.parametrize(
+    "mask",
+    [
+        "torch.zeros(3, device=x.device)",
+        "torch.zeros(3).to(x.device)",
+        "torch.zeros(3, device=self.scale.device)",
+        "torch.zeros(3).to(self.proj.weight)",
+        "torch.zeros(3).type_as(self.mask)",
+        "torch.zeros_like(self.scale)",
+        "self.scale.new_ones(3)",
+        "torch.tensor(2.0)",
+        "self.mask",
+    ],
+)
+def test_what_follows_the_modules_device_meets_it(mask):
+    assert met(in_forward(f"m = {mask}", "return self.proj(x) * m")) == []
+
+
+def test_two_branches_of_one_module_meet():
+    assert met(in_forward("return self.proj(x) + self.inner(x) + self.mask")) == []
+
+
+def test_a_list_of_modules_is_not_registered():
+    facts = given(
+        """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.heads = [nn.Linear(1, 1), nn.Linear(1, 1)]
+
+            def forward(self, x):
+                return [head(x) for head in self.heads]
+        """
+    )
+    assert plain_attributes(facts) == ["Net.heads@cpu (modules)"]
+
+
+def test_a_method_that_rebinds_a_buffer_overwrites_it():
+    code = NET + "    def reset(self):\n        self.mask = torch.zeros(3)\n"
+    assert "Net.mask@cpu overwrites buffer" in plain_attributes(given(code))
+
+
+LINEAR = "net = nn.Linear(3, 3)\n"
+
+
+@pytest.mark.parametrize("move", ["net.cuda()", 'net.to("cuda")', "other = net\nother.cuda()"])
+def test_a_module_moves_in_place(move):
+    assert revealed(f"{LINEAR}{move}\nreveal(net.weight)") == ["cuda"]
+
+
+def test_the_move_of_a_module_returns_it():
+    assert revealed(f"{LINEAR}moved = net.cuda()\nreveal(moved.weight)\nnet.cpu()\n") == ["cuda"]
+
+
+def test_a_change_of_dtype_does_not_move_a_module():
+    code = f"{LINEAR}net.half()\nnet.to(torch.float16)\n"
+    assert moves(given(code)) == []
+    assert revealed(f"{code}reveal(net.weight)") == ["cpu"]
+
+
+def test_a_submodule_can_be_moved_alone():
+    code = f"{NET}\nnet = Net().cuda()\nreveal(net.inner.w)\nnet.inner.cpu()\nreveal(net.inner.w)"
+    assert revealed(code) == ["cuda", "cpu"]
+
+
+def test_a_module_is_made_on_the_cpu_unless_told_otherwise():
+    assert revealed(f"{LINEAR}reveal(net.weight)") == ["cpu"]
+    assert revealed('net = nn.Linear(3, 3, device="cuda")\nreveal(net.weight)') == ["cuda"]
+
+
+def test_a_modules_input_must_be_where_it_is():
+    assert met(f"{LINEAR}net.cuda()\nnet(torch.zeros(3))") == [
+        "input: torch.zeros(3)@cpu net net@cuda certain"
+    ]
+
+
+def test_the_hidden_state_is_an_input_too():
+    assert met(
+        """
+        lstm = nn.LSTM(3, 3).cuda()
+        h = torch.zeros(1, 3)
+        out, hidden = lstm(torch.zeros(3, 3).cuda(), (h, h))
+        """
+    ) == ["input: (h, h)@cpu lstm lstm@cuda certain"]
+
+
+def test_a_projects_module_is_checked_through_its_forward():
+    code = in_forward("return self.proj(x)") + "\nnet = Net().cuda()\nnet(torch.zeros(3))"
+    [meeting] = met(code)
+    assert meeting.startswith("input: torch.zeros(3)@cpu net ")
+    assert meeting.endswith("@cuda likely inside self.proj(x)")
+
+
+def test_a_module_without_parameters_takes_inputs_from_anywhere():
+    assert met("relu = nn.ReLU().cuda()\nrelu(torch.zeros(3))") == []
+
+
+def test_a_loss_holds_its_weight():
+    code = """
+    loss = nn.CrossEntropyLoss({})
+    loss(torch.zeros(3, 3).cuda(), torch.zeros(3).cuda())
+    """
+    assert met(code.format("")) == []
+    assert len(met(code.format("weight=torch.ones(3)"))) == 1
+
+
+@pytest.mark.parametrize(
+    "wrapped",
+    [
+        "nn.DataParallel(net).module",
+        "torch.compile(net)",
+        "nn.parallel.DistributedDataParallel(net).module",
+        "net.eval()",
+        "net.requires_grad_(False)",
+    ],
+)
+def test_a_wrapper_shows_the_module_in_it(wrapped):
+    assert revealed(f"{LINEAR}net.cuda()\nreveal({wrapped}.weight)") == ["cuda"]
+
+
+def test_an_optimizer_keeps_the_parameters_that_it_was_given():
+    facts = given(f"{LINEAR}optimizer = torch.optim.SGD(net.parameters(), lr=1)\nnet.cuda()\n")
+    assert [late.module for late in facts.late_moves] == ["net"]
+
+
+def test_an_attribute_is_known_through_the_method_that_makes_it():
+    assert met(
+        """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.proj = nn.Linear(3, 3)
+                self.reset()
+
+            def reset(self):
+                self.state = torch.zeros(3)
+
+            def forward(self, x):
+                return self.proj(x) + self.state
+        """
+    ) == ["self.state@cpu + self.proj(x)@δ(self) certain"]
+
+
+def test_an_attribute_made_at_its_first_use():
+    assert met(
+        """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.proj = nn.Linear(3, 3)
+                self.mask = None
+
+            def forward(self, x):
+                if self.mask is None:
+                    self.mask = torch.ones(3)
+                return self.proj(x) * self.mask
+        """
+    ) == ["self.mask@cpu * self.proj(x)@δ(self) certain"]
+
+
+def test_an_attribute_that_is_moved_before_its_use_is_in_place():
+    assert (
+        met(
+            """
+            class Net(nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.proj = nn.Linear(3, 3)
+                    self.table = torch.arange(3)
+
+                def forward(self, x):
+                    h = self.proj(x)
+                    self.table = self.table.to(h.device)
+                    return h + self.table
+            """
+        )
+        == []
+    )
+
+
+def test_a_class_that_moves_its_attributes_itself():
+    assert (
+        met(
+            """
+            class Net(nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.proj = nn.Linear(3, 3)
+                    self.table = torch.arange(3)
+
+                def to(self, device):
+                    self.table = self.table.to(device)
+                    return super().to(device)
+
+                def forward(self, x):
+                    return self.proj(x) + self.table
+            """
+        )
+        == []
+    )
+
+
+def test_a_subclass_inherits_what_its_base_registers():
+    assert met(
+        """
+        class Base(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.proj = nn.Linear(3, 3)
+                self.register_buffer("mask", torch.ones(3))
+
+        class Net(Base):
+            def forward(self, x):
+                return self.proj(x) * self.mask + torch.zeros(3)
+        """
+    ) == ["torch.zeros(3)@cpu + self.proj(x) * self.mask@δ(self) certain"]

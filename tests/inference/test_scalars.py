@@ -1,0 +1,73 @@
+"""0-dim CPU tensors and Python numbers meet every device, as in PyTorch; nothing else does."""
+
+import pytest
+from given import met, revealed
+
+X = 'x = torch.zeros(3, device="cuda")\nm = x > 0\n'
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        "x + 1.5",
+        "x * torch.tensor(2.0)",
+        "torch.tensor(2.0) * x",
+        "x + torch.zeros(())",
+        "x + torch.ones(3).sum()",
+        "x.sum().cpu() * x",
+        "x.add(torch.tensor(1))",
+        "torch.maximum(x, torch.tensor(0.0))",
+        "torch.where(m, x, torch.tensor(0.0))",
+        "x.masked_fill(m, torch.tensor(0.0))",
+        "x * x.shape[0] + len(x)",
+        "torch.ones(3) * x.sum().item()",
+        "x * float(torch.tensor(2.0))",
+    ],
+)
+def test_a_scalar_meets_every_device(operation):
+    assert met(X + operation) == []
+
+
+@pytest.mark.parametrize(
+    ("operation", "meeting"),
+    [
+        ("x + torch.tensor([1.0])", "torch.tensor([1.0])@cpu + x@cuda certain"),
+        ("torch.ones(3) * x", "torch.ones(3)@cpu * x@cuda certain"),
+        ("x @ torch.ones(3)", "torch.ones(3)@cpu @ x@cuda certain"),
+        ("torch.cat([x, torch.tensor([1.0])])", None),
+        ("torch.stack([x[0], torch.tensor(1.0)])", None),
+        ("torch.where(m, x, torch.ones(3))", "torch.ones(3)@cpu torch.where m@cuda certain"),
+        ("F.linear(x, torch.ones(3, 3))", "torch.ones(3, 3)@cpu F.linear x@cuda certain"),
+        ("x.add_(torch.ones(3))", "torch.ones(3)@cpu .add_ x@cuda certain"),
+    ],
+)
+def test_what_is_no_scalar_or_no_pointwise_operation_is_refused(operation, meeting):
+    found = met(X + operation)
+    assert len(found) == 1
+    assert meeting is None or found == [meeting]
+
+
+def test_an_accelerators_scalar_does_not_meet_the_cpu():
+    assert met('x = torch.zeros(3)\nx + torch.tensor([1.0], device="cuda").sum()') != []
+
+
+def test_the_result_is_where_the_tensor_with_dimensions_is():
+    assert revealed(f"{X}reveal(torch.tensor(2.0) * x)") == ["cuda"]
+
+
+def test_a_copy_crosses_devices():
+    assert met(f"{X}x.copy_(torch.ones(3))") == []
+
+
+def test_an_unknown_value_meets_anything_in_silence():
+    assert (
+        met(
+            """
+            import somewhere
+            x = somewhere.load()
+            x + torch.zeros(3).cuda()
+            x + torch.zeros(3)
+            """
+        )
+        == []
+    )
