@@ -202,9 +202,8 @@ def _call_on_instance(
 
             value = path_value if path_value is not None else attribute_of(frame, func, base, name)
             return call_value(frame, node, value, arguments)
-    held = base.fields.get(name)
-    if held is not None:
-        return call_value(frame, node, held, arguments)
+    if name in base.fields:
+        return call_value(frame, node, modules.attribute(frame, func, base, name), arguments)
     if base.module:
         return modules.call_method(frame, node, base, name, arguments)
     if base.library:

@@ -55,7 +55,7 @@ _CONSTRUCTING = re.compile(
 )
 # Functions whose arguments are on the host by their place in a DataLoader.
 _HOST_FUNCTIONS = re.compile(
-    r"^(__getitem__|.*collate.*|.*worker_init.*|load_data.*|prepare_data)$"
+    r"^(__getitem__|.*state_dict.*|.*checkpoint.*|convert_.*|_?convert|.*collate.*|.*worker_init.*|load_data.*|prepare_data)$"
 )
 
 
@@ -409,6 +409,11 @@ class Binding:
             self.values[value.evidence] = actual
         if type(actual) is Instance and actual.module and _moves_parameter(value):
             self.frame.env[actual] = Placed(None, None)  # the callee puts it somewhere
+        handled = self.frame.unit.context.none_handled
+        if parameter.is_device and parameter.variable in handled:
+            handed = actual.place if type(actual) is DeviceValue else None
+            if type(handed) is Variable and handed.parameter:
+                handled.add(handed)  # on to a callee that knows what None means
         if parameter.variable is not None:
             self.places[parameter.variable] = self._stand_in(
                 actual, parameter.is_device, parameter.variable

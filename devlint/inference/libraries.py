@@ -89,7 +89,9 @@ def apply_call(frame: Frame, node: cst.Call, name: str, known: Call, arguments: 
     ):
         return _factory(frame, node, last, known, arguments)
     if last not in ("tensor", "as_tensor", "asarray"):  # these take lists and numbers as well
-        for value, _ in operands:
+        # Beside a tensor a point-wise operation takes numbers as well.
+        shown = operands if known.agreement is Agreement.STRICT else operands[:1]
+        for value, _ in shown:
             for tensor in tensors_in(value):
                 if tensor.evidence is not None:
                     tensor.evidence.mark_tensor()

@@ -18,7 +18,9 @@ from devlint.inference.notes import ElementNote, HiddenCopyNote, on_accelerator
 from devlint.inference.placement import CPU, Device
 from devlint.inference.text import code, dotted
 from devlint.inference.values import (
+    DEFAULT,
     EMPTY,
+    LOADED,
     MASK,
     SCALAR,
     UNKNOWN,
@@ -259,6 +261,7 @@ def assign_item(frame: Frame, target: cst.Subscript, value: Value, source: cst.C
             if type(first) is Const:
                 holder.entries[first.value] = value
             else:
+                _move_entries(holder, value)
                 held = holder.element
                 holder.element = value if held is None else union((held, value))
         elif type(holder) is Tensor:
@@ -268,6 +271,19 @@ def assign_item(frame: Frame, target: cst.Subscript, value: Value, source: cst.C
         is_tensor = type(base) is Tensor and base.evidence is None
         if key and not is_tensor:
             frame.env[key] = value
+
+
+def _move_entries(holder: Mapping, value: Value) -> None:
+    """`for k in d: d[k] = d[k].to(device)`: every tensor of the dict is moved."""
+    if type(value) is not Tensor or value.origin is None:
+        return
+    if value.origin.kind is not StepKind.MOVED:
+        return
+    for key, entry in holder.entries.items():
+        if type(entry) is Tensor:
+            holder.entries[key] = Tensor(
+                value.place, value.origin, entry.traits & ~(DEFAULT | LOADED), entry.evidence
+            )
 
 
 def _assign_tensor_item(

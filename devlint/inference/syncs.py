@@ -148,7 +148,7 @@ def read_by_host(
                 rank = min(rank, 1)
             if tensor.traits & INDIRECT:
                 rank = 0
-            elif rank == 0 and _works_on_device(frame):
+            elif rank == 0 and sink == ".numpy()" and _works_on_device(frame):
                 rank = 1  # an input that the file elsewhere expects on an accelerator
             frame.notes.append(HostReadNote(node, sink, tensor, value_node, rank, frame.caught > 0))
             return
