@@ -1,0 +1,125 @@
+"""Imports across files: relative ones, re-exports, packages, stars, circles."""
+
+from given import met, revealed
+
+OPS = """
+TABLE = torch.zeros(3)
+
+
+def make(device):
+    return torch.zeros(3, device=device)
+
+
+def add(a, b):
+    return a + b
+
+
+def double(x):
+    return x * 2
+"""
+PACKAGE = {
+    "lib/__init__.py": "from .ops import double as twice\nfrom . import ops\n",
+    "lib/ops.py": OPS,
+}
+
+
+def test_every_form_of_import_finds_the_function():
+    assert revealed(
+        """
+        from lib.ops import make
+        from lib import ops
+        import lib.ops as short
+        import lib.ops
+        reveal(make("cuda:0"))
+        reveal(ops.make("cuda:1"))
+        reveal(short.make("cuda:2"))
+        reveal(lib.ops.make("cuda:3"))
+        """,
+        PACKAGE,
+    ) == ["cuda:0", "cuda:1", "cuda:2", "cuda:3"]
+
+
+def test_a_package_exports_what_it_imports_under_its_name_there():
+    code = "from lib import twice\nreveal(twice(torch.zeros(3).cuda()))"
+    assert revealed(code, PACKAGE) == ["cuda"]
+
+
+def test_a_tensor_of_another_file_is_where_that_file_made_it():
+    assert met("from lib.ops import TABLE\nTABLE + torch.zeros(3).cuda()", PACKAGE) == [
+        "TABLE@cpu + torch.zeros(3).cuda()@cuda certain"
+    ]
+
+
+def test_a_meeting_in_another_file_is_told_at_the_call():
+    code = "from lib.ops import add\nadd(torch.zeros(3), torch.ones(3).cuda())"
+    assert met(code, PACKAGE) == [
+        "torch.zeros(3)@cpu + torch.ones(3).cuda()@cuda likely inside a + b"
+    ]
+
+
+def test_a_relative_import_counts_from_the_importing_file():
+    files = {
+        "a/__init__.py": "",
+        "a/b/__init__.py": "",
+        "a/b/up.py": "from ..base import T\n",
+        "a/base.py": "T = torch.zeros(3).cuda()\n",
+    }
+    assert revealed("from a.b.up import T\nreveal(T)", files) == ["cuda"]
+
+
+def test_a_relative_import_that_leaves_the_project_finds_nothing():
+    files = {"a.py": "from ....nowhere import T\n"}
+    assert revealed("from a import T\nreveal(T)", files) == ["no tensor"]
+
+
+def test_a_star_imports_public_names():
+    files = {"names.py": "T = torch.zeros(3).cuda()\n_hidden = torch.zeros(3)\n"}
+    assert revealed("from names import *\nreveal(T)\nreveal(_hidden)", files) == [
+        "cuda",
+        "no tensor",
+    ]
+
+
+def test_files_that_import_each_other():
+    files = {"other.py": "from main import *\nT = torch.zeros(3).cuda()\ndef g():\n    return T\n"}
+    assert revealed("from other import g\nreveal(g())", files) == ["cuda"]
+
+
+def test_a_file_that_imports_itself():
+    assert revealed("from main import x\nx = torch.zeros(3).cuda()\nreveal(x)") == ["cuda"]
+
+
+def test_a_module_whose_base_is_in_another_file():
+    files = {
+        "base.py": """
+            class Base(nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.proj = nn.Linear(1, 1)
+            """,
+        "net.py": """
+            from base import Base
+
+            class Net(Base):
+                def forward(self, x):
+                    return self.proj(x)
+            """,
+    }
+    code = """
+    from net import Net
+    net = Net().cuda()
+    reveal(net.proj.weight)
+    reveal(net(torch.zeros(1)))
+    """
+    assert revealed(code, files) == ["cuda", "cuda"]
+    [meeting] = met(code, files)
+    assert meeting.startswith("input: torch.zeros(1)@cpu net ")
+
+
+def test_the_facts_of_an_imported_file_are_its_own():
+    files = {"bad.py": "T = torch.zeros(3).cuda() + torch.ones(3)\n"}
+    assert met("from bad import T", files) == []
+
+
+def test_a_library_that_is_not_there_is_unknown():
+    assert revealed("from nowhere import thing\nreveal(thing())") == ["no tensor"]

@@ -1,0 +1,57 @@
+"""The host waits for the device, or reads its memory."""
+
+import pytest
+from given import given, host_reads, syncs
+
+GPU = 'import numpy as np\nx = torch.zeros(3, device="cuda")\n'
+
+
+@pytest.mark.parametrize(
+    ("code", "sync"),
+    [
+        ("x.sum().item()", ".item() of x.sum()@cuda"),
+        ("x.tolist()", ".tolist() of x@cuda"),
+        ("float(x[0])", "float() of x[0]@cuda"),
+        ("int(x.sum())", "int() of x.sum()@cuda"),
+        ("bool(x[0])", "bool() of x[0]@cuda"),
+        ("if x.sum() > 0:\n    pass", "if of x.sum() > 0@cuda"),
+        ("print(x)", "print() of x@cuda"),
+        ("x.nonzero()", ".nonzero() of x@cuda"),
+        ("x[x > 0]", "mask indexing of x@cuda"),
+        ("x.cpu()", ".cpu() of x@cuda"),
+    ],
+)
+def test_what_needs_the_value_waits_for_it(code, sync):
+    assert syncs(given(GPU + code)) == [sync]
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["x.shape", "x.size(0)", "len(x)", "x.dtype", "x.numel()", "x.dim()", "x.device", "x + 1"],
+)
+def test_what_the_host_knows_anyway_does_not_wait(code):
+    assert syncs(given(f"{GPU}y = {code}")) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "read"),
+    [
+        ("x.numpy()", ".numpy() of x@cuda certain"),
+        ("x.detach().numpy()", ".numpy() of x.detach()@cuda certain"),
+        ("np.mean(x)", "np.mean of x@cuda certain"),
+        ("np.asarray(x)", "np.asarray of x@cuda certain"),
+    ],
+)
+def test_what_reads_host_memory_is_refused(code, read):
+    assert host_reads(given(GPU + code)) == [read]
+
+
+@pytest.mark.parametrize(
+    "code", ["x.cpu().numpy()", "x.numpy(force=True)", "np.mean(x.cpu().numpy())", "x.tolist()"]
+)
+def test_a_copy_on_the_host_may_be_read(code):
+    assert host_reads(given(GPU + code)) == []
+
+
+def test_the_memory_of_a_host_tensor_may_be_read():
+    assert host_reads(given("x = torch.zeros(3)\nx.numpy()")) == []

@@ -1,0 +1,86 @@
+"""Indexing is not symmetric: a host index reaches a device tensor, never the other way round."""
+
+import pytest
+from given import given, hidden_copies, meetings, met, revealed
+
+X = 'x = torch.zeros(3, device="cuda")\ny = torch.zeros(3)\ni = torch.tensor([0, 1])\n'
+
+
+def test_a_host_index_of_a_device_tensor_is_copied_in_silence():
+    facts = given(f"{X}x[i]")
+    assert meetings(facts) == []
+    assert hidden_copies(facts) == ["index i@cpu of x@cuda"]
+
+
+@pytest.mark.parametrize("index", ["i.cuda()", "x > 0"])
+def test_a_device_index_of_a_host_tensor_is_refused(index):
+    assert met(f"{X}y[{index}]") == [f"index: y@cpu index {index}@cuda certain"]
+
+
+@pytest.mark.parametrize(
+    "index", ["0", ":2", "None", "...", "torch.tensor(1)", "[0, 1]", "x.argmax()"]
+)
+def test_numbers_slices_and_scalars_index_anything(index):
+    facts = given(f"{X}x[{index}]\ny[{index}]")
+    assert meetings(facts) == []
+
+
+@pytest.mark.parametrize("index", ["i", "0", ":2", "x > 0", "..., 0"])
+def test_what_is_picked_lives_where_the_tensor_does(index):
+    assert revealed(f"{X}reveal(x[{index}])") == ["cuda"]
+
+
+def test_assigning_a_host_tensor_to_a_part_is_a_hidden_copy():
+    facts = given(f"{X}x[0] = torch.ones(3)")
+    assert meetings(facts) == []
+    assert hidden_copies(facts) == ["assignment torch.ones(3)@cpu of x@cuda"]
+
+
+def test_assigning_a_host_tensor_through_an_index_is_refused():
+    assert met(f"{X}x[i.cuda()] = torch.zeros(2)") == [
+        "torch.zeros(2)@cpu index assignment x@cuda certain"
+    ]
+
+
+@pytest.mark.parametrize("value", ["1.0", "torch.tensor(1.0)"])
+def test_assigning_a_number_through_an_index_is_right(value):
+    assert met(f"{X}x[i.cuda()] = {value}") == []
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        "x.index_select(0, i)",
+        "x.gather(0, i)",
+        "torch.index_select(x, 0, i)",
+        "x.masked_fill(i.bool(), 0)",
+        "x.masked_fill_(i.bool(), torch.tensor(0.0))",
+    ],
+)
+def test_the_functions_that_index_want_their_index_on_the_device(operation):
+    [meeting] = met(X + operation)
+    assert meeting.startswith("index: i")
+    assert meeting.endswith("x@cuda certain")
+
+
+def test_out_must_be_where_the_result_is():
+    [meeting] = met(f"{X}torch.add(x, 1, out=y)")
+    assert meeting == "index: y@cpu torch.add x@cuda certain"
+
+
+def test_a_generator_belongs_to_one_device():
+    code = 'g = torch.Generator()\ntorch.randn(3, device="cuda", generator=g)'
+    [meeting] = met(code)
+    assert meeting.startswith("generator: g@cpu torch.randn")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "g = torch.Generator()\ntorch.randn(3, generator=g)",
+        'g = torch.Generator(device="cuda")\ntorch.randn(3, device="cuda", generator=g)',
+        'g = torch.Generator("cuda").manual_seed(1)\ntorch.randn(3, device="cuda", generator=g)',
+    ],
+)
+def test_a_generator_of_the_same_device_is_right(code):
+    assert met(code) == []

@@ -1,0 +1,84 @@
+"""Meetings out of sight: by an unknown callee, by the shape, by another return."""
+
+import pytest
+from given import met, revealed
+
+HEAD = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.proj = nn.Linear(3, 3)
+
+    def forward(self, x, flag=False):
+        h = self.proj(x)
+"""
+
+
+def in_forward(*lines):
+    return HEAD + "".join(f"        {line}\n" for line in lines)
+
+
+def test_an_unknown_callee_keeps_the_device_of_its_arguments():
+    code = "import somewhere\nx = torch.zeros(3).cuda()\n"
+    assert revealed(f"{code}reveal(somewhere.rearrange(x))") == ["cuda"]
+
+
+def test_what_came_through_an_unknown_callee_is_never_certain():
+    assert met(in_forward("return mix(h) + torch.zeros(3)")) == [
+        "torch.zeros(3)@cpu + mix(h)@δ(self) likely"
+    ]
+
+
+def test_an_unknown_callee_wants_its_tensors_together():
+    assert met(in_forward("p = torch.arange(3)", "return attend(h, p)")) == [
+        "callee: p@cpu attend h@δ(self) likely"
+    ]
+
+
+@pytest.mark.parametrize(
+    "call", ["print(h, p)", "log_shapes(h, p)", "Record(h, p)", "save(h, p)", "assert_close(h, p)"]
+)
+def test_callees_that_take_anything_side_by_side(call):
+    assert met(in_forward("p = torch.arange(3)", call, "return h")) == []
+
+
+def test_a_tensor_made_in_the_shape_of_another_belongs_beside_it():
+    [meeting] = met(in_forward("z = torch.zeros(h.size(0), 3)", "return z"))
+    assert meeting.startswith("shape: torch.zeros(h.size(0), 3)@cpu shape h.size(0)@δ(self)")
+    assert meeting.endswith("likely")
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("z = torch.zeros(h.size(0), 3, device=h.device)", "return z"),
+        ("z = torch.zeros(h.size(0), 3)", "return z.to(h.device)"),
+        ("z = torch.zeros(h.size(0))", "print(z.tolist())", "return h"),
+        ("z = h.new_zeros(h.size(0))", "return z"),
+        ("z = torch.zeros_like(h)", "return z"),
+    ],
+)
+def test_one_that_is_placed_moved_or_read_by_the_host_is_all_right(lines):
+    assert met(in_forward(*lines)) == []
+
+
+def test_one_that_meets_the_other_is_told_where_it_does():
+    assert met(in_forward("z = torch.arange(h.shape[1])", "return z + h")) == [
+        "z@cpu + h@δ(self) certain"
+    ]
+
+
+def test_two_returns_belong_on_one_device():
+    code = in_forward("if flag:", "    return torch.zeros(3)", "return h")
+    assert met(code) == ["return: return torch.zeros(3)@cpu return return h@δ(self) likely"]
+
+
+def test_returned_tuples_are_compared_part_by_part():
+    odd = in_forward("if flag:", "    return h, torch.zeros(3)", "return h, h * 2")
+    assert len(met(odd)) == 1
+    even = in_forward("if flag:", "    return torch.zeros(3), h", "return torch.ones(3), h * 2")
+    assert met(even) == []
+
+
+def test_returning_none_or_a_number_is_no_contradiction():
+    assert met(in_forward("if flag:", "    return None", "return h")) == []
