@@ -280,3 +280,15 @@ def test_a_helper_that_makes_its_tensor_on_the_cpu_is_not():
 def test_a_function_is_moved_in_once_however_often_it_is_called():
     code = "def up(x: torch.Tensor):\n    return x.cuda()\n"
     assert moves(given(code + "up(torch.zeros(3))\n" * 3)) == ["x: δ(x) -> cuda"]
+
+
+def test_a_scalar_of_an_argument_meets_anything_whichever_branch_made_the_argument():
+    code = """
+    def scale(out: torch.Tensor, ref: torch.Tensor):
+        return out * {}
+
+    ref = torch.zeros(3) if flag else torch.zeros(3).cuda()
+    scale(torch.ones(3).cuda(), ref)
+    """
+    assert met(code.format("ref.std()")) == []
+    assert len(met(code.format("ref"))) == 1
