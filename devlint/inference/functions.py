@@ -465,7 +465,9 @@ class Binding:
             return meetings.tensors_in(self.substitute(tensor))
         found = [t for t in meetings.tensors_in(actual) if t.place is not None]
         scalar = tensor.traits & SCALAR  # what the callee computes of it
-        return [Tensor(t.place, t.origin, t.traits & ~PARAMETER | scalar, t.evidence) for t in found]
+        return [
+            Tensor(t.place, t.origin, t.traits & ~PARAMETER | scalar, t.evidence) for t in found
+        ]
 
     def substitute(self, value: Value, depth: int = 4) -> Value:
         """A value of the callee, seen from the caller."""
