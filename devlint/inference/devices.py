@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import libcst as cst
+
 from devlint.inference.conditions import parse_device
 from devlint.inference.frame import Frame
 from devlint.inference.placement import CPU, Device, Placement, Variable, VariableKind
@@ -37,7 +39,7 @@ def place_of(frame: Frame, value: Value) -> Placement:
             return Device("cuda", held)
         return None
     if type(value) is Tensor:
-        if value.evidence is not None and not value.evidence.is_tensor:
+        if value.evidence is not None and not value.evidence.is_tensor and names_device(value):
             return config_device(frame, value)
         return value.place
     if type(value) is Union:
@@ -50,6 +52,16 @@ def place_of(frame: Frame, value: Value) -> Placement:
                 return place
         return CPU if places and all(p == CPU for p in places) else None
     return None
+
+
+_DEVICE_LIKE = re.compile(r"device|dev$|gpu|rank|cuda|accelerator|map_location", re.I)
+
+
+def names_device(value: Tensor) -> bool:
+    """By its name a parameter of unknown type is a device."""
+    node = value.origin.node if value.origin is not None else None
+    name = node.name.value if isinstance(node, cst.Param) else ""
+    return bool(_DEVICE_LIKE.search(name))
 
 
 def config_device(frame: Frame, value: Tensor) -> Placement:

@@ -153,6 +153,7 @@ class Move:
     in_step: str = ""  # its name, when it runs once per step
     recursive: bool = False  # that function calls itself in a loop
     cold: bool = False  # in code that runs once, or now and then
+    to_tensor: bool = False  # `.to(other)`: the target is a tensor, its dtype counts too
 
 
 @dataclass(frozen=True, slots=True)

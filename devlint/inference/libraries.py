@@ -90,11 +90,8 @@ def apply_call(frame: Frame, node: cst.Call, name: str, known: Call, arguments: 
         return _factory(frame, node, last, known, arguments)
     if last not in ("tensor", "as_tensor", "asarray"):  # these take lists and numbers as well
         # Beside a tensor a point-wise operation takes numbers as well.
-        shown = operands if known.agreement is Agreement.STRICT else operands[:1]
-        for value, _ in shown:
-            for tensor in tensors_in(value):
-                if tensor.evidence is not None:
-                    tensor.evidence.mark_tensor()
+        strict = known.agreement is Agreement.STRICT
+        mark_operands(known, arguments, operands if strict else operands[:1])
     if known.sync and operands and syncs_for(known, arguments):
         syncs.sync(frame, node, last, operands[0][0], operands[0][1])
     if known.result is Result.LIKE:
@@ -153,6 +150,23 @@ def operands_of(known: Call, arguments: Arguments) -> list[tuple[Value, cst.CSTN
         if key in wanted:
             found.append(pair)
     return found
+
+
+# Parameters that take numbers as well as tensors, in operations that are strict otherwise.
+_BOUNDS = ("min", "max", "value", "exponent")
+
+
+def mark_operands(
+    known: Call, arguments: Arguments, operands: list[tuple[Value, cst.CSTNode]]
+) -> None:
+    """What an operation takes as a tensor operand is one."""
+    bounds = {arguments.node(known.params.index(n), n) for n in _BOUNDS if n in known.params}
+    for value, argument in operands:
+        if argument in bounds:
+            continue
+        for tensor in tensors_in(value):
+            if tensor.evidence is not None:
+                tensor.evidence.mark_tensor()
 
 
 _INDEX_NAMES = frozenset({"index", "mask", "indices", "out", "ind"})

@@ -118,6 +118,8 @@ def _known(a: Device, b: Device) -> int:
     if a.type != b.type:
         if "meta" in (a.type, b.type):
             return -1
+        if a.is_accelerator and b.is_accelerator:
+            return 0  # one machine has one kind: these are branches of a choice
         return 2
     if a.index == b.index:
         return -1
@@ -151,6 +153,8 @@ def _rigid(frame: Frame, known: Tensor, variable: Tensor) -> int:
         rank = min(rank, 1)
     if rank and kind is not VariableKind.DEVICE and frame.unit.host_script:
         rank = 0  # a script that never asks for an accelerator
+    if frame.unit.feeds_host and kind is VariableKind.INPUT:
+        rank = 0  # in code that prepares data, inputs are on the host
     if frame.unit.is_test:
         rank = 0  # tests run where their fixtures put them
     if rank and frame.runs_in_constructor:

@@ -7,7 +7,7 @@ import re
 import libcst as cst
 
 from devlint.inference import orphans
-from devlint.inference.devices import is_dtype, named_device, place_of
+from devlint.inference.devices import is_dtype, named_device, names_device, place_of
 from devlint.inference.facts import StepKind
 from devlint.inference.frame import Frame
 from devlint.inference.functions import Arguments
@@ -229,6 +229,7 @@ def _note_move(
             creation=creation,
             guarded=frame.guards > 0,
             cold=frame.cold > 0,
+            to_tensor=_to_tensor(frame, node, target_node),
         )
     )
     _note_round_trip(frame, node, tensor, subject_node, place)
@@ -266,6 +267,16 @@ def _creation(frame: Frame, tensor: Tensor, node: cst.BaseExpression) -> cst.CST
         if factory in parts and all(isinstance(part, cst.Call) for part in parts):
             return factory
     return None
+
+
+def _to_tensor(frame: Frame, node: cst.Call, target_node: cst.CSTNode | None) -> bool:
+    """`x.to(other)`, `x.type_as(other)`: what is asked for is where a tensor is."""
+    if isinstance(target_node, (cst.Name, cst.Attribute)):
+        target = frame.eval(target_node)
+        return any(
+            type(v) is Tensor and (v.is_sure or not names_device(v)) for v in alternatives(target)
+        )
+    return not isinstance(target_node, (cst.SimpleString, cst.Integer, type(None)))
 
 
 def _note_round_trip(

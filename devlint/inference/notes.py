@@ -50,6 +50,7 @@ class MoveNote:
     creation: cst.CSTNode | None
     guarded: bool
     cold: bool = False
+    to_tensor: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -179,6 +180,7 @@ def settle(frame: Frame) -> None:
                     invariant=_invariant(move, of_module),
                     creation=site(move.creation) if move.creation is not None else None,
                     target_node=move.target_node,
+                    to_tensor=move.to_tensor,
                     guarded=move.guarded,
                     statement=move.node if move.discarded else None,
                     function=function_site(frame),

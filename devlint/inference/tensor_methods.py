@@ -12,12 +12,13 @@ from devlint.inference.libraries import (
     check_generator,
     factory_result,
     index_nodes,
+    mark_operands,
     operands_of,
     shape_result,
     syncs_for,
     without_zero_dim,
 )
-from devlint.inference.meetings import meet, tensors_in
+from devlint.inference.meetings import meet
 from devlint.inference.notes import on_accelerator
 from devlint.inference.placement import CPU
 from devlint.inference.text import dotted, shorten
@@ -221,11 +222,8 @@ def call_tensor_method(
             drop |= SCALAR | VECTOR
         return shape_result(frame, node, _computed(frame, node, tensor, drop), known, arguments)
     others = operands_of(known, arguments)
-    if tensor.is_sure:
-        for value, _ in others:
-            for other in tensors_in(value):
-                if other.evidence is not None and known.agreement is Agreement.STRICT:
-                    other.evidence.mark_tensor()
+    if tensor.is_sure and known.agreement is Agreement.STRICT:
+        mark_operands(known, arguments, others)
     operands = [(tensor, _subject(node)), *without_zero_dim(known, arguments, others)]
     result = meet(
         frame,

@@ -37,6 +37,7 @@ _MOVES_BATCHES = re.compile(
     r"|setup_dataloaders|DeviceDataLoader|CUDAPrefetcher|PrefetchLoader|to_device\(",
     re.M,
 )
+_DATA = re.compile(r"(^|/)(datasets?|data_?loaders?|data)(/|\.py$)")
 _TEST = re.compile(r"(^|/)(tests?|testing)/|(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$")
 
 
@@ -116,6 +117,7 @@ class Unit:
         self.accelerated = bool(_ACCELERATED.search(parsed.text))
         self.facts.accelerated = self.accelerated
         self.moves_batches = bool(_MOVES_BATCHES.search(parsed.text))
+        self.feeds_host = bool(_DATA.search(parsed.path))
         self.is_test = bool(_TEST.search(parsed.path))
         self.host_script = not self.accelerated and _is_script(parsed.text)
         self.frame: Frame | None = None

@@ -60,6 +60,8 @@ def _made_there(move: Move, factory: cst.Call) -> str | None:
     device = move_target(move.site.node)
     if device is None or move.creation is None or not takes_device(move.creation):
         return None
+    if move.to_tensor:
+        return None  # `device=other.device` alone would lose the dtype
     return with_argument(factory, f"device={device}")
 
 
