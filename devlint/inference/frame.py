@@ -244,6 +244,14 @@ class Frame:
         return function.in_constructor
 
     @property
+    def is_forward(self) -> bool:
+        """This is the `forward` of an nn.Module."""
+        function = self.function
+        if function is None or function.info is None:
+            return False
+        return function.name == "forward" and function.info.is_module
+
+    @property
     def in_module(self) -> bool:
         """Inside a method of an nn.Module (or a function nested in one)."""
         frame: Frame | None = self

@@ -206,12 +206,26 @@ def meet(
             _compare(frame, node, operation, candidates, anchor, pointwise, kind, indirect, indices)
     if uncertain and _exempt(anchor):
         return Tensor(None, anchor.origin)  # the unknown operand decides
+    if frame.is_forward:
+        _show_inputs(candidates)
     known = anchor.evidence
     if known is not None and not known.is_tensor and (known.number or not frame.in_module):
         sure_ones = [c for c in candidates if c[0].evidence is None and c[0].place is not None]
         if sure_ones:  # what is no more than perhaps a tensor does not decide where the result is
             anchor = max(sure_ones, key=_weight)[0]
     return _result(frame, node, candidates, anchor, indirect)
+
+
+def _show_inputs(candidates: list[Candidate]) -> None:
+    """What `forward` is given, and computes with beside a tensor, is one: `x - self.mean`."""
+    if all(tensor.evidence is not None for tensor, _, _ in candidates):
+        return
+    for tensor, _, _ in candidates:
+        evidence, origin = tensor.evidence, tensor.origin
+        if evidence is None or evidence.number or origin is None:
+            continue
+        if origin.kind is StepKind.PARAMETER:
+            evidence.mark_tensor()
 
 
 def _weight(candidate: Candidate) -> tuple[int, bool, bool, bool]:
