@@ -430,6 +430,7 @@ def move_of_module(
             loop=frame.loop,
             creation=None,
             guarded=frame.guards > 0,
+            cold=frame.cold > 0,
         )
     )
     if frame.instance is module and frame.info is not None:

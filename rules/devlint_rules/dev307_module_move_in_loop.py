@@ -15,9 +15,9 @@ from devlint_rules.wording import loop_note
 
 def _check(facts: Facts) -> Iterator[Claim]:
     for move in facts.moves:
-        if not move.of_module:
+        if not move.of_module or move.cold:
             continue
-        if move.recursive and move.function is not None and move.loop is None and not move.cold:
+        if move.recursive and move.function is not None and move.loop is None:
             yield _in_recursion(move, move.function)
         if not move.invariant or move.loop is None or move.loop.hotness is not Hotness.HOT:
             continue
