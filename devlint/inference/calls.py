@@ -298,8 +298,7 @@ def call_unknown(frame: Frame, node: cst.Call, callee: Value, arguments: Argumen
     ):
         for value, _ in values:
             for tensor in tensors_in(value):
-                if tensor.evidence is not None:
-                    tensor.evidence.mark_tensor()
+                tensor.show()
         moved = callee.origin is not None and callee.origin.kind is StepKind.MOVED
         if moved and callee.place is not None:
             return _call_moved(frame, node, callee, arguments)
@@ -318,8 +317,7 @@ def call_unknown(frame: Frame, node: cst.Call, callee: Value, arguments: Argumen
     if _CRITERION.search(last):
         for value, _ in values:
             for tensor in tensors_in(value):
-                if tensor.evidence is not None:
-                    tensor.evidence.mark_tensor()
+                tensor.show()
     return meet(frame, node, name, values, True, MeetingKind.CALLEE, indirect=True)
 
 

@@ -310,8 +310,7 @@ def _narrow_call(frame: Frame, node: cst.Call, outcome: bool) -> None:
         tensors = [v for v in alternatives(value) if type(v) is Tensor]
         if tensors:
             for tensor in tensors:
-                if tensor.evidence is not None:
-                    tensor.evidence.mark_tensor()
+                tensor.show()
             frame.env[path] = union(tensors)
         else:
             frame.env[path] = Tensor(None)  # somewhere: the test knows better

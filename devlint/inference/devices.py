@@ -19,6 +19,11 @@ from devlint.inference.values import (
     Value,
 )
 
+# The element types of the legacy constructors: `torch.LongTensor`, `torch.cuda.LongTensor`.
+LEGACY_TYPES = (
+    *("Float", "Double", "Half", "BFloat16"),
+    *("Long", "Int", "Short", "Byte", "Char", "Bool"),
+)
 _DTYPE = re.compile(
     r"(^|\.)(float|double|half|int|long|short|bool|u?int\d+|b?float\d+\w*|complex\d*|[a-z_]*dtype)$"
 )

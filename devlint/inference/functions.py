@@ -562,8 +562,8 @@ def _pass_evidence(value: Value, actual: Value) -> None:
     ):
         return
     for tensor in alternatives(actual):
-        if type(tensor) is Tensor and tensor.evidence is not None:
-            tensor.evidence.mark_tensor()
+        if type(tensor) is Tensor:
+            tensor.show()
 
 
 def _bind(

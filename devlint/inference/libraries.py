@@ -165,8 +165,7 @@ def mark_operands(
         if argument in bounds:
             continue
         for tensor in tensors_in(value):
-            if tensor.evidence is not None:
-                tensor.evidence.mark_tensor()
+            tensor.show()
 
 
 _INDEX_NAMES = frozenset({"index", "mask", "indices", "out", "ind"})

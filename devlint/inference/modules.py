@@ -244,8 +244,7 @@ def call_module(frame: Frame, node: cst.Call, module: Instance, arguments: Argum
 def mark_tensors(arguments: Arguments) -> None:
     """A library's module is called with them: they are tensors."""
     for tensor in tensors_in_arguments(arguments):
-        if tensor.evidence is not None:
-            tensor.evidence.mark_tensor()
+        tensor.show()
 
 
 def _stateful(frame: Frame, module: Instance) -> bool:
@@ -285,8 +284,8 @@ def _check_inputs(
                 continue
             if len(alternatives(value)) > 1:
                 rank = min(rank, 1)
-            if tensor.evidence is not None and not tensor.evidence.is_tensor:
-                tensor.evidence.mark_tensor()
+            if not tensor.is_sure:
+                tensor.show()
             if tensor.traits & SCALAR:
                 rank = min(rank, 1)
             if (

@@ -7,7 +7,7 @@ import re
 import libcst as cst
 
 from devlint.inference import orphans
-from devlint.inference.devices import is_dtype, named_device, names_device, place_of
+from devlint.inference.devices import LEGACY_TYPES, is_dtype, named_device, names_device, place_of
 from devlint.inference.facts import StepKind
 from devlint.inference.frame import Frame
 from devlint.inference.functions import Arguments
@@ -46,21 +46,7 @@ class _Stay:
 
 _STAY = _Stay()
 
-_CPU_TYPES = frozenset(
-    f"torch.{name}Tensor"
-    for name in (
-        "Float",
-        "Double",
-        "Half",
-        "BFloat16",
-        "Long",
-        "Int",
-        "Short",
-        "Byte",
-        "Char",
-        "Bool",
-    )
-)
+_CPU_TYPES = frozenset(f"torch.{name}Tensor" for name in LEGACY_TYPES)
 
 
 def target_of(
@@ -379,8 +365,7 @@ def type_as(frame: Frame, node: cst.Call, tensor: Tensor, arguments: Arguments) 
     place: Placement = None
     for candidate in alternatives(other if other is not None else UNKNOWN):
         if type(candidate) is Tensor:
-            if candidate.evidence is not None:
-                candidate.evidence.mark_tensor()
+            candidate.show()
             place = candidate.place
     assert isinstance(node.func, cst.Attribute)
     orphans.settled(frame, tensor)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import libcst as cst
 
 from devlint.inference import orphans, syncs
-from devlint.inference.devices import place_of
+from devlint.inference.devices import LEGACY_TYPES, place_of
 from devlint.inference.facts import MeetingKind, StepKind
 from devlint.inference.frame import Frame
 from devlint.inference.functions import Arguments
@@ -552,19 +552,7 @@ FUNCTIONS: dict[str, Handler] = {
     "itertools.islice": _through,
     "itertools.cycle": _through,
 }
-for _name in (
-    "Float",
-    "Double",
-    "Half",
-    "BFloat16",
-    "Long",
-    "Int",
-    "Short",
-    "Byte",
-    "Char",
-    "Bool",
-    "",
-):
+for _name in (*LEGACY_TYPES, ""):
     FUNCTIONS[f"torch.{_name}Tensor"] = _typed(CPU)
     FUNCTIONS[f"torch.cuda.{_name}Tensor"] = _typed(CUDA)
 for _name in (

@@ -196,6 +196,11 @@ class Tensor(Value):
         """It is a tensor and nothing else."""
         return self.evidence is None or self.evidence.is_tensor
 
+    def show(self) -> None:
+        """It was used as only a tensor is."""
+        if self.evidence is not None:
+            self.evidence.mark_tensor()
+
     def with_place(
         self, place: Placement, origin: Origin | None, drop: int = 0, add: int = 0
     ) -> Tensor:
