@@ -4,7 +4,8 @@ Nothing here looks at a tensor; operands come as ``Operand`` records.  Sources o
 
 * the code that ``torchgen`` writes around CUDA kernels (``torchgen/dest/register_dispatch_key.py``,
   ``c10::impl::common_device_check_failure``): all tensor arguments on one device, no exception for
-  0-dim tensors, unless ``native_functions.yaml`` says ``device_check: NoCheck``;
+  0-dim tensors, unless ``native_functions.yaml`` says ``device_check: NoCheck``.  Which functions
+  that are is ``device_checks``, generated from that file;
 * ``aten/src/ATen/TensorIterator.cpp`` (``compute_types``): a 0-dim CPU *input* is accepted beside
   an accelerator when the iterator allows CPU scalars, and only one of them;
 * ``aten/src/ATen/native/TensorAdvancedIndexing.cpp`` and ``cuda/IndexKernel.cpp``: CPU indices are
@@ -20,6 +21,8 @@ from functools import cache
 from typing import Any
 
 import torch
+
+from runtime_guard.device_checks import STRUCTURED, UNSTRUCTURED
 
 CPU = torch.device("cpu")
 
@@ -60,19 +63,9 @@ POINTWISE = frozenset(
     _names(
         """
     where rsub floor_divide floor_divide_ lerp lerp_ addcmul addcmul_ addcdiv addcdiv_
-    masked_fill masked_fill_ float_power clamp clamp_ clamp_min clamp_min_ clamp_max
-    clamp_max_ fmod fmod_ copysign copysign_ _foreach_add _foreach_add_ _foreach_mul
-    _foreach_mul_ _foreach_div _foreach_div_ _foreach_addcmul _foreach_addcmul_
-    _foreach_addcdiv _foreach_addcdiv_ normal normal_ bernoulli bernoulli_ polar complex
-    isin mse_loss smooth_l1_loss huber_loss dist binomial
-    """
-    )
-)
-NO_CPU_SCALAR = frozenset(
-    # tagged point-wise, but their iterators take no CPU scalar
-    _names(
-        """
-    nextafter nextafter_ polar complex native_dropout_backward
+    masked_fill masked_fill_ float_power fmod fmod_ copysign copysign_ heaviside_ eq_ ne_ ge_
+    le_ gt_ lt_ __ilshift__ __irshift__ normal_ bernoulli bernoulli_ mse_loss smooth_l1_loss
+    dist binomial
     """
     )
 )
@@ -135,6 +128,8 @@ HOST_ARGUMENTS: dict[str, frozenset[str]] = {
     "_scaled_dot_product_flash_attention_backward": frozenset({"philox_seed", "philox_offset"}),
     "_scaled_dot_product_efficient_attention_backward": frozenset({"philox_seed", "philox_offset"}),
 }
+READ_BY_ITEM = frozenset({("index_fill_", "value")})
+"""0-dim arguments that may be on any device."""
 HOST_ONLY: dict[tuple[str, str], str] = {
     # arguments that an accelerator's tensor is refused for
     ("_pack_padded_sequence", "lengths"): "'lengths' argument should be a 1D CPU int64 tensor, but "
@@ -143,7 +138,7 @@ HOST_ONLY: dict[tuple[str, str], str] = {
     "tensor_indices_or_sections to be on cpu, but it's on {device}",
 }
 OWN_TEXTS: dict[str, str] = {
-    # operations that check before the generated wrapper does, in their own words
+    # operations without a generated check, or whose callers check before it, in their own words
     "grid_sampler_2d": "grid_sampler(): expected input and grid to be on same device, but input is "
     "on {input} and grid is on {grid}",
     "grid_sampler_3d": "grid_sampler(): expected input and grid to be on same device, but input is "
@@ -152,29 +147,13 @@ OWN_TEXTS: dict[str, str] = {
     "self on {self}",
     "masked_fill_": "expected self and mask to be on the same device, but got mask on {mask} and "
     "self on {self}",
-    "index_copy": "index_copy_(): self, index and source expected to be in the same device, but "
-    "got (self) {self}, (index) {index}, and (source) {source}",
-    "index_copy_": "index_copy_(): self, index and source expected to be in the same device, but "
-    "got (self) {self}, (index) {index}, and (source) {source}",
-    "take": "take(): self, index and out expected to be in the same device, but got self.device = "
-    "{self}, index.device = {index}, and out.device = {self}",
-    "put_": "put_(): self, index and source expected to be in the same device, but got self.device "
-    "= {self}, index.device = {index}, and source.device = {source}",
-    "searchsorted": "torch.searchsorted(): boundaries and input value tensors should have same "
-    "device type, but got boundaries tensor device type {sorted_sequence} and input value tensor "
-    "device type {self}",
-    "bucketize": "torch.searchsorted(): boundaries and input value tensors should have same device "
-    "type, but got boundaries tensor device type {boundaries} and input value tensor device type "
-    "{self}",
-    "_weight_norm_interface": "weight_norm: expected v_in and g_in to be on the same device, but "
-    "v_in is on {v} and g_in is on {g}",
 }
 CONVOLUTIONS = frozenset({"convolution", "convolution_overrideable", "_convolution"})
 KERNEL_OF = {
     # composite kernels whose check is that of the kernel below them
     "embedding": "wrapper_CUDA__index_select",
-    "index_select": "wrapper_CUDA__index_select",
-    "gather": "wrapper_CUDA_gather",
+    "complex": "wrapper_CUDA_out_complex_out",
+    "polar": "wrapper_CUDA_out_polar_out",
 }
 
 LEGACY_NAMES = {
@@ -222,9 +201,22 @@ def base_name(func: Any) -> str:
 def allows_cpu_scalar(func: Any) -> bool:
     """Does the operation accept a 0-dim CPU input beside an accelerator's tensor?"""
     name = base_name(func)
-    if name in NO_CPU_SCALAR:
+    if is_checked(func):
         return False
     return torch.Tag.pointwise in func.tags or name in POINTWISE
+
+
+@cache
+def overload_name(func: Any) -> str:
+    """``add_.Tensor`` of ``aten.add_.Tensor``, as ``native_functions.yaml`` writes it."""
+    return f"{base_name(func)}.{func._schema.overload_name}".rstrip(".")
+
+
+@cache
+def is_checked(func: Any) -> bool:
+    """Does a generated check around its CUDA kernel want all its tensors on one device?"""
+    name = overload_name(func)
+    return name in STRUCTURED or name in UNSTRUCTURED
 
 
 def decide(func: Any, operands: Sequence[Operand]) -> int | Refusal:
@@ -242,6 +234,8 @@ def decide(func: Any, operands: Sequence[Operand]) -> int | Refusal:
     host = HOST_ARGUMENTS.get(name)
     scalars_allowed = allows_cpu_scalar(func)
     common = _common_index(operands, scalars_allowed, host)
+    if is_checked(func):  # torchgen's check begins with `out`
+        common = next((i for i, o in enumerate(operands) if o.written and o.name != "self"), common)
     device = operands[common].device
     if host is not None:
         for position, operand in enumerate(operands):
@@ -251,7 +245,7 @@ def decide(func: Any, operands: Sequence[Operand]) -> int | Refusal:
                 return Refusal(sentence, common, position)
     cpu_scalars = 0
     for position, operand in enumerate(operands):
-        if operand.device == device:
+        if operand.device == device or (name, operand.name) in READ_BY_ITEM:
             continue
         if operand.device.type == "cpu":
             if host is not None and operand.name.partition("[")[0] in host:
@@ -350,7 +344,7 @@ def _refuse(
             return Refusal(own.format(**devices), common, position)
         except KeyError:
             pass
-    if torch.Tag.pointwise in func.tags or name in POINTWISE:
+    if not is_checked(func) and (torch.Tag.pointwise in func.tags or name in POINTWISE):
         accelerator, other = (
             (expected, found) if expected.device.type != "cpu" else (found, expected)
         )
@@ -385,7 +379,9 @@ def _convolution_text(expected: Operand, found: Operand) -> str:
 
 
 def _wrapper_name(func: Any, name: str) -> str:
+    """What torchgen calls the function that it writes around a CUDA kernel."""
     overload = func._schema.overload_name
-    if name.endswith("_") or overload:
-        return f"wrapper_CUDA_{overload}_{name}"
-    return f"wrapper_CUDA_{name}"
+    suffix = "_out" if any(r.alias_info for r in func._schema.returns) and name[-1] != "_" else ""
+    if overload_name(func) in STRUCTURED:
+        return f"wrapper_CUDA_{name}{suffix}" + (f"_{overload}" if overload else "")
+    return f"wrapper_CUDA_{overload}_{name}{suffix}"

@@ -319,6 +319,30 @@ class TestWhatIsRefused:
             with pytest.raises(RuntimeError, match="same device"):
                 refuse()
 
+    def test_a_generated_check_knows_no_host_scalars(self):
+        """Point-wise, but torchgen checks around their CUDA kernels that all tensors agree."""
+        x, scalar = torch.ones(2, device="cuda"), torch.tensor(0.5)
+        refused = r"but got min is on cpu, different from other tensors on cuda:0 \(when checking "
+        with pytest.raises(RuntimeError, match=refused + "argument in method wrapper_CUDA_clamp_T"):
+            x.clamp(min=scalar)
+        for refuse in (
+            lambda: torch.logaddexp(x, scalar),
+            lambda: torch.isin(x, scalar),
+            lambda: F.huber_loss(x[0], scalar),
+        ):
+            with pytest.raises(RuntimeError, match="same device"):
+                refuse()
+        assert x.clamp(min=0.5).device == torch.maximum(x, scalar).device == CUDA0
+        assert x.eq_(scalar).tolist() == [0, 0]
+
+    def test_a_fill_value_may_be_anywhere(self):
+        index = torch.tensor([0])
+        assert torch.ones(2).index_fill_(0, index, torch.tensor(3.0).cuda()).tolist() == [3, 1]
+        there = torch.ones(2, device="cuda")
+        assert there.index_fill(0, index.cuda(), torch.tensor(3.0)).device == CUDA0
+        with pytest.raises(RuntimeError, match="same device"):
+            there.index_fill(0, index, 3.0)
+
     def test_indices(self):
         there, here = torch.arange(4, device="cuda"), torch.arange(4)
         assert there[torch.tensor([0, 1])].device == CUDA0
