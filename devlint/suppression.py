@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 
 import libcst as cst
 
+from devlint.contracts import is_contract_comment
 from devlint.findings import (
     Applicability,
     Confidence,
@@ -164,6 +165,8 @@ def read_suppressions(
                 )
             )
         for match in _ANY_DIRECTIVE.finditer(comment.text):
+            if is_contract_comment(match.group()):
+                continue  # a contract: devlint.contracts
             if not any(start <= match.start() < end for start, end in matched):
                 place = _within(comment, match.start(), len(match.group().rstrip()), path)
                 found.malformed.append((place, match.group().strip()))

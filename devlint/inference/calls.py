@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from devlint.inference import mentions, modules, special
+from devlint.inference import contracts, mentions, modules, special
 from devlint.inference.facts import MeetingKind, StepKind
 from devlint.inference.frame import EVALUATORS, Frame
 from devlint.inference.functions import Arguments, Function, call_function
@@ -370,6 +370,8 @@ def construct(frame: Frame, node: cst.Call, callee: ClassValue, arguments: Argum
         if any("lightning" in base.lower() for base in info.library_bases):
             return Instance(info, "", True, None, origin)
     else:
+        if info.declared:
+            _check_fields(frame, node, info, arguments)
         if _is_named_tuple(info):
             return Sequence([v for v, _ in arguments.all()], None, "tuple")
         instance = Instance(info, "", False, None, origin)
@@ -395,6 +397,13 @@ def construct(frame: Frame, node: cst.Call, callee: ClassValue, arguments: Argum
             if type(instance) is Instance:
                 instance.fields[key] = value
     return instance
+
+
+def _check_fields(frame: Frame, node: cst.Call, info: ClassInfo, arguments: Arguments) -> None:
+    """What a dataclass or named tuple is made of, against the contracts of its fields."""
+    if info.method("__init__") is None:
+        given = dict(zip(info.declared_fields(), arguments.positional, strict=False))
+        contracts.check_fields(frame, node, info, {**given, **arguments.keywords})
 
 
 def _library_built(info: ClassInfo) -> bool:

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from devlint.inference import contracts
 from devlint.inference.facts import PlainAttribute, Site, StepKind
 from devlint.inference.frame import Frame
 from devlint.inference.meetings import operand
 from devlint.inference.nonleaves import use_non_leaf
 from devlint.inference.placement import CPU, Device, Placement, Variable, VariableKind
-from devlint.inference.text import code
+from devlint.inference.text import code, dotted
 from devlint.inference.values import (
     DEFAULT,
     GRAD,
@@ -84,6 +85,7 @@ class ClassInfo:
     self_value: Instance = field(init=False)
     reading: set[str] = field(default_factory=set)
     cache: dict[str, Value] = field(default_factory=dict)
+    declared: dict[str, contracts.Declared] = field(default_factory=dict)  # attributes' contracts
     places_itself: bool = False  # its constructor moves parts of it
 
     def __post_init__(self) -> None:
@@ -136,6 +138,12 @@ class ClassInfo:
 
     def attribute(self, name: str) -> Value | None:
         """What `self.name` holds, by all methods that assign it; None when nothing says."""
+        declared = contracts.of_class(self, name)
+        if declared is not None:
+            return contracts.attribute(self, declared, self._assigned(name))
+        return self._assigned(name)
+
+    def _assigned(self, name: str) -> Value | None:
         if name in self.reading:
             return self.attributes.get(name)
         self.reading.add(name)
@@ -206,6 +214,12 @@ class ClassInfo:
         from devlint.inference.modules import baked
 
         value = baked(frame, value)
+        declared = contracts.of_class(self, name)
+        if declared is not None:
+            value = contracts.hold(frame, node, f"`self.{name}`", value, source, declared)
+            old = self.attributes.get(name)
+            self.attributes[name] = value if old is None else join(old, value)
+            return
         kept = union(self._kept(frame, name, v, node, source) for v in alternatives(value))
         held = self.attributes.get(name)
         self.attributes[name] = kept if held is None else join(held, kept)
@@ -523,8 +537,10 @@ def build_class(frame: Frame, node: cst.ClassDef) -> ClassInfo:
                 continue
             info.methods[name] = function
             body.env[name] = method
-            _scan(info, name, statement.body)
+            _scan(info, frame, name, statement.body)
         else:
+            if isinstance(statement, cst.SimpleStatementLine):
+                _declare(info, frame, statement)
             body.execute(statement)
     for name, value in body.env.items():
         if isinstance(name, str) and name not in info.methods:
@@ -571,10 +587,29 @@ def _registers_by_name(info: ClassInfo) -> bool:
 _SIMPLE = (cst.SimpleStatementLine, cst.SimpleStatementSuite)
 
 
-def _scan(info: ClassInfo, method: str, suite: cst.BaseSuite) -> None:
+def _declare(info: ClassInfo, frame: Frame, line: cst.SimpleStatementLine) -> None:
+    """The contracts of attributes: in the class body, and of `self.name` in its methods."""
+    for small in line.body:
+        if isinstance(small, cst.AnnAssign):
+            declared = contracts.of_annotation(frame, small.annotation.annotation)
+            target = small.target
+        elif isinstance(small, cst.Assign):
+            declared, target = None, small.targets[0].target
+        else:
+            continue
+        if frame.unit.has_contract_comments:
+            declared = contracts.of_line(frame, line) or declared
+        name = dotted(target).removeprefix("self.")
+        if declared is not None and name and "." not in name:
+            info.declared.setdefault(name, declared)
+
+
+def _scan(info: ClassInfo, frame: Frame, method: str, suite: cst.BaseSuite) -> None:
     """Which attributes of `self` a method assigns, by its statements alone."""
     for statement in suite.body:
         if isinstance(statement, _SIMPLE):
+            if isinstance(statement, cst.SimpleStatementLine):
+                _declare_own(info, frame, statement)
             for small in statement.body:
                 if isinstance(small, cst.Assign):
                     for target in small.targets:
@@ -591,7 +626,20 @@ def _scan(info: ClassInfo, method: str, suite: cst.BaseSuite) -> None:
                 if item.asname is not None:
                     _scan_target(info, method, item.asname.name)
         for part in _suites(statement):
-            _scan(info, method, part)
+            _scan(info, frame, method, part)
+
+
+def _declare_own(info: ClassInfo, frame: Frame, line: cst.SimpleStatementLine) -> None:
+    """`self.table: Annotated[Tensor, On("cpu")] = …`."""
+    first = line.body[0] if line.body else None
+    if isinstance(first, cst.AnnAssign):
+        target: cst.CSTNode = first.target
+    elif isinstance(first, cst.Assign) and frame.unit.has_contract_comments:
+        target = first.targets[0].target
+    else:
+        return
+    if isinstance(target, cst.Attribute) and dotted(target.value) == "self":
+        _declare(info, frame, line)
 
 
 def _suites(statement: cst.CSTNode) -> list[cst.BaseSuite]:

@@ -41,6 +41,7 @@ class StepKind(str, enum.Enum):
     REGISTERED = "registered"  # a parameter or buffer of a module
     ATTRIBUTE = "attribute"  # kept on an object
     BRANCH = "branch"  # one of several branches
+    DECLARED = "declared"  # a contract says so
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +111,7 @@ class MeetingKind(str, enum.Enum):
     CALLEE = "callee"  # an unknown callee gets both: they must live together
     RETURN = "return"  # one return here, another there
     SHAPE = "shape"  # made here with the shape of one that lives there
+    CONTRACT = "contract"  # `left` is elsewhere than a contract says, `right` where it says
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,6 +335,14 @@ class WorkerAccess:
     workers: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class UnreadContract:
+    """A contract that can't be understood, or that holds of nothing."""
+
+    site: Site
+    message: str
+
+
 @dataclass(slots=True)
 class Facts:
     """All facts of one file, each list in source order of inference."""
@@ -353,5 +363,6 @@ class Facts:
     element_accesses: list[ElementAccess] = field(default_factory=list)
     dropped_arguments: list[DroppedArgument] = field(default_factory=list)
     worker_accesses: list[WorkerAccess] = field(default_factory=list)
+    unread_contracts: list[UnreadContract] = field(default_factory=list)
     accelerated: bool = False  # the file shows that it is meant for accelerators
     budgets_hit: list[str] = field(default_factory=list)  # honest notes for --verbose

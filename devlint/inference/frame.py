@@ -14,6 +14,7 @@ from devlint.inference.values import UNKNOWN, Instance, Origin, Tensor, Value, j
 
 if TYPE_CHECKING:
     from devlint.inference.classes import ClassInfo
+    from devlint.inference.contracts import Declared
     from devlint.inference.functions import Function
     from devlint.inference.unit import Unit
 
@@ -82,6 +83,7 @@ class Frame:
         "cold",
         "constructing",
         "consumers",
+        "contract",
         "current",
         "default_devices",
         "drafts",
@@ -105,6 +107,7 @@ class Frame:
         "outer",
         "paths",
         "pendings",
+        "places",
         "returns",
         "settling",
         "statement",
@@ -160,6 +163,8 @@ class Frame:
         self.statement: cst.CSTNode | None = None  # the expression whose result is thrown away
         self.optimizers: list[tuple[Instance, cst.CSTNode]] = []  # built on a module's parameters
         self.steps = 0
+        self.contract: Declared | None = None  # of the assignment being run, by its comment
+        self.places: dict[str, Placement] = {}  # of the parameters, where contracts speak of them
 
     # ----------------------------------------------------------------- evaluation
 

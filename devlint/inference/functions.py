@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from devlint.inference import dropped, meetings, mentions, notes, orphans
+from devlint.inference import contracts, dropped, meetings, mentions, notes, orphans
 from devlint.inference.facts import MeetingKind, Site, Source, StepKind
 from devlint.inference.frame import BudgetExceeded, Frame, Pending
 from devlint.inference.parameters import Parameter, initial_value
@@ -118,6 +118,7 @@ class Function:
     in_constructor: bool | None = None  # called from constructors alone, once that was asked
     name: str = "<lambda>"
     callers: list[CallSite] = field(default_factory=list)  # in its own file
+    signature: contracts.Signature | None = None  # its contracts, once they were read
 
     @property
     def is_static(self) -> bool:
@@ -211,6 +212,9 @@ def _infer(function: Function) -> Summary:
         frame.constructing = function.outer.constructing
         frame.instance = function.outer.instance
     parameters = _bind_parameters(frame, function)
+    signature = contracts.signature_of(function)
+    if signature:
+        contracts.apply(frame, signature, parameters)
     try:
         if isinstance(function.node, cst.Lambda):
             frame.returns.append((function.node.body, frame.eval(function.node.body)))
@@ -226,7 +230,8 @@ def _infer(function: Function) -> Summary:
         frame.drafts.clear()
         frame.notes.clear()
         return Summary(parameters, UNKNOWN)
-    result = _result(frame)
+    contracts.check_returns(frame, signature)
+    result = contracts.result_of(frame, signature, _result(frame))
     if frame.writes and function.info is not None:
         function.info.settle_writes(frame)
     for _, value in frame.returns:
@@ -372,9 +377,12 @@ def call_function(
     function = callee.function
     note_call(frame, function, node)
     summary = summarize(function)
+    signature = contracts.signature_of(function)
     if summary is None:
-        return None
+        return contracts.promised(signature)
     binding = _bind(frame, node, callee, summary, arguments)
+    if signature:
+        contracts.check_call(frame, node, function, signature, binding)
     if function.name == "__init__" and type(callee.bound) is Instance:
         callee.bound.given = {v: t for v, t in binding.places.items() if v.parameter}
     if summary.syncs and function.unit is not frame.unit:
@@ -395,9 +403,11 @@ class Binding:
         self.nodes: dict[Variable, cst.CSTNode] = {}
         self.inside = False  # the caller is a method of the same object
         self.actuals: dict[Variable, Value] = {}  # those that differ from branch to branch
+        self.given: dict[str, tuple[Value, cst.CSTNode]] = {}  # by parameter
 
     def put(self, parameter: Parameter, actual: Value, node: cst.CSTNode) -> None:
         """Bind one parameter."""
+        self.given[parameter.name] = (actual, node)
         value = parameter.value
         if type(value) is Tensor or type(value) is Union:
             _pass_evidence(value, actual)
@@ -630,22 +640,27 @@ def _check_pending(
         for b in binding.odd_branches(pending.right):
             if a is b or a.place is None or b.place is None:
                 continue
-            rank = meetings.contradiction(frame, a, b, pending.pointwise)
+            contract = pending.kind is MeetingKind.CONTRACT
+            if contract:
+                rank = contracts.rank(a.place, b.place)
+            else:
+                rank = meetings.contradiction(frame, a, b, pending.pointwise)
             if rank < 0:
-                if type(a.place) is Variable and type(b.place) is Variable:
+                both = type(a.place) is Variable and type(b.place) is Variable
+                if contracts.is_open(a) or contracts.is_open(b) if contract else both:
                     meetings.add_pending(
                         frame, node, pending.kind, pending.operation, a, b, pending.pointwise
                     )
                 continue
             left_node = _argument(pending.left, binding, node)
             right_node = _argument(pending.right, binding, node)
-            if meetings._authority(a) > meetings._authority(b):
+            if not contract and meetings._authority(a) > meetings._authority(b):
                 a, b, left_node, right_node = b, a, right_node, left_node
             meetings.note(
                 frame,
                 node,
-                MeetingKind.INPUT if as_module else pending.kind,
-                shorten(call_name(node)) if as_module else pending.operation,
+                MeetingKind.INPUT if as_module and not contract else pending.kind,
+                shorten(call_name(node)) if as_module and not contract else pending.operation,
                 a,
                 left_node,
                 b,

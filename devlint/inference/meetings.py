@@ -100,7 +100,7 @@ def contradiction(frame: Frame, odd: Tensor, anchor: Tensor, pointwise: bool) ->
 def _rank(frame: Frame, odd: Tensor, anchor: Tensor) -> int:
     a, b = odd.place, anchor.place
     if type(a) is Device and type(b) is Device:
-        return _known(a, b)
+        return clash(a, b)
     if type(a) is Variable and type(b) is Variable:
         return -1
     known, variable = (odd, anchor) if type(a) is Device else (anchor, odd)
@@ -114,7 +114,8 @@ def _exempt(tensor: Tensor) -> bool:
     return bool(tensor.traits & (SCALAR | EMPTY)) and type(place) is Device and place.type == "cpu"
 
 
-def _known(a: Device, b: Device) -> int:
+def clash(a: Device, b: Device) -> int:
+    """How sure it is that two known devices differ, as in `contradiction`."""
     if a.type != b.type:
         if "meta" in (a.type, b.type):
             return -1
@@ -454,6 +455,7 @@ _VERBS = {
     StepKind.REGISTERED: "registered here, it moves with the module",
     StepKind.ATTRIBUTE: "kept here as a plain attribute",
     StepKind.BRANCH: "in this branch",
+    StepKind.DECLARED: "declared here",
 }
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from devlint.inference import contracts
 from devlint.inference.facts import StepKind
 from devlint.inference.frame import Frame
 from devlint.inference.placement import Variable, VariableKind
@@ -23,6 +24,7 @@ from devlint.inference.values import (
     Evidence,
     External,
     Instance,
+    Mapping,
     Origin,
     Sequence,
     Tensor,
@@ -56,8 +58,11 @@ _TENSOR_TYPES = frozenset(
 )
 _WRAPPERS = frozenset(
     {"Optional", "Union", "typing.Optional", "typing.Union", "Final", "Annotated"}
+    | {"typing.Annotated", "typing_extensions.Annotated"}
 )
 _LISTS = frozenset({"List", "list", "Sequence", "Tuple", "tuple", "Iterable", "typing.List"})
+
+_MAPPINGS = frozenset({"Dict", "dict", "Mapping", "MutableMapping", "typing.Dict"})
 
 
 @dataclass(slots=True, eq=False)
@@ -82,7 +87,9 @@ def initial_value(
     """The value that stands for what a caller may hand in."""
     name = param.name.value
     default = function.defaults.get(name)
-    annotation = _names(param.annotation.annotation) if param.annotation is not None else []
+    annotation = []
+    if param.annotation is not None:
+        annotation = _names(frame, param.annotation.annotation)
     variable = Variable(name, VariableKind.INPUT, True)
     origin = frame.origin(StepKind.PARAMETER, param, note=f"`{name}` is handed in by the caller")
 
@@ -147,6 +154,8 @@ def _from_annotation(
             inner = Sequence(None, Tensor(place, origin, 0, Evidence(True)), "tuple")
             return Sequence(None, inner, "list")
         return Tensor(place, origin, 0, Evidence())
+    if heads[0] in _MAPPINGS and len(heads) == 3 and heads[2] in _TENSOR_TYPES:
+        return Mapping({}, Tensor(place, origin, 0, Evidence(True)))
     tensors = [a for a in heads if a in _TENSOR_TYPES]
     if tensors and len(tensors) == len(heads):
         return Tensor(place, origin, 0, Evidence(True))
@@ -164,26 +173,32 @@ def _from_annotation(
     return None
 
 
-def _names(node: cst.BaseExpression, depth: int = 4) -> list[str]:
-    """The names in an annotation, outermost first."""
+def _names(frame: Frame, node: cst.BaseExpression, depth: int = 4) -> list[str]:
+    """The names in an annotation, outermost first; what a type is annotated with is none."""
     if depth == 0:
         return []
     path = dotted(node)
     if path:
-        return [path]
+        alias = contracts.alias_of(frame, node)
+        return [path] if alias is None else _names(alias.frame, alias.node, depth - 1)
     if isinstance(node, cst.SimpleString):
         text = node.value.strip("'\"")
+        if "[" in text or "|" in text:
+            quoted = contracts.quoted_type(frame, node)
+            if quoted is not None:
+                return _names(frame, quoted, depth - 1)
         return [part for part in re.split(r"[^\w.]+", text) if part]
     found: list[str] = []
     if isinstance(node, cst.Subscript):
-        found += _names(node.value, depth - 1)
-        for element in node.slice:
+        found += _names(frame, node.value, depth - 1)
+        only_first = found[-1:] in (["Annotated"], ["typing.Annotated"])
+        for element in node.slice[:1] if only_first else node.slice:
             if isinstance(element.slice, cst.Index):
-                found += _names(element.slice.value, depth - 1)
+                found += _names(frame, element.slice.value, depth - 1)
     elif isinstance(node, cst.BinaryOperation):
-        found += _names(node.left, depth - 1)
-        found += _names(node.right, depth - 1)
+        found += _names(frame, node.left, depth - 1)
+        found += _names(frame, node.right, depth - 1)
     elif isinstance(node, (cst.Tuple, cst.List)):
         for item in node.elements:
-            found += _names(item.value, depth - 1)
+            found += _names(frame, item.value, depth - 1)
     return found

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import libcst as cst
 
-from devlint.inference import orphans, syncs
+from devlint.inference import contracts, orphans, syncs
 from devlint.inference.devices import LEGACY_TYPES, place_of
 from devlint.inference.facts import MeetingKind, StepKind
 from devlint.inference.frame import Frame
@@ -213,6 +213,18 @@ def _parallel(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     if type(value) is Tensor:
         return value
     return UNKNOWN
+
+
+# ----------------------------------------------------------------- contracts
+
+
+def _contract(name: str) -> Handler:
+    """`On("cuda")`, `SameDevice("x")`."""
+
+    def make(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+        return contracts.make(frame, node, name, [value for value, _ in arguments.all()])
+
+    return make
 
 
 # ----------------------------------------------------------------- data, optimizers
@@ -522,6 +534,8 @@ FUNCTIONS: dict[str, Handler] = {
     "torch.nn.parameter.Parameter": _parameter,
     "torch.load": _load,
     "torch.is_tensor": _is_tensor,
+    "devlint.contracts.On": _contract("On"),
+    "devlint.contracts.SameDevice": _contract("SameDevice"),
     "torch._shape_as_tensor": _shape_as_tensor,
     "torch.onnx.operators.shape_as_tensor": _shape_as_tensor,
     "torch.compile": _same,

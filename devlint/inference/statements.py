@@ -7,7 +7,7 @@ from collections.abc import Sequence as Many
 
 import libcst as cst
 
-from devlint.inference import mentions, rebindings, syncs
+from devlint.inference import contracts, mentions, rebindings, syncs
 from devlint.inference.conditions import (
     asks_for_accelerator,
     guards_error,
@@ -24,7 +24,7 @@ from devlint.inference.frame import EXECUTORS, Environment, Frame, LoopState
 from devlint.inference.functions import declare_class, declare_function
 from devlint.inference.iteration import derive, element_of, hotness_of
 from devlint.inference.modules import baked
-from devlint.inference.text import dotted
+from devlint.inference.text import code, dotted
 from devlint.inference.values import (
     DEFAULT,
     EMPTY,
@@ -66,6 +66,15 @@ def _line(frame: Frame, node: cst.SimpleStatementLine) -> bool:
     return run_all(frame, node.body)
 
 
+def _commented_line(frame: Frame, node: cst.SimpleStatementLine) -> bool:
+    if not frame.unit.has_contract_comments:
+        return run_all(frame, node.body)
+    frame.contract = contracts.of_line(frame, node)
+    falls = run_all(frame, node.body)
+    frame.contract = None
+    return falls
+
+
 def _expression(frame: Frame, node: cst.Expr) -> bool:
     frame.statement = node.value
     frame.eval(node.value)
@@ -89,6 +98,8 @@ def _assign(frame: Frame, node: cst.Assign) -> bool:
     only = node.targets[0].target
     own = _own_move(only, node.value)
     fresh = [loop for loop in frame.loops if own and own not in loop.assigned]
+    if frame.contract is not None:
+        value = contracts.hold(frame, node, f"`{code(only)}`", value, node.value, frame.contract)
     for target in node.targets:
         assign(frame, target.target, value, node.value)
     for loop in fresh:
@@ -112,7 +123,13 @@ def _own_move(target: cst.BaseExpression, value: cst.BaseExpression) -> str:
 
 def _annotated(frame: Frame, node: cst.AnnAssign) -> bool:
     if node.value is not None:
-        assign(frame, node.target, frame.eval(node.value), node.value)
+        value = frame.eval(node.value)
+        declared = frame.contract or contracts.of_annotation(frame, node.annotation.annotation)
+        if declared is not None:
+            value = contracts.hold(
+                frame, node, f"`{code(node.target)}`", value, node.value, declared
+            )
+        assign(frame, node.target, value, node.value)
     return True
 
 
@@ -142,6 +159,10 @@ def _assign_attribute(
             if holder is frame.instance and frame.info is not None:
                 frame.info.write(frame, name, value, target, source)
             else:
+                declared = contracts.of_class(holder.info, name) if holder.info else None
+                if declared is not None:
+                    said = f"`{code(target)}`"
+                    value = contracts.hold(frame, target, said, value, source, declared)
                 holder.fields[name] = value
                 if holder.module and type(value) is Instance and value.module:
                     value.parent = holder
@@ -611,7 +632,7 @@ def _import_from(frame: Frame, node: cst.ImportFrom) -> bool:
 
 EXECUTORS.update(
     {
-        cst.SimpleStatementLine: _line,
+        cst.SimpleStatementLine: _commented_line,
         cst.SimpleStatementSuite: _line,
         cst.Expr: _expression,
         cst.Assign: _assign,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from devlint.inference import orphans, syncs
+from devlint.inference import contracts, orphans, syncs
 from devlint.inference.facts import Hotness, MeetingKind, StepKind
 from devlint.inference.frame import EVALUATORS, Frame
 from devlint.inference.iteration import targets_of
@@ -48,7 +48,7 @@ def _subscript(frame: Frame, node: cst.Subscript) -> Value:
             return held
     base = frame.eval(node.value)
     if type(base) is External:
-        return base  # a type, subscripted
+        return contracts.subscripted(frame, node, base)
     indices = [_index(frame, element.slice) for element in node.slice]
     return item_of(frame, node, base, indices)
 

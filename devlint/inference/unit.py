@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import libcst as cst
 
-from devlint.inference import dropped, meetings, mentions, notes, rebindings, steps
+from devlint.contracts import is_contract_comment
+from devlint.inference import contracts, dropped, meetings, mentions, notes, rebindings, steps
 from devlint.inference.facts import DroppedArgument, Facts, Source
 from devlint.inference.frame import BudgetExceeded, Environment, Frame
 from devlint.inference.functions import Function, summarize
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 # The root of names that the project has, and whose file was not loaded: nothing is known of them.
 REFUSED = "<refused>"
+CONTRACTS = "devlint.contracts"  # known by itself, in devlint's own project, too
 STATEMENT_BUDGET = 60_000
 _BUILTINS = frozenset(dir(builtins))
 _ACCELERATED = re.compile(
@@ -86,11 +88,13 @@ class Context:
     def has(self, dotted: str) -> bool:
         """Whether the project has a module by this name, loaded or not."""
         find = getattr(self.importer, "find", None)
+        if dotted == CONTRACTS:
+            return False
         return find is not None and bool(dotted) and find(dotted) is not None
 
     def load(self, dotted: str) -> Unit | None:
         """The unit of a module of the project, its body run."""
-        if self.importer is None or not dotted:
+        if self.importer is None or not dotted or dotted == CONTRACTS:
             return None
         parsed = self.importer.load(dotted)
         if parsed is None:
@@ -127,6 +131,9 @@ class Unit:
         self.optimizers: dict[Function | None, list[Built]] = {}
         self._finished = False
         self._constructors: str | None = None
+        self.has_contract_comments = is_contract_comment(parsed.text)
+        self.contract_comments: set[cst.Comment] = set()  # those that were read
+        self.unread_contracts: dict[cst.CSTNode, str] = {}
         self.owned: list[tuple[str, int, Function, bool]] = []  # facts by the function they are in
 
     # ------------------------------------------------------------- running
@@ -167,6 +174,7 @@ class Unit:
         mentions.settle(self)
         rebindings.settle(self)
         dropped.settle(self)
+        contracts.settle(self)
         return self.facts
 
     def only_constructors_call(self, name: str) -> bool:
@@ -224,6 +232,8 @@ class Unit:
         if not module:
             sibling = self.context.load(name)
             return ProjectModule(sibling) if sibling is not None else UNKNOWN
+        if f"{module}.{name}" == CONTRACTS:
+            return External(CONTRACTS)
         unit = self.context.load(module)
         if unit is not None:
             value = unit.lookup(name) if name not in _BUILTINS else unit.env.get(name)

@@ -15,7 +15,9 @@ from devlint.inference.facts import Source, StepKind
 from devlint.inference.placement import Device, Placement, Variable
 
 if TYPE_CHECKING:
+    from devlint.contracts import Requirement
     from devlint.inference.classes import ClassInfo
+    from devlint.inference.frame import Frame
     from devlint.inference.functions import Function
     from devlint.inference.unit import Unit
 
@@ -455,6 +457,25 @@ class Super(Value):
     def __init__(self, info: ClassInfo, instance: Value) -> None:
         self.info = info
         self.instance = instance
+
+
+class TypeExpression(Value):
+    """A type that a name stands for, to be read as an annotation: `Cuda = Annotated[Tensor, …]`."""
+
+    __slots__ = ("frame", "node")
+
+    def __init__(self, node: cst.BaseExpression, frame: Frame) -> None:
+        self.node = node
+        self.frame = frame
+
+
+class Contract(Value):
+    """`On("cuda")` or `SameDevice("x")` of devlint.contracts."""
+
+    __slots__ = ("requirement",)
+
+    def __init__(self, requirement: Requirement) -> None:
+        self.requirement = requirement
 
 
 class Union(Value):

@@ -16,11 +16,13 @@ _BY_KIND = {
 def rule_of_meeting(meeting: Meeting) -> str:
     """The code of the rule that claims a meeting.
 
-    Two indices of one accelerator type are DEV106 whatever brings them together, since the index is
-    what has to be mended; so is the current accelerator beside a device that the caller chose. Then
-    the kind of the operation decides, and among plain operations whether the device is one that the
-    reader of the code cannot know.
+    What breaks a contract is DEV108. Two indices of one accelerator type are DEV106 whatever brings
+    them together, since the index is what has to be mended; so is the current accelerator beside a
+    device that the caller chose. Then the kind of the operation decides, and among plain operations
+    whether the device is one that the reader of the code cannot know.
     """
+    if meeting.kind is MeetingKind.CONTRACT:
+        return "DEV108"
     left, right = meeting.left, meeting.right
     if _same_accelerator(left.placement, right.placement) or strays(meeting):
         return "DEV106"

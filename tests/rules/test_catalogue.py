@@ -19,6 +19,8 @@ CATALOGUE = {
     "DEV105": "generator-on-wrong-device",
     "DEV106": "mixed-accelerator-indices",
     "DEV107": "device-not-passed-on",
+    "DEV108": "broken-contract",
+    "DEV109": "unread-contract",
     "DEV201": "discarded-move",
     "DEV202": "optimizer-before-move",
     "DEV203": "non-leaf-after-move",

@@ -16,7 +16,7 @@ from devlint.inference.placement import CPU, CUDA, META, Device
 TEXT = source("a + b\n")
 PLACEMENTS = [CPU, CUDA, META, Device("cuda", 0), Device("cuda", 1), Device("mps"), None]
 VARIABLES = [SELF, INPUT, CHOSEN, FLEXIBLE]
-MEETING_RULES = {"DEV101", "DEV102", "DEV103", "DEV104", "DEV105", "DEV106"}
+MEETING_RULES = {"DEV101", "DEV102", "DEV103", "DEV104", "DEV105", "DEV106", "DEV108"}
 
 
 def claimants(**facts: list[object]) -> list[str]:
@@ -46,6 +46,8 @@ def test_one_rule_claims_each_meeting(kind: MeetingKind):
         (CPU, INPUT, {}, MeetingKind.CALLEE, "DEV102"),
         (CPU, CHOSEN, {"by_default": True}, MeetingKind.RETURN, "DEV102"),
         (CPU, SELF, {"by_default": True}, MeetingKind.INPUT, "DEV103"),
+        (CPU, CUDA, {}, MeetingKind.CONTRACT, "DEV108"),
+        (Device("cuda", 0), Device("cuda", 1), {}, MeetingKind.CONTRACT, "DEV108"),
         (CPU, CUDA, {}, MeetingKind.INDEX, "DEV104"),
         (CPU, CUDA, {}, MeetingKind.GENERATOR, "DEV105"),
         (Device("cuda", 0), Device("cuda", 1), {}, MeetingKind.OPERATION, "DEV106"),
