@@ -9,7 +9,7 @@ import libcst as cst
 from devlint.inference import mentions, modules, syncs
 from devlint.inference.devices import named_device
 from devlint.inference.facts import StepKind
-from devlint.inference.frame import EVALUATORS, Frame, LoopState
+from devlint.inference.frame import EVALUATORS, Frame, LoopState, read
 from devlint.inference.functions import lambda_value
 from devlint.inference.iteration import element_of, hotness_of
 from devlint.inference.placement import Device, Variable
@@ -65,7 +65,7 @@ _SAME_PLACE = frozenset({"T", "mT", "H", "mH", "data", "real", "imag", "grad"})
 
 def _name(frame: Frame, node: cst.Name) -> Value:
     name = node.value
-    value = frame.env.get(name)
+    value = read(frame.env, name)
     if value is not None:
         return value
     constant = _CONSTANTS.get(name)
@@ -101,7 +101,7 @@ def attribute_of(frame: Frame, node: cst.Attribute, base: Value, name: str) -> V
     if type(base) is ProjectModule:
         unit = base.unit
         unit.run()
-        found = unit.env.get(name)
+        found = read(unit.env, name)
         if found is not None:
             return found
         return unit.member(unit.source.module_name, name)

@@ -10,7 +10,7 @@ import libcst as cst
 
 from devlint.inference.facts import Hotness, MeetingKind, Site, StepKind
 from devlint.inference.placement import CPU, Placement
-from devlint.inference.values import UNKNOWN, Instance, Origin, Tensor, Value, join
+from devlint.inference.values import UNKNOWN, Imported, Instance, Origin, Tensor, Value, join
 
 if TYPE_CHECKING:
     from devlint.inference.classes import ClassInfo
@@ -72,6 +72,16 @@ class Pending:
     left: Tensor
     right: Tensor
     pointwise: bool
+
+
+def read(env: Environment, name: str) -> Value | None:
+    """What a name holds in this environment; what was imported is looked for now."""
+    value = env.get(name)
+    if type(value) is Imported:
+        value = value.resolve()
+        if value is not None:
+            env[name] = value
+    return value
 
 
 class Frame:
@@ -191,7 +201,7 @@ class Frame:
         """What a name holds here, or None if it is not bound."""
         frame: Frame | None = self
         while frame is not None:
-            value = frame.env.get(name)
+            value = read(frame.env, name)
             if value is not None:
                 return value
             frame = frame.outer

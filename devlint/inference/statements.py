@@ -605,11 +605,10 @@ def _import(frame: Frame, node: cst.Import) -> bool:
     for alias in node.names:
         name = dotted(alias.name)
         if alias.asname is not None and isinstance(alias.asname.name, cst.Name):
-            frame.bind(alias.asname.name.value, frame.unit.module(name))
+            frame.bind(alias.asname.name.value, frame.unit.imported(name))
         else:
             root = name.partition(".")[0]
-            frame.unit.module(name)
-            frame.bind(root, frame.unit.module(root))
+            frame.bind(root, frame.unit.imported(root))
     return True
 
 
@@ -626,7 +625,7 @@ def _import_from(frame: Frame, node: cst.ImportFrom) -> bool:
         bound = imported
         if alias.asname is not None and isinstance(alias.asname.name, cst.Name):
             bound = alias.asname.name.value
-        frame.bind(bound, unit.member(name, imported))
+        frame.bind(bound, unit.imported(name, imported))
     return True
 
 

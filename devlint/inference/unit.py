@@ -11,11 +11,11 @@ import libcst as cst
 from devlint.contracts import is_contract_comment
 from devlint.inference import contracts, dropped, meetings, mentions, notes, rebindings, steps
 from devlint.inference.facts import DroppedArgument, Facts, Source
-from devlint.inference.frame import BudgetExceeded, Environment, Frame
+from devlint.inference.frame import BudgetExceeded, Environment, Frame, read
 from devlint.inference.functions import Function, summarize
 from devlint.inference.placement import Placement, Variable
 from devlint.inference.text import code
-from devlint.inference.values import UNKNOWN, External, ProjectModule, Value
+from devlint.inference.values import UNKNOWN, External, Imported, ProjectModule, Value
 
 if TYPE_CHECKING:
     from devlint.inference.classes import ClassInfo
@@ -194,9 +194,9 @@ class Unit:
 
     def lookup(self, name: str) -> Value | None:
         """A global, or a builtin by its own name."""
-        value = self.env.get(name)
+        value = read(self.env, name)
         if value is None and self.frame is not None and self.frame.env is not self.env:
-            value = self.frame.env.get(name)
+            value = read(self.frame.env, name)
         if value is not None:
             return value
         if name in _BUILTINS:
@@ -216,8 +216,15 @@ class Unit:
         parts = parts[: len(parts) - up]
         return ".".join([*parts, base] if base else parts)
 
+    def imported(self, module: str, name: str | None = None) -> Value:
+        """What an import binds: of the project's own, a promise that is kept when it is used."""
+        has = self.context.has
+        if has(module) or (name is not None and (not module or has(f"{module}.{name}"))):
+            return Imported(self, module, name)
+        return self.module(module) if name is None else self.member(module, name)
+
     def module(self, name: str) -> Value:
-        """What `import name` binds."""
+        """What `import name` stands for."""
         unit = self.context.load(name)
         if unit is not None:
             return ProjectModule(unit)
@@ -228,7 +235,7 @@ class Unit:
         return External(name)
 
     def member(self, module: str, name: str) -> Value:
-        """What `from module import name` binds."""
+        """What `from module import name` stands for."""
         if not module:
             sibling = self.context.load(name)
             return ProjectModule(sibling) if sibling is not None else UNKNOWN
@@ -236,7 +243,7 @@ class Unit:
             return External(CONTRACTS)
         unit = self.context.load(module)
         if unit is not None:
-            value = unit.lookup(name) if name not in _BUILTINS else unit.env.get(name)
+            value = unit.lookup(name) if name not in _BUILTINS else read(unit.env, name)
             if value is not None:
                 return value
             submodule = self.context.load(f"{module}.{name}")

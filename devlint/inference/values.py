@@ -306,6 +306,31 @@ class ProjectModule(Value):
         self.unit = unit
 
 
+class Imported(Value):
+    """What an import binds, before anything asks for it: most of what a file imports is never used
+    by the functions that are walked, and to load it all is to load the project for each file."""
+
+    __slots__ = ("_asked", "_value", "module", "name", "unit")
+
+    def __init__(self, unit: Unit, module: str, name: str | None) -> None:
+        self.unit = unit
+        self.module = module
+        self.name = name  # of what `from module import name` takes; None for `import module`
+        self._asked = False
+        self._value: Value | None = None
+
+    def resolve(self) -> Value | None:
+        """What it stands for; None, as if not bound yet, while that is being found out: a cycle of
+        imports, or a package that imports its own part under the part's name."""
+        if not self._asked:
+            self._asked = True
+            if self.name is None:
+                self._value = self.unit.module(self.module)
+            else:
+                self._value = self.unit.member(self.module, self.name)
+        return self._value
+
+
 class FunctionValue(Value):
     """A function of the project, perhaps bound to an object, perhaps with arguments given."""
 
@@ -492,6 +517,8 @@ class Union(Value):
 
 def alternatives(value: Value) -> tuple[Value, ...]:
     """The values that `value` may be."""
+    if type(value) is Imported:
+        value = value.resolve() or UNKNOWN
     return value.alternatives if type(value) is Union else (value,)
 
 
