@@ -33,7 +33,7 @@ from devlint.suppression import (
 
 STACK_SIZES = (512 << 20, 256 << 20, 64 << 20, 0)  # bytes; 0 is the system's default
 RECURSION_LIMIT = 60_000
-COLLECT_AFTER = 1_200_000  # characters of source parsed between two collections of cycles
+COLLECT_AFTER = 400_000  # characters of source parsed between two collections of cycles
 EXCERPT_LINES = 12  # of a span, kept for code frames
 
 Result = TypeVar("Result")
@@ -117,6 +117,7 @@ class _Session:
         self.knowledge = knowledge.load(config.knowledge_files())
         self.importer = Importer(self.project, ())
         self.report = Report(config.root)
+        self.collected = 0  # characters parsed before the last collection of cycles
         self.seconds = dict.fromkeys(("parse", "inference", "rules", "locating"), 0.0)
 
     def run(self, paths: Sequence[Path], progress: Progress | None) -> Report:
@@ -131,15 +132,11 @@ class _Session:
         files = discovery.files
         report.errors += discovery.errors
         report.files = len(files)
-        parsed = 0
         with _without_garbage_collection():
             for number, file in enumerate(files):
                 if progress:
                     progress(number, len(files), self.project.path_of(file))
                 self.check_file(file)
-                if self.project.parsed > parsed + COLLECT_AFTER:
-                    gc.collect()  # what was inferred with earlier importers
-                    parsed = self.project.parsed
             if progress:
                 progress(len(files), len(files), "")
         report.findings = _sorted(report.findings)
@@ -201,6 +198,11 @@ class _Session:
         roots = self.project.search_path(file)
         if self.importer.roots != roots or self.importer.size > TREE_BUDGET:
             self.importer = Importer(self.project, roots)
+            if self.project.parsed > self.collected + COLLECT_AFTER:
+                # What was inferred with earlier importers. The youngest generation has all that
+                # was made since; what it leaves, trees above all, has no cycles.
+                gc.collect(0)
+                self.collected = self.project.parsed
         self.importer.size += len(parsed.text)
         return self.importer
 

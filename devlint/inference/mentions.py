@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -111,29 +112,26 @@ class MentionNote:
 class Mentions:
     """What one file's walk noted."""
 
-    __slots__ = (
-        "asked",
-        "at_all",
-        "is_script",
-        "loads_state",
-        "meant",
-        "notes",
-        "strayed",
-        "weights",
-        "workers",
-    )
-
     def __init__(self, text: str, path: str) -> None:
+        self.text = text
+        self.path = path
         self.loads_state = "load_state_dict" in text
-        self.is_script = bool(_SCRIPT.search(text))
-        # A file that nothing but an accelerator runs
-        self.meant = bool(_MEANT_PLACE.search(path) or _CUDA_ONLY.search(text))
         self.notes: dict[cst.CSTNode, MentionNote] = {}
         self.asked: set[Function | None] = set()  # they leave where no accelerator is
         self.strayed: dict[cst.CSTNode, object] = {}  # roots of strays, and what each met first
         self.weights: set[cst.CSTNode] = set()  # calls whose result load_state_dict gets
         self.at_all = "cuda" in text or "Tensor" in text or "load" in text or "optim" in text
         self.workers = workers.Workers(text)
+
+    @cached_property
+    def is_script(self) -> bool:
+        """The file is run, not imported."""
+        return bool(_SCRIPT.search(self.text))
+
+    @cached_property
+    def meant(self) -> bool:
+        """Nothing but an accelerator runs the file."""
+        return bool(_MEANT_PLACE.search(self.path) or _CUDA_ONLY.search(self.text))
 
     def named(self, function: Function | None) -> bool:
         """The function, or its class, is named or decorated for accelerators."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import re
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 import libcst as cst
@@ -118,12 +119,6 @@ class Unit:
         self.functions: list[Function] = []
         self.classes: list[ClassInfo] = []
         self.default_device: Placement = None
-        self.accelerated = bool(_ACCELERATED.search(parsed.text))
-        self.facts.accelerated = self.accelerated
-        self.moves_batches = bool(_MOVES_BATCHES.search(parsed.text))
-        self.feeds_host = bool(_DATA.search(parsed.path))
-        self.is_test = bool(_TEST.search(parsed.path))
-        self.host_script = not self.accelerated and _is_script(parsed.text)
         self.frame: Frame | None = None
         self.rebindings: dict[cst.CSTNode, rebindings.RebindingNote] = {}
         self.dropped: dict[cst.CSTNode, DroppedArgument] = {}
@@ -135,6 +130,32 @@ class Unit:
         self.contract_comments: set[cst.Comment] = set()  # those that were read
         self.unread_contracts: dict[cst.CSTNode, str] = {}
         self.owned: list[tuple[str, int, Function, bool]] = []  # facts by the function they are in
+
+    # ------------------------------------------------------------- what the text says as a whole
+
+    @cached_property
+    def accelerated(self) -> bool:
+        """The file names devices or moves."""
+        return bool(_ACCELERATED.search(self.source.text))
+
+    @cached_property
+    def moves_batches(self) -> bool:
+        """A framework is used whose loaders move their batches."""
+        return bool(_MOVES_BATCHES.search(self.source.text))
+
+    @cached_property
+    def host_script(self) -> bool:
+        """A script that never leaves the host."""
+        return not self.accelerated and _is_script(self.source.text)
+
+    @cached_property
+    def feeds_host(self) -> bool:
+        """By its path, the file prepares data."""
+        return bool(_DATA.search(self.source.path))
+
+    @cached_property
+    def is_test(self) -> bool:
+        return bool(_TEST.search(self.source.path))
 
     # ------------------------------------------------------------- running
 
@@ -161,6 +182,7 @@ class Unit:
         if self._finished:
             return self.facts
         self._finished = True
+        self.facts.accelerated = self.accelerated
         assert self.frame is not None
         index = 0
         while index < len(self.functions):  # inferring a function declares those nested in it

@@ -49,6 +49,7 @@ class Project:
         self._trees: OrderedDict[Path, ParsedFile | SourceError] = OrderedDict()
         self._size = 0
         self._listings: dict[Path, frozenset[str]] = {}
+        self._found: dict[tuple[Path, ...], dict[str, Path | None]] = {}
 
     def path_of(self, file: Path) -> str:
         """The file's path in reports: relative to the root, absolute outside of it."""
@@ -152,6 +153,35 @@ class Project:
     def has_directory(self, directory: Path, name: str) -> bool:
         return name in self._listing(directory) and (directory / name).is_dir()
 
+    def find(self, roots: tuple[Path, ...], dotted: str) -> Path | None:
+        """The file of the module that a dotted name stands for in these directories."""
+        found = self._found.setdefault(roots, {})
+        if dotted not in found:
+            found[dotted] = self._find(roots, dotted.split("."))
+        return found[dotted]
+
+    def _find(self, roots: tuple[Path, ...], names: list[str]) -> Path | None:
+        """As Python does it: a package or module in the first directory that has one, else every
+        plain directory of that name is searched on, as portions of a namespace package."""
+        found, directories = None, list(roots)
+        for name in names:
+            portions = []
+            for directory in directories:
+                inner = directory / name
+                is_directory = self.has_directory(directory, name)
+                if is_directory and self.has_file(inner, "__init__.py"):
+                    found, portions = inner / "__init__.py", [inner]
+                    break
+                if self.has_file(directory, f"{name}.py"):
+                    found, portions = directory / f"{name}.py", []
+                    break
+                if is_directory:
+                    portions.append(inner)
+            else:
+                found = None
+            directories = portions
+        return found
+
     def _listing(self, directory: Path) -> frozenset[str]:
         names = self._listings.get(directory)
         if names is None:
@@ -176,7 +206,6 @@ class Importer:
         self.roots = roots
         self.size = 0
         self.refused: set[str] = set()
-        self._found: dict[str, Path | None] = {}
         self._loaded: set[Path] = set()
 
     def load(self, dotted: str) -> ParsedFile | None:
@@ -202,27 +231,4 @@ class Importer:
 
     def find(self, dotted: str) -> Path | None:
         """The file that the name stands for, not parsed."""
-        if dotted not in self._found:
-            self._found[dotted] = self._find(dotted.split("."))
-        return self._found[dotted]
-
-    def _find(self, names: list[str]) -> Path | None:
-        """As Python does it: a package or module in the first directory that has one, else every
-        plain directory of that name is searched on, as portions of a namespace package."""
-        found, directories = None, list(self.roots)
-        for name in names:
-            portions = []
-            for directory in directories:
-                inner = directory / name
-                if self.project.has_file(inner, "__init__.py"):
-                    found, portions = inner / "__init__.py", [inner]
-                    break
-                if self.project.has_file(directory, f"{name}.py"):
-                    found, portions = directory / f"{name}.py", []
-                    break
-                if self.project.has_directory(directory, name):
-                    portions.append(inner)
-            else:
-                found = None
-            directories = portions
-        return found
+        return self.project.find(self.roots, dotted)
