@@ -15,7 +15,7 @@ from devlint.inference.iteration import TRAINING, element_of, names_loader, note
 from devlint.inference.libraries import apply_call, call_library, construct_library
 from devlint.inference.meetings import meet, note, tensors_in
 from devlint.inference.placement import CPU, CUDA, Device, Variable
-from devlint.inference.syncs import host_needs, read_by_host, sync
+from devlint.inference.syncs import brought_to_host, host_needs, read_by_host, sync
 from devlint.inference.tensor_methods import call_tensor_method
 from devlint.inference.text import shorten
 from devlint.inference.values import (
@@ -67,7 +67,7 @@ _INDIFFERENT = re.compile(
     r"init\w*|create_\w+|build_\w+|collate\w*)$",
     re.I,
 )
-_LENGTHS = re.compile(r"(^|_|\b)(lengths?|lens?|sizes?|percent\w*|n?frames)$", re.I)
+_LENGTHS = re.compile(r"(^|_|\b)(lengths?|lens?|sizes?|percent\w*|n?frames|idx|index)$", re.I)
 _CRITERION = re.compile(r"(criterion|loss|objective)\w*$", re.I)
 _CLASS_NAME = re.compile(r"^_*[A-Z][a-z0-9]\w*$|^_*[A-Z]+[a-z]\w*$")
 
@@ -140,11 +140,14 @@ def call_attribute(
     if type(base) is Super:
         return modules.super_method(frame, node, base, name, arguments)
     if type(base) is Union:
+        brought = brought_to_host(base)
+        frame.choosing += brought
         results = [
             call_attribute(frame, node, v, func, arguments)
             for v in base.alternatives
             if not (type(v) is Const and v.value is None)
         ]
+        frame.choosing -= brought
         return union(results) if results else UNKNOWN
     if type(base) in _CONTAINERS:
         return call_container(frame, node, base, name, arguments)
@@ -249,8 +252,17 @@ def call_value(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments
         )
         return call_value(frame, node, callee.callee, merged)
     if type(callee) is Union:
-        return union(call_value(frame, node, v, arguments) for v in callee.alternatives)
+        return _call_one_of(frame, node, callee, arguments)
     return call_unknown(frame, node, callee, arguments)
+
+
+def _call_one_of(frame: Frame, node: cst.Call, callee: Union, arguments: Arguments) -> Value:
+    """One of several callees: which one it is goes with what it is given."""
+    frame.choosing += 1
+    try:
+        return union(call_value(frame, node, v, arguments) for v in callee.alternatives)
+    finally:
+        frame.choosing -= 1
 
 
 def call_external(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> Value:
@@ -304,8 +316,10 @@ def call_unknown(frame: Frame, node: cst.Call, callee: Value, arguments: Argumen
             return _call_moved(frame, node, callee, arguments)
     if _CLASS_NAME.match(last):
         return UNKNOWN
+    if makes_batch(arguments):
+        return UNKNOWN
     spread = {argument.value for argument in node.args if argument.star}
-    values = [(v, n) for v, n in values if n not in spread and not _LENGTHS.search(shorten(n))]
+    values = [(v, n) for v, n in values if n not in spread and not is_measure(arguments, n)]
     if _INDIFFERENT.search(last):
         found = [t for v, _ in values for t in tensors_in(v)]
         if len(found) == 1:
@@ -319,6 +333,18 @@ def call_unknown(frame: Frame, node: cst.Call, callee: Value, arguments: Argumen
             for tensor in tensors_in(value):
                 tensor.show()
     return meet(frame, node, name, values, True, MeetingKind.CALLEE, indirect=True)
+
+
+def makes_batch(arguments: Arguments) -> bool:
+    """A tokenizer or processor of a library is asked for a batch of its own."""
+    return "return_tensors" in arguments.keywords
+
+
+def is_measure(arguments: Arguments, node: cst.CSTNode) -> bool:
+    """By its name an argument is a length or an index, which the host may need."""
+    names = [key for key, (_, given) in arguments.keywords.items() if given is node]
+    names.append(shorten(node).removesuffix(".data"))
+    return any(_LENGTHS.search(name) for name in names)
 
 
 def _may_move(frame: Frame, name: str, arguments: Arguments) -> None:

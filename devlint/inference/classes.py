@@ -7,6 +7,7 @@ rigid variable, δ(self): whoever writes the class does not choose it.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -267,6 +268,8 @@ class ClassInfo:
         ]
         if not found or len(found) < len(parts):
             return value
+        if all(_is_placeholder(v) for v in found) and _refilled(self, name):
+            return Sequence(None, Tensor(None), value.kind)
         if self.moves_itself:
             inner = self.registered_tensor(frame, node, 0)
             return Sequence(None, inner, value.kind)
@@ -438,6 +441,21 @@ class ClassInfo:
         return any(move.subject.name == f"self.{name}" for move in self.unit.facts.moves)
 
 
+def _is_placeholder(tensor: Tensor) -> bool:
+    """One element or none, by its factory's only argument: `torch.zeros(1)`."""
+    made = tensor.origin.root.node if tensor.origin is not None else None
+    if not isinstance(made, cst.Call) or len(made.args) != 1:
+        return False
+    size = made.args[0].value
+    return isinstance(size, cst.Integer) and size.value in ("0", "1")
+
+
+def _refilled(info: ClassInfo, name: str) -> bool:
+    """The class puts other elements into a list, or hands it to somebody who may."""
+    held = re.escape(f"self.{name}")
+    return bool(re.search(rf"{held}\[[^\n]*\] *=[^=]|[(=,] *{held} *[,)]", code(info.node)))
+
+
 def _is_own(frame: Frame, module: Instance) -> bool:
     """A module with state that only the container holds: not handed in, not registered besides."""
     if module.origin is not None and module.origin.kind is StepKind.PARAMETER:
@@ -472,6 +490,8 @@ def has_state(frame: Frame, module: Instance, depth: int = 4) -> bool:
         return False
     if module.library:
         known = frame.unit.context.knowledge.module(module.library)
+        if known is not None and known.stateful == "weight":
+            return bool(module.name)  # a loss that was given one
         return known is None or known.stateful != "never"
     return True
 
@@ -564,7 +584,7 @@ def _is_module(unit: Unit, base: Value) -> bool:
     if unit.context.knowledge.module(base.name) is not None:
         return True
     root, _, last = base.name.rpartition(".")
-    return bool(root) and last.endswith(_MODULE_ENDINGS)
+    return bool(root) and last.endswith(_MODULE_ENDINGS) and "torch" in unit.source.text
 
 
 def _looks_like_module(node: cst.ClassDef, bases: list[Value]) -> bool:

@@ -63,12 +63,19 @@ def truth(frame: Frame, node: cst.BaseExpression) -> bool | None:
     if type(node) is cst.Comparison:
         return _comparison(frame, node)
     value = frame.eval(node)
+    handles_none(frame, value)
     syncs.test_of(frame, node, value, "if")
     if type(node) is cst.Name or type(node) is cst.Attribute:
         named = _by_name(node, value)
         if named is not None:
             return named
     return truth_of(value)
+
+
+def handles_none(frame: Frame, value: Value) -> None:
+    """The function asks whether its device parameter was given: None has a meaning of its own."""
+    if type(value) is DeviceValue and type(value.place) is Variable and value.place.parameter:
+        frame.unit.context.none_handled.add(value.place)
 
 
 def _by_name(node: cst.Name | cst.Attribute, value: Value) -> bool | None:
@@ -203,11 +210,14 @@ def _equal(left: Value, right: Value) -> bool | None:
         and type(other) is Variable
         and other.kind is not VariableKind.FLEXIBLE
     ):
-        if known.type == "cpu":
-            return False  # in the accelerated world
+        if known.type in _OTHERS:
+            return False  # in the accelerated world, which has CUDA
         if known.type == "cuda" and known.index is None:
             return True
     return None
+
+
+_OTHERS = frozenset({"cpu", "meta", "mps", "xpu", "npu", "hpu", "mlu", "musa", "xla"})
 
 
 def _device_of(value: Value) -> Placement:
@@ -309,6 +319,8 @@ def _narrow_call(frame: Frame, node: cst.Call, outcome: bool) -> None:
     if names <= {"torch.Tensor", "torch.FloatTensor", "torch.LongTensor"}:
         tensors = [v for v in alternatives(value) if type(v) is Tensor]
         if tensors:
+            # Those known to be tensors account for the test: it says nothing of the others.
+            tensors = [t for t in tensors if t.is_sure] or tensors
             for tensor in tensors:
                 tensor.show()
             frame.env[path] = union(tensors)

@@ -90,6 +90,7 @@ class Frame:
     __slots__ = (
         "caught",
         "chain",
+        "choosing",
         "cold",
         "constructing",
         "consumers",
@@ -147,6 +148,7 @@ class Frame:
         self.yields: list[Value] = []
         self.default_devices: list[Placement] = []
         self.caught = 0  # depth of `try … except RuntimeError`
+        self.choosing = 0  # depth of calls that go another way for a value on the host
         self.chain = 0  # depth in an `if … elif …` chain
         self.orphans: dict[cst.CSTNode, Any] = {}  # by their factory call, see orphans.py
         self.exits: list[Environment] = []  # the environments at each return

@@ -11,6 +11,7 @@ import libcst as cst
 from devlint.inference import contracts, dropped, meetings, mentions, notes, orphans
 from devlint.inference.facts import MeetingKind, Site, Source, StepKind
 from devlint.inference.frame import BudgetExceeded, Frame, Pending
+from devlint.inference.iteration import element_of
 from devlint.inference.parameters import Parameter, initial_value
 from devlint.inference.placement import CPU, Device, Variable, VariableKind
 from devlint.inference.steps import CallSite, note_call
@@ -19,6 +20,8 @@ from devlint.inference.values import (
     DEFAULT,
     HOST,
     INHERITED,
+    LOADED,
+    MAYBE_SCALAR,
     NONE,
     PARAMETER,
     SCALAR,
@@ -30,6 +33,7 @@ from devlint.inference.values import (
     FunctionValue,
     Host,
     Instance,
+    Loader,
     Mapping,
     Origin,
     Placed,
@@ -57,6 +61,8 @@ _CONSTRUCTING = re.compile(
 _HOST_FUNCTIONS = re.compile(
     r"^(__getitem__|.*state_dict.*|.*checkpoint.*|convert_.*|_?convert|.*collate.*|.*worker_init.*|load_data.*|prepare_data)$"
 )
+# Classes that make batches.
+_HOST_CLASS = re.compile(r"(Dataset|Collat(e|or|er))$")
 
 
 class Arguments:
@@ -264,7 +270,9 @@ def _bind_parameters(frame: Frame, function: Function) -> list[Parameter]:
     listed = [*params.posonly_params, *params.params]
     on_host = bool(_HOST_FUNCTIONS.match(function.name))
     if function.info is not None and not on_host:
-        on_host = any(base.endswith("Dataset") for base in function.info.library_bases)
+        on_host = bool(_HOST_CLASS.search(function.info.name)) or any(
+            base.endswith("Dataset") for base in function.info.library_bases
+        )
     for index, param in enumerate(listed):
         name = param.name.value
         if index == 0 and function.info is not None and not function.is_static:
@@ -303,23 +311,31 @@ def _result(frame: Frame) -> Value:
     if not frame.returns:
         return NONE
     function = frame.function
+    result = union(value for _, value in frame.returns)
     if len(frame.returns) > 1 or type(frame.returns[0][1]) is Union:
         constructing = frame.constructing or (
             function is not None and bool(_HOST_FUNCTIONS.match(function.name))
         )
-        if not constructing:
-            _compare_returns(frame)
-    return union(value for _, value in frame.returns)
+        if not constructing and _compare_returns(frame) and type(result) is Union:
+            # It is said here: callers go on with what the other returns give.
+            return union(v for v in result.alternatives if not _is_odd(v))
+    return result
 
 
-def _compare_returns(frame: Frame) -> None:
+def _is_odd(value: Value) -> bool:
+    return type(value) is Tensor and bool(value.traits & DEFAULT) and value.place == CPU
+
+
+def _compare_returns(frame: Frame) -> bool:
+    """Note each return on the default device beside a rigid one; whether a value was one."""
+    said = False
     slots: dict[object, list[tuple[Tensor, cst.CSTNode]]] = {}
     for node, value in frame.returns:
         for alternative in alternatives(value):
             for slot, tensor in _slots(alternative):
                 slots.setdefault(slot, []).append((tensor, node))
-    for found in slots.values():
-        made = [(t, n) for t, n in found if t.traits & DEFAULT and t.place == CPU]
+    for slot, found in slots.items():
+        made = [(t, n) for t, n in found if _is_odd(t)]
         rigid = [
             (t, n)
             for t, n in found
@@ -330,6 +346,7 @@ def _compare_returns(frame: Frame) -> None:
         if not made or not rigid:
             continue
         anchor, anchor_node = rigid[0]
+        said = said or (slot == "value" and not frame.unit.host_script)
         for tensor, node in made:
             meetings.note(
                 frame,
@@ -342,6 +359,7 @@ def _compare_returns(frame: Frame) -> None:
                 anchor_node,
                 0 if frame.unit.host_script or tensor.traits & SCALAR else 1,
             )
+    return said
 
 
 def _slots(value: Value) -> list[tuple[object, Tensor]]:
@@ -527,6 +545,12 @@ class Binding:
             return HOST
         return value
 
+    def _batch_of(self, loader: Value, batch: Tensor) -> Value:
+        """A batch of what by its name alone is a DataLoader: the caller may know what it is."""
+        if type(loader) in (Loader, Instance):
+            return element_of(self.frame, loader, self.node)
+        return batch
+
     def tensor(self, value: Tensor) -> Value:
         """A tensor of the callee, seen from the caller."""
         if value.evidence is not None and value.evidence in self.values:
@@ -544,11 +568,14 @@ class Binding:
             traits = value.traits & ~PARAMETER | stand_in.traits & (INHERITED & ~DEFAULT)
             if stand_in.traits & DEFAULT:
                 traits |= DEFAULT
+            if stand_in.traits & SCALAR:
+                traits |= MAYBE_SCALAR  # as what is computed of it point by point
             evidence = stand_in.evidence if value.evidence is not None else None
             return Tensor(stand_in.place, origin, traits, evidence)
-        if value.evidence is not None and any(
-            _is_tensor(self.values.get(parent)) for parent in value.evidence.parents
-        ):
+        handed = [self.values.get(p) for p in value.evidence.parents] if value.evidence else []
+        if value.traits & LOADED and len(handed) == 1 and handed[0] is not None:
+            return self._batch_of(handed[0], value)
+        if any(_is_tensor(actual) for actual in handed):
             return Tensor(place, value.origin, value.traits, None, value.sizes)
         return value
 

@@ -18,6 +18,7 @@ from devlint.inference.values import (
     VECTOR,
     Const,
     Evidence,
+    FunctionValue,
     Host,
     Instance,
     Loader,
@@ -99,7 +100,9 @@ def element_of(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
             return Tensor(value.place, origin, traits)
         loaded = value.traits & LOADED
         if not loaded and not value.evidence.is_tensor and names_loader(frame, node):
-            return batch(frame, node)
+            yielded = batch(frame, node)
+            yielded.evidence = Evidence(parents=(value.evidence,))  # a caller may know better
+            return yielded
         return derive(value)
     if type(value) is Loader:
         return value.batch
@@ -111,9 +114,29 @@ def element_of(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
         from devlint.inference.modules import member
 
         return member(value, value.items.any())
+    if type(value) is Instance and value.info is not None:
+        return _yielded(frame, value, node)
     if type(value) is Union:
-        return union(element_of(frame, v, node) for v in value.alternatives)
+        # A loader that one branch wraps: the wrapper is there to do what the loader does not.
+        found = value.alternatives
+        if any(type(v) is Loader for v in found):
+            found = tuple(v for v in found if type(v) is Instance) or found
+        return union(element_of(frame, v, node) for v in found)
     if names_loader(frame, node):
+        return batch(frame, node)
+    return UNKNOWN
+
+
+def _yielded(frame: Frame, value: Instance, node: cst.CSTNode) -> Value:
+    """What an object of a project class yields, by its own `__iter__`."""
+    from devlint.inference.functions import Arguments, call_function
+
+    assert value.info is not None
+    function = value.info.method("__iter__")
+    if function is not None:
+        made = call_function(frame, node, FunctionValue(function, value), Arguments([], {}))
+        return element_of(frame, made, node) if type(made) is Sequence else UNKNOWN
+    if any(base.endswith("DataLoader") for base in value.info.library_bases):
         return batch(frame, node)
     return UNKNOWN
 

@@ -534,6 +534,9 @@ def _place_container(frame: Frame, instance: Instance, items: Sequence) -> None:
         if not (type(items.element) is Instance and items.element.place == instance.place):
             instance.place = None
         return
+    if not all(type(v) is Instance for v in items.items):
+        instance.place = None  # what was handed in may be anywhere
+        return
     places = [placed(frame, v)[0] if type(v) is Instance else None for v in items.items]
     stateful = [p for p in places if p is not None]
     if not stateful or any(p != stateful[0] for p in stateful) or len(stateful) < len(places):

@@ -12,6 +12,7 @@ from devlint.inference.placement import CPU, Placement, Variable
 from devlint.inference.text import shorten
 from devlint.inference.values import (
     DEFAULT,
+    EMPTY,
     GRAD,
     HOST,
     NONE,
@@ -225,7 +226,7 @@ def call_module(frame: Frame, node: cst.Call, module: Instance, arguments: Argum
     known = frame.unit.context.knowledge.module(module.library) if module.library else None
     if module.library.endswith("Parallel"):
         # The wrappers scatter their inputs to their own devices.
-        return _result(frame, node, place, origin, arguments)
+        return _scattered(frame, node, place, origin, arguments)
     if known is not None and (
         known.stateful == "never" or (known.stateful == "weight" and not module.name)
     ):
@@ -239,6 +240,22 @@ def call_module(frame: Frame, node: cst.Call, module: Instance, arguments: Argum
     if known is not None:
         return _shape(result, known.results, known.scalar)
     return result
+
+
+def _scattered(
+    frame: Frame,
+    node: cst.Call,
+    place: Placement,
+    origin: Origin | None,
+    arguments: Arguments,
+) -> Value:
+    """The output of a wrapper: on its module's device, wherever its inputs were."""
+    if place is None:
+        inputs = tensors_in_arguments(arguments)
+        moved = next((t for t in inputs if t.place is not None and t.place != CPU), None)
+        place, origin = (moved.place, moved.origin) if moved is not None else (None, None)
+    step = Origin(StepKind.COMPUTED, node, frame.unit.source, origin)
+    return Tensor(place, step, GRAD, Evidence(True))
 
 
 def mark_tensors(arguments: Arguments) -> None:
@@ -273,8 +290,8 @@ def _check_inputs(
     for value, argument in arguments.all():
         inputs = tensors_in(value)
         for tensor in inputs:
-            if tensor.place is None or tensor.place is place:
-                continue
+            if tensor.place is None or tensor.place is place or tensor.traits & EMPTY:
+                continue  # without elements it is a placeholder
             rank = contradiction(frame, tensor, own, pointwise=False)
             if rank < 0:
                 if type(place) is Variable and type(tensor.place) is Variable:

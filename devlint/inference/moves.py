@@ -420,7 +420,10 @@ def move_of_module(
     )
     if frame.instance is module and frame.info is not None:
         frame.info.places_itself = True
-    if isinstance(node.func.value, cst.Call):
+    wrapped = module.parent if module.library == "Parallel" else None
+    if wrapped is not None:
+        move_module(frame, wrapped, place, node)  # a wrapper has no parameters of its own
+    elif isinstance(node.func.value, cst.Call):
         # A fresh module that no name holds yet.
         module.place = place
         module.origin = Origin(StepKind.MOVED, node, frame.unit.source, origin, "moved here")

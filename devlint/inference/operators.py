@@ -5,11 +5,17 @@ from __future__ import annotations
 import libcst as cst
 
 from devlint.inference import mentions
-from devlint.inference.conditions import asks_for_accelerator, compare, narrow, truth, truth_of
+from devlint.inference.conditions import (
+    asks_for_accelerator,
+    compare,
+    handles_none,
+    narrow,
+    truth,
+    truth_of,
+)
 from devlint.inference.facts import StepKind
 from devlint.inference.frame import EVALUATORS, Frame
 from devlint.inference.meetings import meet
-from devlint.inference.placement import Variable
 from devlint.inference.values import (
     FALSE,
     GLOBAL_RANK,
@@ -153,7 +159,7 @@ def _comparison(frame: Frame, node: cst.Comparison) -> Value:
         right = frame.eval(target.comparator)
         operator = target.operator
         if isinstance(operator, (cst.Is, cst.IsNot)):
-            _handles_none(frame, left)
+            handles_none(frame, left)
         answer = compare(operator, left, right)
         if answer is not None:
             result = TRUE if answer else FALSE
@@ -169,12 +175,6 @@ def _comparison(frame: Frame, node: cst.Comparison) -> Value:
         left, left_node = right, target.comparator
     mentions.of_comparison(frame, node)
     return result if len(node.comparisons) == 1 else HOST
-
-
-def _handles_none(frame: Frame, value: Value) -> None:
-    """The function asks whether its device parameter was given: None has a meaning of its own."""
-    if type(value) is DeviceValue and type(value.place) is Variable and value.place.parameter:
-        frame.unit.context.none_handled.add(value.place)
 
 
 def _unary(frame: Frame, node: cst.UnaryOperation) -> Value:
@@ -198,7 +198,7 @@ def _unary(frame: Frame, node: cst.UnaryOperation) -> Value:
 
 def _boolean(frame: Frame, node: cst.BooleanOperation) -> Value:
     left = frame.eval(node.left)
-    _handles_none(frame, left)
+    handles_none(frame, left)
     known = truth_of(left)
     is_and = isinstance(node.operator, cst.And)
     if known is not None and type(left) in (Const, DeviceValue, Instance, Sequence):

@@ -47,6 +47,8 @@ _NUMBER_NAME = re.compile(
     r"temperature|smooth\w*|margin|p|prob|k|n|num_\w+|n_\w+|\w+_size|\w*dim|step|epoch|seed|power|"
     r"weight_decay|decay|sigma|std|threshold|thresh|min_\w+|max_\w+|width|height|depth|stride)$"
 )
+# What holds data or weights before they are put on a device.
+_HOST_NAME = re.compile(r"^(.*_)?(datasets?|state_dict|checkpoint|ckpt)$")
 _HOST_TYPES = frozenset(
     {"int", "float", "bool", "str", "bytes", "complex", "Path", "pathlib.Path", "dtype"}
     | {"torch.dtype", "np.ndarray", "numpy.ndarray", "ndarray", "torch.Size", "Number", "slice"}
@@ -87,6 +89,7 @@ def initial_value(
     """The value that stands for what a caller may hand in."""
     name = param.name.value
     default = function.defaults.get(name)
+    on_host = on_host or bool(_HOST_NAME.match(name))
     annotation = []
     if param.annotation is not None:
         annotation = _names(frame, param.annotation.annotation)

@@ -14,10 +14,12 @@ from devlint.inference.functions import Arguments
 from devlint.inference.iteration import batch, element_of
 from devlint.inference.meetings import meet, tensors_in
 from devlint.inference.nonleaves import use_non_leaf
-from devlint.inference.placement import CPU, CUDA, Device, Placement
+from devlint.inference.notes import on_accelerator
+from devlint.inference.placement import CPU, CUDA, Device, Placement, Variable
 from devlint.inference.text import shorten
 from devlint.inference.values import (
     DEFAULT,
+    EMPTY,
     FALSE,
     GLOBAL_RANK,
     GRAD,
@@ -168,6 +170,8 @@ def _typed(place: Placement) -> Handler:
             return Tensor(first.place, origin, first.traits)
         origin = frame.origin(StepKind.CREATED, node)
         default = DEFAULT if place == CPU and frame.unit.default_device is None else 0
+        if first is None and not arguments.open:
+            default |= EMPTY
         sizes = first.sizes if type(first) is Host else None
         where = place if frame.unit.default_device is None else frame.unit.default_device
         made = Tensor(where if place == CPU else place, origin, default, None, sizes)
@@ -232,6 +236,9 @@ def _contract(name: str) -> Handler:
 
 def _loader(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     """DataLoaders yield host tensors, pinned with `pin_memory=True`."""
+    elsewhere = _made_on_accelerator(frame, node, arguments)
+    if elsewhere is not None:
+        return Loader(elsewhere)
     pinned = arguments.keywords.get("pin_memory")
     held = pinned[0] if pinned is not None else None
     yielded = batch(frame, node)
@@ -240,6 +247,26 @@ def _loader(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     elif type(held) is Const or (held is None and not arguments.open):
         yielded.traits |= PAGEABLE
     return Loader(yielded)
+
+
+def _made_on_accelerator(frame: Frame, node: cst.Call, arguments: Arguments) -> Tensor | None:
+    """The batch of a dataset whose `__getitem__`, or of a `collate_fn` that, moves it itself."""
+    from devlint.inference.functions import summarize
+
+    dataset, collate = arguments.get(0, "dataset"), arguments.get(6, "collate_fn")
+    makers = [collate.function] if type(collate) is FunctionValue else []
+    if type(dataset) is Instance and dataset.info is not None:
+        function = dataset.info.method("__getitem__")
+        makers += [function] if function is not None else []
+    for maker in makers:
+        summary = summarize(maker)
+        found = tensors_in(summary.result) if summary is not None else []
+        moved = [t for t in found if type(t.place) is Variable or on_accelerator(t) > 0]
+        if moved:
+            origin = Origin(StepKind.LOADED, node, frame.unit.source, moved[0].origin)
+            alike = all(t.place == moved[0].place for t in found)
+            return Tensor(moved[0].place if alike else None, origin, 0, Evidence())
+    return None
 
 
 def _optimizer(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:

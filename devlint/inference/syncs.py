@@ -13,7 +13,7 @@ from devlint.inference.meetings import tensors_in
 from devlint.inference.notes import HostReadNote, LateReadNote, SyncNote, on_accelerator
 from devlint.inference.placement import CPU
 from devlint.inference.text import dotted
-from devlint.inference.values import COPYING, INDIRECT, Tensor, Value, alternatives
+from devlint.inference.values import COPYING, INDIRECT, Tensor, Union, Value, alternatives
 
 # What takes a value only to keep it, to add it up or to show it: that can wait.
 _KEEPS = re.compile(
@@ -146,12 +146,23 @@ def read_by_host(
         if rank >= 0:
             if branches > 1:
                 rank = min(rank, 1)
-            if tensor.traits & INDIRECT:
+            if tensor.traits & INDIRECT or frame.choosing:
                 rank = 0
             elif rank == 0 and sink == ".numpy()" and _works_on_device(frame):
                 rank = 1  # an input that the file elsewhere expects on an accelerator
             frame.notes.append(HostReadNote(node, sink, tensor, value_node, rank, frame.caught > 0))
             return
+
+
+def brought_to_host(value: Union) -> bool:
+    """One branch moves it to the host: whoever wrote that knows when it must be there."""
+    return any(
+        type(v) is Tensor
+        and v.place == CPU
+        and v.origin is not None
+        and v.origin.kind is StepKind.MOVED
+        for v in value.alternatives
+    )
 
 
 _FOR_THE_HOST = re.compile(

@@ -337,12 +337,17 @@ def _method_of_unknown(
         return HOST
     known = frame.unit.context.knowledge.methods.get(name)
     if known is None:
+        from devlint.inference.calls import is_measure, makes_batch
+
+        if makes_batch(arguments):
+            return UNKNOWN
         # An unknown method: what comes back is where its object and its arguments are.
+        given = [(v, n) for v, n in arguments.all() if not is_measure(arguments, n)]
         return meet(
             frame,
             node,
             shorten(node.func),
-            [(tensor, _subject(node)), *arguments.all()],
+            [(tensor, _subject(node)), *given],
             True,
             MeetingKind.CALLEE,
             indirect=True,

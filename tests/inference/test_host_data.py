@@ -1,0 +1,128 @@
+"""Data that is on the host by what holds it, makes it or asks for it."""
+
+import pytest
+from given import given, host_reads, met, plain_attributes
+
+
+@pytest.mark.parametrize("holder", ["dataset", "train_dataset", "state_dict", "checkpoint"])
+def test_what_holds_data_or_weights_is_on_the_host(holder):
+    code = f"""
+def scale({holder}, device):
+    model = nn.Linear(3, 3).to(device)
+    return {holder}["x"].unsqueeze(0) * torch.arange(3)
+"""
+    assert met(code) == []
+
+
+def test_any_other_argument_may_be_elsewhere():
+    code = """
+def scale(batch, device):
+    model = nn.Linear(3, 3).to(device)
+    return batch["x"].unsqueeze(0) * torch.arange(3)
+"""
+    assert met(code) == ['torch.arange(3)@cpu * batch["x"].unsqueeze(0)@δ(batch) likely']
+
+
+@pytest.mark.parametrize(
+    ("name", "count"), [("PaddingCollator", 0), ("RowDataset", 0), ("Padding", 1)]
+)
+def test_a_class_that_makes_batches_works_on_the_host(name, count):
+    code = f"""
+class {name}:
+    def __call__(self, rows):
+        lengths = torch.stack(rows)
+        return torch.arange(lengths.size(0)) < lengths
+"""
+    assert len(met(code)) == count
+
+
+def test_a_tokenizers_batch_is_its_own():
+    code = """
+def encode(self, images):
+    batch = self.processor(images, return_tensors="pt")
+    return torch.cat((batch["mask"], torch.zeros(3)))
+"""
+    assert met(code) == []
+
+
+def test_an_unknown_callees_result_is_where_its_arguments_are():
+    code = """
+def encode(self, images: torch.Tensor):
+    batch = self.processor(images)
+    return torch.cat((batch["mask"], torch.zeros(3)))
+"""
+    assert len(met(code)) == 1
+
+
+@pytest.mark.parametrize(
+    ("argument", "count"),
+    [("n_steps.data", 1), ("sizes.data", 0), ("class_idx=steps", 0), ("labels=steps", 1)],
+)
+def test_lengths_and_indices_may_be_on_the_host(argument, count):
+    code = f"""
+def decode(x: torch.Tensor, converter):
+    n_steps = sizes = steps = torch.tensor([3, 4])
+    return converter.fit(x.exp(), {argument})
+"""
+    assert len(met(code)) == count
+
+
+@pytest.mark.parametrize(
+    ("losses", "noted"),
+    [
+        ('{"ce": nn.CrossEntropyLoss(reduction="none"), "l2": nn.MSELoss()}', []),
+        ('{"ce": nn.CrossEntropyLoss(weight=torch.ones(3))}', ["Net.losses@cpu (modules)"]),
+        ('{"head": nn.Linear(3, 3)}', ["Net.losses@cpu (modules)"]),
+    ],
+)
+def test_losses_without_weights_have_nothing_to_move(losses, noted):
+    code = f"""
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.losses = {losses}
+"""
+    assert plain_attributes(given(code)) == noted
+
+
+@pytest.mark.parametrize(("made", "count"), [("torch.tensor(3.0)", 0), ("torch.ones(3)", 1)])
+def test_what_a_callee_computes_of_a_scalar_may_be_one(made, count):
+    code = f"""
+def stretch(t, size):
+    return t * (size / 512) ** 0.5
+
+def forward(t: torch.Tensor):
+    return stretch(t, {made})
+"""
+    assert len([m for m in met(code) if "possible" not in m]) == count
+
+
+@pytest.mark.parametrize(
+    ("device", "count"),
+    [("device if device else x.device", 0), ("device or x.device", 0), ("device", 1)],
+)
+def test_a_device_that_is_not_given_is_asked_for(device, count):
+    code = f"""
+def ones(x, device=None):
+    device = {device}
+    return torch.ones(3, device=device)
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.head = nn.Linear(3, 3)
+
+    def forward(self, x):
+        return self.head.weight * ones(x)
+"""
+    assert len(met(code)) == count
+
+
+def test_what_a_subclass_of_tensor_keeps_beside_its_elements():
+    code = """
+def spacing(x, device):
+    y = torch.zeros(3).to(device)
+    if isinstance(x, torch.Tensor):
+        return x.notes["spacing"].numpy()
+"""
+    assert host_reads(given(code)) == []

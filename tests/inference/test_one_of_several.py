@@ -1,0 +1,115 @@
+"""A value or a callee that is one of several: which one it is goes with what it is given."""
+
+import pytest
+from given import given, host_reads, met
+
+NUMPY = "import numpy as np\n"
+
+
+def test_a_function_of_numpy_or_of_torch_gets_what_fits():
+    code = (
+        NUMPY
+        + """
+def ceil(size, device, with_torch):
+    function = torch.ceil if with_torch else np.ceil
+    size = torch.as_tensor(size, device=device) if with_torch else size
+    return function(size / 2)
+"""
+    )
+    assert "likely" not in " ".join(host_reads(given(code)))
+    assert "certain" not in " ".join(host_reads(given(code)))
+
+
+def test_a_function_of_numpy_alone_reads_the_device():
+    code = (
+        NUMPY
+        + """
+def ceil(size, device):
+    size = torch.as_tensor(size, device=device)
+    return np.ceil(size / 2)
+"""
+    )
+    assert host_reads(given(code)) == ["np.ceil of size / 2@δ(device) certain"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "confidence"),
+    [
+        ("if place == 'host':\n        x = x.cpu()\n    return x.numpy()", "possible"),
+        ("return x.numpy()", "certain"),
+    ],
+)
+def test_who_moves_it_to_the_host_knows_when_it_must_be_there(lines, confidence):
+    code = f"def read(place):\n    x = torch.zeros(3).cuda()\n    {lines}\n"
+    assert host_reads(given(code)) == [f".numpy() of x@cuda {confidence}"]
+
+
+def test_what_isinstance_leaves_open():
+    """One of the values is a tensor: that does not make each of them one."""
+    code = """
+def fields(sizes, device):
+    found = {"score": torch.zeros(3)}
+    found["width"] = sizes[0]["width"]
+    score = torch.zeros(3).to(device)
+    return [v.numpy() for v in found.values() if isinstance(v, torch.Tensor)]
+"""
+    assert host_reads(given(code)) == []
+
+
+def test_what_isinstance_says_of_one_value():
+    code = """
+def array(x):
+    x = x.cuda() if isinstance(x, torch.Tensor) else x
+    if isinstance(x, torch.Tensor):
+        return x.numpy()
+"""
+    assert host_reads(given(code)) == [".numpy() of x@cuda certain"]
+
+
+@pytest.mark.parametrize("other", ["npu", "mps", "meta"])
+def test_the_branch_of_another_accelerator_is_not_walked(other):
+    code = f"""
+def move(x, device):
+    if device == "{other}":
+        device = "{other}:0"
+    return x.to(device)
+
+y = move(torch.zeros(3), "cuda")
+y + torch.zeros(3)
+"""
+    assert met(code) == ["torch.zeros(3)@cpu + y@cuda certain"]
+
+
+def test_a_part_of_unknown_place_leaves_the_container_open():
+    code = """
+def run(net, x):
+    head = nn.Linear(3, 3)
+    both = nn.Sequential(net, head)
+    return both(x.cuda())
+"""
+    assert met(code) == []
+
+
+def test_a_container_of_what_is_made_here_is_on_the_host():
+    code = """
+def run(x):
+    both = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 3))
+    return both(x.cuda())
+"""
+    assert met(code) == ["input: both@cpu both x.cuda()@cuda certain"]
+
+
+def test_a_parallel_wrapper_scatters_its_inputs():
+    code = """
+net = nn.DataParallel(nn.Linear(3, 3)).cuda()
+net(torch.zeros(3), torch.zeros(3).cuda())
+"""
+    assert met(code) == []
+
+
+def test_its_output_is_on_the_device():
+    code = """
+net = nn.DataParallel(nn.Linear(3, 3)).cuda()
+net(torch.zeros(3)) + torch.zeros(3)
+"""
+    assert met(code) == ["torch.zeros(3)@cpu + net(torch.zeros(3))@cuda certain"]

@@ -1,0 +1,97 @@
+"""What a loop over a loader gets when the project's own classes have a hand in it."""
+
+import pytest
+from given import met
+
+IMPORTS = "from torch.utils.data import DataLoader, Dataset\n"
+NET = "net = nn.Linear(3, 3).cuda()\n"
+
+
+def _rows(returned):
+    return f"""
+class Rows(Dataset):
+    def __init__(self, rows):
+        self.rows = rows
+
+    def __getitem__(self, index):
+        row = self.rows[index].float()
+        return {returned}
+"""
+
+
+@pytest.mark.parametrize(
+    ("returned", "meetings"),
+    [
+        ("row.cuda()", []),
+        ('row.to("cuda"), row.cuda()', []),
+        ("row", ["input: x@cpu net net@cuda certain"]),
+    ],
+)
+def test_a_dataset_that_moves_its_items(returned, meetings):
+    head = "for x, *_ in" if "," in returned else "for x in"
+    code = f"{IMPORTS}{_rows(returned)}{NET}{head} DataLoader(Rows(rows)):\n    net(x)"
+    assert met(code) == meetings
+
+
+@pytest.mark.parametrize(
+    ("returned", "meetings"),
+    [
+        ("row.cuda()", []),
+        ("row", ["input: next(batches)@cpu net net@cuda certain"]),
+    ],
+)
+def test_a_generator_passes_on_what_the_loader_yields(returned, meetings):
+    code = f"""{IMPORTS}{_rows(returned)}{NET}
+def forever(loader):
+    while True:
+        for batch in loader:
+            yield batch
+
+batches = forever(DataLoader(Rows(rows)))
+net(next(batches))
+"""
+    assert met(code) == meetings
+
+
+@pytest.mark.parametrize(
+    ("moved", "meetings"),
+    [(".to(self.device)", []), ("", ["input: x@cpu net net@cuda certain"])],
+)
+def test_a_wrapper_around_a_loader_yields_what_its_iter_does(moved, meetings):
+    code = f"""{IMPORTS}{NET}
+class Wrapped:
+    def __init__(self, loader, device):
+        self.loader = loader
+        self.device = device
+
+    def __iter__(self):
+        for x, y in self.loader:
+            yield x{moved}, y{moved}
+
+loader = DataLoader(rows)
+for x, y in Wrapped(loader, torch.device("cuda")):
+    net(x)
+"""
+    assert met(code) == meetings
+
+
+def test_a_loader_that_one_branch_wraps_yields_what_the_wrapper_does():
+    code = f"""{IMPORTS}{NET}
+class Ahead:
+    def __init__(self, loader):
+        self.loader = loader
+
+    def __iter__(self):
+        for x in self.loader:
+            yield x.cuda()
+
+def load(rows, ahead=True):
+    loader = DataLoader(rows)
+    if ahead:
+        loader = Ahead(loader)
+    return loader
+
+for x in load(rows):
+    net(x)
+"""
+    assert met(code) == []
