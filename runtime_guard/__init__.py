@@ -9,24 +9,29 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from runtime_guard.contracts import BrokenContract, check_contracts
     from runtime_guard.guard import DeviceGuard
     from runtime_guard.machine import UnsupportedVirtually
     from runtime_guard.observers import DevicePolicyError, DevicePolicyWarning
     from runtime_guard.virtual import virtual_devices
 
 _HOMES = {
+    "BrokenContract": "runtime_guard.contracts",
     "DeviceGuard": "runtime_guard.guard",
     "DevicePolicyError": "runtime_guard.observers",
     "DevicePolicyWarning": "runtime_guard.observers",
     "UnsupportedVirtually": "runtime_guard.machine",
+    "check_contracts": "runtime_guard.contracts",
     "virtual_devices": "runtime_guard.virtual",
 }
 
 __all__ = [
+    "BrokenContract",
     "DeviceGuard",
     "DevicePolicyError",
     "DevicePolicyWarning",
     "UnsupportedVirtually",
+    "check_contracts",
     "virtual_devices",
 ]
 

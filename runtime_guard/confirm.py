@@ -37,6 +37,14 @@ class Expectation:
     """May it happen at a related location of the finding?"""
     holds: Callable[[Event], bool] = field(default=lambda event: True)
     says: str = ""
+    judges: Callable[[Finding], bool] = field(default=lambda finding: True)
+    """Would the run have shown what this finding claims?"""
+
+
+def _of_a_call(finding: Finding) -> bool:
+    """The guard sees what is handed in and back, not what is kept in a name."""
+    message = finding.get("message", "")
+    return " parameter `" in message or " the result of `" in message
 
 
 def _copies_in_vain(event: Event) -> bool:
@@ -58,6 +66,12 @@ EXPECTATIONS: dict[str, Expectation] = {
     "DEV105": _MIXED,
     "DEV106": _MIXED,
     "DEV107": _MIXED,
+    "DEV108": Expectation(
+        frozenset({Kind.CONTRACT, *_MIXED.kinds}),
+        related=True,
+        says="the contract was broken",
+        judges=_of_a_call,
+    ),
     "DEV201": Expectation(frozenset({Kind.DISCARDED_MOVE}), says="the moved tensor was never used"),
     "DEV203": Expectation(
         frozenset({Kind.NON_LEAF_MOVE}), says="a leaf that requires grad was moved"
@@ -123,6 +137,8 @@ def _judge_one(finding: Finding, evidence: Evidence, executed: Lines, root: str)
     ]
     if sum(event.count for event in matching) >= expectation.times:
         return _with_verdict(finding, "confirmed", expectation.says, matching)
+    if not expectation.judges(finding):
+        return _with_verdict(finding, "undecided", "the guard does not look at variables")
     if not ran:
         return _with_verdict(finding, "not executed", "no line of it ran")
     if not evidence.accelerated:
@@ -216,7 +232,9 @@ def confirm(
 
     from runtime_guard.watched_run import watch
 
-    with LineTracer(files) as tracer, watch(virtual, keep_going=keep_going) as watched:
+    contracts = any(finding["rule"] == "DEV108" for finding in findings)
+    watching = watch(virtual, keep_going=keep_going, contracts=contracts)
+    with LineTracer(files) as tracer, watching as watched:
         outcome = run_program(program)
     evidence = watched.evidence(outcome.error)
     return Confirmation(

@@ -31,6 +31,8 @@ class Kind(str, Enum):
     """A forked worker process used the accelerator."""
     GENERATOR = "generator"
     """A random generator of another device than what it fills."""
+    CONTRACT = "broken-contract"
+    """A value was on another device than its annotation or comment declares."""
     UNAVAILABLE = "unavailable-device"
     """A device that the machine does not have was asked for."""
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from runtime_guard import virtual
+from runtime_guard.contracts import Watch
 from runtime_guard.events import Event, Kind
 from runtime_guard.ledger import Ledger
 from runtime_guard.left_behind import watch_module_moves
@@ -22,9 +23,10 @@ class DeviceGuard(contextlib.ContextDecorator):
 
     ``on_mixed``, ``on_transfer`` and ``on_sync`` say what else to do: ``"raise"``, ``"warn"`` or
     ``"record"`` (``ValueError`` for others).  On real devices a mixed-device operation raises,
-    because PyTorch does.  ``allow`` names functions or modules whose transfers and syncs no policy
-    objects to.  Works inside and around ``virtual_devices``; may be nested and entered again, the
-    ledger then goes on.
+    because PyTorch does.  With ``on_contract`` the device contracts of every function of the user's
+    are checked, else those of decorated ones only (docs/contracts.md).  ``allow`` names functions
+    or modules whose transfers and syncs no policy objects to.  Works inside and around
+    ``virtual_devices``; may be nested and entered again, the ledger then goes on.
     """
 
     def __init__(
@@ -33,9 +35,11 @@ class DeviceGuard(contextlib.ContextDecorator):
         on_mixed: Policy = "raise",
         on_transfer: Policy = "record",
         on_sync: Policy = "record",
+        on_contract: Policy | None = None,
         allow: tuple[str, ...] = (),
     ) -> None:
-        self._observer = Observer(on_mixed, on_transfer, on_sync, frozenset(allow))
+        self._observer = Observer(on_mixed, on_transfer, on_sync, frozenset(allow), on_contract)
+        self._watch = Watch() if on_contract is not None else None
         self._entered: list[tuple[Any, ...]] = []
 
     @property
@@ -63,6 +67,8 @@ class DeviceGuard(contextlib.ContextDecorator):
 
     def __enter__(self) -> DeviceGuard:
         add_observer(self._observer)
+        if self._watch is not None:
+            self._watch.start()
         if virtual.active_machine() is not None:
             self._entered.append(())
             return self
@@ -75,6 +81,8 @@ class DeviceGuard(contextlib.ContextDecorator):
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self._watch is not None:
+            self._watch.stop()
         entered = self._entered.pop()
         if entered:
             function_mode, dispatch_mode, patches = entered

@@ -39,8 +39,10 @@ class Observer:
         on_transfer: Policy = "record",
         on_sync: Policy = "record",
         allow: frozenset[str] = frozenset(),
+        on_contract: Policy | None = None,
     ) -> None:
         for name, policy in (
+            ("on_contract", on_contract or "raise"),
             ("on_mixed", on_mixed),
             ("on_transfer", on_transfer),
             ("on_sync", on_sync),
@@ -49,6 +51,7 @@ class Observer:
                 raise ValueError(f"{name}={policy!r}: expected 'raise', 'warn' or 'record'")
         self.ledger = Ledger()
         self.on_mixed: Policy = on_mixed
+        self.on_contract: Policy | None = on_contract
         self.on_transfer: Policy = on_transfer
         self.on_sync: Policy = on_sync
         self._local = threading.local()
@@ -132,6 +135,14 @@ def mixed_policy() -> Policy:
     return "warn" if "warn" in wishes else "record"
 
 
+def contract_policy() -> Policy:
+    """What to do with a broken contract: the strictest wish; ``raise`` where no guard has one."""
+    wishes = {observer.on_contract for observer in _observers} - {None}
+    if not wishes or "raise" in wishes:
+        return "raise"
+    return "warn" if "warn" in wishes else "record"
+
+
 def describe_tensor(tensor: torch.Tensor) -> str:
     """``float32[64, 10]``."""
     return f"{str(tensor.dtype).removeprefix('torch.')}{list(tensor.shape)}"
@@ -202,12 +213,13 @@ def problem(
     shape: str = "",
     stack: Stack | None = None,
     operands: Sequence[torch.Tensor] = (),
+    declared: Stack = (),
 ) -> None:
-    """Record a bug that was seen."""
+    """Record a bug that was seen.  ``declared``: places that belong to it, beside the operands'."""
     if not _observers:
         return
     stack = user_stack() if stack is None else stack
-    origins = origins_of(operands)
+    origins = (*origins_of(operands), *declared)
     for observer in _observers:
         observer.ledger.record(
             kind,
@@ -244,6 +256,7 @@ __all__ = [
     "Observer",
     "Policy",
     "add_observer",
+    "contract_policy",
     "describe_tensor",
     "mixed_policy",
     "observing",

@@ -62,16 +62,22 @@ def real_devices() -> str:
 
 
 @contextlib.contextmanager
-def watch(virtual: str | None, *, keep_going: bool = False) -> Iterator[WatchedRun]:
+def watch(
+    virtual: str | None, *, keep_going: bool = False, contracts: bool = False
+) -> Iterator[WatchedRun]:
     """Guard the block, on the virtual machine ``virtual`` or, when None, on the real devices.
 
     Raises ``ValueError`` for a machine that cannot be.  ``keep_going`` only records mixed-device
-    operations; real devices refuse them whatever a guard wishes.
+    operations; real devices refuse them whatever a guard wishes.  ``contracts`` records what breaks
+    a device contract.
     """
     with contextlib.ExitStack() as stack:
         if virtual is not None:
             stack.enter_context(virtual_devices(virtual))
-        guard = DeviceGuard(on_mixed="record" if keep_going else "raise")
+        guard = DeviceGuard(
+            on_mixed="record" if keep_going else "raise",
+            on_contract="record" if contracts else None,
+        )
         stack.enter_context(guard)
         watched = WatchedRun(guard, f"virtual {virtual}" if virtual else real_devices())
         stack.enter_context(left_behind.telling_of_moves(watched.models.moved))

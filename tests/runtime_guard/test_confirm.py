@@ -100,6 +100,14 @@ class TestJudge:
         assert verdict(finding("DEV501", 5), ran=(5,)) == "undecided"
         assert "DEV501" not in EXPECTATIONS
 
+    def test_a_contract_is_seen_at_calls_and_returns(self):
+        at_call = {**finding("DEV108", 5), "message": "`m` is …, but parameter `x` of `f` is …"}
+        kept = {**finding("DEV108", 5), "message": "`m` is …, but `self.table` is …"}
+        assert verdict(at_call, event(Kind.CONTRACT, 5)) == "confirmed"
+        assert verdict(at_call, ran=(5,)) == "refuted"
+        assert verdict(kept, event(Kind.MIXED, 5)) == "confirmed"
+        assert verdict(kept, ran=(5,)) == "undecided"
+
     def test_the_finding_itself_is_kept(self):
         one = finding("DEV101", 5)
         (judged,) = judge([one], Evidence((event(Kind.MIXED, 5),), "cuda:1"), {}, "/project")
@@ -268,3 +276,28 @@ class TestConfirm:
         (tmp_path / "findings.json").write_text(data)
         with pytest.raises(ValueError, match="report"):
             run_confirm("findings.json", ["train.py"], virtual="cuda:1")
+
+
+def test_a_broken_contract_is_confirmed_by_a_run_that_goes_on(tmp_path, capsys):
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import torch\n"
+        "def f(x):  # devlint: device[x=cuda]\n"
+        "    return x\n"
+        "def g(x):  # devlint: device[x=cuda]\n"
+        "    return x\n"
+        "f(torch.zeros(2))\n"
+        "g(torch.zeros(2).cuda())\n"
+        "print('done')\n"
+    )
+    findings = [
+        {**finding("DEV108", line), "path": "program.py", "message": "but parameter `x` of …"}
+        for line in (6, 7)
+    ]
+    report = tmp_path / "findings.json"
+    report.write_text(json.dumps({"version": 1, "files": 1, "findings": findings, "errors": []}))
+    command = ["python", str(program)]
+    assert run_confirm(str(report), command, virtual="cuda:1", root=str(tmp_path)) == 1
+    said = capsys.readouterr().out
+    assert "done" in said and "1 confirmed, 1 refuted" in said
+    assert "Expected parameter `x` of `f` to be on cuda, but found it on cpu!" in said
