@@ -15,6 +15,7 @@ from devlint.inference.frame import Frame
 from devlint.inference.placement import Device, Placement, Variable, VariableKind
 from devlint.inference.text import code, dotted
 from devlint.inference.values import (
+    HOST,
     NONE,
     UNKNOWN,
     Const,
@@ -51,6 +52,9 @@ _COUNTER = re.compile(
     r"\b(\w*_)?(step|steps|iter|iteration|epoch|it|batch_idx|idx|i|n_iter)$", re.I
 )
 _WARNS = re.compile(r"warn|error|exception|fail", re.I)
+
+
+_NUMBERS = frozenset({"int", "float", "bool", "complex", "str", "numbers.Number", "numbers.Real"})
 
 
 def truth(frame: Frame, node: cst.BaseExpression) -> bool | None:
@@ -312,7 +316,7 @@ def _narrow_call(frame: Frame, node: cst.Call, outcome: bool) -> None:
         if callee == "torch.is_tensor"
         else list(_classes(frame, node.args[1].value) if len(node.args) > 1 else ())
     )
-    names = {k.name for k in kinds if type(k) is External}
+    names = {k.name.removeprefix("builtins.") for k in kinds if type(k) is External}
     if not names:
         return
     value = frame.eval(node.args[0].value)
@@ -330,8 +334,8 @@ def _narrow_call(frame: Frame, node: cst.Call, outcome: bool) -> None:
         rest = [v for v in alternatives(value) if not (type(v) is Tensor and v.evidence is None)]
         if len(rest) < len(alternatives(value)):
             frame.env[path] = union(rest)
-        elif names & {"int", "float", "str", "bool", "list", "tuple", "dict", "numpy.ndarray"}:
-            frame.env[path] = UNKNOWN
+        elif names <= _NUMBERS and len(names) == len(kinds) and type(value) is not Const:
+            frame.env[path] = HOST
 
 
 def _narrow_no_tensor(frame: Frame, node: cst.Call, callee: str) -> None:

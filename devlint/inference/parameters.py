@@ -62,6 +62,7 @@ _WRAPPERS = frozenset(
     {"Optional", "Union", "typing.Optional", "typing.Union", "Final", "Annotated"}
     | {"typing.Annotated", "typing_extensions.Annotated"}
 )
+_NUMBER_TYPES = frozenset({"int", "float", "bool", "str", "complex"})
 _LISTS = frozenset({"List", "list", "Sequence", "Tuple", "tuple", "Iterable", "typing.List"})
 
 _MAPPINGS = frozenset({"Dict", "dict", "Mapping", "MutableMapping", "typing.Dict"})
@@ -156,6 +157,8 @@ def _from_annotation(
         if len(heads) > 2 and heads[1] in _LISTS and set(heads[2:]) <= _TENSOR_TYPES:
             inner = Sequence(None, Tensor(place, origin, 0, Evidence(True)), "tuple")
             return Sequence(None, inner, "list")
+        if heads[1:] and set(heads[1:]) <= _NUMBER_TYPES:
+            return Sequence(None, HOST, "list")
         return Tensor(place, origin, 0, Evidence())
     if heads[0] in _MAPPINGS and len(heads) == 3 and heads[2] in _TENSOR_TYPES:
         return Mapping({}, Tensor(place, origin, 0, Evidence(True)))
@@ -166,6 +169,8 @@ def _from_annotation(
         return Tensor(place, origin, 0, Evidence())
     if all(a in _HOST_TYPES for a in heads):
         return HOST
+    if heads[0] in _NUMBER_TYPES and set(heads) <= _NUMBER_TYPES | _LISTS:
+        return union((HOST, Sequence(None, HOST, "list")))  # a number, or one for each dimension
     if len(heads) == 1:
         known = frame.lookup(heads[0]) if "." not in heads[0] else None
         if type(known) is ClassValue:

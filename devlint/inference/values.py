@@ -41,6 +41,8 @@ VECTOR = 8192  # 1-dim
 PAGEABLE = 1 << 15  # a batch of a DataLoader in sight that does not pin
 MAYBE_SCALAR = 16384  # may be 0-dim: made from a value of unknown shape
 
+_ZERO_DIM = SCALAR | MAYBE_SCALAR
+
 # What a result inherits from the operand that gave it its place.
 INHERITED = DEFAULT | LOADED | INDIRECT | KEPT
 
@@ -617,6 +619,8 @@ def _merge_tensors(a: Tensor, b: Tensor) -> Tensor | None:
     if same_place(a.place, b.place):
         sure = a if a.evidence is None else b
         both = a.traits & b.traits
+        if a.traits & _ZERO_DIM and b.traits & _ZERO_DIM and not both & SCALAR:
+            both |= MAYBE_SCALAR
         either = (a.traits | b.traits) & (INDIRECT | GRAD | NON_LEAF | COPYING | KEPT)
         if sure.traits == (both | either):
             return sure

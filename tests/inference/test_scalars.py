@@ -71,3 +71,54 @@ def test_an_unknown_value_meets_anything_in_silence():
         )
         == []
     )
+
+
+NUMBER_OR_TENSOR = '''
+    def shift(x: torch.Tensor, by{annotation}):
+        if isinstance(by, {kind}):
+            by = torch.as_tensor(by)
+        return x.cumsum(0) + by
+'''
+
+
+@pytest.mark.parametrize(
+    ("annotation", "kind", "contradicts"),
+    [
+        (": float | torch.Tensor", "float", False),
+        ("", "(int, float)", False),
+        (": list | torch.Tensor", "list", True),
+    ],
+)
+def test_a_number_becomes_a_0_dim_tensor_and_a_list_does_not(annotation, kind, contradicts):
+    found = met(NUMBER_OR_TENSOR.format(annotation=annotation, kind=kind))
+    assert [m for m in found if not m.endswith("possible")] == (
+        ["by@cpu + x.cumsum(0)@δ(x) likely"] if contradicts else []
+    )
+
+
+@pytest.mark.parametrize(
+    ("taken", "contradicts"), [("span[1] - span[0]", False), ("list(span)", True)]
+)
+def test_the_numbers_of_an_annotated_pair_are_0_dim(taken, contradicts):
+    found = met(f"""
+        def scaled(x: torch.Tensor, span: float | tuple[float, float]):
+            if isinstance(span, tuple):
+                width = torch.tensor({taken})
+            else:
+                width = torch.tensor(float(span))
+            return torch.log(width) * x.sum(-1)
+    """)
+    assert bool(found) is contradicts
+
+
+def test_what_is_perhaps_0_dim_in_each_branch_is_so_behind_them():
+    found = met("""
+        def add(total: torch.Tensor, words):
+            best = torch.tensor(1e9)
+            for word in words:
+                rate = torch.tensor(distance(word))
+                if rate < best:
+                    best = rate
+            return total + best
+    """)
+    assert found == ["best@cpu + total@δ(total) possible"]
