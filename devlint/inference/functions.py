@@ -40,6 +40,7 @@ from devlint.inference.values import (
     Sequence,
     Tensor,
     Union,
+    Unknown,
     Value,
     alternatives,
     union,
@@ -237,7 +238,7 @@ def _infer(function: Function) -> Summary:
         frame.notes.clear()
         return Summary(parameters, UNKNOWN)
     contracts.check_returns(frame, signature)
-    result = contracts.result_of(frame, signature, _result(frame))
+    result = contracts.result_of(frame, signature, _decided(_result(frame)))
     if frame.writes and function.info is not None:
         function.info.settle_writes(frame)
     for _, value in frame.returns:
@@ -324,6 +325,20 @@ def _result(frame: Frame) -> Value:
 
 def _is_odd(value: Value) -> bool:
     return type(value) is Tensor and bool(value.traits & DEFAULT) and value.place == CPU
+
+
+def _decided(value: Value) -> Value:
+    """A returned tensor lives where what was shown to be a tensor meanwhile says."""
+    if type(value) is Tensor:
+        decider = meetings.decider(value)
+        if decider is None:
+            return value
+        return Tensor(decider.place, decider.origin, decider.traits & INHERITED)
+    if type(value) is Union:
+        return union(_decided(alternative) for alternative in value.alternatives)
+    if type(value) is Sequence and value.items is not None and value.kind == "tuple":
+        return Sequence([_decided(item) for item in value.items], None, "tuple", value.node)
+    return value
 
 
 def _compare_returns(frame: Frame) -> bool:
@@ -551,6 +566,29 @@ class Binding:
             return element_of(self.frame, loader, self.node)
         return batch
 
+    def _rival(self, value: Tensor) -> Tensor | None:
+        """What the caller hands in for an operand that decides where a value of the callee is,
+        should it be a tensor."""
+        if value.origin is None:
+            return None
+        for step in value.origin.chain():
+            if step.kind is StepKind.MOVED:
+                return None
+            rival = step.rival
+            if rival is None or rival.evidence is None or type(rival.place) is not Variable:
+                continue
+            stand_in = self.places.get(rival.place)
+            for evidence in (rival.evidence, *rival.evidence.parents):
+                actual = self.values.get(evidence)
+                if type(actual) is Unknown:
+                    return Tensor(None)
+                if stand_in is not None and type(actual) is Tensor:
+                    return stand_in
+        return None
+
+    def _computed(self, tensor: Tensor) -> Origin:
+        return Origin(StepKind.COMPUTED, self.node, self.frame.unit.source, tensor.origin)
+
     def tensor(self, value: Tensor) -> Value:
         """A tensor of the callee, seen from the caller."""
         if value.evidence is not None and value.evidence in self.values:
@@ -564,7 +602,7 @@ class Binding:
             stand_in = self.places.get(place)
             if stand_in is None:
                 return self._strange(value, place)
-            origin = Origin(StepKind.COMPUTED, self.node, self.frame.unit.source, stand_in.origin)
+            origin = self._computed(stand_in)
             traits = value.traits & ~PARAMETER | stand_in.traits & (INHERITED & ~DEFAULT)
             if stand_in.traits & DEFAULT:
                 traits |= DEFAULT
@@ -575,6 +613,13 @@ class Binding:
         handed = [self.values.get(p) for p in value.evidence.parents] if value.evidence else []
         if value.traits & LOADED and len(handed) == 1 and handed[0] is not None:
             return self._batch_of(handed[0], value)
+        rival = self._rival(value)
+        if rival is not None:
+            if rival.place is None or rival.is_sure:
+                return Tensor(rival.place, self._computed(rival), rival.traits & INHERITED)
+            step = self._computed(value)
+            step.rival = rival
+            return Tensor(place, step, value.traits, value.evidence, value.sizes)
         if any(_is_tensor(actual) for actual in handed):
             return Tensor(place, value.origin, value.traits, None, value.sizes)
         return value

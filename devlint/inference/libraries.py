@@ -432,7 +432,10 @@ def _tensor_of_data(
         for tensor in tensors_in(data)[:1]:
             if tensor.is_sure:
                 syncs.sync(frame, node, f"torch.{last} of tensors", tensor, operands[0][1])
-    return factory_result(frame, node, last, None, None, arguments)
+    result = factory_result(frame, node, last, None, None, arguments)
+    if type(data) is Tensor and result.origin is not None:
+        result.origin.rival = data
+    return result
 
 
 def _on_cpu(frame: Frame, node: cst.Call, last: str, known: Call, arguments: Arguments) -> Value:

@@ -213,8 +213,25 @@ def meet(
     if known is not None and not known.is_tensor and (known.number or not frame.in_module):
         sure_ones = [c for c in candidates if c[0].evidence is None and c[0].place is not None]
         if sure_ones:  # what is no more than perhaps a tensor does not decide where the result is
-            anchor = max(sure_ones, key=_weight)[0]
+            rival, anchor = anchor, max(sure_ones, key=_weight)[0]
+            result = _result(frame, node, sure_ones, anchor, indirect)
+            if result.origin is not None and rival.place is not anchor.place:
+                result.origin.rival = rival
+            return result
     return _result(frame, node, candidates, anchor, indirect)
+
+
+def decider(tensor: Tensor) -> Tensor | None:
+    """What turned out to be a tensor, and decides where this value is: when the value was computed
+    that was open."""
+    if tensor.origin is None:
+        return None
+    for step in tensor.origin.chain():
+        if step.kind is StepKind.MOVED:
+            return None
+        if step.rival is not None and step.rival.is_sure:
+            return step.rival
+    return None
 
 
 def _show_inputs(candidates: list[Candidate]) -> None:
@@ -408,6 +425,8 @@ def settle(frame: Frame) -> None:
     for draft in frame.drafts.values():
         if not (draft.left.is_sure and draft.right.is_sure):
             continue
+        if decider(draft.left) is not None or decider(draft.right) is not None:
+            continue  # it is not where it was thought to be
         pending = frame.pendings.get((draft.left.place, draft.right.place))
         if pending is not None and pending.node is draft.node:
             del frame.pendings[draft.left.place, draft.right.place]  # it is said here

@@ -50,7 +50,7 @@ INHERITED = DEFAULT | LOADED | INDIRECT | KEPT
 class Origin:
     """One step of a value's history, linked to the step before."""
 
-    __slots__ = ("before", "kind", "node", "note", "parent", "source")
+    __slots__ = ("before", "kind", "node", "note", "parent", "rival", "source")
 
     def __init__(
         self,
@@ -67,6 +67,8 @@ class Origin:
         self.source = source
         self.parent = parent
         self.note = note
+        # Of a computation: an operand that decides where its result is, should it be a tensor.
+        self.rival: Tensor | None = None
 
     def chain(self) -> Iterator[Origin]:
         """This step and those before it, newest first."""

@@ -73,12 +73,12 @@ def test_an_unknown_value_meets_anything_in_silence():
     )
 
 
-NUMBER_OR_TENSOR = '''
+NUMBER_OR_TENSOR = """
     def shift(x: torch.Tensor, by{annotation}):
         if isinstance(by, {kind}):
             by = torch.as_tensor(by)
         return x.cumsum(0) + by
-'''
+"""
 
 
 @pytest.mark.parametrize(

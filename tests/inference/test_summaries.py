@@ -292,3 +292,38 @@ def test_a_scalar_of_an_argument_meets_anything_whichever_branch_made_the_argume
     """
     assert met(code.format("ref.std()")) == []
     assert len(met(code.format("ref"))) == 1
+
+
+def test_what_turns_out_to_be_a_tensor_decides_where_earlier_results_are():
+    code = """
+        def remaining(rate, infected):
+            left = torch.ones(4).mul(infected).exp()
+            other = {use}
+            return left * other
+    """
+    assert met(code.format(use="infected.sigmoid()")) == [
+        "torch.ones(4)@cpu .mul infected@δ(infected) likely"  # said once, where they meet first
+    ]
+    assert met(code.format(use="rate.sigmoid()")) == ["left@cpu * other@δ(rate) likely"]
+
+
+@pytest.mark.parametrize(("use", "contradicts"), [("given.sigmoid()", False), ("len(given)", True)])
+def test_as_tensor_keeps_a_tensor_where_it_is(use, contradicts):
+    found = met(f"""
+        def spread(x: torch.Tensor, given):
+            weights = torch.as_tensor(given)
+            return x.cumsum(0) * weights.clamp(min=0), {use}
+    """)
+    assert bool(found) is contradicts
+
+
+def test_a_call_that_hands_in_a_tensor_decides_where_the_result_is():
+    assert met("""
+        def weighted(domain):
+            return domain * torch.linspace(0, 1, 9)
+
+        def density(x: torch.Tensor):
+            return weighted(x) + x
+    """) == [
+        "weighted(x)@cpu * x@δ(x) likely inside domain * torch.linspace(0, 1, 9)"  # and no `+`
+    ]
