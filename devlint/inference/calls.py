@@ -69,6 +69,7 @@ _INDIFFERENT = re.compile(
 )
 _LENGTHS = re.compile(r"(^|_|\b)(lengths?|lens?|sizes?|percent\w*|n?frames|idx|index)$", re.I)
 _CRITERION = re.compile(r"(criterion|loss|objective)\w*$", re.I)
+_MOVES = frozenset({"to", "cuda", "cpu", "type_as"})
 _CLASS_NAME = re.compile(r"^_*[A-Z][a-z0-9]\w*$|^_*[A-Z]+[a-z]\w*$")
 
 
@@ -80,6 +81,8 @@ def _call(frame: Frame, node: cst.Call) -> Value:
         base = frame.eval(func.value)
         arguments = evaluate_arguments(frame, node)
         frame.statement = statement
+        if type(func.value) is cst.Call and func.attr.value in _MOVES:
+            frame.unit.moved_calls.add(func.value)
         mentions.of_call(frame, node, base, arguments)
         result = call_attribute(frame, node, base, func, arguments)
     else:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from devlint.inference import contracts, dropped, meetings, mentions, notes, orphans
+from devlint.inference import contracts, dropped, meetings, mentions, notes, orphans, returns
 from devlint.inference.facts import MeetingKind, Site, Source, StepKind
 from devlint.inference.frame import BudgetExceeded, Frame, Pending
 from devlint.inference.iteration import element_of
 from devlint.inference.parameters import Parameter, initial_value
-from devlint.inference.placement import CPU, Device, Variable, VariableKind
+from devlint.inference.placement import Device, Variable, VariableKind
 from devlint.inference.steps import CallSite, note_call
 from devlint.inference.text import code, dotted, shorten
 from devlint.inference.values import (
@@ -317,14 +317,10 @@ def _result(frame: Frame) -> Value:
         constructing = frame.constructing or (
             function is not None and bool(_HOST_FUNCTIONS.match(function.name))
         )
-        if not constructing and _compare_returns(frame) and type(result) is Union:
+        if not constructing and returns.compare(frame) and type(result) is Union:
             # It is said here: callers go on with what the other returns give.
-            return union(v for v in result.alternatives if not _is_odd(v))
+            return union(v for v in result.alternatives if not returns.is_odd(v))
     return result
-
-
-def _is_odd(value: Value) -> bool:
-    return type(value) is Tensor and bool(value.traits & DEFAULT) and value.place == CPU
 
 
 def _decided(value: Value) -> Value:
@@ -339,58 +335,6 @@ def _decided(value: Value) -> Value:
     if type(value) is Sequence and value.items is not None and value.kind == "tuple":
         return Sequence([_decided(item) for item in value.items], None, "tuple", value.node)
     return value
-
-
-def _compare_returns(frame: Frame) -> bool:
-    """Note each return on the default device beside a rigid one; whether a value was one."""
-    said = False
-    slots: dict[object, list[tuple[Tensor, cst.CSTNode]]] = {}
-    for node, value in frame.returns:
-        for alternative in alternatives(value):
-            for slot, tensor in _slots(alternative):
-                slots.setdefault(slot, []).append((tensor, node))
-    for slot, found in slots.items():
-        made = [(t, n) for t, n in found if _is_odd(t)]
-        rigid = [
-            (t, n)
-            for t, n in found
-            if type(t.place) is Variable
-            and t.is_sure
-            and not (t.origin is not None and t.origin.kind is StepKind.PARAMETER)
-        ]
-        if not made or not rigid:
-            continue
-        anchor, anchor_node = rigid[0]
-        said = said or (slot == "value" and not frame.unit.host_script)
-        for tensor, node in made:
-            meetings.note(
-                frame,
-                node,
-                MeetingKind.RETURN,
-                "return",
-                tensor,
-                node,
-                anchor,
-                anchor_node,
-                0 if frame.unit.host_script or tensor.traits & SCALAR else 1,
-            )
-    return said
-
-
-def _slots(value: Value) -> list[tuple[object, Tensor]]:
-    """The tensors of a returned value, by where a caller finds them."""
-    if type(value) is Tensor:
-        return [("value", value)]
-    if type(value) is Sequence and value.items is not None and value.kind == "tuple":
-        return [
-            (index, v)
-            for index, item in enumerate(value.items)
-            for v in alternatives(item)
-            if type(v) is Tensor
-        ]
-    if type(value) is Sequence and value.mixed:
-        return [("element", v) for v in alternatives(value.any()) if type(v) is Tensor]
-    return []
 
 
 # ----------------------------------------------------------------- calling

@@ -288,7 +288,7 @@ def factory_result(
     device: Value | None,
     device_node: cst.CSTNode | None,
     arguments: Arguments,
-) -> Value:
+) -> Tensor:
     """A tensor made here: on `device=`, else on the default device."""
     traits = 0
     place: Placement

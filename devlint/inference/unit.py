@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Protocol
 import libcst as cst
 
 from devlint.contracts import is_contract_comment
-from devlint.inference import contracts, dropped, meetings, mentions, notes, rebindings, steps
+from devlint.inference import (
+    contracts,
+    dropped,
+    meetings,
+    mentions,
+    notes,
+    rebindings,
+    returns,
+    steps,
+)
 from devlint.inference.facts import DroppedArgument, Facts, Source
 from devlint.inference.frame import BudgetExceeded, Environment, Frame, read
 from devlint.inference.functions import Function, summarize
@@ -124,6 +133,8 @@ class Unit:
         self.dropped: dict[cst.CSTNode, DroppedArgument] = {}
         self.mentions = mentions.Mentions(parsed.text, parsed.path)
         self.optimizers: dict[Function | None, list[Built]] = {}
+        self.moved_calls: set[cst.CSTNode] = set()  # calls whose result is moved at once
+        self.odd_returns: list[tuple[Function, set[cst.CSTNode]]] = []
         self._finished = False
         self._constructors: str | None = None
         self.has_contract_comments = is_contract_comment(parsed.text)
@@ -192,6 +203,7 @@ class Unit:
         notes.settle(self.frame)
         for info in self.classes:
             info.settle(self.frame)
+        returns.settle(self)
         steps.settle(self)
         mentions.settle(self)
         rebindings.settle(self)

@@ -82,3 +82,46 @@ def test_returned_tuples_are_compared_part_by_part():
 
 def test_returning_none_or_a_number_is_no_contradiction():
     assert met(in_forward("if flag:", "    return None", "return h")) == []
+
+
+def test_a_value_that_one_branch_moves_is_the_callers_choice():
+    code = """
+        def quality(x: torch.Tensor, keep: bool):
+            score = torch.tensor(judge(x.cpu().numpy()).tolist())
+            if keep:
+                return score.to(x.device)
+            return {other}
+    """
+    assert met(code.format(other="score")) == []
+    assert met(code.format(other="torch.zeros(3)")) != []
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "contradicts"),
+    [(".to(x.device)", ".cuda()", False), (".to(x.device)", "", True)],
+)
+def test_what_every_caller_moves_may_be_returned_from_anywhere(first, second, contradicts):
+    found = met(f"""
+        def areas(boxes: torch.Tensor):
+            if len(boxes) == 0:
+                return torch.zeros(1)
+            return boxes.prod(-1)
+
+        def small(x: torch.Tensor):
+            return areas(x){first}
+
+        def large(x: torch.Tensor):
+            return areas(x){second}
+    """)
+    assert bool(found) is contradicts
+
+
+def test_what_an_unknown_callee_returns_is_too_little_to_compare_with():
+    code = """
+        def tree(weights: torch.Tensor, fast: bool):
+            if fast:
+                return {other}
+            return torch.zeros(3)
+    """
+    assert [m[-8:] for m in met(code.format(other="extension().tree(weights)"))] == ["possible"]
+    assert [m[-6:] for m in met(code.format(other="weights.cumsum(0)"))] == ["likely"]

@@ -1,0 +1,115 @@
+"""What a function returns: now a tensor on the default device, now one that lives elsewhere.
+
+`return iou.mean() if len(iou) else torch.tensor([0.0])`: the caller meets it somewhere. It is no
+bug where the function leaves the choice to its caller, or where every caller moves what it gets.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from devlint.inference import meetings
+from devlint.inference.facts import MeetingKind, StepKind
+from devlint.inference.frame import Frame
+from devlint.inference.placement import CPU, Variable
+from devlint.inference.values import (
+    DEFAULT,
+    INDIRECT,
+    SCALAR,
+    Sequence,
+    Tensor,
+    Value,
+    alternatives,
+)
+
+if TYPE_CHECKING:
+    from devlint.inference.unit import Unit
+
+
+def is_odd(value: Value) -> bool:
+    """A tensor on the default device, by default."""
+    return type(value) is Tensor and bool(value.traits & DEFAULT) and value.place == CPU
+
+
+def compare(frame: Frame) -> bool:
+    """Note each return on the default device beside a rigid one; whether a value was one."""
+    said = False
+    slots: dict[object, list[tuple[Tensor, cst.CSTNode]]] = {}
+    for node, value in frame.returns:
+        for alternative in alternatives(value):
+            for slot, tensor in _slots(alternative):
+                slots.setdefault(slot, []).append((tensor, node))
+    noted: set[cst.CSTNode] = set()
+    for slot, found in slots.items():
+        made = [(t, n) for t, n in found if is_odd(t)]
+        rigid = [
+            (t, n)
+            for t, n in found
+            if type(t.place) is Variable
+            and t.is_sure
+            and not (t.origin is not None and t.origin.kind is StepKind.PARAMETER)
+        ]
+        if not made or not rigid:
+            continue
+        anchor, anchor_node = min(rigid, key=lambda pair: pair[0].traits & INDIRECT)
+        guessed = anchor.traits & INDIRECT  # by what an unknown callee was given
+        for tensor, node in made:
+            if any(_is_moved(t, tensor) for t, _ in rigid):
+                continue
+            weak = frame.unit.host_script or guessed or tensor.traits & SCALAR
+            said = said or (slot == "value" and not frame.unit.host_script and not guessed)
+            noted.add(node)
+            meetings.note(
+                frame,
+                node,
+                MeetingKind.RETURN,
+                "return",
+                tensor,
+                node,
+                anchor,
+                anchor_node,
+                0 if weak else 1,
+            )
+    if noted and frame.function is not None:
+        frame.unit.odd_returns.append((frame.function, noted))
+    return said
+
+
+def _is_moved(elsewhere: Tensor, tensor: Tensor) -> bool:
+    """The same value, which one branch moves and the other does not: a choice, not a slip."""
+    a, b = elsewhere.origin, tensor.origin
+    return a is not None and b is not None and a.kind is StepKind.MOVED and a.root is b.root
+
+
+def _slots(value: Value) -> list[tuple[object, Tensor]]:
+    """The tensors of a returned value, by where a caller finds them."""
+    if type(value) is Tensor:
+        return [("value", value)]
+    if type(value) is Sequence and value.items is not None and value.kind == "tuple":
+        return [
+            (index, v)
+            for index, item in enumerate(value.items)
+            for v in alternatives(item)
+            if type(v) is Tensor
+        ]
+    if type(value) is Sequence and value.mixed:
+        return [("element", v) for v in alternatives(value.any()) if type(v) is Tensor]
+    return []
+
+
+def settle(unit: Unit) -> None:
+    """Take back what is said of a function all of whose calls in the file move the result."""
+    moved = {
+        node
+        for function, nodes in unit.odd_returns
+        if function.callers and all(call.node in unit.moved_calls for call in function.callers)
+        for node in nodes
+    }
+    if moved:
+        unit.facts.meetings[:] = [
+            meeting
+            for meeting in unit.facts.meetings
+            if meeting.kind is not MeetingKind.RETURN or meeting.site.node not in moved
+        ]
