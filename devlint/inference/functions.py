@@ -25,6 +25,7 @@ from devlint.inference.values import (
     NONE,
     PARAMETER,
     SCALAR,
+    SHAPED,
     UNKNOWN,
     ClassValue,
     Const,
@@ -547,7 +548,9 @@ class Binding:
             if stand_in is None:
                 return self._strange(value, place)
             origin = self._computed(stand_in)
-            traits = value.traits & ~PARAMETER | stand_in.traits & (INHERITED & ~DEFAULT)
+            traits = value.traits & ~(PARAMETER | SHAPED) | stand_in.traits & (INHERITED & ~DEFAULT)
+            if value.traits & SHAPED:
+                traits |= stand_in.traits & (SCALAR | MAYBE_SCALAR | SHAPED)
             if stand_in.traits & DEFAULT:
                 traits |= DEFAULT
             if stand_in.traits & SCALAR:

@@ -14,6 +14,7 @@ from devlint.inference.values import (
     HOST,
     LOADED,
     SCALAR,
+    SHAPED,
     UNKNOWN,
     VECTOR,
     Const,
@@ -84,7 +85,7 @@ def derive(tensor: Tensor) -> Tensor:
     if tensor.evidence is None:
         return tensor
     evidence = Evidence(tensor.evidence.is_tensor)
-    return Tensor(tensor.place, tensor.origin, tensor.traits & ~SCALAR, evidence)
+    return Tensor(tensor.place, tensor.origin, tensor.traits & ~(SCALAR | SHAPED), evidence)
 
 
 def element_of(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
@@ -94,7 +95,7 @@ def element_of(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
     if type(value) is Tensor:
         if value.evidence is None:
             origin = Origin(StepKind.COMPUTED, node, frame.unit.source, value.origin)
-            traits = value.traits & ~SCALAR
+            traits = value.traits & ~(SCALAR | SHAPED)
             if traits & VECTOR:
                 traits = traits & ~VECTOR | SCALAR
             return Tensor(value.place, origin, traits)

@@ -28,6 +28,7 @@ from devlint.inference.values import (
     PARAMETER,
     PINNED,
     SCALAR,
+    SHAPED,
     UNKNOWN,
     VECTOR,
     Evidence,
@@ -214,11 +215,11 @@ def meet(
         sure_ones = [c for c in candidates if c[0].evidence is None and c[0].place is not None]
         if sure_ones:  # what is no more than perhaps a tensor does not decide where the result is
             rival, anchor = anchor, max(sure_ones, key=_weight)[0]
-            result = _result(frame, node, sure_ones, anchor, indirect)
+            result = _result(frame, node, sure_ones, anchor, pointwise, indirect)
             if result.origin is not None and rival.place is not anchor.place:
                 result.origin.rival = rival
             return result
-    return _result(frame, node, candidates, anchor, indirect)
+    return _result(frame, node, candidates, anchor, pointwise, indirect)
 
 
 def decider(tensor: Tensor) -> Tensor | None:
@@ -373,6 +374,7 @@ def _result(
     node: cst.CSTNode,
     candidates: list[Candidate],
     anchor: Tensor,
+    pointwise: bool,
     indirect: bool,
 ) -> Tensor:
     if frame.loops and _feeds(anchor):
@@ -381,6 +383,7 @@ def _result(
     scalar = SCALAR
     maybe = SCALAR | MAYBE_SCALAR
     vector = VECTOR
+    shaped = SHAPED if pointwise and not indirect else 0
     requires = 0
     evidence: list[Evidence] = []
     sure = False
@@ -390,12 +393,14 @@ def _result(
             maybe = 0
         if not tensor.traits & SCALAR:
             vector &= tensor.traits
+            shaped &= tensor.traits if tensor.place is anchor.place else 0
         requires |= tensor.traits & (GRAD | PARAMETER)
         if tensor.evidence is None:
             sure = True
         else:
             evidence.append(tensor.evidence)
     traits |= scalar or vector
+    traits |= shaped
     if maybe and not scalar:
         traits |= MAYBE_SCALAR
     if requires:

@@ -16,6 +16,7 @@ from devlint.inference.text import dotted
 from devlint.inference.values import (
     HOST,
     NONE,
+    SHAPED,
     TRUE,
     UNKNOWN,
     ClassValue,
@@ -118,7 +119,7 @@ def initial_value(
     place = None if on_host or frame.constructing else variable
     evidence = Evidence()
     evidence.number = bool(_NUMBER_NAME.match(name))
-    value = Tensor(place, origin, 0, evidence)
+    value = Tensor(place, origin, SHAPED, evidence)
     if type(default) is Const and default.value is None:
         return parameter(union((value, NONE)), variable)
     return parameter(value, variable)
@@ -164,9 +165,9 @@ def _from_annotation(
         return Mapping({}, Tensor(place, origin, 0, Evidence(True)))
     tensors = [a for a in heads if a in _TENSOR_TYPES]
     if tensors and len(tensors) == len(heads):
-        return Tensor(place, origin, 0, Evidence(True))
+        return Tensor(place, origin, SHAPED, Evidence(True))
     if tensors:
-        return Tensor(place, origin, 0, Evidence())
+        return Tensor(place, origin, SHAPED, Evidence())
     if all(a in _HOST_TYPES for a in heads):
         return HOST
     if heads[0] in _NUMBER_TYPES and set(heads) <= _NUMBER_TYPES | _LISTS:

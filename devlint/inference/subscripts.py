@@ -23,6 +23,7 @@ from devlint.inference.values import (
     LOADED,
     MASK,
     SCALAR,
+    SHAPED,
     UNKNOWN,
     VECTOR,
     Const,
@@ -136,7 +137,7 @@ def _tensor_item(
     if masked:
         syncs.sync(frame, node, "mask indexing", base, node.value)
     origin = frame.origin(StepKind.COMPUTED, node, base.origin)
-    traits = base.traits & ~(SCALAR | EMPTY | VECTOR)
+    traits = base.traits & ~(SCALAR | SHAPED | EMPTY | VECTOR)
     if base.traits & VECTOR and len(indices) == 1:
         traits |= SCALAR if _is_integer(node, indices[0][0]) else VECTOR
     if sure:

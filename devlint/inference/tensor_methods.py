@@ -31,6 +31,7 @@ from devlint.inference.values import (
     PARAMETER,
     PINNED,
     SCALAR,
+    SHAPED,
     UNKNOWN,
     VECTOR,
     Const,
@@ -219,7 +220,7 @@ def call_tensor_method(
             return tensor
         drop = GRAD if name == "detach" else 0
         if name in ("expand", "repeat", "view", "reshape", "unsqueeze"):
-            drop |= SCALAR | VECTOR
+            drop |= SCALAR | VECTOR | SHAPED
         return shape_result(frame, node, _computed(frame, node, tensor, drop), known, arguments)
     others = operands_of(known, arguments)
     if tensor.is_sure and known.agreement is Agreement.STRICT:
@@ -267,7 +268,7 @@ def _subject(node: cst.Call) -> cst.CSTNode:
 
 
 def _computed(frame: Frame, node: cst.CSTNode, tensor: Tensor, drop: int = 0) -> Tensor:
-    kept = INHERITED | SCALAR | VECTOR | GRAD | PARAMETER | MAYBE_SCALAR | COPYING
+    kept = INHERITED | SCALAR | VECTOR | GRAD | PARAMETER | MAYBE_SCALAR | SHAPED | COPYING
     traits = tensor.traits & kept & ~drop
     if traits & PARAMETER:
         traits = (traits & ~PARAMETER) | GRAD & ~drop

@@ -39,6 +39,7 @@ KEPT = 2048  # an object kept it as a plain attribute
 EMPTY = 4096  # has no elements, by its shape
 VECTOR = 8192  # 1-dim
 PAGEABLE = 1 << 15  # a batch of a DataLoader in sight that does not pin
+SHAPED = 1 << 16  # computed element by element from a parameter: 0-dim if that is
 MAYBE_SCALAR = 16384  # may be 0-dim: made from a value of unknown shape
 
 _ZERO_DIM = SCALAR | MAYBE_SCALAR
@@ -695,5 +696,6 @@ def same(a: Value, b: Value) -> bool:
 def tensor_like(value: Value) -> Value:
     """A part of a value whose structure is unknown: a tensor in the same place, if any."""
     if type(value) is Tensor:
-        return Tensor(value.place, value.origin, value.traits & ~SCALAR, Evidence())
+        traits = value.traits & ~(SCALAR | SHAPED)
+        return Tensor(value.place, value.origin, traits, Evidence())
     return UNKNOWN

@@ -122,3 +122,22 @@ def test_what_is_perhaps_0_dim_in_each_branch_is_so_behind_them():
             return total + best
     """)
     assert found == ["best@cpu + total@δ(total) possible"]
+
+
+@pytest.mark.parametrize(
+    ("made", "used", "contradicts"),
+    [
+        ("torch.tensor(2.0)", "2 * torch.log(spread) + 1", False),
+        ("torch.tensor([2.0, 1.0])", "2 * torch.log(spread) + 1", True),
+        ("torch.tensor(2.0)", "torch.cat([spread.view(1), errors])", True),
+    ],
+)
+def test_what_is_computed_of_a_0_dim_argument_element_by_element_is_0_dim(made, used, contradicts):
+    found = met(f"""
+        def ratio(errors: torch.Tensor, spread: torch.Tensor):
+            return {used} - torch.log(errors)
+
+        def quality(x: torch.Tensor):
+            return ratio(x.cumsum(0), {made})
+    """)
+    assert bool(found) is contradicts
