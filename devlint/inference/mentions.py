@@ -431,10 +431,12 @@ def _index(value: Value) -> int | None:
 
 
 def _is_global_rank(value: Value | None, node: cst.CSTNode) -> bool:
-    if value is None or "local" in shorten(node):
+    if value is None:
         return False
     found = alternatives(value)
-    return GLOBAL_RANK in found and all(v is GLOBAL_RANK or type(v) is Const for v in found)
+    if GLOBAL_RANK not in found or "local" in shorten(node):
+        return False
+    return all(v is GLOBAL_RANK or type(v) is Const for v in found)
 
 
 # ----------------------------------------------------------------- when the file is done
@@ -523,6 +525,8 @@ def _runs_per_rank(note: MentionNote, is_script: bool) -> bool:
         params = function.node.params
         if any(_RANK_NAME.match(p.name.value) for p in (*params.params, *params.kwonly_params)):
             return True
+        if not _JOINS_GROUP.search(function.unit.source.text):
+            continue
         if isinstance(function.node, cst.FunctionDef) and _JOINS_GROUP.search(code(function.node)):
             return True
     return is_script
@@ -530,9 +534,13 @@ def _runs_per_rank(note: MentionNote, is_script: bool) -> bool:
 
 def _communicates(function: Function | None) -> bool:
     """The function sends tensors through a process group, as only NCCL needs them on a card."""
-    return any(
-        isinstance(inner.node, cst.FunctionDef) and _COLLECTIVE.search(code(inner.node))
-        for inner in _functions(function)
+    return (
+        function is not None
+        and _COLLECTIVE.search(function.unit.source.text) is not None
+        and any(
+            isinstance(inner.node, cst.FunctionDef) and _COLLECTIVE.search(code(inner.node))
+            for inner in _functions(function)
+        )
     )
 
 

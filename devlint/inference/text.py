@@ -17,10 +17,24 @@ def code(node: cst.CSTNode) -> str:
 
 def shorten(node: cst.CSTNode) -> str:
     """The source text on one line, cut in the middle where it is long."""
-    text = " ".join(code(node).split())
+    text = dotted(node) or " ".join(code(_without_middle(node)).split())
     if len(text) <= LIMIT:
         return text
     return f"{text[: LIMIT - 12]} … {text[-9:]}"
+
+
+def _without_middle(node: cst.CSTNode) -> cst.CSTNode:
+    """A very long chain of calls loses its links but the first and the last: to write it whole at
+    each link would take time with the square of its length."""
+    links: list[cst.Attribute] = []
+    inner = node
+    while isinstance(inner, (cst.Attribute, cst.Call, cst.Subscript)):
+        if isinstance(inner, cst.Attribute):
+            links.append(inner)
+        inner = inner.func if isinstance(inner, cst.Call) else inner.value
+    if len(links) <= LIMIT:
+        return node
+    return links[-LIMIT].with_changes(attr=links[0].attr)
 
 
 def dotted(node: cst.CSTNode) -> str:

@@ -87,6 +87,9 @@ class Origin:
         return step
 
 
+MAX_ANCESTORS = 64  # that one question after a value's evidence goes back to
+
+
 class Evidence:
     """Whether a value of unknown type is a tensor: shown by how it is used, here or later on."""
 
@@ -109,9 +112,18 @@ class Evidence:
 
     @property
     def is_tensor(self) -> bool:
-        if self._host:
-            return False
-        return self._tensor or any(parent.is_tensor for parent in self.parents)
+        """Shown of the value itself, or of one that it was computed from."""
+        if self._host or self._tensor or not self.parents:
+            return self._tensor and not self._host
+        asked: list[Evidence] = [self]
+        for evidence in asked:  # grows on the way
+            if evidence._host:
+                continue
+            if evidence._tensor:
+                return True
+            if len(asked) < MAX_ANCESTORS:
+                asked += [parent for parent in evidence.parents if parent not in asked]
+        return False
 
 
 class Value:

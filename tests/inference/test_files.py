@@ -1,6 +1,8 @@
 """Imports across files: relative ones, re-exports, packages, stars, circles."""
 
-from given import met, revealed
+from given import Files, met, parsed, revealed
+
+from devlint.inference.engine import infer_file
 
 OPS = """
 TABLE = torch.zeros(3)
@@ -123,3 +125,33 @@ def test_the_facts_of_an_imported_file_are_its_own():
 
 def test_a_library_that_is_not_there_is_unknown():
     assert revealed("from nowhere import thing\nreveal(thing())") == ["no tensor"]
+
+
+def test_only_the_imports_that_are_used_are_followed():
+    asked = []
+
+    class Watched(Files):
+        def load(self, dotted):
+            asked.append(dotted)
+            return super().load(dotted)
+
+    files = {
+        "lib/__init__.py": "from .heavy import train\nfrom .ops import make\n",
+        "lib/heavy.py": "from .deeper import nothing\n\ndef train():\n    nothing()\n",
+        "lib/deeper.py": "def nothing():\n    pass\n",
+        "lib/ops.py": OPS,
+    }
+    importer = Watched({path: parsed(path, code) for path, code in files.items()})
+    code = "from lib import make, train\nx = make('cuda')\nx + torch.zeros(3)\n"
+    facts = infer_file(parsed("main.py", code), importer)
+    assert len(facts.meetings) == 1
+    assert "lib.ops" in asked
+    assert "lib.heavy" not in asked and "lib.deeper" not in asked
+
+
+def test_two_modules_that_import_from_each_other():
+    files = {
+        "left.py": "from right import move\n\n\ndef make():\n    return torch.zeros(3)\n",
+        "right.py": "from left import make\n\n\ndef move():\n    return make().cuda()\n",
+    }
+    assert revealed("from left import move\nreveal(move())", files) == ["cuda"]

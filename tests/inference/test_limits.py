@@ -2,10 +2,12 @@
 
 from time import process_time
 
+import libcst as cst
 import pytest
 from given import given, parsed, revealed
 
 from devlint.inference.engine import infer_with
+from devlint.inference.text import shorten
 from devlint.inference.unit import Context
 from devlint.knowledge import load
 
@@ -23,6 +25,20 @@ def test_a_doubling_chain_of_calls_takes_time_in_proportion_to_its_length():
         "cuda"
     ]
     assert process_time() - began < 5  # 2**60 calls would take longer
+
+
+def test_a_sum_doubled_many_times_takes_time_in_proportion_to_its_length():
+    doubled = "    x = x + x\n" * 60
+    began = process_time()
+    given(f"def f(x):\n{doubled}    return x")
+    assert process_time() - began < 5  # 2**60 ways lead back to the parameter
+
+
+def test_a_very_long_chain_of_calls_is_quoted_by_its_ends():
+    links = "".join(f".step{i}()" for i in range(400))
+    (chain,) = cst.parse_module(f"x{links}").body[0].body
+    quoted = shorten(chain.value)
+    assert quoted.startswith("x.step0().step1()") and quoted.endswith(".step399"), quoted
 
 
 def test_classes_that_hold_each_other():
