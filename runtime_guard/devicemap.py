@@ -1,12 +1,26 @@
-"""Where modules' parameters and buffers live: one row per module that owns some."""
+"""Where modules' parameters and buffers live: a row per module that owns some."""
 
 from __future__ import annotations
 
 import weakref
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import torch
+
+from runtime_guard.observers import describe_tensor
+
+
+@dataclass
+class TensorEntry:
+    """One parameter or buffer of a module."""
+
+    name: str
+    kind: str
+    """``parameter`` or ``buffer``."""
+    shape: str
+    """``float32[64, 10]``."""
+    device: str
 
 
 @dataclass
@@ -18,6 +32,7 @@ class ModuleRow:
     tensors: int
     bytes: int
     devices: list[str]
+    state: list[TensorEntry] = field(default_factory=list)
 
 
 @dataclass
@@ -28,15 +43,21 @@ class DeviceMap:
 
     def to_json(self) -> list[dict[str, Any]]:
         """As JSON data: a list of models with their rows."""
-        return [{"model": name, "rows": [vars(row) for row in rows]} for name, rows in self.models]
+        return [
+            {"model": name, "rows": [asdict(row) for row in rows]} for name, rows in self.models
+        ]
 
 
 def rows_of(model: torch.nn.Module) -> list[ModuleRow]:
     """The modules of ``model`` that own parameters or buffers, in order."""
     rows = []
     for path, module in model.named_modules():
-        own = [*module.parameters(recurse=False), *module.buffers(recurse=False)]
-        if own:
+        named = [
+            *((name, "parameter", p) for name, p in module.named_parameters(recurse=False)),
+            *((name, "buffer", b) for name, b in module.named_buffers(recurse=False)),
+        ]
+        if named:
+            own = [tensor for *_, tensor in named]
             rows.append(
                 ModuleRow(
                     path or "(itself)",
@@ -44,6 +65,10 @@ def rows_of(model: torch.nn.Module) -> list[ModuleRow]:
                     len(own),
                     sum(t.numel() * t.element_size() for t in own),
                     sorted({str(t.device) for t in own}),
+                    [
+                        TensorEntry(name, kind, describe_tensor(t), str(t.device))
+                        for name, kind, t in named
+                    ],
                 )
             )
     return rows

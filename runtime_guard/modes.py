@@ -336,7 +336,7 @@ class DispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def _sync(self, plan: Plan) -> None:
         moves.land_all()
         if not self.function_mode.quiet and plan.sync is not None:
-            observers.sync(plan.name, plan.sync)
+            observers.sync(plan.called, plan.sync)
 
     def _tag_results(self, result: Any, placement: Placement, plan: Plan) -> None:
         if type(result) is _Tensor:

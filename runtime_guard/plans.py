@@ -32,6 +32,8 @@ class Plan:
 
     treatment: Treatment
     name: str
+    called: str
+    """What a user calls the operation."""
     sync: str | None
     """Why the host waits for the device in it, or None."""
     keyword_tensors: bool
@@ -94,6 +96,7 @@ def make_plan(func: Any) -> Plan:
     return Plan(
         treatment=treatment,
         name=name,
+        called=rules.CALLED.get(name, name),
         sync=rules.SYNCS.get(name) if namespace == "aten" else None,
         keyword_tensors=any(a.kwarg_only for a in tensors),
         tags_results=fresh,

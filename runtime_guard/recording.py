@@ -168,7 +168,7 @@ class RecordDispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
         tensors = _tensors_in(args)
         if tensors and tensors[0].device.type not in ("cpu", "meta"):
             if plan.sync is not None:
-                observers.sync(plan.name, plan.sync, seconds=seconds)
+                observers.sync(plan.called, plan.sync, seconds=seconds)
             elif any(t.dtype in (torch.bool, torch.uint8) for t in _indices(args)):
                 observers.sync(
                     plan.name, "a boolean mask: its result's shape depends on the values"

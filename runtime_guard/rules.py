@@ -188,6 +188,15 @@ SYNCS: dict[str, str] = {
     "_coalesce": "its result's shape depends on the values",
     "_nested_tensor_from_mask_left_aligned": "reads the mask",
 }
+CALLED = {
+    # operations that users know by another name
+    "_local_scalar_dense": "item",
+    "_unique": "unique",
+    "_unique2": "unique",
+    "_coalesce": "coalesce",
+    "_is_all_true": "all",
+    "_is_any_true": "any",
+}
 
 
 @cache

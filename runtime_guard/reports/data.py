@@ -27,7 +27,12 @@ class LineCost:
     @property
     def cost(self) -> tuple[int, int, int, float]:
         """What lines are ordered by: bugs, then bytes, then syncs and transfers, then time."""
-        return len(self.problems), self.bytes, self.syncs + self.transfers, self.seconds
+        return (len(self.problems), *self.traffic)
+
+    @property
+    def traffic(self) -> tuple[int, int, float]:
+        """What lines are ordered by when bugs do not matter."""
+        return self.bytes, self.syncs + self.transfers, self.seconds
 
 
 def costs_by_line(events: Iterable[Event]) -> list[LineCost]:

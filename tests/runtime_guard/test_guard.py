@@ -132,7 +132,7 @@ class TestSyncs:
             if (x > 0).any():
                 pass
         (event,) = guard.syncs
-        assert event.what == "_local_scalar_dense"
+        assert event.what == "item"
 
 
 class TestPolicies:

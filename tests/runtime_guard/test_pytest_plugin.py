@@ -71,7 +71,7 @@ def test_a_mixed_operation_fails_the_test_with_its_explanation(run):
             "transfers, most bytes first:",
             "  *:4  1x .cuda  8 B",
             "syncs, most first:",
-            "  *:5  1x _local_scalar_dense",
+            "  *:5  1x item",
             "device bugs:",
             "  *:6  mixed-device: Expected all tensors*",
         ]
@@ -128,7 +128,7 @@ def test_a_budget_that_is_kept(run, limits):
     ("limits", "said"),
     [
         ("transfers=2", ["3 transfers, 2 allowed", "  *:7  3x .cuda  12.0 KiB"]),
-        ("syncs=0", ["1 syncs, 0 allowed", "  *:8  1x _local_scalar_dense"]),
+        ("syncs=0", ["1 syncs, 0 allowed", "  *:8  1x item"]),
         ("h2d='11 KiB'", ["12.0 KiB H2D, 11.0 KiB allowed"]),
         ("transfer=1", ["device_budget: unknown transfer; it takes transfers, syncs, h2d*"]),
         ("h2d='much'", ["size 'much': expected bytes, or a text such as '4 MiB'"]),
