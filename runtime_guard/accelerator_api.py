@@ -1,7 +1,7 @@
 """``torch.cuda``, ``torch.xpu``, ``torch.mps`` and ``torch.accelerator`` of a virtual machine.
 
 Functions over a ``Machine``, in tables of attribute names that ``virtual`` installs.
-Memory figures are 0 bytes allocated: the values lie in host memory.
+Memory figures are those of the live storages (``memory``).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import torch
 
 from runtime_guard import moves, observers
 from runtime_guard.machine import Machine
+from runtime_guard.memory import Meter
 from runtime_guard.placement import CPU, intern_device
 
 TOTAL_MEMORY = 80 * 1024**3
@@ -250,6 +251,47 @@ def _zero(*_: Any, **__: Any) -> int:
     return 0
 
 
+def memory_api(machine: Machine, kind: str) -> dict[str, Callable[..., Any]]:
+    """Memory figures of ``torch.cuda`` and ``torch.accelerator``: nothing is kept in reserve."""
+
+    def meter(device: Any = None) -> Meter:
+        index = index_of(machine, kind, device)
+        machine.check_index(kind, index)
+        return machine.meters[intern_device(torch.device(kind, index))]
+
+    def allocated(device: Any = None) -> int:
+        return meter(device).allocated
+
+    def peak(device: Any = None) -> int:
+        return meter(device).peak
+
+    def reset(device: Any = None) -> None:
+        meter(device).reset_peak()
+
+    def info(device: Any = None) -> tuple[int, int]:
+        return TOTAL_MEMORY - meter(device).allocated, TOTAL_MEMORY
+
+    def summary(device: Any = None, abbreviated: bool = False) -> str:
+        figures = meter(device)
+        return f"virtual device: {figures.allocated} bytes allocated, {figures.peak} at most"
+
+    return {
+        "memory_allocated": allocated,
+        "memory_reserved": allocated,
+        "memory_cached": allocated,
+        "max_memory_allocated": peak,
+        "max_memory_reserved": peak,
+        "max_memory_cached": peak,
+        "reset_peak_memory_stats": reset,
+        "reset_max_memory_allocated": reset,
+        "reset_max_memory_cached": reset,
+        "memory_stats": lambda device=None: meter(device).stats(),
+        "memory_summary": summary,
+        "mem_get_info": info,
+        "get_memory_info": info,
+    }
+
+
 def module_api(machine: Machine, kind: str, module: Any) -> dict[str, Any]:
     """Attributes of ``torch.cuda`` (or ``xpu``) on the virtual machine."""
 
@@ -307,10 +349,6 @@ def module_api(machine: Machine, kind: str, module: Any) -> dict[str, Any]:
         for state in list(new_states)[:1]:
             torch.set_rng_state(state)
 
-    def mem_get_info(device: Any = None) -> tuple[int, int]:
-        index(device)
-        return TOTAL_MEMORY, TOTAL_MEMORY
-
     api: dict[str, Any] = {
         "is_available": lambda: True,
         "is_initialized": lambda: True,
@@ -360,21 +398,10 @@ def module_api(machine: Machine, kind: str, module: Any) -> dict[str, Any]:
             for i in range(machine.counts[kind])
         ),
         "empty_cache": _nothing,
-        "memory_stats": lambda device=None: {},
-        "memory_summary": lambda *_, **__: "virtual devices allocate no device memory",
+        **memory_api(machine, kind),
         "memory_snapshot": lambda *_, **__: [],
-        "reset_peak_memory_stats": _nothing,
         "reset_accumulated_memory_stats": _nothing,
-        "reset_max_memory_allocated": _nothing,
-        "reset_max_memory_cached": _nothing,
         "set_per_process_memory_fraction": _nothing,
-        "memory_allocated": _zero,
-        "max_memory_allocated": _zero,
-        "memory_reserved": _zero,
-        "max_memory_reserved": _zero,
-        "memory_cached": _zero,
-        "max_memory_cached": _zero,
-        "mem_get_info": mem_get_info,
         "utilization": _zero,
     }
     return {
@@ -386,6 +413,7 @@ def module_api(machine: Machine, kind: str, module: Any) -> dict[str, Any]:
 
 def mps_api(machine: Machine) -> dict[str, Any]:
     """Attributes of ``torch.mps`` on the virtual machine."""
+    memory = memory_api(machine, "mps")
     return {
         "device_count": lambda: 1,
         "synchronize": lambda: synchronized("torch.mps.synchronize"),
@@ -395,8 +423,8 @@ def mps_api(machine: Machine) -> dict[str, Any]:
         "get_rng_state": torch.get_rng_state,
         "set_rng_state": torch.set_rng_state,
         "set_per_process_memory_fraction": _nothing,
-        "current_allocated_memory": _zero,
-        "driver_allocated_memory": _zero,
+        "current_allocated_memory": memory["memory_allocated"],
+        "driver_allocated_memory": memory["memory_reserved"],
         "recommended_max_memory": lambda: TOTAL_MEMORY,
     }
 
@@ -421,7 +449,7 @@ def accelerator_api(machine: Machine) -> dict[str, Any]:
     def current_stream(device: Any = None) -> Any:
         return stream_type(device)
 
-    return {
+    api: dict[str, Any] = {
         "is_available": lambda: True,
         "device_count": lambda: machine.counts[kind],
         "current_accelerator": current_accelerator,
@@ -435,15 +463,10 @@ def accelerator_api(machine: Machine) -> dict[str, Any]:
         "synchronize": lambda device=None: synchronized("torch.accelerator.synchronize"),
         "get_device_capability": lambda device=None: {},
         "empty_cache": _nothing,
-        "memory_allocated": _zero,
-        "max_memory_allocated": _zero,
-        "memory_reserved": _zero,
-        "max_memory_reserved": _zero,
-        "memory_stats": lambda device=None: {},
-        "reset_peak_memory_stats": _nothing,
+        **memory_api(machine, kind),
         "reset_accumulated_memory_stats": _nothing,
-        "get_memory_info": lambda device=None: (TOTAL_MEMORY, TOTAL_MEMORY),
     }
+    return {name: value for name, value in api.items() if hasattr(torch.accelerator, name)}
 
 
 def nvtx_api() -> dict[str, Any]:

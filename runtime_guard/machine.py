@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from runtime_guard.memory import Meter
 from runtime_guard.placement import CPU, intern_device
 
 KNOWN_TYPES = ("cuda", "mps", "xpu")
@@ -48,6 +49,12 @@ class Machine:
         self.counts = dict(counts)
         self.primary = next(iter(counts))
         """What ``torch.accelerator`` calls the current accelerator."""
+        self.meters = {
+            intern_device(torch.device(kind, index)): Meter()
+            for kind, count in counts.items()
+            for index in range(count)
+        }
+        """What is allocated on each device."""
         self._current = threading.local()
         self.pid = os.getpid()
         self.used = False

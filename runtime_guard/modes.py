@@ -22,7 +22,16 @@ from runtime_guard import moves, observers, rules
 from runtime_guard.events import Kind
 from runtime_guard.explain import explain_operands, with_explanation
 from runtime_guard.machine import Machine
-from runtime_guard.placement import CPU, TAG, UNTAGGED, Placement, placement_of, sparse_parts, tag
+from runtime_guard.placement import (
+    CPU,
+    TAG,
+    UNTAGGED,
+    Placement,
+    placement_of,
+    sparse_parts,
+    tag,
+    tag_storage,
+)
 from runtime_guard.plans import Plan, Treatment, make_plan
 from runtime_guard.torch_internals import disable_torch_function, function_mode_count
 
@@ -322,7 +331,7 @@ class DispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
         result = func(*args, **kwargs) if kwargs else func(*args)
         if plan.sync is not None and first.device is not CPU:
             self._sync(plan)
-        if tags_results:
+        if tags_results and not (plan.copies and moves.moving.active):
             self._tag_results(result, first, plan)
         return result
 
@@ -346,7 +355,7 @@ class DispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
                 tag(result, placement)
                 return
             if getattr(storage, TAG, None) is None:
-                setattr(storage, TAG, placement)
+                tag_storage(storage, placement)
             return
         for position, item in enumerate(result if isinstance(result, (tuple, list)) else [result]):
             if position in plan.host_results:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import weakref
 from typing import Any
 
@@ -28,6 +29,15 @@ __tracebackhide__ = True  # pytest shows the user's frames only
 
 PINNED = "_devlint_pinned"
 _to = tensor_base.to
+
+
+class _Moving(threading.local):
+    """Is the calling thread inside the copy that a move is made of?"""
+
+    active = False
+
+
+moving = _Moving()
 
 
 def device_of(tensor: torch.Tensor) -> torch.device:
@@ -94,7 +104,11 @@ def move(
             "instead of torch.nn.Module.to() when moving module from meta to a different device."
         )
     options["copy"] = True
-    result = _to(tensor, **options)
+    moving.active = True  # the copy is not on the source's device, not even for a moment
+    try:
+        result = _to(tensor, **options)
+    finally:
+        moving.active = False
     if (
         tensor.layout is torch.sparse_coo
         and result._values().data_ptr() == tensor._values().data_ptr()

@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from runtime_guard.memory import Meter, count, meter_of
 from runtime_guard.sites import Site
 from runtime_guard.torch_internals import disable_torch_function
 
@@ -43,7 +44,7 @@ class Placement:
     Shared by every result that owes its device to it, hence never changed after construction.
     """
 
-    __slots__ = ("device", "made", "move", "moved")
+    __slots__ = ("device", "made", "meter", "move", "moved")
 
     def __init__(
         self,
@@ -56,6 +57,7 @@ class Placement:
         self.made = made
         self.moved = moved
         self.move = move
+        self.meter: Meter | None = meter_of(device)
 
     def describe(self) -> str:
         """``made on cpu at model.py:41`` or ``moved to cuda:0 at train.py:88``."""
@@ -110,14 +112,20 @@ def placement_of(tensor: torch.Tensor) -> Placement | None:
     return found
 
 
+def tag_storage(storage: Any, placement: Placement) -> None:
+    """Say where ``storage`` is, and count its memory there."""
+    setattr(storage, TAG, placement)
+    count(storage, placement.meter)
+
+
 def tag(tensor: torch.Tensor, placement: Placement) -> None:
     """Tag the storage(s) of ``tensor``; does nothing for a tensor that has none."""
     storage = storage_of(tensor)
     if storage is not None:
-        setattr(storage, TAG, placement)
+        tag_storage(storage, placement)
     if tensor.layout is not torch.strided:
         for part in sparse_parts(tensor):
-            setattr(part.untyped_storage(), TAG, placement)
+            tag_storage(part.untyped_storage(), placement)
 
 
 def sparse_parts(tensor: torch.Tensor) -> list[torch.Tensor]:

@@ -23,9 +23,17 @@ from runtime_guard.late_imports import TorchImports
 from runtime_guard.left_behind import watch_module_moves
 from runtime_guard.legacy_types import legacy_sparse_types, legacy_types
 from runtime_guard.machine import Machine, UnsupportedVirtually, parse_machine
+from runtime_guard.memory import Meter, install_meters
 from runtime_guard.modes import DispatchMode, FunctionMode
 from runtime_guard.patches import Patches, show_originals
-from runtime_guard.placement import CPU, TAG, Placement, intern_device, placement_of
+from runtime_guard.placement import (
+    CPU,
+    TAG,
+    Placement,
+    intern_device,
+    placement_of,
+    tag_storage,
+)
 from runtime_guard.torch_internals import (
     disable_torch_function,
     dispatch_mode_stack,
@@ -145,6 +153,7 @@ class _Installed:
         self.hooks: _ThreadHooks | None = None
         self.imports = TorchImports(self._suspended)
         self.before: Machine | None = None
+        self.meters_before: dict[torch.device, Meter] = {}
         self.default_device: torch.device | None = None
         self.default_dtype = torch.float32
 
@@ -162,6 +171,7 @@ class _Installed:
                 raise
             self.imports.install()
             _active = self.machine
+            self.meters_before = install_meters(self.machine.meters)
         self.hooks = _ThreadHooks(self.machine, self.handlers)
         self.hooks.push()
 
@@ -174,6 +184,7 @@ class _Installed:
             changed = _global_default_device() != self.default_device
             self.patches.undo()
             _active = self.before
+            install_meters(self.meters_before)
             if changed:
                 torch.set_default_device(self.default_device)
             if torch.get_default_dtype() is not self.default_dtype:
@@ -224,7 +235,8 @@ class _Installed:
                 patches.update(torch.cuda.nvtx, accelerator_api.nvtx_api())
                 patches.update(torch.nn.parallel.comm, accelerator_api.comm_api())
         patches.update(torch, base.types(machine, "cpu"))
-        patches.update(torch.accelerator, accelerator_api.accelerator_api(machine))
+        if hasattr(torch, "accelerator"):  # since torch 2.6
+            patches.update(torch.accelerator, accelerator_api.accelerator_api(machine))
         patches.set(torch, "device", accelerator_api.device_factory(machine, base.device))
         patches.set(torch, "Generator", accelerator_api.generator_factory(machine, base.generator))
         stream = type(
@@ -276,7 +288,7 @@ class _Installed:
                 copy.copy_(self, False)
                 placement = getattr(self, TAG, None)
                 if placement is not None:
-                    setattr(copy, TAG, placement)
+                    tag_storage(copy, placement)
             return copy
 
         def to(self: Any, *, device: Any, non_blocking: bool = False) -> Any:
@@ -286,7 +298,7 @@ class _Installed:
             if target.type == "meta":
                 return cast(Any, storage)(self.nbytes(), device="meta")
             copy = clone(self)
-            setattr(copy, TAG, Placement(intern_device(target)))
+            tag_storage(copy, Placement(intern_device(target)))
             return copy
 
         def cpu(self: Any) -> Any:

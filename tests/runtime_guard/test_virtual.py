@@ -70,6 +70,56 @@ class TestWhatAProgramSees:
         assert torch.cuda.device_count() == 2
 
 
+class TestMemory:
+    def test_it_follows_the_live_storages_of_each_device(self):
+        assert torch.cuda.memory_allocated() == 0
+        x = torch.ones(1000, device="cuda")  # 4000 bytes, in blocks of 512
+        view, kept = x[10:], x.detach()
+        assert torch.cuda.memory_allocated() == torch.cuda.memory_reserved() == 4096
+        assert torch.cuda.memory_allocated("cuda:1") == torch.accelerator.memory_allocated(1) == 0
+        y = (x * 2).to("cuda:1")
+        assert torch.cuda.memory_allocated(1) == 4096
+        assert torch.cuda.memory_allocated(0) == 4096  # the product died
+        assert torch.cuda.max_memory_allocated(0) == 8192
+        torch.cuda.reset_peak_memory_stats()
+        assert torch.cuda.max_memory_allocated() == 4096
+        x.mul_(2)
+        assert torch.cuda.max_memory_allocated() == 4096
+        del x, view
+        assert torch.cuda.memory_allocated() == 4096
+        del kept, y
+        assert torch.cuda.memory_allocated(0) == torch.cuda.memory_allocated(1) == 0
+
+    def test_modules_and_gradients(self):
+        layer = nn.Linear(128, 128, bias=False).cuda()
+        assert torch.cuda.memory_allocated() == 128 * 128 * 4
+        layer(torch.ones(1, 128, device="cuda")).sum().backward()
+        assert torch.cuda.memory_allocated() == 2 * 128 * 128 * 4
+        layer.zero_grad()
+        layer.cpu()
+        assert torch.cuda.memory_allocated() == 0
+
+    def test_what_is_free(self):
+        x = torch.ones(1024, device="cuda")
+        free, total = torch.cuda.mem_get_info()
+        assert (free, total) == (total - 4096, torch.cuda.get_device_properties(0).total_memory)
+        assert torch.cuda.memory_stats()["allocated_bytes.all.current"] == 4096
+        with pytest.raises(RuntimeError, match="invalid device ordinal"):
+            torch.cuda.memory_allocated(7)
+        del x
+
+    def test_each_block_counts_for_itself(self):
+        kept = torch.ones(128, device="cuda")
+        with virtual_devices("cuda:1,xpu:1"):
+            assert torch.cuda.memory_allocated() == 0
+            x = torch.ones(128, device="xpu")
+            assert torch.xpu.memory_allocated() == 512
+            assert torch.cuda.memory_allocated() == 0
+        assert torch.cuda.memory_allocated() == 512
+        del kept, x
+        assert torch.cuda.memory_allocated() == 0
+
+
 class TestFactories:
     @pytest.mark.parametrize(
         "make",
@@ -618,11 +668,6 @@ class TestLimitsSayThemselves:
             x = torch.nested.nested_tensor(parts, device="cuda:1", layout=layout)
             assert x.device == (x * 2).device == CUDA1
         assert torch.nested.nested_tensor([t.cuda() for t in parts]).device == CUDA0
-
-    def test_memory_statistics_are_of_a_machine_that_allocates_nothing(self):
-        torch.ones(1000, device="cuda")
-        assert torch.cuda.memory_allocated() == torch.cuda.max_memory_allocated() == 0
-        assert torch.cuda.mem_get_info()[1] == torch.cuda.get_device_properties(0).total_memory
 
 
 def train(device: str) -> tuple[list[float], torch.Tensor]:
