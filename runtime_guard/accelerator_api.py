@@ -7,6 +7,7 @@ Memory figures are those of the live storages (``memory``).
 from __future__ import annotations
 
 import contextlib
+import itertools
 import time
 from collections.abc import Callable, Iterable, Iterator
 from types import SimpleNamespace
@@ -15,7 +16,7 @@ from typing import Any
 import torch
 
 from runtime_guard import moves, observers
-from runtime_guard.machine import Machine
+from runtime_guard.machine import Machine, UnsupportedVirtually, unsupported
 from runtime_guard.memory import Meter
 from runtime_guard.placement import CPU, intern_device
 
@@ -30,7 +31,7 @@ VERSION = "12.8"
 def synchronized(what: str) -> None:
     """Every non-blocking copy has arrived; the host waited."""
     moves.land_all()
-    observers.sync(what, "an explicit synchronisation")
+    observers.sync(what, "an explicit synchronisation", hidden=False)
 
 
 class DeviceContext:
@@ -89,11 +90,18 @@ class VirtualEvent:
         """A host sync."""
         synchronized("Event.synchronize")
 
+    def ipc_handle(self) -> bytes:
+        """Raises ``UnsupportedVirtually``."""
+        raise UnsupportedVirtually("Event.ipc_handle on virtual devices: there is no device")
+
     def elapsed_time(self, end: VirtualEvent) -> float:
         """Milliseconds from this event to ``end``.  Raises if one of them was not recorded."""
         if self._time is None or end._time is None:
             raise RuntimeError("Both events must be recorded before calculating elapsed time.")
         return (end._time - self._time) * 1000.0
+
+
+_stream_ids = itertools.count(1)
 
 
 class VirtualStream:
@@ -107,9 +115,9 @@ class VirtualStream:
         self.device = intern_device(torch.device(self.kind, index))
         self.device_index = index
         self.priority = priority
-        self.stream_id = 0
-        self.cuda_stream = 0
-        self._before: Any = None
+        self.stream_id = next(_stream_ids)
+        self.cuda_stream = self.stream_id
+        self._before: list[Any] = []
 
     def synchronize(self) -> None:
         """A host sync."""
@@ -136,13 +144,23 @@ class VirtualStream:
         return event
 
     def __enter__(self) -> VirtualStream:
+        self._before.append(self.machine.enter_stream(self))
         return self
 
     def __exit__(self, *_: object) -> None:
-        return None
+        self.machine.leave_stream(self, self._before.pop())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, VirtualStream) and (self.device, self.stream_id) == (
+            other.device,
+            other.stream_id,
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.device, self.stream_id))
 
     def __repr__(self) -> str:
-        return f"<virtual stream on {self.device}>"
+        return f"<virtual stream {self.stream_id} on {self.device}>"
 
 
 class VirtualGenerator(torch.Generator):
@@ -243,6 +261,37 @@ def device_name(kind: str, index: int) -> str:
     return f"devlint virtual {kind} device {index}"
 
 
+UNSUPPORTED = (
+    "caching_allocator_alloc",
+    "caching_allocator_delete",
+    "change_current_allocator",
+    "clock_rate",
+    "cudart",
+    "current_blas_handle",
+    "device_memory_used",
+    "get_per_process_memory_fraction",
+    "get_stream_from_external",
+    "graph",
+    "host_memory_stats",
+    "list_gpu_processes",
+    "make_graphed_callables",
+    "memory_usage",
+    "power_draw",
+    "temperature",
+    "use_mem_pool",
+)
+"""Functions of ``torch.cuda`` that ask something of a device which only a real one knows."""
+
+
+class NoGraph:
+    """Stands for ``torch.cuda.CUDAGraph`` and ``MemPool``, which cannot be made."""
+
+    def __new__(cls, *_: Any, **__: Any) -> NoGraph:
+        raise UnsupportedVirtually(
+            "CUDA graphs and memory pools on virtual devices: there is no device behind them"
+        )
+
+
 def _nothing(*_: Any, **__: Any) -> None:
     return None
 
@@ -317,14 +366,8 @@ def module_api(machine: Machine, kind: str, module: Any) -> dict[str, Any]:
 
     @contextlib.contextmanager
     def stream_context(stream: Any) -> Iterator[None]:
-        if stream is None:
+        with contextlib.nullcontext() if stream is None else stream:
             yield
-            return
-        before = machine.set_current_index(kind, stream.device_index)
-        try:
-            yield
-        finally:
-            machine.set_current_index(kind, before)
 
     context = type("device", (DeviceContext,), {"machine": machine, "kind": kind})
 
@@ -334,7 +377,17 @@ def module_api(machine: Machine, kind: str, module: Any) -> dict[str, Any]:
     stream_type = type("Stream", (VirtualStream,), {"machine": machine, "kind": kind})
 
     def default_stream(device: Any = None) -> Any:
-        return stream_type(index(device))
+        stream = stream_type(index(device))
+        stream.stream_id = stream.cuda_stream = 0
+        return stream
+
+    def current_stream(device: Any = None) -> Any:
+        at = index(device)
+        return machine.current_stream(kind, at) or default_stream(at)
+
+    def set_stream(stream: Any) -> None:
+        if stream is not None:
+            machine.enter_stream(stream)
 
     def get_rng_state(device: Any = kind) -> torch.Tensor:
         return torch.get_rng_state()
@@ -379,11 +432,11 @@ def module_api(machine: Machine, kind: str, module: Any) -> dict[str, Any]:
         "Event": VirtualEvent,
         "stream": stream_context,
         "StreamContext": stream_context,
-        "set_stream": _nothing,
-        "current_stream": default_stream,
+        "set_stream": set_stream,
+        "current_stream": current_stream,
         "default_stream": default_stream,
-        "get_sync_debug_mode": _zero,
-        "set_sync_debug_mode": _nothing,
+        "get_sync_debug_mode": lambda: machine.sync_debug_mode,
+        "set_sync_debug_mode": machine.set_sync_debug_mode,
         "manual_seed": _nothing,
         "manual_seed_all": _nothing,
         "seed": _nothing,
@@ -404,6 +457,9 @@ def module_api(machine: Machine, kind: str, module: Any) -> dict[str, Any]:
         "set_per_process_memory_fraction": _nothing,
         "utilization": _zero,
     }
+    for name in UNSUPPORTED:
+        api[name] = unsupported(f"torch.{kind}.{name}", "there is no device behind it")
+    api["CUDAGraph"] = api["MemPool"] = api["XPUGraph"] = NoGraph
     return {
         name: value
         for name, value in api.items()

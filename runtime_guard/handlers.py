@@ -565,12 +565,6 @@ def _pad_packed(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> An
     return result
 
 
-def _record_stream(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:
-    if moves.device_of(args[0]).type == "cpu":
-        return func(*args, **kwargs)
-    return None
-
-
 def build_handlers() -> dict[Any, Handler]:
     """The table from overridable functions to handlers."""
     table: dict[Any, Handler] = {}
@@ -604,7 +598,6 @@ def build_handlers() -> dict[Any, Handler]:
     table[tensor.grad.__set__] = _set_grad
     table[tensor.copy_] = _copying(1)
     table[tensor.__setitem__] = _copying(2)
-    table[tensor.record_stream] = _record_stream
     table[tensor.__dlpack__] = _unsupported(
         "__dlpack__", "its memory is the host's, a consumer would believe it is the device's"
     )

@@ -10,14 +10,25 @@ from typing import Any
 import torch
 
 from runtime_guard.memory import Meter
+from runtime_guard.observers import Observer, Policy, add_observer, remove_observer
 from runtime_guard.placement import CPU, intern_device
 
+SYNC_DEBUG_MODES = ("default", "warn", "error")
 KNOWN_TYPES = ("cuda", "mps", "xpu")
 _SPEC = re.compile(r"\s*(cuda|mps|xpu)(?::(\d+))?\s*")
 
 
 class UnsupportedVirtually(NotImplementedError):
     """Something that virtual accelerators cannot do; the message says what and why."""
+
+
+def unsupported(what: str, why: str) -> Any:
+    """A function that refuses to be called."""
+
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        raise UnsupportedVirtually(f"{what} on virtual devices: {why}")
+
+    return refuse
 
 
 def parse_machine(spec: str) -> dict[str, int]:
@@ -55,6 +66,8 @@ class Machine:
             for index in range(count)
         }
         """What is allocated on each device."""
+        self.sync_debug_mode = 0
+        self._sync_observer: Observer | None = None
         self._current = threading.local()
         self.pid = os.getpid()
         self.used = False
@@ -74,6 +87,41 @@ class Machine:
             self.check_index(kind, index)
             setattr(self._current, kind, index)
         return before
+
+    def set_sync_debug_mode(self, mode: int | str) -> None:
+        """``torch.cuda.set_sync_debug_mode``: 0 ``default``, 1 ``warn``, 2 ``error``."""
+        if isinstance(mode, str):
+            if mode not in SYNC_DEBUG_MODES:
+                raise RuntimeError(
+                    "invalid value of debug_mode, expected one of `default`, `warn`, `error`"
+                )
+            mode = SYNC_DEBUG_MODES.index(mode)
+        if not 0 <= mode < len(SYNC_DEBUG_MODES):
+            raise RuntimeError("invalid value of debug_mode, expected 0, 1 or 2")
+        if self._sync_observer is not None:
+            remove_observer(self._sync_observer)
+            self._sync_observer = None
+        self.sync_debug_mode = mode
+        if mode:
+            policy: Policy = "warn" if mode == 1 else "raise"
+            self._sync_observer = Observer(on_sync=policy, hidden_only=True)
+            add_observer(self._sync_observer)
+
+    def current_stream(self, kind: str, index: int) -> Any | None:
+        """The calling thread's stream on a device, None for the default one."""
+        return getattr(self._current, f"stream of {kind}:{index}", None)
+
+    def enter_stream(self, stream: Any) -> tuple[int, Any]:
+        """Make ``stream`` and its device current; return what ``leave_stream`` needs."""
+        index, kind = stream.device_index, stream.kind
+        before = self.current_stream(kind, index)
+        setattr(self._current, f"stream of {kind}:{index}", stream)
+        return self.set_current_index(kind, index), before
+
+    def leave_stream(self, stream: Any, before: tuple[int, Any]) -> None:
+        """Undo ``enter_stream``."""
+        setattr(self._current, f"stream of {stream.kind}:{stream.device_index}", before[1])
+        self.set_current_index(stream.kind, before[0])
 
     def check_index(self, kind: str, index: int) -> None:
         """Raise CUDA's "invalid device ordinal" unless the machine has device ``index``."""

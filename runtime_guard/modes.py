@@ -8,10 +8,11 @@ operands and tags results.  Both belong to one thread.
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import types as python_types
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -200,6 +201,15 @@ class FunctionMode(TorchFunctionMode):
         finally:
             self.call = before
 
+    @contextlib.contextmanager
+    def called_with(self, args: tuple[Any, ...]) -> Iterator[None]:
+        """In the block, factories in C++ allocate beside the first tensor of ``args``."""
+        before, self.call = self.call, args
+        try:
+            yield
+        finally:
+            self.call = before
+
     def device_of_call(self, args: tuple[Any, ...] | None) -> torch.device:
         """The device that ``self.options()`` has in a composite called with ``args``."""
         placement = self.placement_of_call(args)
@@ -332,6 +342,8 @@ class DispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
         if plan.sync is not None and first.device is not CPU:
             self._sync(plan)
         if tags_results and not (plan.copies and moves.moving.active):
+            if plan.chooses_device and result.is_meta:
+                return result
             self._tag_results(result, first, plan)
         return result
 

@@ -40,6 +40,8 @@ class Observer:
         on_sync: Policy = "record",
         allow: frozenset[str] = frozenset(),
         on_contract: Policy | None = None,
+        *,
+        hidden_only: bool = False,
     ) -> None:
         for name, policy in (
             ("on_contract", on_contract or "raise"),
@@ -56,6 +58,8 @@ class Observer:
         self.on_sync: Policy = on_sync
         self._local = threading.local()
         self.allowed = set(allow)
+        self.hidden_only = hidden_only
+        """Object to no sync that the program asks for by its name, such as ``synchronize``."""
 
     @property
     def sync_policy(self) -> Policy:
@@ -189,13 +193,22 @@ def transfer(
     return stack
 
 
-def sync(what: str, detail: str, *, seconds: float = 0.0, stack: Stack | None = None) -> None:
+def sync(
+    what: str,
+    detail: str,
+    *,
+    seconds: float = 0.0,
+    stack: Stack | None = None,
+    hidden: bool = True,
+) -> None:
     """Record that the host waited for the device.  Raises when a guard forbids syncs."""
     if not _observers:
         return
     stack = user_stack() if stack is None else stack
     for observer in _observers:
         observer.ledger.record(Kind.SYNC, stack, what, detail=detail, seconds=seconds)
+        if observer.hidden_only and not hidden:
+            continue
         if observer.sync_policy != "record" and not observer.is_allowed(stack):
             _object(
                 observer.sync_policy,

@@ -43,6 +43,8 @@ class Plan:
     indexing: bool
     copies: bool
     """Can the operation be a transfer?"""
+    chooses_device: bool
+    """Has it a ``device`` argument?"""
     composite: Any
     """The dispatch key of the composite kernel it runs on every device, or None.  Such an operation
     has no rule of its own: what its operands may be is a matter of the operations in it."""
@@ -102,6 +104,7 @@ def make_plan(func: Any) -> Plan:
         tags_results=fresh,
         indexing=name in rules.INDEXING or any(name == op for op, _ in rules.HOST_ONLY),
         copies=namespace == "aten" and name in ("copy_", "_to_copy", "_foreach_copy_"),
+        chooses_device=any(a.name == "device" for a in schema.arguments),
         composite=_composite_key(func) if name in rules.COMPOSITES else None,
         host_results=HOST_RESULTS.get(name, frozenset()),
     )

@@ -24,6 +24,10 @@ functions_in_cpp: Any = torch._VF
 nn_in_cpp: Any = torch._C._nn
 default_device_context: Any = torch.utils._device
 
+script_function: Any = _c.ScriptFunction
+script_method: Any = _c.ScriptMethod
+
+function_mode_stack: Callable[[], list[Any]] = _overrides._get_current_function_mode_stack
 function_mode_count: Callable[[], int] = _overrides._len_torch_function_stack
 push_function_mode: Callable[[Any], None] = _overrides._push_mode
 pop_function_mode: Callable[[], Any] = _overrides._pop_mode

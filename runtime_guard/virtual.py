@@ -10,14 +10,14 @@ import contextlib
 import functools
 import sys
 import threading
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, cast
 
 import torch
 import torch.nn.parallel.comm
 
 from runtime_guard import accelerator_api, moves
+from runtime_guard.compilers import compiled_code_runs_eagerly, patch_compilers, say_once
 from runtime_guard.handlers import LEGACY_DTYPES, build_handlers, legacy_type
 from runtime_guard.late_imports import TorchImports
 from runtime_guard.left_behind import watch_module_moves
@@ -152,6 +152,7 @@ class _Installed:
         self.handlers: dict[Any, Any] = {}
         self.hooks: _ThreadHooks | None = None
         self.imports = TorchImports(self._suspended)
+        self.eager = contextlib.ExitStack()
         self.before: Machine | None = None
         self.meters_before: dict[torch.device, Meter] = {}
         self.default_device: torch.device | None = None
@@ -172,6 +173,7 @@ class _Installed:
             self.imports.install()
             _active = self.machine
             self.meters_before = install_meters(self.machine.meters)
+        self.eager.enter_context(compiled_code_runs_eagerly())
         self.hooks = _ThreadHooks(self.machine, self.handlers)
         self.hooks.push()
 
@@ -179,12 +181,14 @@ class _Installed:
         global _active
         if self.hooks is not None:
             self.hooks.pop()
+        self.eager.close()
         with _entry_lock:
             self.imports.remove()
             changed = _global_default_device() != self.default_device
             self.patches.undo()
             _active = self.before
             install_meters(self.meters_before)
+            self.machine.set_sync_debug_mode(0)
             if changed:
                 torch.set_default_device(self.default_device)
             if torch.get_default_dtype() is not self.default_dtype:
@@ -252,7 +256,8 @@ class _Installed:
         self._patch_tensor()
         self._patch_storage()
         self._patch_autocast()
-        self._patch_compilers()
+        self._patch_profiler()
+        patch_compilers(patches)
         self._patch_threads()
         watch_module_moves(patches, moves.device_of)
 
@@ -271,6 +276,9 @@ class _Installed:
         self.patches.set(tensor, "device", property(device))
         for kind in ("cuda", "cpu", "xpu", "mps"):
             self.patches.set(tensor, f"is_{kind}", is_type(kind))
+
+        # its C++ signature knows no streams but real ones
+        self.patches.set(tensor, "record_stream", lambda tensor, stream: None)
 
     def _patch_storage(self) -> None:
         """``UntypedStorage``: what saving, loading, deep copies and ``share_memory_`` ask of it."""
@@ -346,22 +354,19 @@ class _Installed:
         self.patches.set(autocast, "__enter__", virtual_enter)
         self.patches.set(autocast, "__exit__", virtual_leave)
 
-    def _patch_compilers(self) -> None:
-        """Compilers cannot follow virtual devices: what they would compile runs eagerly."""
+    def _patch_profiler(self) -> None:
+        """The profiler has no events of a virtual device to time."""
+        machine, profile = self.machine, torch.autograd.profiler.profile
+        make: Any = profile.__init__
 
-        def eager(name: str) -> Callable[..., Any]:
-            def run_eagerly(target: Any = None, *args: Any, **kwargs: Any) -> Any:
-                _say_once(f"{name}: on virtual devices the code runs eagerly, uncompiled")
-                if target is None:
-                    return run_eagerly
-                return target
+        @functools.wraps(make)
+        def init(self: Any, *args: Any, use_device: str | None = None, **options: Any) -> None:
+            if use_device in machine.counts:
+                say_once(f"profiler: no events of the virtual {use_device} device, only the CPU's")
+                use_device = None
+            make(self, *args, use_device=use_device, **options)
 
-            return run_eagerly
-
-        self.patches.set(torch, "compile", eager("torch.compile"))
-        self.patches.set(torch.jit, "script", eager("torch.jit.script"))
-        self.patches.set(torch.jit, "trace", eager("torch.jit.trace"))
-        self.patches.set(torch.jit, "trace_module", eager("torch.jit.trace_module"))
+        self.patches.set(profile, "__init__", init)
 
     def _patch_threads(self) -> None:
         """Threads started inside the block get hooks of their own."""
@@ -446,15 +451,6 @@ def _global_default_device() -> torch.device | None:
     context = getattr(torch._GLOBAL_DEVICE_CONTEXT, "device_context", None)
     device: torch.device | None = getattr(context, "device", None)
     return device
-
-
-_said: set[str] = set()
-
-
-def _say_once(text: str) -> None:
-    if text not in _said:
-        _said.add(text)
-        warnings.warn(text, UserWarning, stacklevel=3)
 
 
 @contextlib.contextmanager

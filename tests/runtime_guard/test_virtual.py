@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import io
 import pickle
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -13,7 +15,7 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
-from runtime_guard import UnsupportedVirtually, virtual_devices  # noqa: E402
+from runtime_guard import UnsupportedVirtually, compilers, virtual_devices  # noqa: E402
 
 pytestmark = pytest.mark.skipif(torch.cuda.is_available(), reason="has a real CUDA device")
 
@@ -459,6 +461,24 @@ class TestWhatIsRefused:
             nn.utils.rnn.pack_padded_sequence(x, torch.tensor([3, 1], device="cuda"))
 
 
+class TestMeta:
+    def test_meta_results_are_on_no_device_of_the_machine(self):
+        x = torch.ones(2, device="cuda")
+        for made in (
+            x.to("meta"),
+            torch.empty_like(x, device="meta"),
+            x.new_ones(1, device="meta"),
+        ):
+            assert made.device.type == (made * 2).device.type == "meta"
+
+    def test_second_derivatives(self):
+        """Forward mode over reverse mode multiplies on the meta device."""
+        x = torch.arange(3.0, device="cuda")
+        hessian = torch.func.hessian(lambda t: (t**3).sum())(x)
+        assert hessian.device == CUDA0
+        assert torch.equal(hessian.cpu(), torch.diag(6 * torch.arange(3.0)))
+
+
 class TestAutograd:
     def test_gradients_go_back_to_where_the_source_is(self):
         a = torch.ones(2, requires_grad=True)
@@ -645,7 +665,102 @@ class TestLibrariesWithin:
         assert encoder(x).device == CUDA0
 
 
+@torch.jit.script
+def scripted_before(x):
+    return x + torch.ones(2, device=x.device)
+
+
+class ScriptedBefore(nn.Module):
+    def forward(self, x):
+        return x + torch.ones(2, device=x.device)
+
+
+scripted_module = torch.jit.script(ScriptedBefore())
+
+
+class TestCompiledBefore:
+    """What was compiled outside of the block, by an import for example, follows the devices."""
+
+    def test_torchscript(self):
+        x = torch.ones(2, device="cuda:1")
+        assert scripted_before(x).device == scripted_module(x).device == CUDA1
+        assert scripted_before(torch.ones(2)).device == CPU
+
+    def test_torch_compile(self):
+        """In a process of its own: the outer code must not be on virtual devices."""
+        program = (
+            "import torch, torch._dynamo\n"
+            "from runtime_guard import virtual_devices\n"
+            "def double(x):\n    return x + torch.ones(2, device=x.device)\n"
+            "double = torch.compile(double, backend='eager')\n"
+            "with virtual_devices('cuda:1'):\n"
+            "    assert double(torch.ones(2, device='cuda')).device.type == 'cuda'\n"
+            "assert double(torch.ones(2)).tolist() == [2, 2]\n"
+            "assert torch._dynamo.eval_frame._stance.stance == 'default'\n"
+        )
+        subprocess.run([sys.executable, "-c", program], check=True, timeout=300)
+
+
+class TestStreams:
+    def test_the_current_one(self):
+        stream = torch.cuda.Stream("cuda:1")
+        assert torch.cuda.current_stream() == torch.cuda.default_stream() != stream
+        with torch.cuda.stream(stream):
+            assert torch.cuda.current_stream() == stream
+            assert torch.cuda.current_device() == 1
+            torch.ones(2, device="cuda").record_stream(stream)
+        assert torch.cuda.current_device() == 0
+        with stream:
+            assert torch.cuda.current_stream("cuda:1") == stream
+            with torch.cuda.stream(None):
+                assert torch.cuda.current_stream("cuda:1") == stream
+        assert torch.cuda.current_stream(1) == torch.cuda.default_stream(1)
+        assert len({stream, torch.cuda.Stream(1), torch.cuda.default_stream(1)}) == 3
+
+    def test_sync_debug_mode(self):
+        x = torch.ones(2, device="cuda")
+        torch.cuda.set_sync_debug_mode("error")
+        assert torch.cuda.get_sync_debug_mode() == 2
+        with pytest.raises(RuntimeError, match=r"sync by item .* at .*test_virtual.py"):
+            x.sum().item()
+        torch.cuda.synchronize()  # asked for by its name
+        torch.cuda.set_sync_debug_mode(1)
+        with pytest.warns(UserWarning, match="sync by nonzero"):
+            x.nonzero()
+        torch.cuda.set_sync_debug_mode("default")
+        assert x.sum().item() == 2
+        with pytest.raises(RuntimeError, match="invalid value of debug_mode"):
+            torch.cuda.set_sync_debug_mode("loud")
+
+    def test_sync_debug_mode_ends_with_the_block(self):
+        with virtual_devices("cuda:1"):
+            torch.cuda.set_sync_debug_mode("error")
+        assert torch.ones(2, device="cuda").sum().item() == 2
+
+
 class TestLimitsSayThemselves:
+    def test_what_needs_a_real_device(self):
+        for ask in (
+            torch.cuda.CUDAGraph,
+            torch.cuda.MemPool,
+            lambda: torch.cuda.graph(None),
+            lambda: torch.cuda.make_graphed_callables(nn.Linear(1, 1), ()),
+            torch.cuda.temperature,
+            torch.cuda.Event().ipc_handle,
+            lambda: torch.export.export(nn.Linear(1, 1), (torch.ones(1, 1),)),
+            lambda: torch.onnx.export(nn.Linear(1, 1), (torch.ones(1, 1),), "out.onnx"),
+        ):
+            with pytest.raises(UnsupportedVirtually, match="virtual devices"):
+                ask()
+
+    def test_the_profiler_times_the_host_and_says_so(self):
+        compilers._said.clear()
+        with pytest.warns(UserWarning, match="no events of the virtual cuda device"):
+            activities = torch.profiler.ProfilerActivity
+            with torch.profiler.profile(activities=[activities.CPU, activities.CUDA]) as profile:
+                torch.ones(2, device="cuda").sum()
+        assert any(event.key == "aten::sum" for event in profile.key_averages())
+
     def test_memory_that_others_would_believe_to_be_the_devices(self):
         x = torch.ones(2, device="cuda")
         with pytest.raises(UnsupportedVirtually, match="__dlpack__"):
