@@ -172,6 +172,9 @@ def compare(operator: cst.BaseCompOp, left: Value, right: Value) -> bool | None:
     if isinstance(operator, (cst.Is, cst.IsNot)):
         answer = _is_none(left, right)
         return answer if answer is None or isinstance(operator, cst.Is) else not answer
+    by_index = _has_index(operator, left, right)
+    if by_index is not None:
+        return by_index
     equal = isinstance(operator, cst.Equal)
     if equal or isinstance(operator, cst.NotEqual):
         answer = _equal(left, right)
@@ -179,6 +182,29 @@ def compare(operator: cst.BaseCompOp, left: Value, right: Value) -> bool | None:
     if isinstance(operator, (cst.In, cst.NotIn)) and type(left) is Const:
         return _contains(operator, left, right)
     return None
+
+
+# Comparisons that tell the index of an accelerator from -1, which stands for the host.
+_INDEX_TESTS: dict[tuple[type[cst.BaseCompOp], int], bool] = {
+    (cst.GreaterThan, -1): True,
+    (cst.GreaterThanEqual, 0): True,
+    (cst.NotEqual, -1): True,
+    (cst.LessThan, 0): False,
+    (cst.LessThanEqual, -1): False,
+    (cst.Equal, -1): False,
+}
+
+
+def _has_index(operator: cst.BaseCompOp, left: Value, right: Value) -> bool | None:
+    """`device > -1`, `x.get_device() >= 0`: true for what is on an accelerator."""
+    if type(left) is not DeviceValue or type(right) is not Const or type(right.value) is not int:
+        return None
+    answer = _INDEX_TESTS.get((type(operator), right.value))
+    if answer is None or left.place is None:
+        return None
+    if type(left.place) is Device and not left.place.is_accelerator:
+        return not answer
+    return answer
 
 
 def _is_none(left: Value, right: Value) -> bool | None:

@@ -40,8 +40,8 @@ def place_of(frame: Frame, value: Value) -> Placement:
         held = value.value
         if isinstance(held, str):
             return parse_device(held)
-        if isinstance(held, int) and not isinstance(held, bool):
-            return Device("cuda", held)
+        if isinstance(held, int) and not isinstance(held, bool) and held >= 0:
+            return Device("cuda", held)  # -1 stands for the host, or for none
         return None
     if type(value) is Tensor:
         if value.evidence is not None and not value.evidence.is_tensor and names_device(value):

@@ -132,7 +132,7 @@ def _is_device(name: str, annotation: list[str], default: Value | None) -> bool:
         return True
     if not _DEVICE_NAME.match(name):
         return False
-    return not annotation or bool({"str", "Optional", "Union", "Any"} & set(annotation))
+    return not annotation or bool({"str", "int", "Optional", "Union", "Any"} & set(annotation))
 
 
 def _is_plain(default: Value) -> bool:

@@ -24,6 +24,7 @@ from devlint.inference.placement import CPU
 from devlint.inference.text import dotted, shorten
 from devlint.inference.values import (
     COPYING,
+    EMPTY,
     GRAD,
     HOST,
     INHERITED,
@@ -35,6 +36,7 @@ from devlint.inference.values import (
     UNKNOWN,
     VECTOR,
     Const,
+    DeviceValue,
     Evidence,
     Host,
     Instance,
@@ -190,12 +192,12 @@ def call_tensor_method(
     if name in ("dim", "numel", "size", "nelement", "ndimension", "stride"):
         return Host(tensor, whole=name in ("size", "stride") and not arguments.positional)
     if name == "get_device":
-        return HOST
+        return DeviceValue(tensor.place, tensor)  # its index
     if name in ("apply_", "map_", "map2_"):
         syncs.read_by_host(frame, node, f".{name}()", tensor, _subject(node))
         return tensor
     if name == "new":
-        return _computed(frame, node, tensor)
+        return _computed(frame, node, tensor, drop=EMPTY)
     known = frame.unit.context.knowledge.methods.get(name)
     if known is None:
         return _computed(frame, node, tensor) if evidence is not None else UNKNOWN
@@ -211,7 +213,7 @@ def call_tensor_method(
         device = arguments.keywords.get("device")
         if device is not None:
             return factory_result(frame, node, name, device[0], device[1], arguments)
-        return _computed(frame, node, tensor, drop=SCALAR | GRAD)
+        return _computed(frame, node, tensor, drop=SCALAR | GRAD | EMPTY)
     if known.random:
         check_generator(frame, node, tensor, arguments)
     if known.agreement is Agreement.FREE:
@@ -269,6 +271,7 @@ def _subject(node: cst.Call) -> cst.CSTNode:
 
 def _computed(frame: Frame, node: cst.CSTNode, tensor: Tensor, drop: int = 0) -> Tensor:
     kept = INHERITED | SCALAR | VECTOR | GRAD | PARAMETER | MAYBE_SCALAR | SHAPED | COPYING
+    kept |= EMPTY
     traits = tensor.traits & kept & ~drop
     if traits & PARAMETER:
         traits = (traits & ~PARAMETER) | GRAD & ~drop

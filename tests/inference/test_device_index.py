@@ -1,0 +1,56 @@
+"""Devices by their index: what `get_device()` returns, -1 for the host, numbered parameters."""
+
+import pytest
+from given import met, revealed
+
+HELPERS = """
+def index_of(t: torch.Tensor) -> int:
+    return t.get_device() if t.is_cuda else -1
+
+def positions(size: int, device: int):
+    if {test}:
+        return torch.cuda.LongTensor(size, device=device).fill_(1).cumsum(0)
+    return torch.arange(0, size)
+"""
+
+
+def test_the_index_of_a_tensors_device_is_its_device():
+    code = """
+    def forward(x: torch.Tensor):
+        reveal(torch.zeros(3).to(x.get_device()))
+        reveal(torch.zeros(3, device=x.get_device()))
+    """
+    assert revealed(code) == ["δ(x)", "δ(x)"]
+
+
+@pytest.mark.parametrize("test", ["device > -1", "device >= 0", "device != -1"])
+def test_an_index_tells_the_accelerator_from_the_host(test):
+    code = HELPERS.format(test=test) + "def f(x: torch.Tensor):\n    return x + {}\n"
+    assert met(code.format("positions(3, index_of(x))")) == []
+    assert len(met(code.format("torch.arange(3)"))) == 1
+
+
+@pytest.mark.parametrize("test", ["device < 0", "device == -1"])
+def test_the_branch_of_the_host_is_not_taken(test):
+    code = f"""
+    def positions(size: int, device: int):
+        if {test}:
+            return torch.arange(0, size)
+        return torch.arange(0, size, device=device)
+
+    def f(x: torch.Tensor):
+        reveal(positions(3, x.get_device()))
+    """
+    assert revealed(code) == ["δ(x)"]
+
+
+def test_minus_one_is_no_accelerator():
+    code = """
+    def placed(x: torch.Tensor, device: int = -1):
+        return x.to(device)
+
+    reveal(placed(torch.zeros(3)))
+    placed(torch.zeros(3)) + torch.ones(3)
+    """
+    assert revealed(code) == ["?"]
+    assert met(code) == []
