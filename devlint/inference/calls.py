@@ -327,7 +327,7 @@ def call_unknown(frame: Frame, node: cst.Call, callee: Value, arguments: Argumen
         found = [t for v, _ in values for t in tensors_in(v)]
         if len(found) == 1:
             only = found[0]
-            return Tensor(None) if only.place is None else UNKNOWN
+            return Tensor(None, None, 0, Evidence()) if only.place is None else UNKNOWN
         return UNKNOWN
     if last in _COLLECTIVES:
         _check_collective(frame, node, last, values)

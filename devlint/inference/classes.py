@@ -305,7 +305,10 @@ class ClassInfo:
         if (
             value.traits & PARAMETER
             and value.origin is not None
-            and (value.origin.kind is StepKind.CREATED)
+            and (
+                value.origin.kind is StepKind.CREATED
+                or (value.origin.kind is StepKind.REGISTERED and value.traits & GRAD)
+            )
         ):
             self.registered[name] = "parameter"
             self._note_place(value.place)

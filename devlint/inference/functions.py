@@ -428,16 +428,18 @@ class Binding:
             from devlint.inference.modules import placed
 
             place, origin = placed(frame, actual)
-            return Tensor(place, origin, 0)
+            # What a module computes is a tensor, what another object's methods return is open.
+            return Tensor(place, origin, 0, None if actual.module else Evidence())
         if type(actual) is DeviceValue:
             return Tensor(actual.place, None, 0)
         found = meetings.tensors_in(actual)
         if not found:
-            return Tensor(None)
+            return Tensor(None, None, 0, Evidence())  # perhaps no tensor at all
         first = found[0]
         if all(t.place is first.place or t.place == first.place for t in found):
             return first
-        return Tensor(None)
+        sure = all(t.is_sure for t in found)
+        return Tensor(None, None, 0, None if sure else Evidence())
 
     def _strange(self, value: Tensor, place: Variable) -> Tensor:
         """A tensor whose place is a parameter of some other function: unknown out here."""

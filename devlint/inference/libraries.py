@@ -407,7 +407,7 @@ def _like(
         return Tensor(None)
     source = found[0]
     origin = frame.origin(StepKind.CREATED, node, source.origin)
-    keep = DEFAULT | LOADED
+    keep = DEFAULT | LOADED | EMPTY
     result = Tensor(source.place, origin, source.traits & keep)
     if known.random:
         check_generator(frame, node, result, arguments)

@@ -211,7 +211,7 @@ def meet(
     if frame.is_forward:
         _show_inputs(candidates)
     known = anchor.evidence
-    if known is not None and not known.is_tensor and (known.number or not frame.in_module):
+    if known is not None and not known.is_tensor:
         sure_ones = [c for c in candidates if c[0].evidence is None and c[0].place is not None]
         if sure_ones:  # what is no more than perhaps a tensor does not decide where the result is
             rival, anchor = anchor, max(sure_ones, key=_weight)[0]
@@ -363,7 +363,9 @@ def note(
     key = (root, right.place)
     old = frame.drafts.get(key)
     if old is not None and (old.rank >= rank or old.node is node):
-        return
+        guessed = not (old.left.is_sure and old.right.is_sure)
+        if not (guessed and left.is_sure and right.is_sure):
+            return
     frame.drafts[key] = MeetingDraft(
         node, kind, operation, left, left_node, right, right_node, rank, inside, frame.caught > 0
     )
@@ -384,11 +386,13 @@ def _result(
     maybe = SCALAR | MAYBE_SCALAR
     vector = VECTOR
     shaped = SHAPED if pointwise and not indirect else 0
+    empty = EMPTY
     requires = 0
     evidence: list[Evidence] = []
     sure = False
     for tensor, _, _ in candidates:
         scalar &= tensor.traits
+        empty &= tensor.traits
         if not tensor.traits & maybe:
             maybe = 0
         if not tensor.traits & SCALAR:
@@ -401,6 +405,7 @@ def _result(
             evidence.append(tensor.evidence)
     traits |= scalar or vector
     traits |= shaped
+    traits |= empty
     if maybe and not scalar:
         traits |= MAYBE_SCALAR
     if requires:

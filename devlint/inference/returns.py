@@ -13,7 +13,7 @@ import libcst as cst
 from devlint.inference import meetings
 from devlint.inference.facts import MeetingKind, StepKind
 from devlint.inference.frame import Frame
-from devlint.inference.placement import CPU, Variable
+from devlint.inference.placement import CPU, Placement, Variable
 from devlint.inference.values import (
     DEFAULT,
     INDIRECT,
@@ -56,7 +56,9 @@ def compare(frame: Frame) -> bool:
         anchor, anchor_node = min(rigid, key=lambda pair: pair[0].traits & INDIRECT)
         guessed = anchor.traits & INDIRECT  # by what an unknown callee was given
         for tensor, node in made:
-            if any(_is_moved(t, tensor) for t, _ in rigid):
+            if any(_is_moved(t, tensor) or _converts(tensor, t.place) for t, _ in rigid):
+                continue
+            if _looks_up(node):
                 continue
             weak = frame.unit.host_script or guessed or tensor.traits & SCALAR
             said = said or (slot == "value" and not frame.unit.host_script and not guessed)
@@ -81,6 +83,33 @@ def _is_moved(elsewhere: Tensor, tensor: Tensor) -> bool:
     """The same value, which one branch moves and the other does not: a choice, not a slip."""
     a, b = elsewhere.origin, tensor.origin
     return a is not None and b is not None and a.kind is StepKind.MOVED and a.root is b.root
+
+
+_CONVERTERS = frozenset({"tensor", "as_tensor", "asarray", "from_numpy"})
+
+
+def _converts(made: Tensor, place: Placement) -> bool:
+    """`torch.tensor(x)` is on the default device only where `x` is no tensor, so has no device."""
+    call = made.origin.root.node if made.origin is not None else None
+    if not isinstance(call, cst.Call) or not call.args or type(place) is not Variable:
+        return False
+    func = call.func.attr if isinstance(call.func, cst.Attribute) else call.func
+    data = call.args[0].value
+    return (
+        isinstance(func, cst.Name)
+        and func.value in _CONVERTERS
+        and isinstance(data, cst.Name)
+        and data.value == place.name
+    )
+
+
+def _looks_up(node: cst.CSTNode) -> bool:
+    """`return table[key]`: whatever the key stands for."""
+    value = node.value if isinstance(node, cst.Return) else node
+    if not isinstance(value, cst.Subscript):
+        return False
+    part = value.slice[0].slice
+    return isinstance(part, cst.Index) and isinstance(part.value, cst.Name)
 
 
 def _slots(value: Value) -> list[tuple[object, Tensor]]:

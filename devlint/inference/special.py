@@ -174,11 +174,21 @@ def _typed(place: Placement) -> Handler:
             default |= EMPTY
         sizes = first.sizes if type(first) is Host else None
         where = place if frame.unit.default_device is None else frame.unit.default_device
-        made = Tensor(where if place == CPU else place, origin, default, None, sizes)
+        traits = default | (EMPTY if _has_no_elements(first, arguments) else 0)
+        made = Tensor(where if place == CPU else place, origin, traits, None, sizes)
         orphans.made(frame, node, made)
         return made
 
     return make
+
+
+def _has_no_elements(first: Value | None, arguments: Arguments) -> bool:
+    """`torch.Tensor()`, `torch.Tensor([])`, `torch.Tensor(0)`: a placeholder."""
+    if first is None:
+        return not arguments.keywords
+    if type(first) is Sequence:
+        return first.items == []
+    return type(first) is Const and first.value == 0 and len(arguments.positional) == 1
 
 
 def _shape_as_tensor(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
@@ -435,6 +445,9 @@ def _next(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
         return UNKNOWN
     value, argument = arguments.positional[0]
     inner = element_of(frame, value, argument)
+    if type(value) is Tensor and not value.is_sure and inner is not UNKNOWN:
+        # An iterator makes what it yields: only a loader is known to make it on the host.
+        inner = inner if type(inner) is Tensor and inner.traits & LOADED else UNKNOWN
     if len(arguments.positional) > 1:
         return union((inner, arguments.positional[1][0]))
     return inner

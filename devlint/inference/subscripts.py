@@ -137,7 +137,8 @@ def _tensor_item(
     if masked:
         syncs.sync(frame, node, "mask indexing", base, node.value)
     origin = frame.origin(StepKind.COMPUTED, node, base.origin)
-    traits = base.traits & ~(SCALAR | SHAPED | EMPTY | VECTOR)
+    # What is indexed has replaced an empty placeholder.
+    traits = base.traits & ~(SCALAR | SHAPED | VECTOR)
     if base.traits & VECTOR and len(indices) == 1:
         traits |= SCALAR if _is_integer(node, indices[0][0]) else VECTOR
     if sure:
@@ -183,6 +184,8 @@ def _check_index(
     if index.traits & SCALAR and not index.traits & MASK:
         return
     on_host = type(place) is Device and place.type == "cpu"
+    if on_host and base.traits & EMPTY:
+        return  # a placeholder: something else stands here by now
     if on_host:
         rank = contradiction(frame, base, index, pointwise=False)
     elif type(place) is Device and type(index.place) is Device and index.place.is_accelerator:

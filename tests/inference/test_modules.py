@@ -296,3 +296,22 @@ def test_a_subclass_inherits_what_its_base_registers():
                 return self.proj(x) * self.mask + torch.zeros(3)
         """
     ) == ["torch.zeros(3)@cpu + self.proj(x) * self.mask@δ(self) certain"]
+
+
+def test_a_parameter_of_another_module_is_registered_where_it_is_assigned():
+    code = """
+    class Head(nn.Module):
+        def __init__(self, weight=None):
+            super().__init__()
+            if weight is None:
+                weight = nn.Linear(3, 3).weight
+            self.weight = weight
+            self.mean = nn.BatchNorm1d(3).running_mean
+            self.proj = nn.Linear(3, 3)
+
+        def forward(self, x):
+            return F.linear(self.proj(x), self.weight)
+    """
+    facts = given(code)
+    assert plain_attributes(facts) == ["Head.mean@cpu"]  # a buffer is registered by name only
+    assert met(code) == []

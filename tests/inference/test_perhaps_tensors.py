@@ -1,0 +1,132 @@
+"""Values that may be tensors or numbers: what they decide beside a tensor, and what they do not."""
+
+import pytest
+from given import given, met, revealed
+
+NET = """
+class Table(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.width = width
+        self.proj = nn.Linear(3, 3)
+
+    def forward(self, x: torch.Tensor):
+        h = self.proj(x)
+"""
+
+
+def in_forward(*lines):
+    return NET + "".join(f"        {line}\n" for line in lines)
+
+
+def test_an_attribute_of_unknown_type_does_not_decide_where_a_result_is():
+    lines = ("steps = torch.arange(3)", "freqs = torch.arange(0, 3) / self.unseen")
+    assert met(in_forward(*lines, "return torch.sin(steps * freqs).to(x.device) + h")) == []
+
+
+def test_what_is_made_beside_it_still_meets_the_module():
+    lines = ("freqs = torch.arange(0, 3) / self.unseen", "return h * freqs")
+    assert met(in_forward(*lines)) == ["freqs@cpu * h@δ(self) certain"]
+
+
+def test_a_zero_dim_tensor_goes_where_its_companion_is():
+    code = """
+    def pulse(t: torch.Tensor, width):
+        scale = 1.0 / (torch.sqrt(torch.tensor(2.0)) * width)
+        decay = torch.exp(t * width.unsqueeze(1))
+        return scale.unsqueeze(1) * decay.to(width.device)
+    """
+    assert met(code) == []
+
+
+def test_a_zero_dim_tensor_beside_a_number_is_no_tensor_of_the_callers():
+    code = """
+    def pulse(t: torch.Tensor, width):
+        scale = torch.tensor(2.0) * width
+        reveal(torch.zeros(3) + scale)
+    """
+    assert revealed(code) == ["cpu"]
+
+
+@pytest.mark.parametrize("callee", ["load_models", "build.of"])
+def test_what_an_unknown_callee_made_of_an_object_is_not_taken_for_a_tensor(callee):
+    code = f"""
+    from somewhere import build, load_models
+
+    class Task:
+        def __init__(self, kind):
+            self.kind = kind
+
+    def setup(kind, task=None):
+        return task if task is not None else Task(kind).kind.made(kind)
+
+    def main(paths, config):
+        models, rest = {callee}(setup(config.kind))
+        for model in models:
+            model.cuda()
+    """
+    assert [m for m in given(code).moves if m.discarded and not m.of_module] == []
+
+
+def test_what_is_computed_from_a_tensor_is_one_at_the_call():
+    code = """
+    def double(path, tensor):
+        return tensor * 2
+
+    def main(path):
+        x = double(path, torch.zeros(3))
+        x.cuda()
+    """
+    assert len([m for m in given(code).moves if m.discarded and not m.of_module]) == 1
+
+
+def test_an_iterator_is_no_tensor_of_its_owner():
+    code = """
+    def draw(params):
+        batch = next(params["batches"])
+        return torch.cat((batch["wav"], torch.zeros(3)))
+    """
+    assert met(code) == []
+
+
+@pytest.mark.parametrize("made", ["torch.from_numpy(x)", "torch.tensor(x)", "torch.as_tensor(x)"])
+def test_converting_what_is_no_tensor_has_no_device_to_follow(made):
+    code = f"""
+    def as_float(x):
+        if isinstance(x, torch.Tensor):
+            return x.float()
+        return {made}.float()
+    """
+    assert met(code) == []
+
+
+def test_a_constant_for_a_tensor_that_is_left_out_has_one():
+    code = """
+    def masked(x, mask=None):
+        x = x.unsqueeze(0)
+        if mask is None:
+            return torch.ones(3)
+        return x * mask.to(x.device)
+    """
+    assert met(code) == [
+        "return: return torch.ones(3)@cpu return return x * mask.to(x.device)@δ(x) likely"
+    ]
+
+
+def test_what_is_looked_up_may_differ_from_key_to_key():
+    code = """
+    def gather(data: torch.Tensor, keys):
+        kept = {}
+        moved = {}
+        for key in keys:
+            kept[key] = torch.zeros(3)
+            moved[key] = data * 2
+
+        def of(key):
+            if key in kept:
+                return kept[key]
+            return moved[key]
+
+        return [of(key) for key in keys]
+    """
+    assert met(code) == []

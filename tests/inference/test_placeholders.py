@@ -1,0 +1,51 @@
+"""Placeholders: tensors without elements that something else replaces before they are used."""
+
+import pytest
+from given import met
+
+HOLDER = """
+class Beams:
+    def __init__(self):
+        self.seen = torch.empty(0)
+        self.centers = torch.Tensor()
+
+    def begin(self, points: torch.Tensor):
+        self.centers = points[:, :4].t()
+
+    def step(self, scores: torch.Tensor, order: torch.Tensor):
+        order = order.to(scores.device).long()
+"""
+
+
+def in_step(*lines):
+    return HOLDER + "".join(f"        {line}\n" for line in lines)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "return self.seen[order] * 0.5 + scores",
+        "self.seen[order] = self.seen[order] * 0.5 + scores",
+        "return scores - torch.randn_like(self.centers[0])",
+        "return [scores - part[:, None] for part in self.centers.chunk(3)]",
+        "return self.centers[order].t() - scores",
+    ],
+)
+def test_an_empty_placeholder_takes_part_in_nothing(line):
+    assert met(in_step(line)) == []
+
+
+@pytest.mark.parametrize("made", ["torch.empty(0)", "torch.Tensor()", "torch.Tensor([])"])
+def test_an_empty_placeholder_is_joined_all_the_same(made):
+    [meeting] = met(in_step(f"empty = {made}", "return torch.cat([empty, scores.cuda()])"))
+    assert meeting.endswith("certain")
+
+
+def test_what_has_elements_is_no_placeholder():
+    [meeting] = met(in_step("table = torch.zeros(5)", "return table[0:3] + scores.cuda()"))
+    assert meeting.endswith("certain")
+
+
+def test_a_new_tensor_of_an_empty_one_has_elements():
+    [meeting] = met(in_step("new = torch.empty(0).new_zeros(3)", "return new + scores.cuda()"))
+    assert meeting.endswith("certain")
