@@ -18,6 +18,7 @@ from devlint.inference.values import (
     HOST,
     NONE,
     UNKNOWN,
+    ClassValue,
     Const,
     DeviceValue,
     External,
@@ -54,6 +55,8 @@ _COUNTER = re.compile(
 _WARNS = re.compile(r"warn|error|exception|fail", re.I)
 
 
+# In an environment before a path: what the path holds where it holds a tensor.
+NO_TENSOR = "no tensor: "
 _NUMBERS = frozenset({"int", "float", "bool", "complex", "str", "numbers.Number", "numbers.Real"})
 
 
@@ -342,6 +345,8 @@ def _narrow_call(frame: Frame, node: cst.Call, outcome: bool) -> None:
         if callee == "torch.is_tensor"
         else list(_classes(frame, node.args[1].value) if len(node.args) > 1 else ())
     )
+    if len(kinds) == 1 and type(kinds[0]) is ClassValue:
+        _narrow_to_object(frame, node.args[0].value, path, kinds[0])
     names = {k.name.removeprefix("builtins.") for k in kinds if type(k) is External}
     if not names:
         return
@@ -364,6 +369,13 @@ def _narrow_call(frame: Frame, node: cst.Call, outcome: bool) -> None:
             frame.env[path] = HOST
 
 
+def _narrow_to_object(frame: Frame, node: cst.BaseExpression, path: str, kind: ClassValue) -> None:
+    """What may be anything is an object of the class, with the attributes that its methods set."""
+    value = frame.eval(node)
+    if type(value) is Tensor and value.evidence is not None and not kind.info.is_module:
+        frame.env[path] = Instance(kind.info, origin=value.origin)
+
+
 def _narrow_no_tensor(frame: Frame, node: cst.Call, callee: str) -> None:
     """The branch where `isinstance(x, torch.Tensor)` is false."""
     if callee not in ("isinstance", "torch.is_tensor") or not node.args:
@@ -377,6 +389,7 @@ def _narrow_no_tensor(frame: Frame, node: cst.Call, callee: str) -> None:
         value = frame.eval(node.args[0].value)
         rest = [v for v in alternatives(value) if type(v) is not Tensor]
         frame.env[path] = union(rest) if rest else UNKNOWN
+        frame.env[NO_TENSOR + path] = value
 
 
 def _classes(frame: Frame, node: cst.BaseExpression) -> list[Value]:

@@ -111,6 +111,12 @@ def _note(frame: Frame, node: cst.CSTNode, function: Function, name: str) -> Non
     )
 
 
+def _calls_in(node: cst.CSTNode) -> list[cst.CSTNode]:
+    """The calls of an expression, itself included."""
+    inner = [call for child in node.children for call in _calls_in(child)]
+    return [node, *inner] if isinstance(node, cst.Call) else inner
+
+
 def settle(unit: Unit) -> None:
     """Turn the file's notes into facts; what meets another device is said there."""
     met = {
@@ -120,10 +126,11 @@ def settle(unit: Unit) -> None:
         for step in operand.steps
     }
     moved = {
-        move.site.node.func.value
+        part
         for move in unit.facts.moves
         if isinstance(move.site.node, cst.Call) and isinstance(move.site.node.func, cst.Attribute)
-        if not move.of_module
+        if unit.dropped and not move.of_module
+        for part in _calls_in(move.site.node.func.value)
     }
     unit.facts.dropped_arguments += [
         replace(fact, moved=node in moved) for node, fact in unit.dropped.items() if node not in met

@@ -666,6 +666,8 @@ def _check_pending(
                 rank = contracts.rank(a.place, b.place)
             else:
                 rank = meetings.contradiction(frame, a, b, pending.pointwise)
+                if rank >= 0 and meetings.is_placeholder(pending.operation, a, b):
+                    continue
             if rank < 0:
                 both = type(a.place) is Variable and type(b.place) is Variable
                 if contracts.is_open(a) or contracts.is_open(b) if contract else both:

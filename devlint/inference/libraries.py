@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from devlint.inference import orphans, syncs
+from devlint.inference.conditions import NO_TENSOR
 from devlint.inference.devices import place_of
 from devlint.inference.facts import MeetingKind, StepKind
 from devlint.inference.frame import Frame
@@ -406,6 +407,8 @@ def _like(
     if not found:
         return Tensor(None)
     source = found[0]
+    if any(t.place != source.place for t in found):
+        return Tensor(None)  # it goes along with whichever of them it is
     origin = frame.origin(StepKind.CREATED, node, source.origin)
     keep = DEFAULT | LOADED | EMPTY
     result = Tensor(source.place, origin, source.traits & keep)
@@ -433,9 +436,19 @@ def _tensor_of_data(
             if tensor.is_sure:
                 syncs.sync(frame, node, f"torch.{last} of tensors", tensor, operands[0][1])
     result = factory_result(frame, node, last, None, None, arguments)
-    if type(data) is Tensor and result.origin is not None:
-        result.origin.rival = data
+    if result.origin is not None:
+        if type(data) is Tensor:
+            result.origin.rival = data
+        result.origin.before = _place_as_tensor(frame, arguments)
     return result
+
+
+def _place_as_tensor(frame: Frame, arguments: Arguments) -> Placement:
+    """`if not torch.is_tensor(x): x = torch.tensor(x)`: where `x` is in the other case."""
+    given = arguments.positional[0][1] if arguments.positional else None
+    held = frame.env.get(NO_TENSOR + dotted(given)) if given is not None else None
+    places = [t.place for t in alternatives(held or UNKNOWN) if type(t) is Tensor]
+    return places[0] if places else None
 
 
 def _on_cpu(frame: Frame, node: cst.Call, last: str, known: Call, arguments: Arguments) -> Value:

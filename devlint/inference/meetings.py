@@ -282,18 +282,24 @@ def _compare(
                 )
         if tensor is first or tensor.place is first.place or tensor.place is None:
             continue
-        anchor, anchor_node = first, first_node
+        anchor, anchor_node, anchor_number = first, first_node, first_number
         if number == first_number and number != -1:
             # Another branch of the value that sets the place: it meets the other operands.
             others = [c for c in candidates if c[2] != number and c[0].place is not None]
             if not others:
                 continue
-            anchor, anchor_node, _ = max(others, key=_weight)
+            anchor, anchor_node, anchor_number = max(others, key=_weight)
             if tensor.place is anchor.place:
                 continue
         rank = contradiction(frame, tensor, anchor, pointwise)
-        if rank >= 0 and (tensor.traits | anchor.traits) & EMPTY and not _joins(operation):
-            continue  # a placeholder
+        if rank >= 0 and is_placeholder(operation, tensor, anchor):
+            continue
+        if number == -1:
+            same_choice = _is_converted(tensor, anchor)
+        else:
+            same_choice = _goes_along(tensor, anchor_number, candidates)
+        if same_choice:
+            rank = min(rank, 0)
         if kind is MeetingKind.CALLEE and tensor.traits & KEPT:
             rank = min(rank, 0)
         if rank >= 0:
@@ -307,6 +313,34 @@ def _compare(
                 leave_to_callers(frame, node, kind, operation, tensor, anchor, pointwise)
         elif not indirect and Variable in (type(tensor.place), type(anchor.place)):
             add_pending(frame, node, kind, operation, tensor, anchor, pointwise)
+
+
+def is_placeholder(operation: str, *operands: Tensor) -> bool:
+    """One of the operands has no elements: only what joins tensors is ever done to it."""
+    return any(t.traits & EMPTY for t in operands) and not _joins(operation)
+
+
+def _is_converted(tensor: Tensor, other: Tensor) -> bool:
+    """One element was made a tensor because it was none, the other was one: the elements of a list
+    are all of one kind."""
+    step = tensor.origin.root if tensor.origin is not None else None
+    return (
+        step is not None
+        and step.kind is StepKind.CREATED
+        and type(step.before) is Variable
+        and step.before is other.place
+    )
+
+
+def _goes_along(tensor: Tensor, number: int, candidates: list[Candidate]) -> bool:
+    """One alternative of an operand comes from the same value as one of the other operand: where
+    the one is taken, the other is."""
+    root = tensor.origin.root.node if tensor.origin is not None else None
+    return root is not None and any(
+        t.origin is not None and t.origin.root.node is root and t.place == tensor.place
+        for t, _, n in candidates
+        if n == number
+    )
 
 
 def _joins(operation: str) -> bool:

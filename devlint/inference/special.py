@@ -88,6 +88,10 @@ def _true(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     return TRUE
 
 
+def _false(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    return FALSE
+
+
 def _cuda_device(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     return DeviceValue(CUDA)
 
@@ -557,6 +561,10 @@ FUNCTIONS: dict[str, Handler] = {
     "torch.device": _device,
     "torch.cuda.is_available": _true,
     "torch.accelerator.is_available": _true,
+    # The code is run, neither exported nor traced.
+    "torch.onnx.is_in_onnx_export": _false,
+    "torch.jit.is_scripting": _false,
+    "torch.jit.is_tracing": _false,
     "torch.accelerator.current_accelerator": _cuda_device,
     "torch.cuda.current_device": _cuda_device,
     "torch.backends.mps.is_available": _other_backend,

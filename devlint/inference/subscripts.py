@@ -95,6 +95,8 @@ def item_of(
                 return UNKNOWN
         return base.any()
     if type(base) is Mapping:
+        if base.element is None and type(first) is not Const and not _runs(frame, indices):
+            return UNKNOWN  # the entries in sight do not stand for one out of sight
         return base.get(first)
     if type(base) is Host:
         if base.whole and not isinstance(node.slice[0].slice, cst.Slice):
@@ -105,8 +107,16 @@ def item_of(
 
         return member(base, item_of(frame, node, base.items, indices))
     if type(base) is Union:
+        if any(type(v) in (Mapping, Sequence) for v in base.alternatives):
+            indices = [(UNKNOWN, n) for _, n in indices]  # perhaps a key, or a list's index
         return union(item_of(frame, node, v, indices) for v in base.alternatives)
     return UNKNOWN
+
+
+def _runs(frame: Frame, indices: list[tuple[Value, cst.CSTNode]]) -> bool:
+    """The key is bound by a loop, which goes through the entries."""
+    counters = {name for loop in frame.loops for name in targets_of(loop.node)}
+    return any(dotted(node) in counters for _, node in indices)
 
 
 def _sequence_slice(base: Sequence, part: cst.Slice) -> Value:

@@ -41,8 +41,10 @@ _ACCELERATED = re.compile(
     r"\.cuda\(|\.to\(|device=|\.device\b|is_cuda|is_available|[\"']cuda|accelerator|\.cpu\(\)"
     r"|type_as|register_buffer"
 )
-# A script runs itself; a library file is moved by others.
-_SCRIPT = re.compile(r"__name__ *== *[\"']__main__|^(import|from) argparse|optim\.\w+\(", re.M)
+# A script runs itself, and shows what came out; a library file is moved by others.
+_SCRIPT = re.compile(
+    r"__name__ *== *[\"']__main__|^(import|from) argparse|optim\.\w+\(|^(print|plt\.show)\(", re.M
+)
 # Frameworks whose loaders yield batches on the device.
 _MOVES_BATCHES = re.compile(
     r"^\s*(from|import) (accelerate|lightning|pytorch_lightning|fastai|deepspeed|poptorch|composer)"

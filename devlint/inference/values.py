@@ -62,7 +62,8 @@ class Origin:
         note: str = "",
         before: Placement = None,
     ) -> None:
-        self.before = before  # of a move: where the value was
+        # Of a move: where the value was. Of a conversion to a tensor: where it is if it was one.
+        self.before = before
         self.kind = kind
         self.node = node
         self.source = source

@@ -125,3 +125,16 @@ def test_what_an_unknown_callee_returns_is_too_little_to_compare_with():
     """
     assert [m[-8:] for m in met(code.format(other="extension().tree(weights)"))] == ["possible"]
     assert [m[-6:] for m in met(code.format(other="weights.cumsum(0)"))] == ["likely"]
+
+
+@pytest.mark.parametrize(
+    ("last", "contradicts"), [("print(noisy(torch.ones(3)))", False), ("", True)]
+)
+def test_a_script_shows_what_comes_out_and_a_library_does_not(last, contradicts):
+    found = met(f"""
+        def noisy(wave: torch.Tensor):
+            return wave.cumsum(0) + torch.randn(3)
+
+        {last}
+    """)
+    assert any(not m.endswith("possible") for m in found) is contradicts

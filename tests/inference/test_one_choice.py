@@ -1,0 +1,175 @@
+"""Values that vary together: alternatives of one choice do not meet each other."""
+
+import pytest
+from given import given, met
+
+
+def sure(code, **parts):
+    """The contradictions that are shown by default."""
+    return [m for m in met(code.format(**parts)) if not m.endswith("possible")]
+
+
+def test_like_what_it_is_like_in_every_branch():
+    code = """
+        def clipped(x, quiet):
+            score = x.cuda().sum(-1)
+            score = score.cpu() if quiet else score
+            return torch.max(score, {other})
+    """
+    assert sure(code, other="torch.zeros_like(score)") == []
+    assert sure(code, other="torch.zeros(3)") != []
+
+
+def test_one_attribute_of_two_objects_is_in_one_place():
+    code = """
+        class Anchored:
+            def __init__(self, anchor=None):
+                self.anchor = torch.zeros(3) if anchor is None else anchor.sigmoid()
+
+            def same(self, other, x: torch.Tensor):
+                if not isinstance(other, Anchored):
+                    return False
+                return torch.equal(self.anchor, {other})
+    """
+    assert sure(code, other="other.anchor") == []
+    assert sure(code, other="x") == ["self.anchor@cpu torch.equal x@δ(x) likely"]
+
+
+@pytest.mark.parametrize(
+    ("condition", "made", "contradicts"),
+    [
+        ("not torch.is_tensor(image)", "torch.as_tensor(image)", False),
+        ("image is None", "torch.zeros(3)", True),
+    ],
+)
+def test_the_elements_of_a_list_are_all_tensors_or_none_is(condition, made, contradicts):
+    found = sure(
+        """
+        def batched(images):
+            found = []
+            for image in images:
+                if {condition}:
+                    image = {made}
+                found.append(image)
+            return torch.stack(found)
+        """,
+        condition=condition,
+        made=made,
+    )
+    assert bool(found) is contradicts
+
+
+def test_what_one_number_was_made_of_still_meets_another_tensor():
+    assert sure("""
+        def at(x: torch.Tensor, steps):
+            if not torch.is_tensor(steps):
+                steps = torch.tensor([steps])
+            return x.cumsum(0) * steps
+    """) == ["steps@cpu * x.cumsum(0)@δ(x) likely"]
+
+
+@pytest.mark.parametrize(
+    ("key", "contradicts"), [('"shape"', True), ("k", True), ("self.name", False)]
+)
+def test_named_entries_do_not_stand_for_one_out_of_sight(key, contradicts):
+    found = sure(
+        """
+        class Op(nn.Module):
+            def __init__(self, name):
+                super().__init__()
+                self.name = name
+                self.scale = nn.Parameter(torch.ones(3))
+
+            def forward(self, sizes):
+                drawn = dict()
+                drawn["shape"] = torch.tensor(list(sizes))
+                return [drawn[{key}] * self.scale for k in drawn]
+        """,
+        key=key,
+    )
+    assert bool(found) is contradicts
+
+
+@pytest.mark.parametrize("first", ["dict(size=3)", "torch.arange(3)"])
+def test_a_key_of_what_may_be_a_dict_is_no_index(first):
+    found = sure(
+        """
+        def samples(x: torch.Tensor):
+            yield {first}
+            yield torch.zeros(3)
+
+        def collect(x: torch.Tensor):
+            for held in samples(x):
+                yield held[x.argsort()]
+        """,
+        first=first,
+    )
+    assert bool(found) is (first == "torch.arange(3)")
+
+
+@pytest.mark.parametrize(
+    ("asks", "contradicts"),
+    [("torch.onnx.is_in_onnx_export()", False), ("self.training", True)],
+)
+def test_the_code_is_run_and_not_exported(asks, contradicts):
+    found = sure(
+        """
+        class Normalize(nn.Module):
+            def forward(self, x: torch.Tensor):
+                if {asks}:
+                    mean = torch.zeros(3)
+                else:
+                    mean = x.mean(0)
+                return x.cumsum(0) - mean
+        """,
+        asks=asks,
+    )
+    assert bool(found) is contradicts
+
+
+@pytest.mark.parametrize(("made", "contradicts"), [("[0]", False), ("[3, 3]", True)])
+def test_a_placeholder_is_one_inside_a_callee_as_well(made, contradicts):
+    found = sure(
+        """
+        def linear(x: torch.Tensor, matrix: torch.Tensor):
+            return x.mm(matrix)
+
+        class Whitening(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.inverse = torch.empty({made})
+
+            def forward(self, x):
+                return linear(x, self.inverse)
+        """,
+        made=made,
+    )
+    assert bool(found) is contradicts
+
+
+DROPPED = """
+    def bound(x, device=None):
+        return torch.tensor(list(x), device=device)
+
+    def both(a, b, device: torch.device):
+        pair = torch.stack([bound(a), bound(b)])
+        return {result}
+"""
+
+
+@pytest.mark.parametrize(("result", "moved"), [("pair, bound(a)", False), ("pair", False)])
+def test_a_device_that_is_not_passed_on(result, moved):
+    facts = given(DROPPED.format(result=result))
+    assert facts.dropped_arguments
+    assert all(fact.moved is moved for fact in facts.dropped_arguments)
+
+
+def test_what_is_joined_and_then_moved_is_moved():
+    facts = given("""
+        def bound(x, device=None):
+            return torch.tensor(list(x), device=device)
+
+        def both(a, b, device: torch.device):
+            return torch.stack([bound(a), bound(b)]).to(device)
+    """)
+    assert [fact.moved for fact in facts.dropped_arguments] == [True, True]
