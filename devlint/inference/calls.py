@@ -412,7 +412,7 @@ def construct(frame: Frame, node: cst.Call, callee: ClassValue, arguments: Argum
             if (
                 any(i.places_itself for i in info.lineage())
                 or _library_built(info)
-                or any(type(v) is DeviceValue for v in given)
+                or any(type(v) is DeviceValue or _is_given_module(v) for v in given)
                 or "device" in arguments.keywords
             ):
                 instance.place = None
@@ -433,6 +433,13 @@ def _check_fields(frame: Frame, node: cst.Call, info: ClassInfo, arguments: Argu
     if info.method("__init__") is None:
         given = dict(zip(info.declared_fields(), arguments.positional, strict=False))
         contracts.check_fields(frame, node, info, {**given, **arguments.keywords})
+
+
+def _is_given_module(value: Value) -> bool:
+    """A module that the caller handed in, by its name: it may be anywhere, and so its wrapper."""
+    origin = value.origin if type(value) is Tensor and not value.is_sure else None
+    node = origin.node if origin is not None and origin.kind is StepKind.PARAMETER else None
+    return isinstance(node, cst.Param) and bool(_MODEL.search(node.name.value))
 
 
 def _library_built(info: ClassInfo) -> bool:

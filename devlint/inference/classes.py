@@ -541,7 +541,8 @@ def build_class(frame: Frame, node: cst.ClassDef) -> ClassInfo:
         node=node,
         unit=unit,
         bases=bases,
-        is_module=any(_is_module(unit, base) for base in bases) or _looks_like_module(node, bases),
+        is_module=any(_is_module(unit, base) for base in bases)
+        or ("torch" in unit.source.text and _looks_like_module(node, bases)),
         variable=Variable("self", VariableKind.MODULE),
     )
     if not info.is_module:

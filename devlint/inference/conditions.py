@@ -367,6 +367,9 @@ def _narrow_call(frame: Frame, node: cst.Call, outcome: bool) -> None:
             frame.env[path] = union(rest)
         elif names <= _NUMBERS and len(names) == len(kinds) and type(value) is not Const:
             frame.env[path] = HOST
+        elif "numpy.ndarray" in names:
+            frame.env[path] = UNKNOWN
+            frame.env[NO_TENSOR + path] = value
 
 
 def _narrow_to_object(frame: Frame, node: cst.BaseExpression, path: str, kind: ClassValue) -> None:

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from devlint.inference import contracts, dropped, meetings, mentions, notes, orphans, returns
+from devlint.inference import (
+    contracts,
+    dropped,
+    feeding,
+    meetings,
+    mentions,
+    notes,
+    orphans,
+    returns,
+)
 from devlint.inference.facts import MeetingKind, Site, Source, StepKind
 from devlint.inference.frame import BudgetExceeded, Frame, Pending
 from devlint.inference.iteration import element_of
@@ -61,7 +70,8 @@ _CONSTRUCTING = re.compile(
 )
 # Functions whose arguments are on the host by their place in a DataLoader.
 _HOST_FUNCTIONS = re.compile(
-    r"^(__getitem__|.*state_dict.*|.*checkpoint.*|convert_.*|_?convert|.*collate.*|.*worker_init.*|load_data.*|prepare_data)$"
+    r"^(__getitem__|.*state_dict.*|.*checkpoint.*|convert_.*|_?convert|.*collate.*|"
+    r".*worker_init.*|load_data.*|prepare_data|get_batch)$"
 )
 # Classes that make batches.
 _HOST_CLASS = re.compile(r"(Dataset|Collat(e|or|er))$")
@@ -123,6 +133,7 @@ class Function:
     decorators: tuple[str, ...] = ()
     summary: Summary | None = None
     running: bool = False
+    fed_from_host: bool | None = None  # by all calls seen so far, see feeding.py
     in_constructor: bool | None = None  # called from constructors alone, once that was asked
     name: str = "<lambda>"
     callers: list[CallSite] = field(default_factory=list)  # in its own file
@@ -270,7 +281,7 @@ def _bind_parameters(frame: Frame, function: Function) -> list[Parameter]:
     params = function.node.params
     found: list[Parameter] = []
     listed = [*params.posonly_params, *params.params]
-    on_host = bool(_HOST_FUNCTIONS.match(function.name))
+    on_host = _works_on_host(function)
     if function.info is not None and not on_host:
         on_host = bool(_HOST_CLASS.search(function.info.name)) or any(
             base.endswith("Dataset") for base in function.info.library_bases
@@ -303,6 +314,14 @@ def _bind_parameters(frame: Frame, function: Function) -> list[Parameter]:
         origin = frame.origin(StepKind.PARAMETER, params.star_kwarg)
         frame.env[name] = Mapping({}, Tensor(None if on_host else variable, origin, 0, Evidence()))
     return found
+
+
+def _works_on_host(function: Function) -> bool:
+    """By its name, or that of the function around it, it prepares what is moved later."""
+    if _HOST_FUNCTIONS.match(function.name):
+        return True
+    around = function.outer.function if function.outer is not None else None
+    return around is not None and _works_on_host(around)
 
 
 def _result(frame: Frame) -> Value:
@@ -359,6 +378,7 @@ def call_function(
     if summary is None:
         return contracts.promised(signature)
     binding = _bind(frame, node, callee, summary, arguments)
+    feeding.note(frame, function, binding.handed)
     if signature:
         contracts.check_call(frame, node, function, signature, binding)
     if function.name == "__init__" and type(callee.bound) is Instance:
@@ -380,6 +400,7 @@ class Binding:
         self.values: dict[Evidence, Value] = {}
         self.nodes: dict[Variable, cst.CSTNode] = {}
         self.inside = False  # the caller is a method of the same object
+        self.handed: list[Tensor] = []  # the tensors among the arguments
         self.actuals: dict[Variable, Value] = {}  # those that differ from branch to branch
         self.given: dict[str, tuple[Value, cst.CSTNode]] = {}  # by parameter
 
@@ -409,6 +430,8 @@ class Binding:
             is_index = type(value) is Tensor and value.evidence is not None and value.evidence.index
             if is_index and type(actual) is Const and type(actual.value) is int:
                 self.places[parameter.variable] = Tensor(Device("cuda", actual.value))
+            if not parameter.is_device:
+                self.handed += meetings.tensors_in(actual)
             if type(actual) is Union:
                 self.actuals[parameter.variable] = actual
             self.nodes[parameter.variable] = node
@@ -555,9 +578,9 @@ class Binding:
                 traits |= stand_in.traits & (SCALAR | MAYBE_SCALAR | SHAPED)
             if stand_in.traits & DEFAULT:
                 traits |= DEFAULT
-            if stand_in.traits & SCALAR:
-                traits |= MAYBE_SCALAR  # as what is computed of it point by point
             evidence = stand_in.evidence if value.evidence is not None else None
+            if stand_in.traits & ~traits & SCALAR and _by_operator(value):
+                return Tensor(None, origin, 0, evidence)  # where the other operand is
             return Tensor(stand_in.place, origin, traits, evidence)
         handed = [self.values.get(p) for p in value.evidence.parents] if value.evidence else []
         if value.traits & LOADED and len(handed) == 1 and handed[0] is not None:
@@ -572,6 +595,10 @@ class Binding:
         if any(_is_tensor(actual) for actual in handed):
             return Tensor(place, value.origin, value.traits, None, value.sizes)
         return value
+
+
+def _by_operator(value: Tensor) -> bool:
+    return value.origin is not None and type(value.origin.node) is cst.BinaryOperation
 
 
 def _is_tensor(value: Value | None) -> bool:

@@ -118,11 +118,10 @@ def element_of(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
     if type(value) is Instance and value.info is not None:
         return _yielded(frame, value, node)
     if type(value) is Union:
-        # A loader that one branch wraps: the wrapper is there to do what the loader does not.
-        found = value.alternatives
-        if any(type(v) is Loader for v in found):
-            found = tuple(v for v in found if type(v) is Instance) or found
-        return union(element_of(frame, v, node) for v in found)
+        if {type(v) for v in value.alternatives} >= {Loader, Instance}:
+            # A loader that one branch wraps in another: whether that moves is open.
+            return Tensor(None, None, 0, Evidence())
+        return union(element_of(frame, v, node) for v in value.alternatives)
     if names_loader(frame, node):
         return batch(frame, node)
     return UNKNOWN

@@ -310,7 +310,7 @@ def factory_result(
 
             place = chosen(frame, device_node)
     traits |= _traits_of_data(last, arguments)
-    sizes = _sizes(arguments)
+    sizes = None if last in ("tensor", "as_tensor", "asarray") else _sizes(arguments)
     grad = arguments.keywords.get("requires_grad")
     if grad is not None and type(grad[0]) is Const and grad[0].value is True:
         traits |= GRAD
@@ -455,6 +455,7 @@ def _on_cpu(frame: Frame, node: cst.Call, last: str, known: Call, arguments: Arg
     note_text = "made here on the CPU"
     origin = frame.origin(StepKind.CREATED, node, None, note_text)
     if last == "from_numpy":
+        origin.before = _place_as_tensor(frame, arguments)
         return Tensor(CPU, origin, DEFAULT)
     return shape_result(frame, node, Tensor(CPU, origin, DEFAULT), known, arguments)
 
@@ -544,20 +545,20 @@ def construct_library(frame: Frame, node: cst.Call, name: str, arguments: Argume
 
 def _place_container(frame: Frame, instance: Instance, items: Sequence) -> None:
     """A container is where its members are, if they are together."""
-    from devlint.inference.modules import placed
+    from devlint.inference.modules import placed, stateful
 
     if items.items is None:
         if not (type(items.element) is Instance and items.element.place == instance.place):
             instance.place = None
         return
-    if not all(type(v) is Instance for v in items.items):
-        instance.place = None  # what was handed in may be anywhere
-        return
-    places = [placed(frame, v)[0] if type(v) is Instance else None for v in items.items]
-    stateful = [p for p in places if p is not None]
-    if not stateful or any(p != stateful[0] for p in stateful) or len(stateful) < len(places):
-        same = stateful and all(place == stateful[0] for place in stateful)
-        instance.place = stateful[0] if same else None
+    members = [v if type(v) is Instance else None for v in items.items]
+    places = [
+        placed(frame, v)[0] if v is not None else None
+        for v in members
+        if v is None or stateful(frame, v)  # the others are everywhere
+    ]
+    together = bool(places) and all(place == places[0] for place in places)
+    instance.place = places[0] if together else None
 
 
 def _items(arguments: Arguments) -> Sequence:

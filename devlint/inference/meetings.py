@@ -206,7 +206,7 @@ def meet(
         anchor = max(candidates, key=_weight)[0]
         if anchor.place is not None and len(candidates) > 1:
             _compare(frame, node, operation, candidates, anchor, pointwise, kind, indirect, indices)
-    if uncertain and _exempt(anchor):
+    if _exempt(anchor) and (uncertain or any(t.place is None for t, _, _ in candidates)):
         return Tensor(None, anchor.origin)  # the unknown operand decides
     if frame.is_forward:
         _show_inputs(candidates)

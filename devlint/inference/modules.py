@@ -219,7 +219,7 @@ def call_module(frame: Frame, node: cst.Call, module: Instance, arguments: Argum
                 return result
         return _result(frame, node, place, origin, arguments)
     if module.items is not None and module.library.endswith("Sequential"):
-        if not _stateful(frame, module):
+        if not stateful(frame, module):
             return meet(frame, node, shorten(node.func), arguments.all(), False)
         _check_inputs(frame, node, place, origin, arguments)
         return _result(frame, node, place, origin, arguments)
@@ -264,10 +264,10 @@ def mark_tensors(arguments: Arguments) -> None:
         tensor.show()
 
 
-def _stateful(frame: Frame, module: Instance) -> bool:
+def stateful(frame: Frame, module: Instance) -> bool:
     """Whether a module may hold parameters or buffers."""
     if module.items is not None and module.items.items is not None:
-        return any(_stateful(frame, v) if type(v) is Instance else True for v in module.items.items)
+        return any(stateful(frame, v) if type(v) is Instance else True for v in module.items.items)
     if module.library:
         known = frame.unit.context.knowledge.module(module.library)
         return known is None or known.stateful != "never"

@@ -22,6 +22,7 @@ from devlint.inference.values import (
     EMPTY,
     LOADED,
     MASK,
+    MAYBE_SCALAR,
     SCALAR,
     SHAPED,
     UNKNOWN,
@@ -151,6 +152,8 @@ def _tensor_item(
     traits = base.traits & ~(SCALAR | SHAPED | VECTOR)
     if base.traits & VECTOR and len(indices) == 1:
         traits |= SCALAR if _is_integer(node, indices[0][0]) else VECTOR
+        if any(type(v) is Tensor and not v.is_sure for v in alternatives(indices[0][0])):
+            traits |= MAYBE_SCALAR  # the index may be a number
     if sure:
         return Tensor(base.place, origin, traits)
     evidence = base.evidence

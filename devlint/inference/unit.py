@@ -13,6 +13,7 @@ from devlint.contracts import is_contract_comment
 from devlint.inference import (
     contracts,
     dropped,
+    feeding,
     meetings,
     mentions,
     notes,
@@ -206,6 +207,7 @@ class Unit:
         for info in self.classes:
             info.settle(self.frame)
         returns.settle(self)
+        feeding.settle(self)
         steps.settle(self)
         mentions.settle(self)
         rebindings.settle(self)

@@ -638,6 +638,8 @@ def _merge_tensors(a: Tensor, b: Tensor) -> Tensor | None:
         if a.traits & _ZERO_DIM and b.traits & _ZERO_DIM and not both & SCALAR:
             both |= MAYBE_SCALAR
         either = (a.traits | b.traits) & (INDIRECT | GRAD | NON_LEAF | COPYING | KEPT)
+        if not both & SCALAR and all(t.traits & (SCALAR | MAYBE_SCALAR) for t in (a, b)):
+            either |= MAYBE_SCALAR
         if sure.traits == (both | either):
             return sure
         # By default only if both are: a tensor put on the CPU on purpose in one branch is meant.

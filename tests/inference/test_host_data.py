@@ -126,3 +126,90 @@ def spacing(x, device):
         return x.notes["spacing"].numpy()
 """
     assert host_reads(given(code)) == []
+
+
+@pytest.mark.parametrize("test", ["not isinstance(x, torch.Tensor)", "isinstance(x, np.ndarray)"])
+def test_what_is_made_of_an_array_is_where_the_caller_had_it(test):
+    code = f"""
+import numpy as np
+def centre(x, device):
+    mask = torch.zeros(3).to(device)
+    if {test}:
+        x = torch.as_tensor(x)
+    return x
+
+def norm(x, centres, device):
+    mask = torch.zeros(3).to(device)
+    if {test}:
+        x = torch.tensor(x)
+    elif x.ndim == 1:
+        return x.unsqueeze(0)
+    return x
+"""
+    assert met(code) == []
+
+
+def test_what_is_made_of_a_list_on_the_way_is_not():
+    code = """
+def norm(x: torch.Tensor, size, device):
+    mask = torch.zeros(3).to(device)
+    if x.ndim == 1:
+        return x.unsqueeze(0)
+    return torch.tensor([size])
+"""
+    assert met(code) == [
+        "return: return torch.tensor([size])@cpu return return x.unsqueeze(0)@δ(x) likely"
+    ]
+
+
+FEEDING = """
+def mixed(matrices: list[torch.Tensor]):
+    return torch.cat(matrices) + torch.eye(3)
+
+def start(layers, device):
+    return mixed([{first}, layer.bias.cpu()]).to(device)
+
+{more}
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "more", "confidence"),
+    [
+        ("layers[0].weight.cpu()", "", "possible"),
+        ("torch.from_numpy(read())", "", "possible"),
+        ("torch.load(path, map_location='cpu')", "", "possible"),
+        ("layers[0].weight.cuda()", "", "likely"),
+        ("layers[0].weight.cpu()", "def on(x):\n    return mixed([x.cuda()])", "likely"),
+    ],
+)
+def test_a_function_that_all_callers_feed_from_the_host(first, more, confidence):
+    assert met(FEEDING.format(first=first, more=more))[0] == (
+        f"torch.eye(3)@cpu + torch.cat(matrices)@δ(matrices) {confidence}"
+    )
+
+
+@pytest.mark.parametrize(
+    "caller", ["mixed([torch.zeros(3)])", "def use():\n    return mixed([torch.zeros(3)])"]
+)
+def test_a_demonstration_is_no_ordinary_caller(caller):
+    code = f"""
+def mixed(matrices: list[torch.Tensor]):
+    return torch.cat(matrices) + torch.eye(3)
+
+def start(device):
+    return nn.Linear(3, 3).to(device)
+
+{caller}
+"""
+    assert met(code) == ["torch.eye(3)@cpu + torch.cat(matrices)@δ(matrices) likely"]
+
+
+def test_a_helper_inside_of_what_makes_a_batch():
+    code = """
+def get_batch(rows, size, device):
+    def padded(row):
+        return torch.cat((row, torch.zeros(size - len(row))))
+    return torch.stack([padded(row) for row in rows]).to(device)
+"""
+    assert met(code) == []

@@ -1,7 +1,11 @@
 """A value or a callee that is one of several: which one it is goes with what it is given."""
 
+import libcst as cst
 import pytest
 from given import given, host_reads, met
+
+from devlint.inference.engine import infer_file
+from devlint.project.source import ParsedFile
 
 NUMPY = "import numpy as np\n"
 
@@ -113,3 +117,40 @@ net = nn.DataParallel(nn.Linear(3, 3)).cuda()
 net(torch.zeros(3)) + torch.zeros(3)
 """
     assert met(code) == ["torch.zeros(3)@cpu + net(torch.zeros(3))@cuda certain"]
+
+
+@pytest.mark.parametrize(
+    ("wrapped", "meetings"),
+    [("Wrapper(model)", []), ("Wrapper(3)", ["input: net@cpu net x.cuda()@cuda certain"])],
+)
+def test_a_wrapper_of_a_module_is_where_that_is(wrapped, meetings):
+    code = f"""
+class Wrapper(nn.Module):
+    def __init__(self, inner):
+        super().__init__()
+        self.inner = inner
+
+def run(model, x):
+    net = nn.Sequential({wrapped}, nn.Linear(3, 3))
+    return net(x.cuda())
+"""
+    assert met(code) == meetings
+
+
+@pytest.mark.parametrize(("text", "count"), [("import torch", 1), ("import jax", 0)])
+def test_a_module_of_another_library_is_none_of_torch(text, count):
+    tree = cst.parse_module(f"""{text}
+import library.nn as N
+class Block(N.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = N.Linear(3, 3)
+class Net(N.Module):
+    def __init__(self):
+        super().__init__()
+        self.blocks = [Block()]
+    def forward(self, x):
+        return self.blocks[0](x)
+""")
+    file = ParsedFile("net.py", "net", False, tree.code, tree)
+    assert len(infer_file(file, None).plain_attributes) == count

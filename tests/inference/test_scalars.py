@@ -141,3 +141,44 @@ def test_what_is_computed_of_a_0_dim_argument_element_by_element_is_0_dim(made, 
             return ratio(x.cumsum(0), {made})
     """)
     assert bool(found) is contradicts
+
+
+@pytest.mark.parametrize(
+    ("given_size", "count"),
+    [("torch.prod(torch.tensor(x.shape))", 0), ("torch.tensor(x.shape)", 1)],
+)
+def test_a_scalar_stays_exempt_through_a_callee(given_size, count):
+    code = f"""
+def stretch(t, size):
+    ratio = (size / 512) ** 0.5
+    return ratio * t / (1 + ratio * t)
+
+def f(x: torch.Tensor):
+    return stretch(x.exp(), {given_size})
+"""
+    assert len(met(code)) == count
+
+
+def test_beside_an_unknown_value_a_scalar_does_not_decide():
+    code = """
+def f(x: torch.Tensor, schedule):
+    last = torch.tensor(1.0)
+    rest = last - schedule.step(3).numerator.unsqueeze(0)
+    return rest * x
+"""
+    assert met(code) == []
+
+
+@pytest.mark.parametrize(("index", "confidence"), [("t", "possible"), ("t.long()", "certain")])
+def test_an_element_by_an_index_that_may_be_a_number(index, confidence):
+    code = f"""
+class Schedule(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.alphas = torch.linspace(0, 1, 10)
+
+    def step(self, x: torch.Tensor, t):
+        return self.alphas[{index}] * x
+"""
+    (product,) = [m for m in met(code) if " * " in m]
+    assert product.endswith(confidence)
