@@ -252,12 +252,16 @@ class Frame:
 
     @property
     def runs_in_constructor(self) -> bool:
-        """This method is called from constructors alone, as far as the file shows."""
+        """This function is called from constructors alone, as far as the file shows."""
         function = self.function
-        if function is None or function.info is None or not function.info.is_module:
+        if function is None or function.outer is not None:
+            return False
+        is_method = function.info is not None
+        if function.info is not None and not function.info.is_module:
             return False
         if function.in_constructor is None:
-            function.in_constructor = self.unit.only_constructors_call(function.name)
+            asked = self.unit.only_constructors_call(function.name, is_method)
+            function.in_constructor = asked
         return function.in_constructor
 
     @property

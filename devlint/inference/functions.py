@@ -399,6 +399,7 @@ class Binding:
         self.places: dict[Variable, Tensor] = {}  # a stand-in with the actual place and traits
         self.values: dict[Evidence, Value] = {}
         self.nodes: dict[Variable, cst.CSTNode] = {}
+        self.owners: set[Variable] = set()  # where modules live: their parts need be no tensors
         self.inside = False  # the caller is a method of the same object
         self.handed: list[Tensor] = []  # the tensors among the arguments
         self.actuals: dict[Variable, Value] = {}  # those that differ from branch to branch
@@ -432,6 +433,8 @@ class Binding:
                 self.places[parameter.variable] = Tensor(Device("cuda", actual.value))
             if not parameter.is_device:
                 self.handed += meetings.tensors_in(actual)
+            if type(actual) is Instance:
+                self.owners.add(parameter.variable)
             if type(actual) is Union:
                 self.actuals[parameter.variable] = actual
             self.nodes[parameter.variable] = node
@@ -581,6 +584,8 @@ class Binding:
             evidence = stand_in.evidence if value.evidence is not None else None
             if stand_in.traits & ~traits & SCALAR and _by_operator(value):
                 return Tensor(None, origin, 0, evidence)  # where the other operand is
+            if value.evidence is not None and place in self.owners:
+                evidence = Evidence(value.evidence.is_tensor)
             return Tensor(stand_in.place, origin, traits, evidence)
         handed = [self.values.get(p) for p in value.evidence.parents] if value.evidence else []
         if value.traits & LOADED and len(handed) == 1 and handed[0] is not None:
@@ -646,6 +651,7 @@ def _bind(
             related = info.lineage() if bound.info is None else bound.info.lineage()
             for each in (info, *related):  # what a base registers lives there, too
                 binding.places[each.variable] = Tensor(place, origin, 0)
+                binding.owners.add(each.variable)
                 binding.nodes[each.variable] = node
             if bound.given is not None:
                 binding.places.update(bound.given)

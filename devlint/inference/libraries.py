@@ -375,10 +375,12 @@ def _traits_of_data(last: str, arguments: Arguments) -> int:
 
 
 def _is_plural(arguments: Arguments) -> bool:
-    """By its name the data is a list: `weights`, `anchors`."""
+    """By its name the data is a list: `weights`, `anchors`, but not `num_edits`."""
     node = arguments.node(0, "data")
     name = dotted(node).rpartition(".")[2] if node is not None else ""
-    return name.endswith("s") and not name.endswith(("eps", "bias", "loss", "pos", "axis"))
+    counts = name.startswith(("num_", "n_", "total_", "count_"))
+    singular = name.endswith(("eps", "bias", "loss", "pos", "axis"))
+    return name.endswith("s") and not singular and not counts
 
 
 def _sizes(arguments: Arguments) -> Tensor | None:

@@ -11,7 +11,7 @@ import libcst as cst
 from devlint.findings import Confidence
 from devlint.inference.facts import Meeting, MeetingKind, Operand, Site, Step, StepKind
 from devlint.inference.frame import Frame, MeetingDraft, Pending
-from devlint.inference.placement import Device, Variable, VariableKind
+from devlint.inference.placement import CPU, Device, Variable, VariableKind
 from devlint.inference.strays import strays
 from devlint.inference.text import shorten
 from devlint.inference.values import (
@@ -277,6 +277,7 @@ def _compare(
             orphan = frame.orphans.get(tensor.origin.root.node)
             if orphan is not None:
                 orphan.used = True
+                orphan.settled = orphan.settled or any(_came_to_host(t) for t, _, _ in candidates)
                 orphan.peers.update(
                     t.origin.root.node for t, _, _ in candidates if t.origin is not None
                 )
@@ -313,6 +314,13 @@ def _compare(
                 leave_to_callers(frame, node, kind, operation, tensor, anchor, pointwise)
         elif not indirect and Variable in (type(tensor.place), type(anchor.place)):
             add_pending(frame, node, kind, operation, tensor, anchor, pointwise)
+
+
+def _came_to_host(tensor: Tensor) -> bool:
+    """It was moved to the host, for what it meets there."""
+    if tensor.place != CPU or tensor.origin is None:
+        return False
+    return any(step.kind is StepKind.MOVED for step in tensor.origin.chain())
 
 
 def is_placeholder(operation: str, *operands: Tensor) -> bool:

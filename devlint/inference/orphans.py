@@ -59,7 +59,7 @@ def used(frame: Frame, tensor: Tensor) -> None:
 
 def settle(frame: Frame) -> None:
     """Note those that stay behind."""
-    if not frame.orphans:
+    if not frame.orphans or frame.runs_in_constructor:
         return
     reported = {key[0] for key in frame.drafts}
     for orphan in frame.orphans.values():

@@ -15,6 +15,7 @@ from devlint.inference.placement import Variable, VariableKind
 from devlint.inference.text import dotted
 from devlint.inference.values import (
     HOST,
+    INDIRECT,
     NONE,
     SHAPED,
     TRUE,
@@ -64,6 +65,7 @@ _WRAPPERS = frozenset(
     | {"typing.Annotated", "typing_extensions.Annotated"}
 )
 _NUMBER_TYPES = frozenset({"int", "float", "bool", "str", "complex"})
+_DICTS = frozenset({"dict", "Dict", "Mapping", "typing.Dict", "typing.Mapping"})
 _LISTS = frozenset({"List", "list", "Sequence", "Tuple", "tuple", "Iterable", "typing.List"})
 
 _MAPPINGS = frozenset({"Dict", "dict", "Mapping", "MutableMapping", "typing.Dict"})
@@ -170,6 +172,8 @@ def _from_annotation(
         return Tensor(place, origin, SHAPED, Evidence())
     if all(a in _HOST_TYPES for a in heads):
         return HOST
+    if heads[0] in _DICTS:  # its entries need not be together
+        return Tensor(place, origin, INDIRECT, Evidence())
     if heads[0] in _NUMBER_TYPES and set(heads) <= _NUMBER_TYPES | _LISTS:
         return union((HOST, Sequence(None, HOST, "list")))  # a number, or one for each dimension
     if len(heads) == 1:

@@ -272,6 +272,9 @@ def _made_on_accelerator(frame: Frame, node: cst.Call, arguments: Arguments) -> 
     if type(dataset) is Instance and dataset.info is not None:
         function = dataset.info.method("__getitem__")
         makers += [function] if function is not None else []
+    if type(dataset) is Tensor and dataset.is_sure and type(dataset.place) is Variable:
+        origin = Origin(StepKind.LOADED, node, frame.unit.source, dataset.origin)
+        return Tensor(dataset.place, origin)  # rows of one tensor are where it is
     for maker in makers:
         summary = summarize(maker)
         found = tensors_in(summary.result) if summary is not None else []

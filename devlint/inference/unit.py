@@ -215,18 +215,21 @@ class Unit:
         contracts.settle(self)
         return self.facts
 
-    def only_constructors_call(self, name: str) -> bool:
-        """Whether every call of a method by this name in the file stands in an `__init__`."""
+    def only_constructors_call(self, name: str, is_method: bool) -> bool:
+        """Whether every call by this name in the file stands in the `__init__` of a module."""
         if self._constructors is None:
             parts = [
                 code(f.node)
                 for f in self.functions
-                if f.name == "__init__" and isinstance(f.node, cst.FunctionDef)
+                if f.name == "__init__" and f.info is not None and f.info.is_module
             ]
             self._constructors = "\n".join(parts)
-        call = f".{name}("
-        inside = self._constructors.count(call)
-        return inside > 0 and inside == self.source.text.count(call)
+        if not is_method:
+            call = re.compile(rf"(?<!def )(?<![\w.]){name}\(")
+            inside = len(call.findall(self._constructors))
+            return inside > 0 and inside == len(call.findall(self.source.text))
+        inside = self._constructors.count(f".{name}(")
+        return inside > 0 and inside == self.source.text.count(f".{name}(")
 
     # ------------------------------------------------------------- names
 
