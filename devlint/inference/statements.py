@@ -328,7 +328,6 @@ def _if(frame: Frame, node: cst.If) -> bool:
     narrow(frame, node.test, True)
     falls = block(frame, node.body)
     frame.cold -= cold
-    frame.guards -= accelerated
     then_env = frame.env
     frame.env = dict(before)
     narrow(frame, node.test, False)
@@ -336,6 +335,7 @@ def _if(frame: Frame, node: cst.If) -> bool:
     frame.cold += trains_only
     else_falls = _otherwise(frame, node.orelse)
     frame.cold -= trains_only
+    frame.guards -= accelerated
     if falls and else_falls:
         if node.orelse is None and frame.chain:
             _forget_initial(before, then_env, frame.env)

@@ -135,3 +135,19 @@ def test_what_stays_behind_meets_the_configured_device():
 
 def test_the_same_configured_device_is_one_device():
     assert met("torch.zeros(3).to(args.device) + torch.ones(3, device=args.device)") == []
+
+
+@pytest.mark.parametrize(
+    ("condition", "guarded"),
+    [("args.small or not args.cuda", True), ("args.small or not args.slow", False)],
+)
+def test_both_branches_of_a_question_about_accelerators_are_guarded(condition, guarded):
+    facts = given(f"""
+        def main(args):
+            if {condition}:
+                device = torch.device("cpu")
+            else:
+                device = torch.device("cuda")
+            return torch.zeros(3, device=device)
+    """)
+    assert [mention.guarded for mention in facts.mentions] == [guarded]
