@@ -88,6 +88,7 @@ class ClassInfo:
     cache: dict[str, Value] = field(default_factory=dict)
     declared: dict[str, contracts.Declared] = field(default_factory=dict)  # attributes' contracts
     places_itself: bool = False  # its constructor moves parts of it
+    running: list[Frame] = field(default_factory=list)  # its methods that are being inferred
 
     def __post_init__(self) -> None:
         self.self_value = Instance(self, "", self.is_module, self.variable)
@@ -159,6 +160,8 @@ class ClassInfo:
                         summarize(function)
                 held = info.attributes.get(name)
                 if held is None:
+                    held = info._written_so_far(name)
+                if held is None:
                     held = info.members.get(name)
                 if held is not None:
                     found = held if found is None else join(found, held)
@@ -167,6 +170,26 @@ class ClassInfo:
             return found
         finally:
             self.reading.discard(name)
+
+    def _written_so_far(self, name: str) -> Value | None:
+        """What a method that is still being inferred, and called the one that reads, has
+        registered under a name: the constructor calls `self.reset()`, which reads `self.weight`."""
+        for frame in self.running:
+            written = frame.env.get(f"self.{name}")
+            if written is None:
+                continue
+            found: list[Value] = []
+            for value in alternatives(written):
+                if type(value) is Instance and value.module:
+                    found.append(self.submodule(value))
+                elif type(value) is Tensor and value.traits & PARAMETER:
+                    made = value.origin.node if value.origin is not None else self.node
+                    found.append(self.registered_tensor(frame, made, value.traits))
+                elif type(value) is not Const:
+                    return None
+            if found:
+                return union(found)
+        return None
 
     def unknown_attribute(self, name: str) -> Value:
         """An attribute of a module that nothing in sight assigns: perhaps a tensor of its own."""
@@ -362,8 +385,9 @@ class ClassInfo:
         self.attributes[name] = held if old is None else join(old, held)
 
     def _note_place(self, place: Placement) -> None:
-        """A part that is not on the default device: the class places itself."""
-        if place != CPU and place is not self.variable:
+        """A part that is elsewhere than on the default device: the class places itself. Of a part
+        without state nothing is known, and nothing needs to be."""
+        if place is not None and place != CPU and place is not self.variable:
             self.places_itself = True
 
     def submodule(self, value: Instance) -> Instance:

@@ -147,7 +147,7 @@ def _of_tensor(frame: Frame, node: cst.Attribute, base: Tensor, name: str) -> Va
     if name == "device":
         if evidence is not None and not evidence.is_tensor:
             return _device_of_unknown(frame, node, base)
-        return DeviceValue(base.place, base)
+        return DeviceValue(base.place, base, sure=True)
     if name == "is_cuda":
         return _is_cuda(base)
     if name in ("shape", "size"):

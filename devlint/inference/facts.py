@@ -321,6 +321,26 @@ class DroppedArgument:
     moved: bool = False  # a tensor, and moved right where it comes back
 
 
+class Mistake(str, enum.Enum):
+    """What stands where a device belongs, and is none."""
+
+    FLAG = "flag"  # True or False
+    CONTEXT = "context"  # `torch.cuda.device(i)`, which is for a `with`
+    NEVER_EQUAL = "never equal"  # a torch.device compared with a string
+    ALWAYS_UNEQUAL = "always unequal"
+
+
+@dataclass(frozen=True, slots=True)
+class MistakenDevice:
+    """`text` is given to `callee` as a device, or compared with one, and is none."""
+
+    site: Site
+    mistake: Mistake
+    text: str
+    callee: str
+    inferred: bool = False  # by its name the parameter of the callee is a device
+
+
 @dataclass(frozen=True, slots=True)
 class WorkerAccess:
     """`Dataset.__getitem__`, a `collate_fn` or a worker touches an accelerator.
@@ -362,6 +382,7 @@ class Facts:
     mentions: list[Mention] = field(default_factory=list)
     element_accesses: list[ElementAccess] = field(default_factory=list)
     dropped_arguments: list[DroppedArgument] = field(default_factory=list)
+    mistaken_devices: list[MistakenDevice] = field(default_factory=list)
     worker_accesses: list[WorkerAccess] = field(default_factory=list)
     unread_contracts: list[UnreadContract] = field(default_factory=list)
     accelerated: bool = False  # the file shows that it is meant for accelerators

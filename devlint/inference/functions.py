@@ -14,6 +14,7 @@ from devlint.inference import (
     feeding,
     meetings,
     mentions,
+    mistaken,
     notes,
     orphans,
     returns,
@@ -22,7 +23,7 @@ from devlint.inference.facts import MeetingKind, Site, Source, StepKind
 from devlint.inference.frame import BudgetExceeded, Frame, Pending
 from devlint.inference.iteration import element_of
 from devlint.inference.parameters import Parameter, initial_value
-from devlint.inference.placement import Device, Variable, VariableKind
+from devlint.inference.placement import CPU, Device, Variable, VariableKind
 from devlint.inference.steps import CallSite, note_call
 from devlint.inference.text import code, dotted, shorten
 from devlint.inference.values import (
@@ -234,6 +235,8 @@ def _infer(function: Function) -> Summary:
     signature = contracts.signature_of(function)
     if signature:
         contracts.apply(frame, signature, parameters)
+    running = function.info.running if function.info is not None else []
+    running.append(frame)
     try:
         if isinstance(function.node, cst.Lambda):
             frame.returns.append((function.node.body, frame.eval(function.node.body)))
@@ -249,6 +252,8 @@ def _infer(function: Function) -> Summary:
         frame.drafts.clear()
         frame.notes.clear()
         return Summary(parameters, UNKNOWN)
+    finally:
+        running.pop()
     contracts.check_returns(frame, signature)
     result = contracts.result_of(frame, signature, _decided(_result(frame)))
     if frame.writes and function.info is not None:
@@ -333,7 +338,7 @@ def _result(frame: Frame) -> Value:
         return NONE
     function = frame.function
     result = union(value for _, value in frame.returns)
-    if len(frame.returns) > 1 or type(frame.returns[0][1]) is Union:
+    if len(frame.returns) > 1 or returns.differs(frame.returns[0][1]):
         constructing = frame.constructing or (
             function is not None and bool(_HOST_FUNCTIONS.match(function.name))
         )
@@ -652,7 +657,7 @@ def _bind(
             for each in (info, *related):  # what a base registers lives there, too
                 binding.places[each.variable] = Tensor(place, origin, 0)
                 binding.owners.add(each.variable)
-                binding.nodes[each.variable] = node
+                binding.nodes[each.variable] = _holder(node, function)
             if bound.given is not None:
                 binding.places.update(bound.given)
         elif bound is None and arguments.positional:
@@ -681,6 +686,8 @@ def _bind(
             dropped.of_default(frame, node, function, parameter, summary)
         else:
             actual, actual_node = UNKNOWN, node
+        if parameter.is_device:
+            mistaken.of_argument(frame, node, actual, actual_node, function)
         binding.put(parameter, actual, actual_node)
     return binding
 
@@ -690,8 +697,8 @@ def _check_pending(
 ) -> None:
     if _moves(pending.left) or _moves(pending.right):
         return
-    for a in binding.odd_branches(pending.left):
-        for b in binding.odd_branches(pending.right):
+    for a in _operands(pending.left, binding):
+        for b in _operands(pending.right, binding):
             if a is b or a.place is None or b.place is None:
                 continue
             contract = pending.kind is MeetingKind.CONTRACT
@@ -728,6 +735,32 @@ def _check_pending(
                 frame, node, pending.kind, pending.operation, a, b, pending.pointwise
             )
             return
+
+
+def _holder(node: cst.CSTNode, function: Function) -> cst.CSTNode:
+    """`net` of `net(x)` and of `net.encode(x)`."""
+    func = call_name(node)
+    if isinstance(func, cst.Attribute) and func.attr.value == function.name:
+        return func.value
+    return func
+
+
+def _operands(inside: Tensor, binding: Binding) -> list[Tensor]:
+    """An operand of the callee, seen from the caller. What a module holds is on the default device
+    by default, as long as nobody has moved the module."""
+    found = binding.odd_branches(inside)
+    if inside.place not in binding.owners:
+        return found
+    return [
+        t.with_place(CPU, t.origin, add=DEFAULT) if t.place == CPU and not _was_moved(t) else t
+        for t in found
+    ]
+
+
+def _was_moved(tensor: Tensor) -> bool:
+    return tensor.origin is not None and any(
+        step.kind is StepKind.MOVED for step in tensor.origin.chain()
+    )
 
 
 def _moves(tensor: Tensor) -> bool:

@@ -39,6 +39,7 @@ from devlint.inference.values import (
     Union,
     Value,
     alternatives,
+    union,
 )
 from devlint.knowledge import Agreement, Call, Result
 
@@ -405,18 +406,20 @@ def _like(
     if last in ("tensor", "as_tensor", "asarray"):
         return _tensor_of_data(frame, node, last, operands, arguments)
     first = operands[0][0] if operands else UNKNOWN
-    found = tensors_in(first)
-    if not found:
+    if type(first) is Union:  # as many as the branches left
+        sources = [v for v in first.alternatives if type(v) is Tensor]
+    else:
+        sources = tensors_in(first)[:1]
+    if not sources:
         return Tensor(None)
-    source = found[0]
-    if any(t.place != source.place for t in found):
-        return Tensor(None)  # it goes along with whichever of them it is
-    origin = frame.origin(StepKind.CREATED, node, source.origin)
-    keep = DEFAULT | LOADED | EMPTY
-    result = Tensor(source.place, origin, source.traits & keep)
-    if known.random:
-        check_generator(frame, node, result, arguments)
-    return result
+    results: list[Value] = []
+    for source in sources:
+        origin = frame.origin(StepKind.CREATED, node, source.origin)
+        made = Tensor(source.place, origin, source.traits & (DEFAULT | LOADED | EMPTY))
+        if known.random:
+            check_generator(frame, node, made, arguments)
+        results.append(made)
+    return union(results)
 
 
 def _tensor_of_data(
@@ -549,6 +552,8 @@ def _place_container(frame: Frame, instance: Instance, items: Sequence) -> None:
     """A container is where its members are, if they are together."""
     from devlint.inference.modules import placed, stateful
 
+    if items.items == []:
+        return  # filled later
     if items.items is None:
         if not (type(items.element) is Instance and items.element.place == instance.place):
             instance.place = None

@@ -243,8 +243,16 @@ def _show_inputs(candidates: list[Candidate]) -> None:
         evidence, origin = tensor.evidence, tensor.origin
         if evidence is None or evidence.number or origin is None:
             continue
-        if origin.kind is StepKind.PARAMETER:
+        if origin.root.kind is StepKind.PARAMETER and _picked(origin):
             evidence.mark_tensor()
+
+
+def _picked(origin: Origin) -> bool:
+    """An input, or a part of it: `x`, `x[:n]`."""
+    return all(
+        step.kind is StepKind.PARAMETER or isinstance(step.node, cst.Subscript)
+        for step in origin.chain()
+    )
 
 
 def _weight(candidate: Candidate) -> tuple[int, bool, bool, bool]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from devlint.inference import dropped, optimizers, workers
+from devlint.inference import dropped, mistaken, optimizers, workers
 from devlint.inference.conditions import asks_for_accelerator, words
 from devlint.inference.devices import place_of
 from devlint.inference.facts import Mention, StepKind
@@ -148,10 +148,11 @@ def of_call(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -
         dropped.of_arguments(frame, node)
     if type(callee) is FunctionValue:
         dropped.of_recursion(frame, node, callee.function)
-    if not mentions.at_all:
-        return
     func = node.func
     name = func.attr.value if type(func) is cst.Attribute else ""
+    mistaken.of_call(frame, node, callee, name, arguments)
+    if not mentions.at_all:
+        return
     if type(callee) is External and callee.name == "builtins.isinstance":
         for _, argument in arguments.all():
             mentions.notes.pop(argument, None)
@@ -181,7 +182,7 @@ def _of_library(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
         return
     if name == "torch.device":
         _of_torch_device(frame, node, arguments)
-    elif name == "torch.load":
+    elif name in ("torch.load", "torch.jit.load"):
         if arguments.get(1, "map_location") is None and not arguments.open:
             _note(frame, node, "load", mapped="mmap" in arguments.keywords)
     elif name == "torch.set_default_tensor_type":
@@ -583,6 +584,8 @@ def _holds_weights(note: MentionNote, mentions: Mentions) -> bool:
     if note.node in mentions.weights:
         return True
     assert isinstance(note.node, cst.Call)
+    if dotted(note.node.func).endswith("jit.load"):
+        return True  # a whole model
     path = note.node.args[0].value if note.node.args else note.node
     said = words(path) if isinstance(path, cst.BaseExpression) else ""
     said = said or note.text

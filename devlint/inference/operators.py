@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from devlint.inference import mentions
+from devlint.inference import mentions, mistaken
 from devlint.inference.conditions import (
     asks_for_accelerator,
     compare,
@@ -160,6 +160,7 @@ def _comparison(frame: Frame, node: cst.Comparison) -> Value:
         operator = target.operator
         if isinstance(operator, (cst.Is, cst.IsNot)):
             handles_none(frame, left)
+        mistaken.of_comparison(frame, node, operator, left, right)
         answer = compare(operator, left, right)
         if answer is not None:
             result = TRUE if answer else FALSE

@@ -14,6 +14,7 @@ from devlint.inference.frame import Frame
 from devlint.inference.placement import Variable, VariableKind
 from devlint.inference.text import dotted
 from devlint.inference.values import (
+    ASSUMED,
     HOST,
     INDIRECT,
     NONE,
@@ -107,7 +108,8 @@ def initial_value(
         chosen = Variable(name, VariableKind.DEVICE, True)
         return parameter(DeviceValue(chosen), chosen, True)
     if _FLAG_NAME.match(name) and (type(default) is Const or not annotation):
-        return parameter(TRUE, None)
+        known = type(default) is Const and type(default.value) is bool
+        return parameter(TRUE if known or annotation == ["bool"] else ASSUMED, None)
     if annotation:
         value = _from_annotation(frame, annotation, variable, origin, on_host)
         if value is not None:

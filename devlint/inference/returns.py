@@ -18,8 +18,11 @@ from devlint.inference.values import (
     DEFAULT,
     INDIRECT,
     SCALAR,
+    Const,
+    Mapping,
     Sequence,
     Tensor,
+    Union,
     Value,
     alternatives,
 )
@@ -50,6 +53,7 @@ def compare(frame: Frame) -> bool:
             if type(t.place) is Variable
             and t.is_sure
             and not (t.origin is not None and t.origin.kind is StepKind.PARAMETER)
+            and not (len(frame.returns) == 1 and _is_optional(frame, t))
         ]
         if not made or not rigid:
             continue
@@ -77,6 +81,15 @@ def compare(frame: Frame) -> bool:
     if noted and frame.function is not None:
         frame.unit.odd_returns.append((frame.function, noted))
     return said
+
+
+def _is_optional(frame: Frame, tensor: Tensor) -> bool:
+    """It comes of a parameter that the caller may leave out: the other stands in for that."""
+    root = tensor.origin.root if tensor.origin is not None else None
+    if root is None or not isinstance(root.node, cst.Param) or frame.function is None:
+        return False
+    default = frame.function.defaults.get(root.node.name.value)
+    return type(default) is Const and default.value is None
 
 
 def _is_moved(elsewhere: Tensor, tensor: Tensor) -> bool:
@@ -112,6 +125,11 @@ def _looks_up(node: cst.CSTNode) -> bool:
     return isinstance(part, cst.Index) and isinstance(part.value, cst.Name)
 
 
+def differs(value: Value) -> bool:
+    """What is returned is not the same in all branches, or for all elements of a list."""
+    return type(value) is Union or (type(value) is Sequence and value.mixed)
+
+
 def _slots(value: Value) -> list[tuple[object, Tensor]]:
     """The tensors of a returned value, by where a caller finds them."""
     if type(value) is Tensor:
@@ -124,7 +142,19 @@ def _slots(value: Value) -> list[tuple[object, Tensor]]:
             if type(v) is Tensor
         ]
     if type(value) is Sequence and value.mixed:
-        return [("element", v) for v in alternatives(value.any()) if type(v) is Tensor]
+        # of each element: the tensor, or those that it holds
+        return [
+            (("element", slot), tensor)
+            for v in alternatives(value.any())
+            for slot, tensor in _slots(v)
+        ]
+    if type(value) is Mapping:
+        return [
+            (("entry", key), v)
+            for key, entry in value.entries.items()
+            for v in alternatives(entry)
+            if type(v) is Tensor
+        ]
     return []
 
 

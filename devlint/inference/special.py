@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import libcst as cst
 
-from devlint.inference import contracts, orphans, syncs
+from devlint.inference import contracts, mistaken, orphans, syncs
 from devlint.inference.devices import LEGACY_TYPES, place_of
 from devlint.inference.facts import MeetingKind, StepKind
 from devlint.inference.frame import Frame
@@ -78,10 +78,14 @@ def _device(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
         place = Device(place.type, index.value)
     elif type(place) is Device and type(index) is Tensor and index.evidence is not None:
         index.evidence.index = True
-        return DeviceValue(index.place)  # a parameter: the caller chooses the index
+        return DeviceValue(index.place, sure=True)  # a parameter: the caller chooses the index
     elif type(place) is Device and index is not None and type(index) is not Const:
-        return DeviceValue(None)
-    return DeviceValue(place)
+        return DeviceValue(None, sure=True)
+    return DeviceValue(place, sure=True)
+
+
+def _context(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    return mistaken.CONTEXT
 
 
 def _true(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
@@ -217,7 +221,7 @@ def _is_tensor(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
 
 
 def _same(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
-    """A wrapper that gives back what it wraps: `torch.compile(m)`, `copy.deepcopy(x)`."""
+    """A wrapper that gives back what it wraps, as far as devices go: `torch.compile(m)`."""
     return arguments.positional[0][0] if arguments.positional else UNKNOWN
 
 
@@ -570,6 +574,7 @@ FUNCTIONS: dict[str, Handler] = {
     "torch.jit.is_tracing": _false,
     "torch.accelerator.current_accelerator": _cuda_device,
     "torch.cuda.current_device": _cuda_device,
+    "torch.cuda.device": _context,
     "torch.backends.mps.is_available": _other_backend,
     "torch.backends.mps.is_built": _other_backend,
     "torch.mps.is_available": _other_backend,
@@ -595,6 +600,9 @@ FUNCTIONS: dict[str, Handler] = {
     "torch.jit.script": _same,
     "torch.jit.trace": _same,
     "torch.jit.freeze": _same,
+    "torch.vmap": _same,
+    "torch.func.vmap": _same,
+    "functorch.vmap": _same,
     "copy.deepcopy": _same,
     "copy.copy": _same,
     "typing.cast": lambda f, n, a: a.positional[1][0] if len(a.positional) > 1 else UNKNOWN,

@@ -110,7 +110,9 @@ def item_of(
     if type(base) is Union:
         if any(type(v) in (Mapping, Sequence) for v in base.alternatives):
             indices = [(UNKNOWN, n) for _, n in indices]  # perhaps a key, or a list's index
-        return union(item_of(frame, node, v, indices) for v in base.alternatives)
+        return union(
+            item_of(frame, node, v, _of_branch(v, base, indices)) for v in base.alternatives
+        )
     return UNKNOWN
 
 
@@ -141,9 +143,11 @@ def _tensor_item(
     sure = base.evidence is None
     masked = False
     for value, expression in indices:
+        beside = any(_is_beside(v, base) for v in alternatives(value))
         for index in alternatives(value):
             if type(index) is Tensor and index.is_sure:
-                _check_index(frame, node, base, index, expression)
+                if not beside:
+                    _check_index(frame, node, base, index, expression)
                 masked = masked or bool(index.traits & MASK)
     if masked:
         syncs.sync(frame, node, "mask indexing", base, node.value)
@@ -158,7 +162,7 @@ def _tensor_item(
         return Tensor(base.place, origin, traits)
     evidence = base.evidence
     assert evidence is not None
-    if len(indices) > 1 or not _plain_key(indices[0]):
+    if len(indices) > 1 or not _plain_key(indices[0]) or _is_tensor(indices[0][0]):
         evidence_of_item: Evidence | None = Evidence(parents=(evidence,))
     else:
         key = (id(evidence), code(node.slice[0]))
@@ -176,6 +180,11 @@ def _plain_key(index: tuple[Value, cst.CSTNode]) -> bool:
     return isinstance(index[1], (cst.SimpleString, cst.Integer, cst.Name))
 
 
+def _is_tensor(index: Value) -> bool:
+    """What a tensor indexes is one as well."""
+    return type(index) is Tensor and index.is_sure
+
+
 def _is_integer(node: cst.Subscript, index: Value) -> bool:
     """A single element is picked: no slice, no tensor, no list."""
     if isinstance(node.slice[0].slice, cst.Slice):
@@ -187,6 +196,23 @@ def _is_number(value: Value) -> bool:
     if type(value) is Host:
         return not value.array
     return type(value) is Const and type(value.value) is int
+
+
+def _of_branch(
+    holder: Value, base: Value, indices: list[tuple[Value, cst.CSTNode]]
+) -> list[tuple[Value, cst.CSTNode]]:
+    """The indices that one alternative of the base meets: one that is where another alternative
+    of the base is belongs to that branch."""
+    others = [v for v in alternatives(base) if v is not holder and type(v) is Tensor]
+    return [
+        (UNKNOWN if any(_is_beside(index, other) for other in others) else index, expression)
+        for index, expression in indices
+    ]
+
+
+def _is_beside(index: Value, base: Tensor) -> bool:
+    """They are together, in this alternative of the two: the others belong to other branches."""
+    return type(index) is Tensor and base.place is not None and index.place == base.place
 
 
 def _check_index(
@@ -282,7 +308,8 @@ def assign_item(frame: Frame, target: cst.Subscript, value: Value, source: cst.C
                 held = holder.element
                 holder.element = value if held is None else union((held, value))
         elif type(holder) is Tensor:
-            _assign_tensor_item(frame, target, holder, indices, value, source)
+            chosen = _of_branch(holder, base, indices)
+            _assign_tensor_item(frame, target, holder, chosen, value, source)
     if path and len(target.slice) == 1 and type(base) is not Sequence and type(base) is not Mapping:
         key = _key(target, path)
         is_tensor = type(base) is Tensor and base.evidence is None
@@ -313,9 +340,11 @@ def _assign_tensor_item(
 ) -> None:
     advanced = False
     for index, expression in indices:
+        beside = any(_is_beside(v, base) for v in alternatives(index))
         for alternative in alternatives(index):
             if type(alternative) is Tensor and alternative.is_sure:
-                _check_index(frame, target, base, alternative, expression)
+                if not beside:
+                    _check_index(frame, target, base, alternative, expression)
                 advanced = advanced or not alternative.traits & SCALAR
     if advanced and base.evidence is None:
         # index_put_: the values must be where the tensor is, unless they are 0-dim.

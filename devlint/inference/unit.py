@@ -21,7 +21,7 @@ from devlint.inference import (
     returns,
     steps,
 )
-from devlint.inference.facts import DroppedArgument, Facts, Source
+from devlint.inference.facts import DroppedArgument, Facts, MistakenDevice, Source
 from devlint.inference.frame import BudgetExceeded, Environment, Frame, read
 from devlint.inference.functions import Function, summarize
 from devlint.inference.placement import Placement, Variable
@@ -134,6 +134,7 @@ class Unit:
         self.frame: Frame | None = None
         self.rebindings: dict[cst.CSTNode, rebindings.RebindingNote] = {}
         self.dropped: dict[cst.CSTNode, DroppedArgument] = {}
+        self.mistaken: dict[cst.CSTNode, MistakenDevice] = {}
         self.mentions = mentions.Mentions(parsed.text, parsed.path)
         self.optimizers: dict[Function | None, list[Built]] = {}
         self.moved_calls: set[cst.CSTNode] = set()  # calls whose result is moved at once
@@ -213,6 +214,7 @@ class Unit:
         rebindings.settle(self)
         dropped.settle(self)
         contracts.settle(self)
+        self.facts.mistaken_devices += self.mistaken.values()
         return self.facts
 
     def only_constructors_call(self, name: str, is_method: bool) -> bool:

@@ -160,6 +160,7 @@ class Const(Value):
 NONE = Const(None)
 TRUE = Const(True)
 FALSE = Const(False)
+ASSUMED = Const(True)  # a flag by its name alone: true in the accelerated world, or an index
 
 
 class Host(Value):
@@ -231,11 +232,12 @@ class Tensor(Value):
 class DeviceValue(Value):
     """A `torch.device`, or what stands for one."""
 
-    __slots__ = ("of", "place")
+    __slots__ = ("of", "place", "sure")
 
-    def __init__(self, place: Placement, of: Tensor | None = None) -> None:
+    def __init__(self, place: Placement, of: Tensor | None = None, sure: bool = False) -> None:
         self.place = place
         self.of = of  # the tensor whose `.device` it is
+        self.sure = sure  # a `torch.device`, and no string that names one
 
     def __repr__(self) -> str:
         return f"DeviceValue({self.place})"

@@ -33,7 +33,7 @@ RULE = Rule(
     name="load-without-map-location",
     severity=Severity.WARNING,
     summary="`torch.load` of tensors with no `map_location`.",
-    what="Reports `torch.load` without `map_location`.",
+    what="Reports `torch.load` and `torch.jit.load` without `map_location`.",
     why="""\
 `torch.load` restores each tensor on the device it was saved from. On a machine without that device
 it raises `RuntimeError: Attempting to deserialize object on a CUDA device but

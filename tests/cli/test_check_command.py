@@ -139,7 +139,7 @@ def test_a_missing_path_and_a_pipe_are_errors_and_the_rest_is_checked(tree: Tree
         (["check", "--format", "xml"], "xml"),
         (["check", "--unsafe-fixes", "x.py"], "needs --fix or --diff"),
         (["check", "x.py", "-o", "no/such/folder.txt"], "cannot be written"),
-        (["explain", "DEV1O1"], "did you mean 'DEV101'?"),
+        (["explain", "DEV2O1"], "did you mean 'DEV201'?"),
         (["explain", "sync-in-lop"], "did you mean 'sync-in-loop'?"),
         (["chek"], "chek"),
     ],

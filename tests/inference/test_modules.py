@@ -315,3 +315,41 @@ def test_a_parameter_of_another_module_is_registered_where_it_is_assigned():
     facts = given(code)
     assert plain_attributes(facts) == ["Head.mean@cpu"]  # a buffer is registered by name only
     assert met(code) == []
+
+
+def test_a_method_that_the_constructor_calls_knows_what_was_registered_before():
+    code = """
+    class Net(nn.Module):
+        def __init__(self, n):
+            super().__init__()
+            self.scale = None
+            self.fc = nn.Linear(n, n)
+            self.scale = nn.Parameter(torch.ones(n, 1))
+            self.reset()
+
+        def reset(self):
+            self.noise = self.spread()
+
+        def spread(self):
+            return torch.ones(3, 4) * self.scale
+    """
+    assert met(code) == ["torch.ones(3, 4)@cpu * self.scale@δ(self) certain"]
+    assert met(code.replace("ones(3, 4)", "ones_like(self.scale)")) == []
+
+
+def test_a_constructor_that_runs_the_module_once_hides_nothing_of_it():
+    code = """
+    class Net(nn.Module):
+        def __init__(self, shape):
+            super().__init__()
+            self.conv = nn.Conv2d(3, 4, 3)
+            self.head = nn.Linear(self.features(torch.zeros(1, *shape)).shape[1], 2)
+
+        def features(self, x):
+            x = self.conv(x)
+            return x + torch.arange(x.shape[-1])
+
+        def forward(self, x):
+            return self.head(self.features(x))
+    """
+    assert met(code) == ["torch.arange(x.shape[-1])@cpu + x@δ(self) certain"]

@@ -21,6 +21,7 @@ CATALOGUE = {
     "DEV107": "device-not-passed-on",
     "DEV108": "broken-contract",
     "DEV109": "unread-contract",
+    "DEV110": "not-a-device",
     "DEV201": "discarded-move",
     "DEV202": "optimizer-before-move",
     "DEV203": "non-leaf-after-move",
