@@ -338,6 +338,9 @@ class ClassInfo:
             return self.registered_tensor(frame, node, value.traits)
         if value.evidence is not None and not value.evidence.is_tensor:
             return value
+        if _is_copy(frame, value) and value.place in {i.variable for i in self.lineage()}:
+            # Made before anybody could move the module, it stays where the module was built.
+            value = value.with_place(CPU, value.origin, add=DEFAULT)
         self._note_place(value.place)
         if value.place is None or type(value.place) is Variable:
             return value
@@ -547,6 +550,13 @@ def _survives(value: Value, final: Value) -> bool:
             for v in alternatives(final)
         )
     return True
+
+
+def _is_copy(frame: Frame, value: Tensor) -> bool:
+    """What a constructor computes from a parameter or buffer is a tensor of its own."""
+    if frame.function is None or frame.function.name != "__init__" or value.origin is None:
+        return False
+    return value.origin.kind is StepKind.COMPUTED and value.origin.root.kind is StepKind.REGISTERED
 
 
 def _method(frame: Frame) -> str:

@@ -9,10 +9,12 @@ import libcst as cst
 
 from devlint.inference.facts import DroppedArgument, Site, StepKind
 from devlint.inference.frame import Frame
-from devlint.inference.parameters import Parameter
+from devlint.inference.parameters import FLAG_NAME, Parameter
 from devlint.inference.placement import Variable
 from devlint.inference.text import dotted
 from devlint.inference.values import (
+    ASSUMED,
+    TRUE,
     Const,
     DeviceValue,
     Instance,
@@ -55,7 +57,8 @@ def of_recursion(frame: Frame, node: cst.Call, function: Function) -> None:
         name = param.name.value
         if param.default is None or name in given:
             continue
-        if type(frame.env.get(name)) is DeviceValue:
+        held = frame.env.get(name)
+        if type(held) is DeviceValue or (FLAG_NAME.match(name) and held in (TRUE, ASSUMED)):
             _note(frame, node, function, name)
 
 

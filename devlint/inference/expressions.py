@@ -16,6 +16,7 @@ from devlint.inference.placement import Device, Variable
 from devlint.inference.text import dotted
 from devlint.inference.values import (
     FALSE,
+    GLOBAL_RANK,
     GRAD,
     HOST,
     NONE,
@@ -52,6 +53,9 @@ _CONFIGURES = re.compile(
 )
 _DEVICE_NAME = re.compile(r"^(.*_)?device$")
 
+# What frameworks call a process's number among those of all nodes.
+_GLOBAL_RANKS = frozenset({"process_index", "global_rank"})
+
 # Attributes of a tensor that say that their owner is one.
 _TELLING = frozenset(
     {"device", "is_cuda", "requires_grad", "grad", "grad_fn", "is_sparse", "is_leaf"}
@@ -82,6 +86,8 @@ def _attribute(frame: Frame, node: cst.Attribute) -> Value:
         if held is not None:
             return held
     value = attribute_of(frame, node, frame.eval(node.value), node.attr.value)
+    if node.attr.value in _GLOBAL_RANKS and type(value) not in (Const, Union):
+        return GLOBAL_RANK
     if type(value) is External:
         mentions.of_type_name(frame, node, value)
     return value

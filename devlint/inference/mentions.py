@@ -27,6 +27,7 @@ from devlint.inference.values import (
     External,
     FunctionValue,
     Instance,
+    Sequence,
     Super,
     Tensor,
     Value,
@@ -151,6 +152,8 @@ def of_call(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -
     func = node.func
     name = func.attr.value if type(func) is cst.Attribute else ""
     mistaken.of_call(frame, node, callee, name, arguments)
+    if "device_ids" in arguments.keywords:
+        _of_cards(frame, node, *arguments.keywords["device_ids"])
     if not mentions.at_all:
         return
     if type(callee) is External and callee.name == "builtins.isinstance":
@@ -175,6 +178,12 @@ def of_call(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -
     elif name != "load_state_dict":
         optimizers.built(frame, node)
     mentions.workers.of_call(frame, node, callee, name, arguments)
+
+
+def _of_cards(frame: Frame, node: cst.Call, value: Value, given: cst.CSTNode) -> None:
+    """`device_ids=[rank]`."""
+    if type(value) is Sequence and any(_is_global_rank(v, given) for v in value.items or ()):
+        _note(frame, node, "device", global_rank=True)
 
 
 def _of_library(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> None:

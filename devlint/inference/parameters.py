@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from devlint.inference.functions import Function
 
 _DEVICE_NAME = re.compile(r"^(.*_)?(device|dev|map_location)$")
-_FLAG_NAME = re.compile(r"^(use|with|enable)?_?(cuda|gpu)$")
+FLAG_NAME = re.compile(r"^(use|with|enable)?_?(cuda|gpu)$")
 _MODULE_NAME = re.compile(r"^(.*_)?(model|net|network|module|criterion|encoder|decoder|policy)$")
 _CONFIGURATION = re.compile(
     r"^(.*_)?(args?|cfg|config|conf|configs|opts?|options|hparams|hps|settings|flags|argv|logger|"
@@ -107,7 +107,7 @@ def initial_value(
     if _is_device(name, annotation, default):
         chosen = Variable(name, VariableKind.DEVICE, True)
         return parameter(DeviceValue(chosen), chosen, True)
-    if _FLAG_NAME.match(name) and (type(default) is Const or not annotation):
+    if FLAG_NAME.match(name) and (type(default) is Const or not annotation):
         known = type(default) is Const and type(default.value) is bool
         return parameter(TRUE if known or annotation == ["bool"] else ASSUMED, None)
     if annotation:

@@ -11,7 +11,7 @@ from devlint.inference.facts import Site, StepKind
 from devlint.inference.frame import Frame
 from devlint.inference.meetings import tensors_in
 from devlint.inference.notes import HostReadNote, LateReadNote, SyncNote, on_accelerator
-from devlint.inference.placement import CPU
+from devlint.inference.placement import CPU, Device
 from devlint.inference.text import dotted
 from devlint.inference.values import COPYING, INDIRECT, Tensor, Union, Value, alternatives
 
@@ -146,8 +146,10 @@ def read_by_host(
         if rank >= 0:
             if branches > 1:
                 rank = min(rank, 1)
-            if tensor.traits & INDIRECT or frame.choosing:
+            if frame.choosing:
                 rank = 0
+            elif tensor.traits & INDIRECT:
+                rank = 1 if rank == 2 and _is_output(tensor) else 0
             elif rank == 0 and sink == ".numpy()" and _works_on_device(frame):
                 rank = 1  # an input that the file elsewhere expects on an accelerator
             frame.notes.append(HostReadNote(node, sink, tensor, value_node, rank, frame.caught > 0))
@@ -163,6 +165,19 @@ def brought_to_host(value: Union) -> bool:
         and v.origin.kind is StepKind.MOVED
         for v in value.alternatives
     )
+
+
+_MODEL = re.compile(r"(^|_)(model|net|network|encoder|decoder|generator)\d*$", re.I)
+
+
+def _is_output(tensor: Tensor) -> bool:
+    """What a model made of inputs on an accelerator is there as well."""
+    if type(tensor.place) is not Device or tensor.origin is None:
+        return False
+    for step in tensor.origin.chain():
+        if step.kind is StepKind.COMPUTED and isinstance(step.node, cst.Call):
+            return bool(_MODEL.search(dotted(step.node.func).rpartition(".")[2]))
+    return False
 
 
 _FOR_THE_HOST = re.compile(

@@ -196,6 +196,8 @@ def call_tensor_method(
     if name in ("apply_", "map_", "map2_"):
         syncs.read_by_host(frame, node, f".{name}()", tensor, _subject(node))
         return tensor
+    if name in ("resize_", "resize_as_") and tensor.traits & EMPTY:
+        return _resized(frame, node, tensor)
     if name == "new":
         return _computed(frame, node, tensor, drop=EMPTY)
     known = frame.unit.context.knowledge.methods.get(name)
@@ -298,6 +300,16 @@ def _require_grad(frame: Frame, node: cst.Call, tensor: Tensor) -> Value:
     if path:
         frame.env[path] = result
     return result
+
+
+def _resized(frame: Frame, node: cst.Call, tensor: Tensor) -> Value:
+    """`buffer.resize_(n)`: what was empty takes part from here on."""
+    filled = tensor.with_place(tensor.place, tensor.origin, drop=EMPTY)
+    path = dotted(_subject(node))
+    if path:
+        frame.env[path] = filled
+    _wrote(frame, node)
+    return filled
 
 
 def _wrote(frame: Frame, node: cst.Call) -> None:

@@ -1,7 +1,9 @@
 """A module that is built and never moved, called with what lives elsewhere."""
 
 import pytest
-from given import met
+from given import given, met
+
+from devlint.findings import Confidence
 
 NET = """
 class Net(nn.Module):
@@ -40,3 +42,53 @@ def quality(image: torch.Tensor):
     (found,) = met(code.format("net.eval()"))
     assert found.startswith("input: net@cpu") and " image@δ(image) likely inside " in found
     assert met(code.format("net.to(image.device)")) == []
+
+
+def test_what_a_constructor_computes_from_a_parameter_stays_where_it_was_built():
+    code = """
+    class Base(nn.Module):
+        def __init__(self, n):
+            super().__init__()
+            self.weight = nn.Parameter(torch.ones(n, 2))
+
+    class Phase(Base):
+        def __init__(self, n):
+            super().__init__(n)
+            {}
+
+        def forward(self, x):
+            return x + self.start
+    """
+    assert met(code.format("self.start = self.weight.detach().clone()")) == [
+        "self.start@cpu + x@δ(x) certain"
+    ]
+    assert met(code.format("self.start = self.weight")) == []
+    assert met(code.format('self.register_buffer("start", self.weight.detach().clone())')) == []
+
+
+def test_a_buffer_that_is_resized_is_no_placeholder_any_more():
+    code = """
+    class Search(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.buffer = torch.empty(0)
+
+        def step(self, scores: torch.Tensor):
+            {}
+            return scores + self.buffer
+    """
+    assert met(code.format("self.buffer.resize_(scores.size())")) == [
+        "self.buffer@cpu + scores@δ(scores) certain"
+    ]
+    assert met(code.format("pass")) == []
+
+
+def test_what_a_model_makes_of_moved_inputs_is_read_on_the_accelerator():
+    code = """
+    def detect(model, image):
+        image = image.cuda()
+        return [level.data{}.numpy() for level in model(image)]
+    """
+    (read,) = given(code.format("")).host_reads
+    assert read.confidence is Confidence.LIKELY
+    assert given(code.format(".cpu()")).host_reads == []
