@@ -17,6 +17,7 @@ from devlint.inference.values import (
     TRUE,
     Const,
     DeviceValue,
+    FunctionValue,
     Instance,
     Mapping,
     Sequence,
@@ -43,8 +44,9 @@ def of_default(
         _note(frame, node, function, parameter.name)
 
 
-def of_recursion(frame: Frame, node: cst.Call, function: Function) -> None:
+def of_recursion(frame: Frame, node: cst.Call, callee: FunctionValue) -> None:
     """A function that calls itself, and loses its own device on the way."""
+    function = callee.function
     if frame.function is not function or any(argument.star for argument in node.args):
         return
     params = function.node.params
@@ -52,6 +54,9 @@ def of_recursion(frame: Frame, node: cst.Call, function: Function) -> None:
     if function.info is not None and not function.is_static:
         names = names[1:]
     given = {a.keyword.value for a in node.args if a.keyword is not None}
+    if callee.given is not None:  # by `functools.partial`
+        given.update(names[: len(callee.given[0])], callee.given[1])
+        names = names[len(callee.given[0]) :]
     given.update(names[: sum(a.keyword is None for a in node.args)])
     for param in (*params.params, *params.kwonly_params):
         name = param.name.value

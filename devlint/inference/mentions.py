@@ -148,7 +148,7 @@ def of_call(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -
     if frame.unit.dropped:
         dropped.of_arguments(frame, node)
     if type(callee) is FunctionValue:
-        dropped.of_recursion(frame, node, callee.function)
+        dropped.of_recursion(frame, node, callee)
     func = node.func
     name = func.attr.value if type(func) is cst.Attribute else ""
     mistaken.of_call(frame, node, callee, name, arguments)
