@@ -464,7 +464,8 @@ def confirm(
     sys.exit(code)
 
 
-@main.command(context_settings={"allow_interspersed_args": False})
+# -m and -c are the command's, as they are for `python` and `coverage run`
+@main.command(context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True})
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 @click.option("--virtual", metavar="DEVICES", help="Run on virtual devices, such as cuda:2.")
 @click.option(
@@ -479,7 +480,8 @@ def run(
 ) -> None:
     """Run COMMAND under the guard, and report its transfers, syncs and mixed-device failures.
 
-    For example: devlint run --virtual cuda:2 --report run.html train.py --epochs 1
+    COMMAND is a script, `-m MODULE`, `-c CODE` or `pytest`, with its arguments. For example:
+    devlint run --virtual cuda:2 --report run.html train.py --epochs 1
 
     Exits as the program does; 2 for usage errors.
     """

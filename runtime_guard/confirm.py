@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from runtime_guard.events import PROBLEMS, Event, Kind
 from runtime_guard.evidence import Evidence, event_to_json
-from runtime_guard.runner import LineTracer, Outcome, parse_command, run_program
+from runtime_guard.runner import LineTracer, Outcome, parse_command, require, run_program
 from runtime_guard.sites import Site
 
 Verdict = Literal["confirmed", "refuted", "not executed", "undecided"]
@@ -227,6 +227,7 @@ def confirm(
     """
     findings = findings_of(report)
     program = parse_command(command)
+    require(program)
     files = {span_of(finding, root)[0] for finding in findings}
     root = os.path.abspath(root)
 

@@ -9,9 +9,12 @@ from typing import Any
 
 import torch
 
+from runtime_guard import observers
+from runtime_guard.events import Kind
 from runtime_guard.memory import Meter
 from runtime_guard.observers import Observer, Policy, add_observer, remove_observer
 from runtime_guard.placement import CPU, intern_device
+from runtime_guard.torch_internals import disable_torch_function, without_dispatch_modes
 
 SYNC_DEBUG_MODES = ("default", "warn", "error")
 KNOWN_TYPES = ("cuda", "mps", "xpu")
@@ -53,6 +56,23 @@ def parse_machine(spec: str) -> dict[str, int]:
     return counts
 
 
+def _really_there(device: torch.device) -> torch.device:
+    """``device`` when this computer really has it; raises PyTorch's own error when it has not."""
+    try:
+        with disable_torch_function(), without_dispatch_modes():
+            torch.empty(0, device=device)
+    except Exception as error:
+        observers.problem(
+            Kind.UNAVAILABLE,
+            "device",
+            f"{device} was asked for, which this machine does not have: "
+            f"{str(error).partition(chr(10))[0]}",
+            target=str(device),
+        )
+        raise
+    return device
+
+
 class Machine:
     """Accelerator types and counts, the current device of each thread, and the default device."""
 
@@ -66,6 +86,8 @@ class Machine:
             for index in range(count)
         }
         """What is allocated on each device."""
+        self.over = False
+        """Has its block ended?  Threads that live on have their hooks still."""
         self.sync_debug_mode = 0
         self._sync_observer: Observer | None = None
         self._current = threading.local()
@@ -126,10 +148,12 @@ class Machine:
     def check_index(self, kind: str, index: int) -> None:
         """Raise CUDA's "invalid device ordinal" unless the machine has device ``index``."""
         if index >= self.counts[kind]:
-            raise RuntimeError(
+            sentence = (
                 f"CUDA error: invalid device ordinal. `{kind}:{index}` was asked for; this "
                 f"virtual machine has {self.counts[kind]} {kind} device(s)"
             )
+            observers.problem(Kind.UNAVAILABLE, "device", sentence, target=f"{kind}:{index}")
+            raise RuntimeError(sentence)
 
     def is_virtual(self, device: torch.device) -> bool:
         """Is ``device`` one of this machine's accelerator types?"""
@@ -138,13 +162,14 @@ class Machine:
     def canonical(self, device: torch.device) -> torch.device:
         """``device`` with its index, interned: ``cuda`` is the current device.
 
-        Raises ``RuntimeError`` for an index the machine does not have, and for any use in a forked
-        worker after the parent used the accelerator, as CUDA does.
+        Raises ``RuntimeError`` for an index the machine does not have, PyTorch's own error for a
+        type it does not have, and ``RuntimeError`` for any use in a forked worker after the parent
+        used the accelerator, as CUDA does.
         """
         if device.type == "cpu":
             return CPU
         if device.type not in self.counts:
-            return device
+            return device if device.type == "meta" else _really_there(device)
         index = device.index
         if index is None:
             index = self.current_index(device.type)

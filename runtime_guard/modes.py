@@ -125,6 +125,8 @@ class FunctionMode(TorchFunctionMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
+        if self.machine.over:
+            return func(*args, **kwargs) if kwargs else func(*args)
         if types and not _are_plain(tuple(types)) and torch._C._is_torch_function_enabled():
             return self._ask_subclasses(func, types, args, kwargs or {})
         handler = self.handlers.get(func)
@@ -294,6 +296,8 @@ class DispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return self._dispatch(func, args, kwargs)
 
     def _dispatch(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> Any:
+        if self.machine.over:
+            return func(*args, **kwargs) if kwargs else func(*args)
         plan = _plans.get(func)
         if plan is None:
             if not isinstance(func, torch._ops.OpOverload):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from runtime_guard import ranks
-from runtime_guard.runner import Outcome, parse_command, run_program
+from runtime_guard.runner import Outcome, parse_command, require, run_program
 
 REPORTS = ("html", "json", "trace", "text")
 
@@ -54,6 +54,7 @@ def run_command(
     ``ReportError`` (both ``ValueError``) and ``OSError`` before the program starts.
     """
     program = parse_command(words)
+    require(program)
     kind, path = report_format(report) if report is not None else ("text", None)
     if path is not None:
         with open(path, "a", encoding="utf-8"):

@@ -5,6 +5,7 @@ Knows scripts, ``-m module``, ``-c code`` and pytest commands, as words of a com
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import runpy
@@ -66,6 +67,8 @@ def parse_command(words: Sequence[str]) -> Program:
             raise CommandError(f"{rest[0]} needs an argument")
         kind: Literal["module", "code"] = "module" if rest[0] == "-m" else "code"
         return Program(kind, rest[1], tuple(rest[2:]))
+    if words[0].startswith("-"):
+        raise CommandError(f"no such option: {rest[0]}")
     if rest[0].startswith("-"):
         raise CommandError(f"the interpreter option {rest[0]} has no effect inside this process")
     if rest[0].endswith((".py", ".pyw")) or _looks_like_python(rest[0]):
@@ -74,6 +77,20 @@ def parse_command(words: Sequence[str]) -> Program:
         f"{rest[0]!r} is not a Python program: give a script, `python SCRIPT`, `python -m MODULE` "
         "or `pytest`"
     )
+
+
+def require(program: Program) -> None:
+    """Raise ``CommandError`` when there is no such script or module."""
+    if program.kind == "script" and not os.path.exists(program.target):
+        raise CommandError(f"{program.target}: no such file")
+    if program.kind == "module":
+        top = program.target.partition(".")[0]
+        sys.path.insert(0, os.getcwd())
+        try:
+            if importlib.util.find_spec(top) is None:
+                raise CommandError(f"no module named {top!r}")
+        finally:
+            sys.path.pop(0)
 
 
 def _looks_like_python(path: str) -> bool:
@@ -155,19 +172,26 @@ def exit_code_of(error: SystemExit) -> int:
     return 1
 
 
-_MACHINERY = (os.path.abspath(__file__), os.path.abspath(runpy.__file__))
+_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_MACHINERY = (os.path.abspath(runpy.__file__), "<frozen runpy>")
 
 
 def _print_exception(error: BaseException) -> None:
-    shown = error.__traceback__
-    while shown is not None and _is_machinery(shown):
-        shown = shown.tb_next
-    traceback.print_exception(type(error), error, shown)
+    traceback.print_exception(type(error), error, _without_machinery(error.__traceback__))
 
 
-def _is_machinery(entry: TracebackType) -> bool:
-    file = entry.tb_frame.f_code.co_filename
-    return file in _MACHINERY or file == "<frozen runpy>"
+def _without_machinery(entry: TracebackType | None) -> TracebackType | None:
+    """The traceback as it were without us: neither the runner's frames nor the guard's hooks."""
+    kept = []
+    while entry is not None:
+        file = entry.tb_frame.f_code.co_filename
+        if not file.startswith(_PACKAGE) and file not in _MACHINERY:
+            kept.append(entry)
+        entry = entry.tb_next
+    shown = None
+    for entry in reversed(kept):
+        shown = TracebackType(shown, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    return shown
 
 
 class LineTracer:

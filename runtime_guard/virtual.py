@@ -189,6 +189,7 @@ class _Installed:
             _active = self.before
             install_meters(self.meters_before)
             self.machine.set_sync_debug_mode(0)
+            self.machine.over = True
             if changed:
                 torch.set_default_device(self.default_device)
             if torch.get_default_dtype() is not self.default_dtype:
@@ -277,6 +278,12 @@ class _Installed:
         for kind in ("cuda", "cpu", "xpu", "mps"):
             self.patches.set(tensor, f"is_{kind}", is_type(kind))
 
+        def init(tensor: torch.Tensor, *args: Any, **kwargs: Any) -> None:
+            """``torch.Tensor([1.0])``, which no hook sees: note where it was made."""
+            if type(tensor) is torch.Tensor and placement_of(tensor) is None:
+                moves.tag_fresh(tensor, intern_device(real_device(tensor)))
+
+        self.patches.set(tensor, "__init__", init)
         # its C++ signature knows no streams but real ones
         self.patches.set(tensor, "record_stream", lambda tensor, stream: None)
 

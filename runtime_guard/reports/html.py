@@ -12,7 +12,7 @@ from runtime_guard.devicemap import DeviceMap, ModuleRow
 from runtime_guard.events import PROBLEMS, Event, Kind
 from runtime_guard.evidence import Evidence
 from runtime_guard.ledger import Ledger
-from runtime_guard.reports.data import LineCost, costs_by_line
+from runtime_guard.reports.data import LineCost, LoopCost, costs_by_line, costs_by_loop
 from runtime_guard.sites import short_path
 
 _STYLE = """
@@ -69,6 +69,7 @@ def render(
         _totals(evidence.events),
         _problems(lines),
         _lines(lines),
+        _loops(costs_by_loop(evidence.events)),
         "" if ledger is None else _timeline(ledger),
         "" if device_map is None else _device_map(device_map),
     ]
@@ -166,7 +167,24 @@ def _lines(lines: list[LineCost]) -> str:
     return f"<h2>Transfers and syncs, by cost</h2>{_table('id=lines', columns, rows)}"
 
 
-def _place(line: LineCost) -> str:
+def _loops(loops: list[LoopCost]) -> str:
+    if not loops:
+        return ""
+    rows = [
+        (
+            f"<code>{_place(loop)}</code>",
+            f"<code>{escape(loop.source)}</code>",
+            str(loop.transfers or ""),
+            format_size(loop.bytes) if loop.bytes else "",
+            str(loop.syncs or ""),
+        )
+        for loop in loops
+    ]
+    columns = (("line", "k"), ("loop", "w"), ("transfers", "n"), ("bytes", "n"), ("syncs", "n"))
+    return f"<h2>Loops, with all that they call</h2>{_table('id=loops', columns, rows)}"
+
+
+def _place(line: LineCost | LoopCost) -> str:
     return escape(f"{short_path(line.file)}:{line.line}")
 
 

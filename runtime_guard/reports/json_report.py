@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Any
 
 from runtime_guard.devicemap import DeviceMap
 from runtime_guard.events import PROBLEMS, Kind
 from runtime_guard.evidence import Evidence, evidence_to_json
+from runtime_guard.reports.data import costs_by_loop
 
 
 def report_data(evidence: Evidence, device_map: DeviceMap | None = None) -> dict[str, Any]:
-    """``version``, ``devices``, ``totals``, ``events`` and ``modules``."""
+    """``version``, ``devices``, ``totals``, ``events``, ``loops`` and ``modules``."""
     totals = {
         "transfers": sum(e.count for e in evidence.events if e.kind is Kind.TRANSFER),
         "bytes": sum(e.bytes for e in evidence.events if e.kind is Kind.TRANSFER),
@@ -21,6 +23,7 @@ def report_data(evidence: Evidence, device_map: DeviceMap | None = None) -> dict
     return {
         **evidence_to_json(evidence),
         "totals": totals,
+        "loops": [asdict(loop) for loop in costs_by_loop(evidence.events)],
         "modules": [] if device_map is None else device_map.to_json(),
     }
 

@@ -33,6 +33,30 @@ def test_it_runs_the_program_and_exits_as_it_does(tree: Tree) -> None:
     assert "x.py:4" in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    [
+        (["-m", "x", "-h", "--virtual"], "cuda:0 ['-h', '--virtual']\n"),
+        (["-c", PROGRAM, "a", "-m"], "cuda:0 ['a', '-m']\n"),
+        (["python", "-m", "x", "a", "b"], "cuda:0 ['a', 'b']\n"),
+    ],
+)
+def test_modules_and_code_as_the_interpreter_has_them(
+    tree: Tree, command: list[str], shown: str
+) -> None:
+    result = devlint(tree({"x.py": PROGRAM}), "run", "--virtual", "cuda:1", *command)
+    assert (result.stdout, result.returncode) == (shown, 2), result.stderr
+
+
+def test_the_traceback_of_a_refusal_has_no_frames_of_the_guard(tree: Tree) -> None:
+    root = tree({"x.py": "import torch\ntorch.ones(2).cuda() + torch.ones(2)\n"})
+    result = devlint(root, "run", "--virtual", "cuda:1", "x.py")
+    assert result.returncode == 1
+    traceback = result.stderr.partition("RuntimeError: Expected all tensors")[0]
+    assert 'x.py", line 2' in traceback
+    assert "runtime_guard" not in traceback
+
+
 def test_a_report_in_a_file(tree: Tree) -> None:
     root = tree({"x.py": PROGRAM})
     result = devlint(root, "run", "--virtual", "cuda:2", "--report", "out.json", "x.py")
@@ -45,6 +69,10 @@ def test_a_report_in_a_file(tree: Tree) -> None:
     [
         ([], "COMMAND"),
         (["ls"], "'ls' is not a Python program"),
+        (["nowhere.py"], "nowhere.py: no such file"),
+        (["-m", "no_such_module"], "no module named 'no_such_module'"),
+        (["--virtul", "cuda:2", "x.py"], "no such option: --virtul"),
+        (["-m"], "-m needs an argument"),
         (["--virtual", "qpu", "x.py"], "virtual devices 'qpu'"),
         (["--report", "out.xyz", "x.py"], "out.xyz"),
         (["--report", "no/such/folder.html", "x.py"], "folder.html: cannot be written"),

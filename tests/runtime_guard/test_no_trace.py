@@ -6,6 +6,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 
 import pytest
 
@@ -40,6 +41,11 @@ OWNERS = [
     torch.nn.parallel.comm,
     torch.amp.autocast_mode.autocast,
     torch._C._nn,
+    torch._C.ScriptFunction,
+    torch._C.ScriptMethod,
+    torch.autograd.profiler.profile,
+    torch.export,
+    torch.onnx,
     threading.Thread,
 ]
 
@@ -164,3 +170,27 @@ def test_torch_dynamo_imported_inside_is_the_real_one():
 def test_importing_the_package_does_not_import_torch():
     program = "import sys, runtime_guard.pytest_plugin; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_a_thread_that_outlives_the_block_is_on_no_virtual_machine():
+    leave, seen = threading.Event(), []
+
+    def work():
+        seen.append(torch.zeros(1).cuda().is_cuda)
+        leave.wait()
+        try:
+            torch.zeros(1).cuda()
+        except (AssertionError, RuntimeError) as error:
+            seen.append(str(error))
+        seen.append((torch.ones(2) * 2).tolist())
+
+    with virtual_devices("cuda:1"):
+        thread = threading.Thread(target=work)
+        thread.start()
+        while not seen:
+            time.sleep(0.01)
+    leave.set()
+    thread.join()
+    assert seen[0] is True
+    assert "CUDA" in seen[1]
+    assert seen[2] == [2.0, 2.0]

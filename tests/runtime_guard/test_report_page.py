@@ -76,6 +76,7 @@ addEventListener("load", () => {
         .filter((cell) => cell.innerText.trim() && !shown(cell)).length,
       bugs: rows("#bugs").map(cells),
       lines: rows("#lines").map(cells),
+      loops: rows("#loops").map(cells),
       modules: rows(".modules").map(cells),
       closed: page.querySelector("#lines details").clientHeight,
       marks: marks.filter((m) => m.width > 0 && m.height > 4).length,
@@ -160,6 +161,7 @@ def test_lines_are_sorted_by_cost_with_their_figures(looked_at):
         ("train.py:17", "1", "2.0 KiB", ""),
         ("train.py:16", "", "", "3"),
     ]
+    assert wide["loops"] == [["train.py:14", "for _ in range(3):", "3", "6.0 KiB", "3"]]
     assert '<b>&amp;</b> "quoted"' in wide["lines"][3][1]
     assert wide["opened"] > wide["closed"]
     assert [cells[0] for cells in narrow["lines"]] == [place[0] for place in places]

@@ -80,6 +80,8 @@ def test_json(program):
     assert data["devices"] == "virtual cuda:2"
     assert data["totals"]["syncs"] == 5
     assert data["totals"]["problems"] == 1
+    (loop,) = data["loops"]
+    assert (loop["line"], loop["transfers"], loop["bytes"], loop["syncs"]) == (8, 5, 5 * 48, 5)
     moved = {row["path"]: row["devices"] for row in data["modules"][0]["rows"]}
     assert moved == {"0": ["cuda:0"], "1": ["cuda:1"]}
 
@@ -126,7 +128,7 @@ def test_html_is_one_well_formed_file_without_anything_from_outside(program):
     assert "script" not in tags and "link" not in tags and "img" not in tags
     assert not any({"src", "href"} & attrs.keys() for _, attrs in page.tags)
     ids = {attrs["id"] for _, attrs in page.tags if "id" in attrs}
-    assert ids == {"bugs", "lines", "timeline"}
+    assert ids == {"bugs", "lines", "loops", "timeline"}
     text = "".join(page.text)
     assert "train.py:9" in text and '<script>alert("&")</script>' in text
     assert text.index("train.py:9") < text.index("train.py:10")

@@ -15,7 +15,7 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
-from runtime_guard import UnsupportedVirtually, compilers, virtual_devices  # noqa: E402
+from runtime_guard import DeviceGuard, UnsupportedVirtually, compilers, virtual_devices  # noqa: E402
 
 pytestmark = pytest.mark.skipif(torch.cuda.is_available(), reason="has a real CUDA device")
 
@@ -70,6 +70,22 @@ class TestWhatAProgramSees:
             assert torch.xpu.is_available()
             assert torch.zeros(1).xpu().is_xpu
         assert torch.cuda.device_count() == 2
+
+    def test_devices_that_it_does_not_have_are_refused_as_pytorch_does(self):
+        for ask in (
+            lambda: torch.ones(1, device="xpu"),
+            lambda: torch.ones(1).to("mps"),
+            lambda: torch.ones(1, device="cuda").to("xpu:0"),
+            lambda: nn.Linear(1, 1).to("cuda:7"),
+            lambda: torch.ones(1).xpu(),
+        ):
+            with pytest.raises((RuntimeError, AssertionError)), DeviceGuard() as guard:
+                ask()
+            assert {event.kind.value for event in guard.problems} <= {"unavailable-device"}
+        with DeviceGuard() as guard, pytest.raises(AssertionError, match="XPU"):
+            torch.zeros(1, device="xpu")
+        (event,) = guard.problems
+        assert (event.kind.value, event.target) == ("unavailable-device", "xpu")
 
 
 class TestMemory:
@@ -329,6 +345,12 @@ class TestWhatIsRefused:
         here = __file__.rpartition("/")[2]
         assert "`x`: moved to cuda:0 at" in explanation and "`mask`: made on cpu" in explanation
         assert explanation.count(here) == 2
+
+    def test_the_legacy_constructor_is_remembered_too(self):
+        quantiles = torch.Tensor([0.1, 0.9])
+        with pytest.raises(RuntimeError, match=r"`quantiles`: made on cpu at .*test_virtual"):
+            torch.rand(3, 2, device="cuda") * quantiles
+        assert nn.Parameter(quantiles).device == torch.Tensor(2, 3).device == CPU
 
     def test_matrix_products_name_the_argument(self):
         with pytest.raises(RuntimeError, match=r"but got mat2 is on cpu, different from other"):
