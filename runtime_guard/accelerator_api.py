@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from types import SimpleNamespace
@@ -357,6 +358,15 @@ def module_api(machine: Machine, kind: str, module: Any) -> dict[str, Any]:
         machine.touch(kind)
         return machine.current_index(kind)
 
+    def lazy_init() -> None:
+        """Called from C++ it means that something below the hooks wants the real thing."""
+        if "_lazy_init" not in sys._getframe(1).f_code.co_names:
+            raise UnsupportedVirtually(
+                f"virtual devices: code below the hooks, such as the kernel of a custom operator, "
+                f"asked PyTorch itself for the {kind} device"
+            )
+        machine.touch(kind)
+
     def synchronize(device: Any = None) -> None:
         index(device)
         synchronized(f"torch.{kind}.synchronize")
@@ -406,7 +416,7 @@ def module_api(machine: Machine, kind: str, module: Any) -> dict[str, Any]:
         "is_available": lambda: True,
         "is_initialized": lambda: True,
         "init": lambda: machine.touch(kind),
-        "_lazy_init": lambda: machine.touch(kind),
+        "_lazy_init": lazy_init,
         "_lazy_call": _nothing,
         "_is_in_bad_fork": lambda: False,
         "device_count": lambda: machine.counts[kind],

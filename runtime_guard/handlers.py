@@ -92,6 +92,7 @@ def _factory(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:
 def _from_data(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:
     """``torch.tensor(data)``, ``as_tensor`` and ``asarray``: a tensor keeps its device."""
     data: Any = args[0] if args else kwargs.get("data", kwargs.get("obj"))
+    observers.reads_of_elements(_name(func), data)
     target = _asked_device(mode, kwargs)
     if target is not None and target.type == "meta":
         return func(*args, **kwargs)
@@ -558,6 +559,35 @@ def _ctc_loss(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:
     return mode.run(func, args, kwargs)
 
 
+def _one_hot(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:
+    """``F.one_hot``: only a host tensor's values are checked; the number of classes may be read."""
+    tensor = args[0] if args else kwargs["tensor"]
+    classes = args[1] if len(args) > 1 else kwargs.get("num_classes", -1)
+    if moves.device_of(tensor).type == "cpu":
+        return mode.run(func, args, kwargs)
+    if classes == -1 and not mode.quiet:
+        observers.sync("one_hot", "the number of classes is read from the values")
+    mode.quiet += 1
+    try:
+        return mode.run(func, args, kwargs)
+    finally:
+        mode.quiet -= 1
+
+
+def _tensor_split(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:
+    """``tensor_split``: where to split is a matter of the host."""
+    for where in (*args[1:2], *kwargs.values()):
+        if isinstance(where, torch.Tensor) and moves.device_of(where).type != "cpu":
+            refuse_if_apart(
+                mode,
+                "tensor_split expected tensor_indices_or_sections to be on cpu, but it's on {1}",
+                (torch.empty(0), where),
+                ("the host", "tensor_indices_or_sections"),
+                "tensor_split",
+            )
+    return mode.run(func, args, kwargs)
+
+
 def _pad_packed(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:
     """``_VF._pad_packed_sequence``: the lengths that come back are on the host."""
     result = mode.run(func, args, kwargs)
@@ -624,5 +654,7 @@ def build_handlers() -> dict[Any, Handler]:
     for name in ("lstm", "gru", "rnn_tanh", "rnn_relu"):
         table[getattr(functions_in_cpp, name)] = _recurrent
     table[torch.ctc_loss] = _ctc_loss
+    table[nn_in_cpp.one_hot] = _one_hot
+    table[torch.tensor_split] = table[tensor.tensor_split] = _tensor_split
     table[functions_in_cpp._pad_packed_sequence] = _pad_packed
     return table

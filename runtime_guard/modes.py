@@ -344,7 +344,7 @@ class DispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
             return self._meet(plan, func, args, kwargs or {})
         result = func(*args, **kwargs) if kwargs else func(*args)
         if plan.sync is not None and first.device is not CPU:
-            self._sync(plan)
+            self._sync(plan, kwargs)
         if tags_results and not (plan.copies and moves.moving.active):
             if plan.chooses_device and result.is_meta:
                 return result
@@ -358,7 +358,9 @@ class DispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
             if not watched.landed:
                 moves.report_read(watched, plan.name)
 
-    def _sync(self, plan: Plan) -> None:
+    def _sync(self, plan: Plan, kwargs: dict[str, Any] | None) -> None:
+        if plan.no_sync_with is not None and kwargs and kwargs.get(plan.no_sync_with):
+            return
         moves.land_all()
         if not self.function_mode.quiet and plan.sync is not None:
             observers.sync(plan.called, plan.sync)
@@ -509,7 +511,7 @@ class DispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self.latest = placement
         if device.type != "cpu":
             if plan.sync is not None:
-                self._sync(plan)
+                self._sync(plan, kwargs)
             if plan.indexing:
                 self._indices(plan, operands, tensors)
         if placement is not None and (
@@ -525,6 +527,7 @@ class DispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
         if not observers.observing():
             return
         device = operands[0].device
+        fills = rules.fills_a_mask(operands)
         for operand, tensor in zip(operands[1:], tensors[1:], strict=True):
             if not operand.name.startswith("indices"):
                 continue
@@ -538,7 +541,7 @@ class DispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
                     non_blocking=False,
                     pinned=moves.is_pinned(tensor),
                 )
-            if operand.mask and not self.function_mode.quiet:
+            if operand.mask and not self.function_mode.quiet and not fills:
                 moves.land_all()
                 observers.sync(
                     plan.name, "a boolean mask: its result's shape depends on the values"

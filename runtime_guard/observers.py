@@ -246,6 +246,21 @@ def problem(
         )
 
 
+FROM_DATA = frozenset({torch.tensor, torch.as_tensor})
+
+
+def reads_of_elements(what: str, data: object) -> None:
+    """``torch.tensor([x[0], x[1]])`` reads each tensor in its list, out of every hook's sight."""
+    if not _observers or not isinstance(data, (list, tuple)):
+        return
+    for item in data:
+        if isinstance(item, torch.Tensor):
+            if item.device.type not in ("cpu", "meta"):
+                sync(what, "reads the tensors in its list one by one")
+        elif isinstance(item, (list, tuple)):
+            reads_of_elements(what, item)
+
+
 def origins_of(tensors: Sequence[torch.Tensor]) -> Stack:
     """The lines that made or last moved ``tensors``, as far as they are known."""
     sites: list[Site] = []

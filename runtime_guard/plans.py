@@ -36,6 +36,8 @@ class Plan:
     """What a user calls the operation."""
     sync: str | None
     """Why the host waits for the device in it, or None."""
+    no_sync_with: str | None
+    """The argument with which it does not wait."""
     keyword_tensors: bool
     """May a keyword argument be a tensor (``out=`` and few others)?"""
     tags_results: bool
@@ -100,6 +102,7 @@ def make_plan(func: Any) -> Plan:
         name=name,
         called=rules.CALLED.get(name, name),
         sync=rules.SYNCS.get(name) if namespace == "aten" else None,
+        no_sync_with=rules.NO_SYNC_WITH.get(name),
         keyword_tensors=any(a.kwarg_only for a in tensors),
         tags_results=fresh,
         indexing=name in rules.INDEXING or any(name == op for op, _ in rules.HOST_ONLY),

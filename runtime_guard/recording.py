@@ -109,6 +109,8 @@ class RecordFunctionMode(TorchFunctionMode):
         except (RuntimeError, TypeError) as error:
             explain_error(error, getattr(func, "__name__", str(func)), args, kwargs)
             raise
+        if func in observers.FROM_DATA:
+            observers.reads_of_elements(func.__name__, args[0] if args else None)
         if (
             func in self.factories
             and isinstance(result, torch.Tensor)
@@ -168,6 +170,8 @@ class RecordDispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
         tensors = _tensors_in(args)
         if tensors and tensors[0].device.type not in ("cpu", "meta"):
             if plan.sync is not None:
+                if plan.no_sync_with is not None and kwargs.get(plan.no_sync_with):
+                    return result
                 observers.sync(plan.called, plan.sync, seconds=seconds)
             elif any(t.dtype in (torch.bool, torch.uint8) for t in _indices(args)):
                 observers.sync(

@@ -182,12 +182,17 @@ SYNCS: dict[str, str] = {
     "bincount": "its result's shape depends on the values",
     "equal": "returns a Python bool",
     "is_nonzero": "reads one value",
+    "allclose": "returns a Python bool",
+    "_linalg_check_errors": "reads whether the decomposition failed",
+    "repeat_interleave": "its result's shape depends on the values",
     "_is_all_true": "reads one value",
     "_is_any_true": "reads one value",
     "histogram": "reads the range of the values",
     "_coalesce": "its result's shape depends on the values",
     "_nested_tensor_from_mask_left_aligned": "reads the mask",
 }
+NO_SYNC_WITH = {"repeat_interleave": "output_size"}
+"""Arguments that spare the host the waiting."""
 CALLED = {
     # operations that users know by another name
     "_local_scalar_dense": "item",
@@ -196,6 +201,7 @@ CALLED = {
     "_coalesce": "coalesce",
     "_is_all_true": "all",
     "_is_any_true": "any",
+    "_linalg_check_errors": "linalg",
 }
 
 
@@ -317,6 +323,14 @@ def _decide_indexing(name: str, operands: Sequence[Operand]) -> int | Refusal:
             position,
         )
     return 0
+
+
+def fills_a_mask(operands: Sequence[Operand]) -> bool:
+    """Is it ``x[mask] = number``?  CUDA runs ``masked_fill_`` then, and nobody waits."""
+    value = next((o for o in operands if o.name in ("values", "value")), None)
+    return (
+        value is not None and value.device.type == "cpu" and _fills_a_mask(value, operands)
+    ) and all(o.device == operands[0].device for o in operands if o.mask)
 
 
 def _fills_a_mask(value: Operand, operands: Sequence[Operand]) -> bool:

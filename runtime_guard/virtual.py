@@ -15,6 +15,7 @@ from typing import Any, cast
 
 import torch
 import torch.nn.parallel.comm
+import torch.utils.dlpack
 
 from runtime_guard import accelerator_api, moves
 from runtime_guard.compilers import compiled_code_runs_eagerly, patch_compilers, say_once
@@ -22,7 +23,7 @@ from runtime_guard.handlers import LEGACY_DTYPES, build_handlers, legacy_type
 from runtime_guard.late_imports import TorchImports
 from runtime_guard.left_behind import watch_module_moves
 from runtime_guard.legacy_types import legacy_sparse_types, legacy_types
-from runtime_guard.machine import Machine, UnsupportedVirtually, parse_machine
+from runtime_guard.machine import Machine, UnsupportedVirtually, parse_machine, unsupported
 from runtime_guard.memory import Meter, install_meters
 from runtime_guard.modes import DispatchMode, FunctionMode
 from runtime_guard.patches import Patches, show_originals
@@ -254,6 +255,7 @@ class _Installed:
         patches.set(torch, "set_default_tensor_type", self._set_default_tensor_type)
         patches.set(torch, "get_device_module", self._get_device_module)
         patches.set(torch.nested, "nested_tensor", self._nested_tensor(torch.nested.nested_tensor))
+        self._patch_dlpack()
         self._patch_tensor()
         self._patch_storage()
         self._patch_autocast()
@@ -261,6 +263,21 @@ class _Installed:
         patch_compilers(patches)
         self._patch_threads()
         watch_module_moves(patches, moves.device_of)
+
+    def _patch_dlpack(self) -> None:
+        """``torch.utils.dlpack.to_dlpack`` calls C++ past every hook."""
+        dlpack: Any = torch.utils.dlpack
+        real = dlpack.to_dlpack
+
+        def to_dlpack(tensor: torch.Tensor) -> Any:
+            if tensor.device.type not in ("cpu", "meta"):
+                raise UnsupportedVirtually(
+                    "to_dlpack of a virtual accelerator's tensor: its memory is the host's"
+                )
+            return real(tensor)
+
+        self.patches.set(dlpack, "to_dlpack", to_dlpack)
+        self.patches.set(torch, "to_dlpack", to_dlpack)
 
     def _patch_tensor(self) -> None:
         """``Tensor.device`` and its shorthands as properties: seen even where modes are off."""
@@ -325,7 +342,13 @@ class _Installed:
         def share(self: Any, *args: Any, **kwargs: Any) -> Any:
             return self if self.device.type != "cpu" else base_share(self, *args, **kwargs)
 
-        base_share = storage.share_memory_
+        def is_shared(self: Any) -> bool:
+            return self.device.type != "cpu" or base_is_shared(self)
+
+        base_share, base_is_shared = storage.share_memory_, storage.is_shared
+        patches.set(storage, "is_shared", is_shared)
+        no_memory = "its memory is the host's"
+        patches.set(storage, "_share_cuda_", unsupported("sharing with other processes", no_memory))
         patches.set(storage, "device", property(device))
         patches.set(storage, "is_cuda", property(lambda self: self.device.type == "cuda"))
         patches.set(storage, "clone", clone)

@@ -8,7 +8,9 @@ import inspect
 import pytest
 
 torch = pytest.importorskip("torch")
+
 from torch import nn  # noqa: E402
+from torch.nn import functional as F  # noqa: E402
 
 from runtime_guard import (  # noqa: E402
     DeviceGuard,
@@ -112,6 +114,13 @@ class TestSyncs:
             lambda x: torch.cuda.synchronize(),
             lambda x: torch.cuda.current_stream().synchronize(),
             lambda x: torch.arange(x.sum()),
+            lambda x: torch.allclose(x, x),
+            lambda x: torch.linalg.inv(torch.eye(2, device=x.device)),
+            lambda x: x.repeat_interleave(x.long()),
+            lambda x: F.one_hot(x.long()),
+            lambda x: torch.argwhere(x),
+            lambda x: torch.tensor([[1.0], [x[0]]]),
+            lambda x: range(x.long()[0]),
         ],
     )
     def test_what_makes_the_host_wait(self, wait):
@@ -119,6 +128,27 @@ class TestSyncs:
         with DeviceGuard() as guard:
             wait(x)
         assert guard.count("sync") == 1
+
+    @pytest.mark.parametrize(
+        "ask",
+        [
+            lambda x: len(x) + x.numel() + x.dim(),
+            lambda x: list(x),
+            lambda x: x.topk(2),
+            lambda x: F.one_hot(x.long(), 3),
+            lambda x: x.repeat_interleave(x.long(), output_size=3),
+            lambda x: x.__setitem__(x > 0, 2.0),
+            lambda x: torch.where(x > 0, x, 0.0),
+            lambda x: torch.multinomial(x, 1),
+            lambda x: torch.nn.utils.clip_grad_norm_([torch.nn.Parameter(x)], 1.0),
+            lambda x: torch.tensor([1.0, 2.0]),
+        ],
+    )
+    def test_what_does_not(self, ask):
+        x = torch.ones(3, device="cuda")
+        with DeviceGuard() as guard:
+            ask(x)
+        assert guard.syncs == []
 
     def test_the_same_on_the_host_is_no_sync(self):
         x = torch.ones(3)

@@ -409,6 +409,13 @@ class TestWhatIsRefused:
         assert x.clamp(min=0.5).device == torch.maximum(x, scalar).device == CUDA0
         assert x.eq_(scalar).tolist() == [0, 0]
 
+    def test_where_to_split_is_a_matter_of_the_host(self):
+        x = torch.arange(4, device="cuda")
+        assert [len(part) for part in torch.tensor_split(x, torch.tensor([1]))] == [1, 3]
+        for split in (x.tensor_split, lambda at: torch.tensor_split(x, at)):
+            with pytest.raises(RuntimeError, match="to be on cpu, but it's on cuda:0"):
+                split(torch.tensor([1], device="cuda"))
+
     def test_a_fill_value_may_be_anywhere(self):
         index = torch.tensor([0])
         assert torch.ones(2).index_fill_(0, index, torch.tensor(3.0).cuda()).tolist() == [3, 1]
@@ -789,6 +796,23 @@ class TestLimitsSayThemselves:
             x.__dlpack__()
         assert not hasattr(x, "__cuda_array_interface__")
         assert torch.from_dlpack(torch.ones(2)).tolist() == [1, 1]
+
+    def test_other_processes_and_libraries_get_no_memory_of_a_device(self):
+        x = torch.ones(2, device="cuda")
+        assert x.is_shared() and not torch.ones(2).is_shared()
+        for give in (torch.utils.dlpack.to_dlpack, torch.multiprocessing.reductions.reduce_tensor):
+            with pytest.raises(UnsupportedVirtually, match="the host's"):
+                give(x)
+        assert torch.from_dlpack(torch.utils.dlpack.to_dlpack(torch.ones(2))).tolist() == [1, 1]
+
+    def test_kernels_in_python_that_ask_for_the_device(self):
+        @torch.library.custom_op("devlint_tests::ask", mutates_args=())
+        def ask(x: torch.Tensor) -> torch.Tensor:
+            return x + torch.zeros(2, device=x.device)
+
+        with pytest.raises(UnsupportedVirtually, match="code below the hooks"):
+            ask(torch.ones(2, device="cuda"))
+        assert ask(torch.ones(2)).device == CPU
 
     def test_losses_that_move_their_lengths_themselves(self):
         loss = F.ctc_loss(
