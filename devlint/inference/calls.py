@@ -199,6 +199,8 @@ def _call_on_instance(
             if function.is_property:
                 value = modules.attribute(frame, func, base, name)
                 return call_value(frame, node, value, arguments)
+            if modules.is_self(frame, base):
+                modules.register_by_helper(frame, node, function, arguments)
             result = call_function(frame, node, bound, arguments)
             return call_unknown(frame, node, UNKNOWN, arguments) if result is None else result
         path_value = frame.env.get(f"self.{name}") if modules.is_self(frame, base) else None

@@ -87,6 +87,7 @@ class ClassInfo:
     reading: set[str] = field(default_factory=set)
     cache: dict[str, Value] = field(default_factory=dict)
     declared: dict[str, contracts.Declared] = field(default_factory=dict)  # attributes' contracts
+    handed: list[tuple[str, str, str]] = field(default_factory=list)  # `self.helper("name")`
     places_itself: bool = False  # its constructor moves parts of it
     running: list[Frame] = field(default_factory=list)  # its methods that are being inferred
 
@@ -600,6 +601,10 @@ def build_class(frame: Frame, node: cst.ClassDef) -> ClassInfo:
             if isinstance(statement, cst.SimpleStatementLine):
                 _declare(info, frame, statement)
             body.execute(statement)
+    for name, callee, attribute in info.handed:
+        helper = info.method(callee)
+        if helper is not None and helper.registers is not None:
+            _writer(info, attribute, name)
     for name, value in body.env.items():
         if isinstance(name, str) and name not in info.methods:
             info.members[name] = _class_member(info, value)
@@ -729,15 +734,19 @@ def _scan_target(info: ClassInfo, method: str, target: cst.CSTNode) -> None:
 def _scan_registration(info: ClassInfo, method: str, node: cst.CSTNode) -> None:
     if not (isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.args):
         return
-    if node.func.attr.value in ("register_buffer", "register_parameter", "add_module", "add_state"):
-        first = node.args[0].value
-        if isinstance(first, cst.SimpleString):
-            name = first.evaluated_value
-            if isinstance(name, str):
-                _writer(info, name, method)
+    called = node.func.attr.value
+    first = node.args[0].value
+    name = first.evaluated_value if isinstance(first, cst.SimpleString) else None
+    if called in ("register_buffer", "register_parameter", "add_module", "add_state"):
+        if isinstance(name, str):
+            _writer(info, name, method)
+        elif isinstance(first, cst.Name) and called != "add_state":
+            info.methods[method].registers = (called, first.value)
+    elif isinstance(name, str) and code(node.func.value) == "self":
+        info.handed.append((method, called, name))
 
 
 def _writer(info: ClassInfo, name: str, method: str) -> None:
     writers = info.writers.setdefault(name, [])
     if method not in writers:
-        writers.append(method)
+        writers.insert(0 if method == "__init__" else len(writers), method)

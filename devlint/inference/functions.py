@@ -137,6 +137,7 @@ class Function:
     fed_from_host: bool | None = None  # by all calls seen so far, see feeding.py
     in_constructor: bool | None = None  # called from constructors alone, once that was asked
     name: str = "<lambda>"
+    registers: tuple[str, str] | None = None  # `register_buffer`, by the name in this parameter
     callers: list[CallSite] = field(default_factory=list)  # in its own file
     signature: contracts.Signature | None = None  # its contracts, once they were read
 
@@ -213,6 +214,7 @@ def summarize(function: Function) -> Summary | None:
     context = function.unit.context
     if function.running or context.depth >= MAX_DEPTH:
         return None
+    _construct_first(function)
     function.running = True
     context.depth += 1
     try:
@@ -221,6 +223,14 @@ def summarize(function: Function) -> Summary | None:
         context.depth -= 1
         function.running = False
     return function.summary
+
+
+def _construct_first(function: Function) -> None:
+    """A method runs on what the constructor built."""
+    info = function.info
+    built = info.methods.get("__init__") if info is not None else None
+    if built is not None and built is not function and built.summary is None:
+        summarize(built)
 
 
 def _infer(function: Function) -> Summary:

@@ -6,7 +6,7 @@ import libcst as cst
 
 from devlint.inference.facts import MeetingKind, StepKind
 from devlint.inference.frame import Frame
-from devlint.inference.functions import Arguments, call_function
+from devlint.inference.functions import Arguments, Function, call_function
 from devlint.inference.meetings import add_pending, contradiction, meet, note, tensors_in
 from devlint.inference.placement import CPU, Placement, Variable
 from devlint.inference.text import shorten
@@ -444,6 +444,20 @@ def _register(
         frame.env.pop(f"self.{name.value}", None)
     elif kind == "module":
         module.fields[name.value] = value
+
+
+def register_by_helper(
+    frame: Frame, node: cst.Call, function: Function, arguments: Arguments
+) -> None:
+    """A method that hands its own argument on to `register_buffer` as the name."""
+    if function.registers is None:
+        return
+    method, name = function.registers
+    names = [p.name.value for p in function.node.params.params[1:]]
+    given = arguments.get(names.index(name), name) if name in names else None
+    if given is not None and frame.instance is not None:
+        spread = [(given, node), (UNKNOWN, node)]
+        _register(frame, node, frame.instance, method, Arguments(spread, {}))
 
 
 def super_method(

@@ -152,6 +152,24 @@ def _parameter(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     return Tensor(place, frame.origin(StepKind.CREATED, node), traits)
 
 
+def _uninitialized(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    """A parameter whose shape the first input decides: like any other, it moves with its module."""
+    device = arguments.get(1, "device")
+    place = frame.default_device if device is None else place_of(frame, device)
+    traits = PARAMETER | GRAD | (DEFAULT if device is None else 0)
+    return Tensor(place, frame.origin(StepKind.CREATED, node), traits)
+
+
+def _buffer(make: Handler) -> Handler:
+    """`nn.Buffer(t)`: registered by its assignment, as a parameter is, but it needs no gradient."""
+
+    def handle(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+        made = make(frame, node, arguments)
+        return made.with_place(made.place, made.origin, GRAD) if type(made) is Tensor else made
+
+    return handle
+
+
 def _load(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     """`torch.load`: where `map_location` says, else where it was saved from."""
     value = arguments.get(1, "map_location")
@@ -588,6 +606,12 @@ FUNCTIONS: dict[str, Handler] = {
     "torch.Generator": _generator,
     "torch.nn.Parameter": _parameter,
     "torch.nn.parameter.Parameter": _parameter,
+    "torch.nn.UninitializedParameter": _uninitialized,
+    "torch.nn.parameter.UninitializedParameter": _uninitialized,
+    "torch.nn.UninitializedBuffer": _buffer(_uninitialized),
+    "torch.nn.parameter.UninitializedBuffer": _buffer(_uninitialized),
+    "torch.nn.Buffer": _buffer(_parameter),
+    "torch.nn.parameter.Buffer": _buffer(_parameter),
     "torch.load": _load,
     "torch.is_tensor": _is_tensor,
     "devlint.contracts.On": _contract("On"),

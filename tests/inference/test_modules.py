@@ -353,3 +353,44 @@ def test_a_constructor_that_runs_the_module_once_hides_nothing_of_it():
             return self.head(self.features(x))
     """
     assert met(code) == ["torch.arange(x.shape[-1])@cpu + x@δ(self) certain"]
+
+
+def test_parameters_that_the_first_input_shapes_and_buffers_move_with_the_module():
+    code = """
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.parameter.UninitializedParameter()
+            self.mask = nn.Buffer(torch.ones(3))
+            self.table = torch.ones(3)
+
+        def forward(self, x):
+            reveal(self.weight)
+            reveal(self.mask)
+            return x @ self.weight * self.mask + self.table
+    """
+    assert revealed(code) == ["δ(self)", "δ(self)"]
+    assert plain_attributes(given(code)) == ["Net.table@cpu"]
+
+
+def test_a_helper_that_passes_a_name_on_to_register_buffer_registers_it():
+    code = """
+    class Reserving(nn.Module):
+        def reserve(self, name, dtype=None):
+            self.register_buffer(name, nn.UninitializedBuffer(dtype=dtype))
+
+        def announce(self, name):
+            print(name)
+
+    class Net(Reserving):
+        def __init__(self, count: int):
+            super().__init__()
+            self.reserve("index")
+            self.announce("offset")
+            self.index = torch.zeros(count)
+            self.offset = torch.zeros(count)
+
+        def forward(self, x: torch.Tensor):
+            return x * self.index + self.offset
+    """
+    assert met(code) == ["self.offset@cpu + x * self.index@δ(self) certain"]
