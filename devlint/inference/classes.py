@@ -569,7 +569,8 @@ def _method(frame: Frame) -> str:
 
 def build_class(frame: Frame, node: cst.ClassDef) -> ClassInfo:
     """A class definition: bases and class body are evaluated now, methods later."""
-    bases = [frame.eval(argument.value) for argument in node.bases if argument.star == ""]
+    named = [frame.eval(argument.value) for argument in node.bases if argument.star == ""]
+    bases = [base for each in named for base in alternatives(each)]  # `try: … except ImportError:`
     unit = frame.unit
     info = ClassInfo(
         name=node.name.value,

@@ -394,3 +394,31 @@ def test_a_helper_that_passes_a_name_on_to_register_buffer_registers_it():
             return x * self.index + self.offset
     """
     assert met(code) == ["self.offset@cpu + x * self.index@δ(self) certain"]
+
+
+def test_a_base_that_an_optional_import_chooses_is_still_a_module():
+    code = """
+    try:
+        import extra
+
+        class Base(nn.Module):
+            def explain(self):
+                return extra.explain(self)
+    except ImportError:
+
+        class Base(nn.Module):
+            pass
+
+    class Net(Base):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(torch.ones(3))
+
+        @property
+        def scale(self):
+            return self.weight.exp()
+
+        def forward(self, x: torch.Tensor):
+            return x * self.scale + torch.ones(3)
+    """
+    assert met(code) == ["torch.ones(3)@cpu + x * self.scale@δ(self) certain"]
