@@ -299,7 +299,7 @@ def narrow(frame: Frame, node: cst.BaseExpression, outcome: bool) -> None:
         if path and outcome and value is not UNKNOWN:
             narrowed = without_none(value)
             if narrowed is not value:
-                frame.env[path] = narrowed
+                frame.hold(path, narrowed)
     elif type(node) is cst.Call:
         _narrow_call(frame, node, outcome)
 
@@ -322,11 +322,11 @@ def _narrow_comparison(frame: Frame, node: cst.Comparison, outcome: bool) -> Non
         is_none = isinstance(operator, cst.Is) is outcome
         value = frame.eval(left)
         if is_none:
-            frame.env[path] = NONE
+            frame.hold(path, NONE)
         else:
             narrowed = without_none(value)
             if narrowed is not value or type(value) is Const:
-                frame.env[path] = narrowed if type(value) is not Const else UNKNOWN
+                frame.hold(path, narrowed if type(value) is not Const else UNKNOWN)
 
 
 def _narrow_call(frame: Frame, node: cst.Call, outcome: bool) -> None:
@@ -358,17 +358,17 @@ def _narrow_call(frame: Frame, node: cst.Call, outcome: bool) -> None:
             tensors = [t for t in tensors if t.is_sure] or tensors
             for tensor in tensors:
                 tensor.show()
-            frame.env[path] = union(tensors)
+            frame.hold(path, union(tensors))
         else:
-            frame.env[path] = Tensor(None)  # somewhere: the test knows better
+            frame.hold(path, Tensor(None))  # somewhere: the test knows better
     elif "torch.Tensor" not in names:
         rest = [v for v in alternatives(value) if not (type(v) is Tensor and v.evidence is None)]
         if len(rest) < len(alternatives(value)):
-            frame.env[path] = union(rest)
+            frame.hold(path, union(rest))
         elif names <= _NUMBERS and len(names) == len(kinds) and type(value) is not Const:
-            frame.env[path] = HOST
+            frame.hold(path, HOST)
         elif "numpy.ndarray" in names:
-            frame.env[path] = UNKNOWN
+            frame.hold(path, UNKNOWN)
             frame.env[NO_TENSOR + path] = value
 
 
@@ -376,7 +376,7 @@ def _narrow_to_object(frame: Frame, node: cst.BaseExpression, path: str, kind: C
     """What may be anything is an object of the class, with the attributes that its methods set."""
     value = frame.eval(node)
     if type(value) is Tensor and value.evidence is not None and not kind.info.is_module:
-        frame.env[path] = Instance(kind.info, origin=value.origin)
+        frame.hold(path, Instance(kind.info, origin=value.origin))
 
 
 def _narrow_no_tensor(frame: Frame, node: cst.Call, callee: str) -> None:
@@ -391,7 +391,7 @@ def _narrow_no_tensor(frame: Frame, node: cst.Call, callee: str) -> None:
     if path and only_tensor:
         value = frame.eval(node.args[0].value)
         rest = [v for v in alternatives(value) if type(v) is not Tensor]
-        frame.env[path] = union(rest) if rest else UNKNOWN
+        frame.hold(path, union(rest) if rest else UNKNOWN)
         frame.env[NO_TENSOR + path] = value
 
 

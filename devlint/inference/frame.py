@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,13 @@ Environment = dict[Any, Value]  # names, "self.x" paths, and module objects (whe
 
 EVALUATORS: dict[type[cst.CSTNode], Callable[[Frame, Any], Value]] = {}
 EXECUTORS: dict[type[cst.CSTNode], Callable[[Frame, Any], bool]] = {}
+
+
+_OWNER = re.compile(r"([^.\[]+)[.\[]")
+
+
+def _is_part(key: str, name: str) -> bool:
+    return key.startswith(name) and key[len(name) : len(name) + 1] in (".", "[")
 
 
 class BudgetExceeded(Exception):
@@ -116,6 +124,7 @@ class Frame:
         "optimizers",
         "orphans",
         "outer",
+        "owners",
         "paths",
         "pendings",
         "places",
@@ -169,6 +178,7 @@ class Frame:
         self.pendings: dict[Any, Pending] = {}
         self.notes: list[Any] = []  # what becomes facts when the function is done
         self.unsynchronized: set[cst.CSTNode] = set()  # non-blocking copies to the host
+        self.owners: set[str] = set()  # names of which `hold` keeps parts
         self.paths: dict[Any, Value] = {}  # derived values by (evidence, attribute)
         self.global_names: set[str] = set()
         self.nonlocal_names: set[str] = set()
@@ -217,9 +227,19 @@ class Frame:
         if self.nonlocal_names and name in self.nonlocal_names and self.outer is not None:
             old = self.outer.env.get(name)
             self.outer.env[name] = value if old is None else join(old, value)
+        if name in self.owners or "." in name:
+            for key in [k for k in self.env if isinstance(k, str) and _is_part(k, name)]:
+                del self.env[key]
         self.env[name] = value
         for loop in self.loops:
             loop.assigned.add(name)
+
+    def hold(self, path: str, value: Value) -> None:
+        """Keep what `x`, `x.part` or `x["part"]` holds, a part until its owner is bound anew."""
+        self.env[path] = value
+        owner = _OWNER.match(path)
+        if owner is not None:
+            self.owners.add(owner[1])
 
     # ----------------------------------------------------------------- history
 

@@ -22,7 +22,7 @@ from devlint.inference import (
 from devlint.inference.facts import MeetingKind, Site, Source, StepKind
 from devlint.inference.frame import BudgetExceeded, Frame, Pending
 from devlint.inference.iteration import element_of
-from devlint.inference.parameters import Parameter, initial_value
+from devlint.inference.parameters import Parameter, initial_value, says_host
 from devlint.inference.placement import CPU, Device, Variable, VariableKind
 from devlint.inference.steps import CallSite, note_call
 from devlint.inference.text import code, dotted, shorten
@@ -347,6 +347,9 @@ def _result(frame: Frame) -> Value:
     if not frame.returns:
         return NONE
     function = frame.function
+    node = function.node if function is not None else None
+    if isinstance(node, cst.FunctionDef) and says_host(frame, node.returns):
+        return union(_without_tensors(value) for _, value in frame.returns)
     result = union(value for _, value in frame.returns)
     if len(frame.returns) > 1 or returns.differs(frame.returns[0][1]):
         constructing = frame.constructing or (
@@ -356,6 +359,10 @@ def _result(frame: Frame) -> Value:
             # It is said here: callers go on with what the other returns give.
             return union(v for v in result.alternatives if not returns.is_odd(v))
     return result
+
+
+def _without_tensors(value: Value) -> Value:
+    return union(HOST if type(v) is Tensor else v for v in alternatives(value))
 
 
 def _decided(value: Value) -> Value:

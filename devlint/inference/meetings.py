@@ -11,7 +11,7 @@ import libcst as cst
 from devlint.findings import Confidence
 from devlint.inference.facts import Meeting, MeetingKind, Operand, Site, Step, StepKind
 from devlint.inference.frame import Frame, MeetingDraft, Pending
-from devlint.inference.placement import CPU, Device, Variable, VariableKind
+from devlint.inference.placement import CPU, Device, Placement, Variable, VariableKind
 from devlint.inference.strays import strays
 from devlint.inference.text import shorten
 from devlint.inference.values import (
@@ -70,6 +70,13 @@ def tensors_in(value: Value, depth: int = 3) -> list[Tensor]:
         if alternative is not value:
             found += tensors_in(alternative, depth)
     return found
+
+
+def _parts(value: Value, depth: int = 3) -> list[Value]:
+    """What meets in an operand: the elements of a list do, the alternatives of a value do not."""
+    if type(value) is Sequence and value.items is not None and depth:
+        return [part for item in value.items for part in _parts(item, depth - 1)]
+    return [value]
 
 
 def _authority(tensor: Tensor) -> int:
@@ -182,16 +189,13 @@ def meet(
     """
     candidates: list[Candidate] = []
     uncertain = False
-    for number, (value, expression) in enumerate(operands):
-        if type(value) is Tensor:
-            candidates.append((value, expression, number))
-            continue
-        found = tensors_in(value)
-        for tensor in found:
-            # The elements of one list meet each other, the alternatives of one value do not.
-            mixed = type(value) is Sequence and (value.items is not None or value.mixed)
-            candidates.append((tensor, expression, -1 if mixed else number))
-        if not found and type(value) is Unknown:
+    count = 0
+    for value, expression in operands:
+        for part in _parts(value):
+            mixed = type(part) is Sequence and part.mixed
+            candidates += [(t, expression, -1 if mixed else count) for t in tensors_in(part)]
+            count += 1
+        if type(value) is Unknown:
             uncertain = True
     for tensor, expression, _ in candidates:
         if tensor.traits & COPYING:
@@ -207,7 +211,7 @@ def meet(
         if anchor.place is not None and len(candidates) > 1:
             _compare(frame, node, operation, candidates, anchor, pointwise, kind, indirect, indices)
     if _exempt(anchor) and (uncertain or any(t.place is None for t, _, _ in candidates)):
-        return Tensor(None, anchor.origin)  # the unknown operand decides
+        return Tensor(None, anchor.origin)  # the operand of unknown place decides
     if frame.is_forward:
         _show_inputs(candidates)
     known = anchor.evidence
@@ -215,6 +219,8 @@ def meet(
         sure_ones = [c for c in candidates if c[0].evidence is None and c[0].place is not None]
         if sure_ones:  # what is no more than perhaps a tensor does not decide where the result is
             rival, anchor = anchor, max(sure_ones, key=_weight)[0]
+            if _exempt(anchor):
+                return Tensor(None, anchor.origin)  # it goes along with a tensor of any device
             result = _result(frame, node, sure_ones, anchor, pointwise, indirect)
             if result.origin is not None and rival.place is not anchor.place:
                 result.origin.rival = rival
@@ -278,8 +284,10 @@ def _compare(
         next((n, i) for t, n, i in candidates if t is anchor),
     )
     counts: dict[int, int] = {}
-    for _, _, number in candidates:
+    places: dict[int, set[Placement]] = {}
+    for tensor, _, number in candidates:
         counts[number] = counts.get(number, 0) + 1
+        places.setdefault(number, set()).add(tensor.place)
     for tensor, expression, number in candidates:
         if frame.orphans and tensor.origin is not None:
             orphan = frame.orphans.get(tensor.origin.root.node)
@@ -311,6 +319,13 @@ def _compare(
             rank = min(rank, 0)
         if kind is MeetingKind.CALLEE and tensor.traits & KEPT:
             rank = min(rank, 0)
+        if (
+            rank >= 0
+            and number != anchor_number
+            and tensor.place in places[anchor_number]
+            and anchor.place in places[number]
+        ):
+            continue  # both are now here, now there: by the same branch
         if rank >= 0:
             if indirect or (counts[number] > 1 and number != -1):
                 rank = min(rank, 1)  # one branch only, or a guess

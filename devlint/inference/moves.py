@@ -185,7 +185,8 @@ def _rebind_moved(
     if not path:
         return
     step = Origin(StepKind.MOVED, call, frame.unit.source, tensor.origin, before=tensor.place)
-    frame.env[path] = Tensor(place, step, tensor.traits & ~(DEFAULT | LOADED), tensor.evidence)
+    traits = tensor.traits & ~(DEFAULT | LOADED)
+    frame.hold(path, Tensor(place, step, traits, tensor.evidence))
 
 
 def _note_move(

@@ -188,6 +188,15 @@ def _from_annotation(
     return None
 
 
+def says_host(frame: Frame, annotation: cst.Annotation | None) -> bool:
+    """An annotation that admits no tensor: `int`, `Optional[str]`, `np.ndarray`."""
+    if annotation is None:
+        return False
+    names = _names(frame, annotation.annotation)
+    heads = [a for a in names if a not in _WRAPPERS and a != "None"]
+    return bool(heads) and all(a in _HOST_TYPES for a in heads)
+
+
 def _names(frame: Frame, node: cst.BaseExpression, depth: int = 4) -> list[str]:
     """The names in an annotation, outermost first; what a type is annotated with is none."""
     if depth == 0:

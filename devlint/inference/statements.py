@@ -174,6 +174,7 @@ def _assign_attribute(
     path = dotted(target)
     if path:
         frame.bind(path, value)
+        frame.hold(path, value)
 
 
 def _require_grad(frame: Frame, node: cst.BaseExpression, tensor: Tensor, value: Value) -> None:

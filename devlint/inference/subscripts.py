@@ -314,7 +314,7 @@ def assign_item(frame: Frame, target: cst.Subscript, value: Value, source: cst.C
         key = _key(target, path)
         is_tensor = type(base) is Tensor and base.evidence is None
         if key and not is_tensor:
-            frame.env[key] = value
+            frame.hold(key, value)
 
 
 def _move_entries(holder: Mapping, value: Value) -> None:

@@ -182,7 +182,7 @@ def call_tensor_method(
         orphans.settled(frame, tensor)  # made to be filled from elsewhere
     if name in ("numpy", "__array__"):
         forced = arguments.get(0, "force")
-        if not (type(forced) is Const and forced.value is True):
+        if forced is None or (type(forced) is Const and forced.value is False):
             syncs.read_by_host(frame, node, f".{name}()", tensor, _subject(node))
         return Host(array=True)
     if name == "requires_grad_":
@@ -263,7 +263,7 @@ def _copy_without_waiting(
         return
     if tensor.place == CPU and on_accelerator(source) >= 1:
         step = Origin(StepKind.MOVED, node, frame.unit.source, tensor.origin, before=source.place)
-        frame.env[path] = tensor.with_place(tensor.place, step, add=COPYING)
+        frame.hold(path, tensor.with_place(tensor.place, step, add=COPYING))
         frame.unsynchronized.add(node)
 
 
@@ -298,7 +298,7 @@ def _require_grad(frame: Frame, node: cst.Call, tensor: Tensor) -> Value:
     result = tensor.with_place(tensor.place, tensor.origin, add=GRAD)
     path = dotted(_subject(node))
     if path:
-        frame.env[path] = result
+        frame.hold(path, result)
     return result
 
 

@@ -284,3 +284,36 @@ def test_isinstance_shows_that_a_parameter_is_a_tensor():
             return x
         """
     ) == ["torch.zeros(3)@cpu + x@δ(x) likely"]
+
+
+@pytest.mark.parametrize(
+    ("negative", "found"),
+    [
+        ("label.new_zeros(3)", []),  # on the CPU where `label` is, by the same branch
+        ("rows.new_zeros(3)", ["[label, negative]@cpu torch.cat [label, negative]@δ(rows) likely"]),
+    ],
+)
+def test_values_of_one_branch_are_not_compared_across_branches(negative, found):
+    code = f"""
+    def join(rows: torch.Tensor, label: torch.Tensor = None):
+        if label is None:
+            label = torch.ones(3)
+        negative = {negative}
+        return torch.cat([label, negative])
+    """
+    assert met(code) == found
+
+
+@pytest.mark.parametrize(("owner", "found"), [("store", 0), ("first", 1)])
+def test_a_part_is_forgotten_when_its_owner_is_bound_anew(owner, found):
+    code = f"""
+    def fill(graph):
+        first = graph.first
+        for store in graph.stores:
+            if store.empty:
+                {owner}.x = torch.ones(3)
+            else:
+                {owner}.x = torch.zeros(3, device=graph.y.device) + {owner}.x.view(-1)
+        return graph.y + 1
+    """
+    assert len(met(code)) == found

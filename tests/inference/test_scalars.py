@@ -182,3 +182,16 @@ class Schedule(nn.Module):
 """
     (product,) = [m for m in met(code) if " * " in m]
     assert product.endswith(confidence)
+
+
+@pytest.mark.parametrize(
+    ("constant", "found"), [("torch.tensor(3.14)", []), ("torch.ones(3)", ["scaled@cpu"])]
+)
+def test_a_scalar_times_what_may_be_a_tensor_is_where_that_is(constant, found):
+    code = f"""
+    def loss(output, target: torch.Tensor):
+        error = target - output.mean
+        scaled = {constant} * output.variance
+        return scaled + error
+    """
+    assert [m.partition(" ")[0] for m in met(code)] == found

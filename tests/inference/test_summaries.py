@@ -327,3 +327,16 @@ def test_a_call_that_hands_in_a_tensor_decides_where_the_result_is():
     """) == [
         "weighted(x)@cpu * x@δ(x) likely inside domain * torch.linspace(0, 1, 9)"  # and no `+`
     ]
+
+
+@pytest.mark.parametrize(("annotation", "found"), [(" -> int", 0), ("", 1)])
+def test_what_a_function_says_to_return_is_no_tensor(annotation, found):
+    code = f"""
+    def count(rows: torch.Tensor, given=None){annotation}:
+        return rows.sum() if given is None else given
+
+    def pairs(rows: torch.Tensor):
+        left = rows.cpu()
+        return torch.arange(8) * count(rows)
+    """
+    assert len(met(code)) == found
