@@ -456,7 +456,7 @@ def register_by_helper(
     names = [p.name.value for p in function.node.params.params[1:]]
     given = arguments.get(names.index(name), name) if name in names else None
     if given is not None and frame.instance is not None:
-        spread = [(given, node), (UNKNOWN, node)]
+        spread: list[tuple[Value, cst.CSTNode]] = [(given, node), (UNKNOWN, node)]
         _register(frame, node, frame.instance, method, Arguments(spread, {}))
 
 
