@@ -25,6 +25,7 @@ from devlint.inference.values import (
     GRAD,
     KEPT,
     LOADED,
+    MAYBE_SCALAR,
     NON_LEAF,
     PARAMETER,
     SCALAR,
@@ -194,6 +195,8 @@ class ClassInfo:
 
     def unknown_attribute(self, name: str) -> Value:
         """An attribute of a module that nothing in sight assigns: perhaps a tensor of its own."""
+        if any(name in info.writers for info in self.lineage()):
+            return UNKNOWN  # by a method that is being inferred
         held = self.cache.get(name)
         if held is None:
             held = Tensor(self.variable, None, 0, Evidence()) if self.is_module else UNKNOWN
@@ -351,7 +354,12 @@ class ClassInfo:
         if overwrites == "module":
             overwrites = ""
         if overwrites == "buffer" or overwrites == "parameter":
-            if not frame.constructing and value.traits & DEFAULT and not value.traits & SCALAR:
+            if (
+                not frame.constructing
+                and value.traits & DEFAULT
+                and not value.traits & SCALAR
+                and not (value.traits & MAYBE_SCALAR and self._is_scalar(name))
+            ):
                 self._note(
                     name + "*",
                     AttributeNote(node, source, name, value, False, _method(frame), overwrites),
@@ -367,10 +375,15 @@ class ClassInfo:
         )
         return Tensor(value.place, origin, value.traits | KEPT, value.evidence)
 
+    def _is_scalar(self, name: str) -> bool:
+        """What was registered by this name is 0-dim: a flag, a counter."""
+        held = self.attributes.get(name, UNKNOWN)
+        return any(type(v) is Tensor and v.traits & SCALAR for v in alternatives(held))
+
     def registered_tensor(self, frame: Frame, node: cst.CSTNode, traits: int) -> Tensor:
         """A parameter or buffer: it lives where the module lives."""
         origin = frame.origin(StepKind.REGISTERED, node)
-        return Tensor(self.variable, origin, (traits & GRAD) | PARAMETER)
+        return Tensor(self.variable, origin, (traits & (GRAD | SCALAR)) | PARAMETER)
 
     def register(self, frame: Frame, name: str, kind: str, value: Value, node: cst.CSTNode) -> None:
         """`register_buffer`, `register_parameter`, `add_module`."""
@@ -382,6 +395,8 @@ class ClassInfo:
             held = self.submodule(value) if type(value) is Instance else value
         else:
             traits = GRAD if kind == "parameter" else 0
+            if type(value) is Tensor:
+                traits |= value.traits & SCALAR
             if not (type(value) is Tensor and value.traits & DEFAULT):
                 self.places_itself = True
             held = self.registered_tensor(frame, node, traits)

@@ -76,6 +76,8 @@ _HOST_FUNCTIONS = re.compile(
 )
 # Classes that make batches.
 _HOST_CLASS = re.compile(r"(Dataset|Collat(e|or|er))$")
+# Classes that work on the host, and feed the device.
+_FEEDING = ("Dataset", "DataLoader", "Sampler")
 
 
 class Arguments:
@@ -299,8 +301,9 @@ def _bind_parameters(frame: Frame, function: Function) -> list[Parameter]:
     on_host = _works_on_host(function)
     if function.info is not None and not on_host:
         on_host = bool(_HOST_CLASS.search(function.info.name)) or any(
-            base.endswith("Dataset") for base in function.info.library_bases
+            base.endswith(_FEEDING) for base in function.info.library_bases
         )
+    on_host = on_host or function.unit.collates(function.name)
     for index, param in enumerate(listed):
         name = param.name.value
         if index == 0 and function.info is not None and not function.is_static:

@@ -52,7 +52,8 @@ _MOVES_BATCHES = re.compile(
     r"|setup_dataloaders|DeviceDataLoader|CUDAPrefetcher|PrefetchLoader|to_device\(",
     re.M,
 )
-_DATA = re.compile(r"(^|/)(datasets?|data_?loaders?|data)(/|\.py$)")
+_DATA = re.compile(r"(^|/)(datasets?|(data_?)?loaders?|data)(/|\.py$)")
+_COLLATE = re.compile(r"\bcollate_fn *= *(?:\w+\.)*(\w+)")
 _TEST = re.compile(r"(^|/)(tests?|testing)/|(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$")
 
 
@@ -232,6 +233,24 @@ class Unit:
             return inside > 0 and inside == len(call.findall(self.source.text))
         inside = self._constructors.count(f".{name}(")
         return inside > 0 and inside == self.source.text.count(f".{name}(")
+
+    def collates(self, name: str) -> bool:
+        """Whether a function is some loader's `collate_fn`, or is called by such alone."""
+        return name in self._collating
+
+    @cached_property
+    def _collating(self) -> set[str]:
+        found: set[str] = set(_COLLATE.findall(self.source.text))
+        known = {f.name: f for f in self.functions} if found else {}
+        waiting = [known[name] for name in found if name in known]
+        for function in waiting:  # grows by those that they call
+            text = code(function.node)
+            for callee in set(re.findall(r"(\w+)\(", text)) & known.keys() - found:
+                call = re.compile(rf"(?<!def )\b{callee}\(")
+                if len(call.findall(text)) == len(call.findall(self.source.text)):
+                    found.add(callee)
+                    waiting.append(known[callee])
+        return found
 
     # ------------------------------------------------------------- names
 

@@ -81,3 +81,44 @@ def test_a_loader_that_pins_yields_pinned_batches(pin, pinned):
     assert moves(facts) == ["x: cpu -> cuda non-blocking"]
     [move] = facts.moves
     assert (move.subject.pinned, move.subject.pageable) == (pinned, not pinned)
+
+
+@pytest.mark.parametrize(
+    ("option", "more", "found"),
+    [
+        ("collate_fn=self.sample", "", 0),
+        ("shuffle=True", "", 1),
+        ("collate_fn=self.sample", "    def forward(self, x):\n        return self.walk(x)", 1),
+    ],
+)
+def test_what_only_a_collate_fn_calls_works_on_the_host(option, more, found):
+    code = f"""
+from torch.utils.data import DataLoader
+
+class Walks(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.offset = torch.tensor([1, 2, 3])
+
+    def loader(self):
+        return DataLoader(range(3), {option})
+
+    def sample(self, batch):
+        return self.walk(torch.tensor(batch))
+
+    def walk(self, batch: torch.Tensor):
+        return batch + self.offset
+
+{more}
+"""
+    assert len(met(code)) == found
+
+
+@pytest.mark.parametrize(("base", "found"), [("torch.utils.data.DataLoader", 0), ("object", 1)])
+def test_a_loader_of_the_projects_own_works_on_the_host(base, found):
+    code = f"""
+    class Batches({base}):
+        def order(self, nodes: torch.Tensor):
+            return nodes + torch.arange(nodes.size(0))
+    """
+    assert len(met(code)) == found
