@@ -14,6 +14,7 @@ from devlint.inference.functions import Arguments, Function, call_function
 from devlint.inference.iteration import TRAINING, element_of, names_loader, note_training
 from devlint.inference.libraries import apply_call, call_library, construct_library
 from devlint.inference.meetings import meet, note, tensors_in
+from devlint.inference.notes import on_accelerator
 from devlint.inference.placement import CPU, CUDA, Device, Variable
 from devlint.inference.syncs import brought_to_host, host_needs, read_by_host, sync
 from devlint.inference.tensor_methods import call_tensor_method
@@ -85,6 +86,7 @@ def _call(frame: Frame, node: cst.Call) -> Value:
             frame.unit.moved_calls.add(func.value)
         mentions.of_call(frame, node, base, arguments)
         result = call_attribute(frame, node, base, func, arguments)
+        callee_name = func.attr.value
     else:
         frame.statement = None
         callee = frame.eval(func)
@@ -92,7 +94,16 @@ def _call(frame: Frame, node: cst.Call) -> Value:
         frame.statement = statement
         mentions.of_call(frame, node, callee, arguments)
         result = call_value(frame, node, callee, arguments)
+        callee_name = func.value if type(func) is cst.Name else ""
+    if callee_name.endswith("Loader") and _is_over_moved_data(arguments):
+        return Loader(UNKNOWN)
     return result
+
+
+def _is_over_moved_data(arguments: Arguments) -> bool:
+    """A loader over data that was moved as a whole yields parts of it, each where it is."""
+    given = arguments.positional[0][0] if arguments.positional else UNKNOWN
+    return type(given) is Tensor and on_accelerator(given) >= 1
 
 
 def evaluate_arguments(frame: Frame, node: cst.Call) -> Arguments:
@@ -315,7 +326,8 @@ def call_unknown(frame: Frame, node: cst.Call, callee: Value, arguments: Argumen
     ):
         for value, _ in values:
             for tensor in tensors_in(value):
-                tensor.show()
+                if not _is_whole_batch(tensor):
+                    tensor.show()
         moved = callee.origin is not None and callee.origin.kind is StepKind.MOVED
         if moved and callee.place is not None:
             return _call_moved(frame, node, callee, arguments)
@@ -350,6 +362,13 @@ def is_measure(arguments: Arguments, node: cst.CSTNode) -> bool:
     names = [key for key, (_, given) in arguments.keywords.items() if given is node]
     names.append(shorten(node).removesuffix(".data"))
     return any(_LENGTHS.search(name) for name in names)
+
+
+def _is_whole_batch(tensor: Tensor) -> bool:
+    """What a loader yielded, as it is: a model may be given a batch that is no tensor."""
+    if tensor.evidence is None or tensor.evidence.part or tensor.origin is None:
+        return False
+    return tensor.origin.root.kind is StepKind.LOADED
 
 
 def _may_move(frame: Frame, name: str, arguments: Arguments) -> None:

@@ -13,6 +13,7 @@ import libcst as cst
 from devlint.inference.facts import MeetingKind
 from devlint.inference.frame import Frame
 from devlint.inference.meetings import note
+from devlint.inference.notes import MoveNote
 from devlint.inference.placement import CPU, Variable
 from devlint.inference.values import DEFAULT, SCALAR, Tensor
 
@@ -62,6 +63,7 @@ def settle(frame: Frame) -> None:
     if not frame.orphans or frame.runs_in_constructor:
         return
     reported = {key[0] for key in frame.drafts}
+    on_host = frame.unit.host_script or _works_on_host(frame)
     for orphan in frame.orphans.values():
         sizes = orphan.sizes
         if orphan.settled or not orphan.used or orphan.node in reported or not sizes.is_sure:
@@ -69,7 +71,6 @@ def settle(frame: Frame) -> None:
         if orphan.tensor.place != CPU or frame.unit.is_test:
             continue
         size_node = orphan.node.args[0].value if orphan.node.args else orphan.node
-        rank = 0 if frame.unit.host_script else 1
         note(
             frame,
             orphan.node,
@@ -79,5 +80,10 @@ def settle(frame: Frame) -> None:
             orphan.node,
             sizes,
             size_node,
-            rank,
+            0 if on_host else 1,
         )
+
+
+def _works_on_host(frame: Frame) -> bool:
+    """The function brings tensors to the host itself, to go on there."""
+    return any(type(each) is MoveNote and each.target == CPU for each in frame.notes)

@@ -39,6 +39,8 @@ def is_odd(value: Value) -> bool:
 def compare(frame: Frame) -> bool:
     """Note each return on the default device beside a rigid one; whether a value was one."""
     said = False
+    unit = frame.unit
+    on_host = unit.host_script or unit.feeds_host or unit.is_test
     slots: dict[object, list[tuple[Tensor, cst.CSTNode]]] = {}
     for node, value in frame.returns:
         for alternative in alternatives(value):
@@ -64,8 +66,8 @@ def compare(frame: Frame) -> bool:
                 continue
             if _looks_up(node):
                 continue
-            weak = frame.unit.host_script or guessed or tensor.traits & SCALAR
-            said = said or (slot == "value" and not frame.unit.host_script and not guessed)
+            weak = on_host or guessed or tensor.traits & SCALAR
+            said = said or (slot == "value" and not on_host and not guessed)
             noted.add(node)
             meetings.note(
                 frame,
@@ -79,7 +81,7 @@ def compare(frame: Frame) -> bool:
                 0 if weak else 1,
             )
     if noted and frame.function is not None:
-        frame.unit.odd_returns.append((frame.function, noted))
+        unit.odd_returns.append((frame.function, noted))
     return said
 
 

@@ -122,3 +122,36 @@ def test_a_loader_of_the_projects_own_works_on_the_host(base, found):
             return nodes + torch.arange(nodes.size(0))
     """
     assert len(met(code)) == found
+
+
+@pytest.mark.parametrize(
+    ("data", "found"),
+    [("dataset[0]", ["input: batch.x@cpu net net@cuda certain"]), ('dataset[0].to("cuda")', [])],
+)
+def test_a_loader_over_data_that_was_moved_yields_parts_of_it(data, found):
+    code = f"""
+from graphs import NeighborLoader
+{NET}
+loader = NeighborLoader({data}, batch_size=4)
+for batch in loader:
+    net(batch.x)
+"""
+    assert met(code) == found
+
+
+@pytest.mark.parametrize(
+    ("batch", "inputs", "moved"),
+    [
+        ("batch", "batch", []),
+        ("batch, y", "batch", ["batch"]),
+        ("batch", "batch.view(-1)", ["batch"]),
+    ],
+)
+def test_a_batch_that_the_model_takes_whole_may_move_in_place(batch, inputs, moved):
+    code = f"""
+    def train(loader, model, device):
+        for {batch} in loader:
+            batch.to(device)
+            model({inputs})
+    """
+    assert [m.subject.name for m in given(code).moves if m.discarded] == moved

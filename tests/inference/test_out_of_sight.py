@@ -62,6 +62,12 @@ def test_one_that_is_placed_moved_or_read_by_the_host_is_all_right(lines):
     assert met(in_forward(*lines)) == []
 
 
+def test_one_in_a_function_that_goes_on_on_the_host_is_no_more_than_possible():
+    lines = ("rows = rank(h.detach().cpu())", "z = torch.zeros(h.size(0))", "z[rows] = 1")
+    [meeting] = met(in_forward(*lines, "return z"))
+    assert meeting.endswith("possible")
+
+
 def test_one_that_meets_the_other_is_told_where_it_does():
     assert met(in_forward("z = torch.arange(h.shape[1])", "return z + h")) == [
         "z@cpu + h@δ(self) certain"
