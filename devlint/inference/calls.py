@@ -18,7 +18,7 @@ from devlint.inference.notes import on_accelerator
 from devlint.inference.placement import CPU, CUDA, Device, Variable
 from devlint.inference.syncs import brought_to_host, host_needs, read_by_host, sync
 from devlint.inference.tensor_methods import call_tensor_method
-from devlint.inference.text import shorten
+from devlint.inference.text import dotted, shorten
 from devlint.inference.values import (
     ARRAY,
     DEFAULT,
@@ -95,14 +95,18 @@ def _call(frame: Frame, node: cst.Call) -> Value:
         mentions.of_call(frame, node, callee, arguments)
         result = call_value(frame, node, callee, arguments)
         callee_name = func.value if type(func) is cst.Name else ""
-    if callee_name.endswith("Loader") and _is_over_moved_data(arguments):
+    if callee_name.endswith("Loader") and _is_over_moved_data(frame, arguments):
         return Loader(UNKNOWN)
     return result
 
 
-def _is_over_moved_data(arguments: Arguments) -> bool:
+def _is_over_moved_data(frame: Frame, arguments: Arguments) -> bool:
     """A loader over data that was moved as a whole yields parts of it, each where it is."""
-    given = arguments.positional[0][0] if arguments.positional else UNKNOWN
+    if not arguments.positional:
+        return False
+    given, node = arguments.positional[0]
+    if dotted(node) in frame.unit.moved_objects:
+        return True
     return type(given) is Tensor and on_accelerator(given) >= 1
 
 
@@ -195,6 +199,8 @@ def _move_of_unknown(
     if not isinstance(target, (Device, Variable)):
         return base
     step = Origin(StepKind.MOVED, node, frame.unit.source, None)
+    if frame.statement is node and isinstance(node.func, cst.Attribute):
+        frame.unit.moved_objects.add(dotted(node.func.value))
     return Tensor(target, step, 0, Evidence())
 
 

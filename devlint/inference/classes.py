@@ -447,7 +447,9 @@ class ClassInfo:
                     of_modules=note.of_modules,
                     overwrites=note.overwrites,
                     used_at=self._meeting_of(note),
-                    excused=self.moves_itself or self._moved_elsewhere(note.name),
+                    excused=self.moves_itself
+                    or self._moved_elsewhere(note.name)
+                    or (self.unit.is_test and not note.of_modules),
                     method=note.method,
                 )
             )

@@ -250,7 +250,7 @@ class PlainAttribute:
     of_modules: bool  # a list, tuple or dict of modules
     overwrites: str  # "buffer" or "parameter" when it rebinds a registered name, else ""
     used_at: Site | None
-    excused: bool  # the class moves it elsewhere: an overridden _apply/to, `.to(x.device)` at use
+    excused: bool  # the class moves it: its own _apply/to, `.to(x.device)` at use; or a test
     method: str  # the method that assigns it
 
 

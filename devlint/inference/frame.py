@@ -128,6 +128,7 @@ class Frame:
         "paths",
         "pendings",
         "places",
+        "read_by_host",
         "returns",
         "settling",
         "statement",
@@ -167,6 +168,7 @@ class Frame:
         self.cold = 0  # depth of conditions that make a loop's body cold
         self.evaluating = 0  # depth of `torch.no_grad()` and of branches for evaluation
         self.needed: set[cst.CSTNode] = set()  # moves to the host of which the host made use
+        self.read_by_host: set[Placement] = set()  # inputs that the host reads as they are
         self.guarding = False  # in a test whose branch only raises or warns
         self.consumers: list[cst.Call] = []  # the calls whose arguments are being evaluated
         self.current: cst.CSTNode | None = None  # the statement being run

@@ -431,6 +431,8 @@ def _tensor_of_data(
 ) -> Value:
     """`torch.tensor(data)`: a tensor's own device, else the default one, a list's elements read."""
     data = operands[0][0] if operands else UNKNOWN
+    if "**" in arguments.keywords:
+        return Tensor(None)  # perhaps with `device=`
     if type(data) is Tensor and data.evidence is None:
         origin = Origin(StepKind.COMPUTED, node, frame.unit.source, data.origin)
         return Tensor(data.place, origin, data.traits & (DEFAULT | LOADED | SCALAR))

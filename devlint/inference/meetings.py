@@ -108,7 +108,8 @@ def contradiction(frame: Frame, odd: Tensor, anchor: Tensor, pointwise: bool) ->
 def _rank(frame: Frame, odd: Tensor, anchor: Tensor) -> int:
     a, b = odd.place, anchor.place
     if type(a) is Device and type(b) is Device:
-        return clash(a, b)
+        rank = clash(a, b)
+        return min(rank, 1) if (odd.traits | anchor.traits) & INDIRECT else rank
     if type(a) is Variable and type(b) is Variable:
         return -1
     known, variable = (odd, anchor) if type(a) is Device else (anchor, odd)
@@ -162,6 +163,8 @@ def _rigid(frame: Frame, known: Tensor, variable: Tensor) -> int:
         rank = min(rank, 1)
     if rank and kind is not VariableKind.DEVICE and frame.unit.host_script:
         rank = 0  # a script that never asks for an accelerator
+    if variable.place in frame.read_by_host:
+        rank = 0  # if it is elsewhere, that read fails first
     if frame.unit.feeds_host and kind is VariableKind.INPUT:
         rank = 0  # in code that prepares data, inputs are on the host
     if frame.unit.is_test:

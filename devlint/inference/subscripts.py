@@ -310,11 +310,21 @@ def assign_item(frame: Frame, target: cst.Subscript, value: Value, source: cst.C
         elif type(holder) is Tensor:
             chosen = _of_branch(holder, base, indices)
             _assign_tensor_item(frame, target, holder, chosen, value, source)
+        if path and type(base) is Tensor:
+            _move_parts(frame, path, base, indices[0][0], value)
     if path and len(target.slice) == 1 and type(base) is not Sequence and type(base) is not Mapping:
         key = _key(target, path)
         is_tensor = type(base) is Tensor and base.evidence is None
         if key and not is_tensor:
             frame.hold(key, value)
+
+
+def _move_parts(frame: Frame, path: str, base: Tensor, index: Value, value: Value) -> None:
+    """`for k, v in batch.items(): batch[k] = v.to(device)`: all parts of it are moved."""
+    if base.is_sure or not frame.loops or type(index) is Const or type(value) is not Tensor:
+        return
+    if value.origin is not None and value.origin.kind is StepKind.MOVED:
+        frame.bind(path, Tensor(value.place, value.origin, value.traits, base.evidence))
 
 
 def _move_entries(holder: Mapping, value: Value) -> None:

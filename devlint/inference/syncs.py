@@ -143,6 +143,8 @@ def read_by_host(
         if tensor.traits & COPYING:
             late_read(frame, node, tensor, value_node)
         rank = on_accelerator(tensor)
+        if rank == 0:
+            frame.read_by_host.add(tensor.place)
         if rank >= 0:
             if branches > 1:
                 rank = min(rank, 1)

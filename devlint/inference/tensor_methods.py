@@ -245,6 +245,12 @@ def call_tensor_method(
     return shape_result(frame, node, result, known, arguments)
 
 
+def _was_unknown(tensor: Tensor) -> bool:
+    """All that is known of it is that it was moved: what its class does is out of sight."""
+    origin = tensor.origin
+    return origin is not None and origin.kind is StepKind.MOVED and origin.parent is None
+
+
 def _pairs(tensor: Tensor, name: str) -> Value:
     """What was taken for a tensor is a mapping of names to tensors, or a module."""
     if name == "keys":
@@ -355,7 +361,7 @@ def _method_of_unknown(
     if known is None:
         from devlint.inference.calls import is_measure, makes_batch
 
-        if makes_batch(arguments):
+        if makes_batch(arguments) or _was_unknown(tensor):
             return UNKNOWN
         # An unknown method: what comes back is where its object and its arguments are.
         given = [(v, n) for v, n in arguments.all() if not is_measure(arguments, n)]

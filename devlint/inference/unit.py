@@ -54,7 +54,7 @@ _MOVES_BATCHES = re.compile(
 )
 _DATA = re.compile(r"(^|/)(datasets?|(data_?)?loaders?|data)(/|\.py$)")
 _COLLATE = re.compile(r"\bcollate_fn *= *(?:\w+\.)*(\w+)")
-_TEST = re.compile(r"(^|/)(tests?|testing)/|(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$")
+_TEST = re.compile(r"(^|/)(tests?|testing)(/|\.py$)|(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$")
 
 
 def _is_script(text: str) -> bool:
@@ -142,6 +142,7 @@ class Unit:
         self.odd_returns: list[tuple[Function, set[cst.CSTNode]]] = []
         self._finished = False
         self._constructors: str | None = None
+        self.moved_objects: set[str] = set()  # things of unknown type, moved in place
         self.has_contract_comments = is_contract_comment(parsed.text)
         self.contract_comments: set[cst.Comment] = set()  # those that were read
         self.unread_contracts: dict[cst.CSTNode, str] = {}

@@ -1,7 +1,7 @@
 """The host waits for the device, or reads its memory."""
 
 import pytest
-from given import given, host_reads, syncs
+from given import given, host_reads, met, syncs
 
 GPU = 'import numpy as np\nx = torch.zeros(3, device="cuda")\n'
 
@@ -55,3 +55,22 @@ def test_a_copy_on_the_host_may_be_read(code):
 
 def test_the_memory_of_a_host_tensor_may_be_read():
     assert host_reads(given("x = torch.zeros(3)\nx.numpy()")) == []
+
+
+@pytest.mark.parametrize(
+    ("argument", "found"),
+    [
+        ("cell", ["torch.from_numpy(shifts)@cpu torch.mm cell@δ(cell) possible"]),
+        ("cell.cpu()", ["torch.from_numpy(shifts)@cpu torch.mm cell@δ(cell) certain"]),
+    ],
+)
+def test_an_input_that_the_host_reads_as_it_is_lives_there(argument, found):
+    code = f"""
+    import numpy as np
+
+    class Neighbors(nn.Module):
+        def forward(self, cell: torch.Tensor):
+            shifts = np.round({argument})
+            return torch.mm(torch.from_numpy(shifts), cell)
+    """
+    assert met(code) == found

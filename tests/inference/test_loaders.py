@@ -155,3 +155,16 @@ def test_a_batch_that_the_model_takes_whole_may_move_in_place(batch, inputs, mov
             model({inputs})
     """
     assert [m.subject.name for m in given(code).moves if m.discarded] == moved
+
+
+def test_a_loader_over_data_that_was_moved_in_place_yields_parts_of_it():
+    code = f"""
+from graphs import NeighborLoader, load
+data = load()
+data.to("cuda", "x")
+{NET}
+loader = NeighborLoader(data, batch_size=4)
+for batch in loader:
+    net(batch.x)
+"""
+    assert met(code) == []

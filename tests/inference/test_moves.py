@@ -111,3 +111,25 @@ def test_a_non_blocking_copy_to_the_host_is_read_too_early():
 
 def test_a_synchronisation_makes_the_copy_land():
     assert given(READ_BACK + "torch.cuda.synchronize()\nprint(y.sum().item())").late_reads == []
+
+
+@pytest.mark.parametrize(
+    ("value", "places"), [("v.to(device)", ["δ(device)"]), ("v.clone()", ["δ(data)"])]
+)
+def test_a_loop_that_moves_every_entry_moves_the_mapping(value, places):
+    code = f"""
+    def send(data, device: torch.device):
+        for k, v in data.items():
+            data[k] = {value}
+        reveal(data["x"].view(-1))
+    """
+    assert revealed(code) == places
+
+
+def test_the_index_of_a_tensors_device_names_that_device():
+    assert revealed(
+        """
+        def ones(x: torch.Tensor):
+            reveal(torch.ones(3).to(x.get_device()))
+        """
+    ) == ["δ(x)"]

@@ -144,3 +144,30 @@ def test_a_script_shows_what_comes_out_and_a_library_does_not(last, contradicts)
         {last}
     """)
     assert any(not m.endswith("possible") for m in found) is contradicts
+
+
+@pytest.mark.parametrize(("call", "found"), [("model.score(x)", 0), ("model(x)", 1)])
+def test_a_method_of_a_moved_object_out_of_sight_may_give_anything(call, found):
+    code = f"""
+    from elsewhere import Scorer
+
+    model = Scorer(3).to("cuda")
+
+    def total(x: torch.Tensor):
+        result = torch.zeros(4)
+        result += {call} * 2
+        return result
+    """
+    assert len(met(code)) == found
+
+
+@pytest.mark.parametrize(("options", "found"), [("**options", 0), ("dtype=torch.float", 1)])
+def test_options_out_of_sight_may_hold_a_device(options, found):
+    code = f"""
+    def weights(values, **options):
+        return torch.as_tensor(values, {options})
+
+    def weigh(x: torch.Tensor):
+        return x.exp() @ weights([1.0, 2.0], device=x.device)
+    """
+    assert len(met(code)) == found

@@ -91,6 +91,7 @@ def test_host_libraries_read_tensors_on_the_host() -> None:
         "sklearn": "sklearn.metrics.accuracy_score",
         "cv2": "cv2.resize",
         "PIL": "PIL.Image.fromarray",
+        "ase": "ase.Atoms",
         "matplotlib": "matplotlib.pyplot.plot",
     }
     knowledge = knowing(*names)
