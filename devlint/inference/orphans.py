@@ -63,7 +63,7 @@ def settle(frame: Frame) -> None:
     if not frame.orphans or frame.runs_in_constructor:
         return
     reported = {key[0] for key in frame.drafts}
-    on_host = frame.unit.host_script or _works_on_host(frame)
+    on_host = frame.unit.host_script or frame.unit.feeds_host or _works_on_host(frame)
     for orphan in frame.orphans.values():
         sizes = orphan.sizes
         if orphan.settled or not orphan.used or orphan.node in reported or not sizes.is_sure:

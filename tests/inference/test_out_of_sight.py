@@ -1,7 +1,7 @@
 """Meetings out of sight: by an unknown callee, by the shape, by another return."""
 
 import pytest
-from given import met, revealed
+from given import given, met, revealed
 
 HEAD = """
 class Net(nn.Module):
@@ -171,3 +171,16 @@ def test_options_out_of_sight_may_hold_a_device(options, found):
         return x.exp() @ weights([1.0, 2.0], device=x.device)
     """
     assert len(met(code)) == found
+
+
+@pytest.mark.parametrize(
+    ("path", "confidence"), [("data/batch.py", "possible"), ("a.py", "likely")]
+)
+def test_one_in_code_that_prepares_data_is_no_more_than_possible(path, confidence):
+    code = """
+    def increment(store: torch.Tensor):
+        offset = torch.zeros(store.size(0), 1)
+        return offset.view(-1)
+    """
+    [meeting] = given(code, path=path).meetings
+    assert meeting.confidence.value == confidence
