@@ -107,7 +107,9 @@ def _is_over_moved_data(frame: Frame, arguments: Arguments) -> bool:
     given, node = arguments.positional[0]
     if dotted(node) in frame.unit.moved_objects:
         return True
-    return type(given) is Tensor and on_accelerator(given) >= 1
+    if type(given) is not Tensor or given.origin is None or on_accelerator(given) < 1:
+        return False
+    return given.origin.kind is StepKind.MOVED
 
 
 def evaluate_arguments(frame: Frame, node: cst.Call) -> Arguments:

@@ -11,7 +11,7 @@ import libcst as cst
 from devlint.findings import Confidence
 from devlint.inference.facts import Meeting, MeetingKind, Operand, Site, Step, StepKind
 from devlint.inference.frame import Frame, MeetingDraft, Pending
-from devlint.inference.placement import CPU, Device, Placement, Variable, VariableKind
+from devlint.inference.placement import CPU, Device, Variable, VariableKind
 from devlint.inference.strays import strays
 from devlint.inference.text import shorten
 from devlint.inference.values import (
@@ -287,10 +287,8 @@ def _compare(
         next((n, i) for t, n, i in candidates if t is anchor),
     )
     counts: dict[int, int] = {}
-    places: dict[int, set[Placement]] = {}
-    for tensor, _, number in candidates:
+    for _, _, number in candidates:
         counts[number] = counts.get(number, 0) + 1
-        places.setdefault(number, set()).add(tensor.place)
     for tensor, expression, number in candidates:
         if frame.orphans and tensor.origin is not None:
             orphan = frame.orphans.get(tensor.origin.root.node)
@@ -322,13 +320,6 @@ def _compare(
             rank = min(rank, 0)
         if kind is MeetingKind.CALLEE and tensor.traits & KEPT:
             rank = min(rank, 0)
-        if (
-            rank >= 0
-            and number != anchor_number
-            and tensor.place in places[anchor_number]
-            and anchor.place in places[number]
-        ):
-            continue  # both are now here, now there: by the same branch
         if rank >= 0:
             if indirect or (counts[number] > 1 and number != -1):
                 rank = min(rank, 1)  # one branch only, or a guess

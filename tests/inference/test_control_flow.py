@@ -289,7 +289,7 @@ def test_isinstance_shows_that_a_parameter_is_a_tensor():
 @pytest.mark.parametrize(
     ("negative", "found"),
     [
-        ("label.new_zeros(3)", []),  # on the CPU where `label` is, by the same branch
+        ("label.new_zeros(3)", []),  # where `label` is, by the same branch
         ("rows.new_zeros(3)", ["[label, negative]@cpu torch.cat [label, negative]@δ(rows) likely"]),
     ],
 )
@@ -301,7 +301,7 @@ def test_values_of_one_branch_are_not_compared_across_branches(negative, found):
         negative = {negative}
         return torch.cat([label, negative])
     """
-    assert met(code) == found
+    assert [m for m in met(code) if not m.endswith("possible")] == found
 
 
 @pytest.mark.parametrize(("owner", "found"), [("store", 0), ("first", 1)])
