@@ -134,6 +134,8 @@ def _is_device(name: str, annotation: list[str], default: Value | None) -> bool:
         return True
     if type(default) is DeviceValue:
         return True
+    if type(default) is Const and type(default.value) is bool:
+        return False  # `check_device=False` asks for something
     if not _DEVICE_NAME.match(name):
         return False
     return not annotation or bool({"str", "int", "Optional", "Union", "Any"} & set(annotation))
