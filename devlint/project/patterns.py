@@ -88,7 +88,8 @@ def _compile(line: str) -> Pattern | None:
 
 
 _TOKEN = re.compile(
-    r"(?P<leading>\A\*\*/)|(?P<between>/\*\*/)|(?P<trailing>/\*\*\Z)|(?P<star>\*+)|(?P<one>\?)"
+    r"(?P<leading>\A(?:\*\*/)+)|(?P<between>/(?:\*\*/)+)|(?P<trailing>/\*\*\Z)"
+    r"|(?P<star>\*+)|(?P<one>\?)"
     r"|(?P<set>\[(?P<not>[!^])?(?P<members>\]?[^\]/]*)\])|\\(?P<escaped>.)",
     re.DOTALL,
 )

@@ -30,6 +30,8 @@ PATHS = (
         (["docs/*"], {"docs/a.txt", "docs/api/b.txt"}),
         (["docs/**"], {"docs/a.txt", "docs/api/b.txt"}),
         (["**/deep"], {"sub/deep/a.py"}),
+        (["**/**/deep"], {"sub/deep/a.py"}),
+        (["sub/**/**/a.py"], {"sub/a.py", "sub/deep/a.py"}),
         (["sub/**/a.py"], {"sub/a.py", "sub/deep/a.py"}),
         (["x?.py"], {"x1.py", "xy.py"}),
         (["x[0-9].py"], {"x1.py"}),
