@@ -168,6 +168,8 @@ def call_attribute(
             if not (type(v) is Const and v.value is None)
         ]
         frame.choosing -= brought
+        if sum(type(v) is Instance and not v.module for v in base.alternatives) > 1:
+            results = _agreed(results)  # which object it is decides later branches, too
         return union(results) if results else UNKNOWN
     if type(base) in _CONTAINERS:
         return call_container(frame, node, base, name, arguments)
@@ -189,6 +191,19 @@ def call_attribute(
     if name in ("cuda", "cpu", "to") and type(base) is not DeviceValue:
         return _move_of_unknown(frame, node, base, name, arguments)
     return call_unknown(frame, node, base, arguments)
+
+
+def _agreed(results: list[Value]) -> list[Value]:
+    """What different objects return: tensors whose places differ are somewhere."""
+    if all(type(v) is Sequence and v.items is not None for v in results):
+        rows = [v.items for v in results if type(v) is Sequence and v.items is not None]
+        if len({len(row) for row in rows}) == 1:
+            columns = zip(*rows, strict=True)
+            return [Sequence([union(_agreed(list(c))) for c in columns], None, "tuple")]
+    tensors = [v for v in results if type(v) is Tensor]
+    if len(tensors) == len(results) and any(t.place != tensors[0].place for t in tensors):
+        return [Tensor(None, tensors[0].origin)]
+    return results
 
 
 def _move_of_unknown(
@@ -345,7 +360,7 @@ def call_unknown(frame: Frame, node: cst.Call, callee: Value, arguments: Argumen
         return UNKNOWN
     spread = {argument.value for argument in node.args if argument.star}
     values = [(v, n) for v, n in values if n not in spread and not is_measure(arguments, n)]
-    if _INDIFFERENT.search(last):
+    if is_indifferent(last):
         found = [t for v, _ in values for t in tensors_in(v)]
         if len(found) == 1:
             only = found[0]
@@ -358,6 +373,11 @@ def call_unknown(frame: Frame, node: cst.Call, callee: Value, arguments: Argumen
             for tensor in tensors_in(value):
                 tensor.show()
     return meet(frame, node, name, values, True, MeetingKind.CALLEE, indirect=True)
+
+
+def is_indifferent(name: str) -> bool:
+    """By its name a callee takes tensors of any device side by side, or moves them itself."""
+    return bool(_INDIFFERENT.search(name))
 
 
 def makes_batch(arguments: Arguments) -> bool:

@@ -645,7 +645,9 @@ def _is_module(unit: Unit, base: Value) -> bool:
     if unit.context.knowledge.module(base.name) is not None:
         return True
     root, _, last = base.name.rpartition(".")
-    return bool(root) and last.endswith(_MODULE_ENDINGS) and "torch" in unit.source.text
+    if last.endswith("DataModule") or "torch" not in unit.source.text:
+        return False
+    return bool(root) and last.endswith(_MODULE_ENDINGS)
 
 
 def _looks_like_module(node: cst.ClassDef, bases: list[Value]) -> bool:

@@ -367,7 +367,7 @@ def _narrow_call(frame: Frame, node: cst.Call, outcome: bool) -> None:
             frame.hold(path, union(rest))
         elif names <= _NUMBERS and len(names) == len(kinds) and type(value) is not Const:
             frame.hold(path, HOST)
-        elif "numpy.ndarray" in names:
+        elif "numpy.ndarray" in names or all(n.startswith("numpy.") for n in names):
             frame.hold(path, UNKNOWN)
             frame.env[NO_TENSOR + path] = value
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from devlint.inference.facts import DroppedArgument, Site, StepKind
 from devlint.inference.frame import Frame
 from devlint.inference.parameters import FLAG_NAME, Parameter
 from devlint.inference.placement import Variable
-from devlint.inference.text import dotted
+from devlint.inference.text import code, dotted
 from devlint.inference.values import (
     ASSUMED,
     TRUE,
@@ -40,8 +41,18 @@ def of_default(
         return
     if frame.guards or frame.unit.mentions.meant or not _is_device(frame.env.get(parameter.name)):
         return
+    if parameter.name == "map_location" and _is_mapped_elsewhere(frame.function, function):
+        return  # what is loaded here is meant to stay on the host
     if _lives_there(summary.result, parameter.variable):
         _note(frame, node, function, parameter.name)
+
+
+def _is_mapped_elsewhere(caller: Function, callee: Function) -> bool:
+    """Another call of the loader in the same function says where to load to."""
+    text = code(caller.node)
+    return bool(
+        re.search(rf"\b{re.escape(callee.name)}\([^()]*(\([^()]*\)[^()]*)*map_location", text)
+    )
 
 
 def of_recursion(frame: Frame, node: cst.Call, callee: FunctionValue) -> None:
@@ -110,6 +121,10 @@ def _made_here(value: Tensor | Instance) -> bool:
 
 def _note(frame: Frame, node: cst.CSTNode, function: Function, name: str) -> None:
     assert frame.function is not None
+    statement = frame.current
+    if isinstance(statement, cst.Assign) and statement.value is node:
+        names = (dotted(target.target) for target in statement.targets)
+        frame.unit.dropped_into[node] = [(frame.function.node, n) for n in names]
     frame.unit.dropped[node] = DroppedArgument(
         frame.site(node),
         frame.function.name,
@@ -140,6 +155,14 @@ def settle(unit: Unit) -> None:
         if unit.dropped and not move.of_module
         for part in _calls_in(move.site.node.func.value)
     }
+    names = {
+        (move.function.node, move.subject.name)
+        for move in unit.facts.moves
+        if unit.dropped and move.function is not None and not move.of_module
+    }
+    for node, bound in unit.dropped_into.items():
+        if any(name in names for name in bound):
+            moved.add(node)
     unit.facts.dropped_arguments += [
         replace(fact, moved=node in moved) for node, fact in unit.dropped.items() if node not in met
     ]

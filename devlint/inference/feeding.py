@@ -16,7 +16,7 @@ import libcst as cst
 from devlint.findings import Confidence
 from devlint.inference.facts import HostRead, Meeting, StepKind
 from devlint.inference.frame import Frame
-from devlint.inference.placement import CPU, Placement, Variable
+from devlint.inference.placement import CPU, Device, Placement, Variable
 from devlint.inference.text import dotted
 from devlint.inference.values import LITERAL, LOADED, Tensor
 
@@ -35,8 +35,13 @@ def note(frame: Frame, function: Function, handed: Iterable[Tensor]) -> None:
     for tensor in handed:
         if _comes_from_host(tensor):
             function.fed_from_host = function.fed_from_host is not False
-        elif tensor.place is not None and tensor.place != CPU:
+        elif tensor.place != CPU and (type(tensor.place) is Device or _is_input(tensor)):
             function.fed_from_host = False
+
+
+def _is_input(tensor: Tensor) -> bool:
+    """A tensor, and no number, of which the caller does not know where it is."""
+    return type(tensor.place) is Variable and tensor.is_sure
 
 
 def _comes_from_host(tensor: Tensor) -> bool:

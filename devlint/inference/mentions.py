@@ -464,6 +464,7 @@ def settle(unit: Unit) -> None:
         for note in mentions.notes.values():
             in_main = note.function is None or is_script
             per_rank = group and note.kind == "device" and _runs_per_rank(note, is_script)
+            per_rank = per_rank and not _has_own_cards(note.function)
             meant = mentions.meant or _named_for_accelerators(note.function)
             guarded = note.guarded or meant
             if per_rank and not note.global_rank:
@@ -523,6 +524,16 @@ def _named_for_accelerators(function: Function | None) -> bool:
             for decorator in getattr(node, "decorators", ()):
                 if asks_for_accelerator(decorator.decorator):
                     return True
+    return False
+
+
+def _has_own_cards(function: Function | None) -> bool:
+    """A worker that is given its cards: `@ray.remote(num_gpus=1)`. It sees no other ones."""
+    for inner in _functions(function) if function is not None else ():
+        owners = [inner.node, *([inner.info.node] if inner.info is not None else [])]
+        for decorator in (d for owner in owners for d in getattr(owner, "decorators", ())):
+            if "num_gpus" in code(decorator):
+                return True
     return False
 
 

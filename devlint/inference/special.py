@@ -7,6 +7,7 @@ from collections.abc import Callable
 import libcst as cst
 
 from devlint.inference import contracts, mistaken, orphans, syncs
+from devlint.inference.conditions import parse_device
 from devlint.inference.devices import LEGACY_TYPES, place_of
 from devlint.inference.facts import MeetingKind, StepKind
 from devlint.inference.frame import Frame
@@ -374,6 +375,9 @@ def _getattr(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     base, name = arguments.positional[0][0], arguments.positional[1][0]
     if type(name) is not Const or not isinstance(name.value, str):
         return UNKNOWN
+    literal = isinstance(node.args[1].value, cst.SimpleString)
+    if type(base) is External and parse_device(name.value) is not None and not literal:
+        return UNKNOWN  # the backend of whatever accelerator there is
     from devlint.inference.expressions import attribute_of
 
     attribute = (

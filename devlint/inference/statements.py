@@ -163,6 +163,9 @@ def _assign_attribute(
                 if declared is not None:
                     said = f"`{code(target)}`"
                     value = contracts.hold(frame, target, said, value, source, declared)
+                foreign = holder.info is None and not holder.module
+                if foreign and type(value) is Instance and value.module:
+                    value = UNKNOWN  # who knows what an object of a library does with a module
                 holder.fields[name] = value
                 if holder.module and type(value) is Instance and value.module:
                     value.parent = holder
@@ -485,6 +488,9 @@ def _with(frame: Frame, node: cst.With) -> bool:
         for item in node.items
         if isinstance(item.item, cst.Call)
     )
+    fake = any(
+        dotted(getattr(i.item, "func", i.item)).endswith("FakeTensorMode") for i in node.items
+    )
     evaluating = any(runs_without_gradients(item.item) for item in node.items)
     for item in node.items:
         value = frame.eval(item.item)
@@ -494,10 +500,12 @@ def _with(frame: Frame, node: cst.With) -> bool:
         if item.asname is not None:
             assign(frame, item.asname.name, value, item.item)
     frame.evaluating += evaluating
+    frame.guards += fake  # its tensors need no device
     frame.expecting += expects
     falls = block(frame, node.body) or expects > 0
     frame.expecting -= expects
     frame.evaluating -= evaluating
+    frame.guards -= fake
     if devices:
         del frame.default_devices[-devices:]
     return falls

@@ -96,7 +96,8 @@ def item_of(
                 return UNKNOWN
         return base.any()
     if type(base) is Mapping:
-        if base.element is None and type(first) is not Const and not _runs(frame, indices):
+        open_key = type(first) is not Const and not isinstance(node.value, cst.Dict)
+        if base.element is None and open_key and not _runs(frame, indices):
             return UNKNOWN  # the entries in sight do not stand for one out of sight
         return base.get(first)
     if type(base) is Host:

@@ -359,9 +359,10 @@ def _method_of_unknown(
         return HOST
     known = frame.unit.context.knowledge.methods.get(name)
     if known is None:
-        from devlint.inference.calls import is_measure, makes_batch
+        from devlint.inference.calls import is_indifferent, is_measure, makes_batch
 
-        if makes_batch(arguments) or _was_unknown(tensor):
+        indifferent = makes_batch(arguments) or is_indifferent(name)
+        if indifferent or _was_unknown(tensor):
             return UNKNOWN
         # An unknown method: what comes back is where its object and its arguments are.
         given = [(v, n) for v, n in arguments.all() if not is_measure(arguments, n)]

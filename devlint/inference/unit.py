@@ -26,7 +26,7 @@ from devlint.inference.frame import BudgetExceeded, Environment, Frame, read
 from devlint.inference.functions import Function, summarize
 from devlint.inference.placement import Placement, Variable
 from devlint.inference.text import code
-from devlint.inference.values import UNKNOWN, External, Imported, ProjectModule, Value
+from devlint.inference.values import NONE, UNKNOWN, External, Imported, ProjectModule, Value
 
 if TYPE_CHECKING:
     from devlint.inference.classes import ClassInfo
@@ -55,6 +55,7 @@ _MOVES_BATCHES = re.compile(
 _DATA = re.compile(r"(^|/)(datasets?|(data_?)?loaders?|data)(/|\.py$)")
 _COLLATE = re.compile(r"\bcollate_fn *= *(?:\w+\.)*(\w+)")
 _TEST = re.compile(r"(^|/)(tests?|testing)(/|\.py$)|(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$")
+_GLOBAL = re.compile(r"^[ \t]+global +([\w, ]+)", re.M)
 
 
 def _is_script(text: str) -> bool:
@@ -136,6 +137,9 @@ class Unit:
         self.rebindings: dict[cst.CSTNode, rebindings.RebindingNote] = {}
         self.dropped: dict[cst.CSTNode, DroppedArgument] = {}
         self.mistaken: dict[cst.CSTNode, MistakenDevice] = {}
+        # The names that such a call's result is bound to, each with its function.
+        self.dropped_into: dict[cst.CSTNode, list[tuple[cst.CSTNode, str]]] = {}
+        self._rebound: set[str] | None = None
         self.mentions = mentions.Mentions(parsed.text, parsed.path)
         self.optimizers: dict[Function | None, list[Built]] = {}
         self.moved_calls: set[cst.CSTNode] = set()  # calls whose result is moved at once
@@ -255,13 +259,21 @@ class Unit:
 
     # ------------------------------------------------------------- names
 
+    @property
+    def rebound(self) -> set[str]:
+        """The globals that some function rebinds: None until then."""
+        if self._rebound is None:
+            found = _GLOBAL.findall(self.source.text)
+            self._rebound = {name.strip() for names in found for name in names.split(",")}
+        return self._rebound
+
     def lookup(self, name: str) -> Value | None:
         """A global, or a builtin by its own name."""
         value = read(self.env, name)
         if value is None and self.frame is not None and self.frame.env is not self.env:
             value = read(self.frame.env, name)
         if value is not None:
-            return value
+            return UNKNOWN if value is NONE and name in self.rebound else value
         if name in _BUILTINS:
             return External(f"builtins.{name}")
         return None

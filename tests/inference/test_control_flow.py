@@ -317,3 +317,20 @@ def test_a_part_is_forgotten_when_its_owner_is_bound_anew(owner, found):
         return graph.y + 1
     """
     assert len(met(code)) == found
+
+
+@pytest.mark.parametrize(("declares", "place"), [("    global scale\n", "δ(x)"), ("", "cpu")])
+def test_a_global_that_a_function_rebinds_is_not_none_for_ever(declares, place):
+    assert revealed(f"""
+scale = None
+
+def start(value):
+{declares}    scale = value
+
+def scaled(x: torch.Tensor):
+    if scale is None:
+        y = torch.zeros(3)
+    else:
+        y = x * 2
+    reveal(y)
+""") in ([place], [f"cpu | {place}"])

@@ -151,3 +151,39 @@ def test_both_branches_of_a_question_about_accelerators_are_guarded(condition, g
             return torch.zeros(3, device=device)
     """)
     assert [mention.guarded for mention in facts.mentions] == [guarded]
+
+
+@pytest.mark.parametrize(
+    ("lines", "moved"),
+    [
+        ("return steps(4).to(device)", True),
+        ("found = steps(4)\n    return found.to(device)", True),
+        ("found = steps(4)\n    return found", False),
+    ],
+)
+def test_a_device_that_is_not_passed_on_and_the_result_that_is_moved(lines, moved):
+    (fact,) = given(f"""
+def steps(count, device=None):
+    return torch.linspace(0, 1, count, device=device)
+
+def sigmas(device):
+    {lines}
+""").dropped_arguments
+    assert fact.moved is moved
+
+
+@pytest.mark.parametrize(("first", "count"), [(", map_location=map_location", 0), ("", 2)])
+def test_a_loader_that_is_told_where_to_for_some_of_it(first, count):
+    assert (
+        len(
+            given(f"""
+def load(path, map_location=None):
+    return torch.load(path, map_location=map_location)
+
+def restore(folder, map_location):
+    weights = load(folder.joinpath("weights"){first})
+    return weights, load(folder.joinpath("random"))
+""").dropped_arguments
+        )
+        == count
+    )

@@ -154,3 +154,55 @@ class Net(N.Module):
 """)
     file = ParsedFile("net.py", "net", False, tree.code, tree)
     assert len(infer_file(file, None).plain_attributes) == count
+
+
+@pytest.mark.parametrize(
+    ("chosen", "count"), [("Plain() if plain else Moving()", 0), ("Plain()", 1)]
+)
+def test_what_one_of_two_objects_returns_goes_with_the_object(chosen, count):
+    code = f"""
+class Plain:
+    def encode(self, rows):
+        return torch.tensor([rows]), len(rows)
+
+class Moving:
+    def encode(self, rows):
+        return torch.tensor([rows]).cuda(), len(rows)
+
+def train(rows, plain):
+    coder = {chosen}
+    target, count = coder.encode(rows)
+    return torch.zeros(3, 3).cuda() - target
+"""
+    assert len(met(code)) == count
+
+
+def test_a_function_out_of_a_table_in_place_is_one_of_those():
+    code = """
+def one(x: torch.Tensor):
+    return torch.zeros(3)
+
+def two(x: torch.Tensor):
+    return torch.ones(3)
+
+def loss(x: torch.Tensor, kind):
+    return x.cuda() - {"one": one, "two": two}[kind](x)
+"""
+    assert len(met(code)) == 1
+
+
+@pytest.mark.parametrize(("base", "count"), [("LightningDataModule", 0), ("LightningModule", 1)])
+def test_a_data_module_holds_data(base, count):
+    code = f"""
+import pytorch_lightning as pl
+class Part(pl.{base}):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 3)
+
+class Whole(pl.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.parts = {{"part": Part()}}
+"""
+    assert len(given(code).plain_attributes) == count
