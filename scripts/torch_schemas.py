@@ -320,8 +320,6 @@ def modules() -> Iterator[tuple[str, Entry | str]]:
         if not (isinstance(cls, type) and issubclass(cls, torch.nn.Module)):
             continue
         entry: Entry = {"params": constructor_parameters(cls)}
-        if "device" in entry["params"]:
-            entry["takes_device"] = True
         if cls in state:
             entry["stateful"] = state[cls]
         if "reduction" in entry["params"]:

@@ -7,21 +7,20 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from devlint.inference import contracts, mentions, modules, special
+from devlint.inference import contracts, mentions, modules, objects, special
 from devlint.inference.facts import MeetingKind, StepKind
 from devlint.inference.frame import EVALUATORS, Frame
 from devlint.inference.functions import Arguments, Function, call_function
 from devlint.inference.iteration import TRAINING, element_of, names_loader, note_training
-from devlint.inference.libraries import apply_call, call_library, construct_library
-from devlint.inference.meetings import meet, note, tensors_in
+from devlint.inference.libraries import call_library, check_collective, construct_library
+from devlint.inference.meetings import meet, tensors_in
 from devlint.inference.notes import on_accelerator
-from devlint.inference.placement import CPU, CUDA, Device, Variable
+from devlint.inference.placement import Device, Variable
 from devlint.inference.syncs import brought_to_host, host_needs, read_by_host, sync
 from devlint.inference.tensor_methods import call_tensor_method
 from devlint.inference.text import dotted, shorten
 from devlint.inference.values import (
     ARRAY,
-    DEFAULT,
     HOST,
     NONE,
     UNKNOWN,
@@ -137,6 +136,8 @@ def evaluate_arguments(frame: Frame, node: cst.Call) -> Arguments:
         else:
             is_open = True
             inner = value.any() if type(value) is Mapping else tensor_like(value)
+            if type(value) is Instance:
+                inner = objects.elements(frame, argument.value, value)
             keywords["**"] = (inner, argument.value)
     frame.consumers.pop()
     return Arguments(positional, keywords, is_open)
@@ -249,9 +250,9 @@ def _call_on_instance(
     if base.module:
         return modules.call_method(frame, node, base, name, arguments)
     if base.library:
-        known = frame.unit.context.knowledge.method_of(base.library, name)
-        if known is not None:
-            return apply_call(frame, node, shorten(func), known, arguments)
+        of_library = objects.call_method(frame, node, base, name, arguments)
+        if of_library is not None:
+            return of_library
     return call_unknown(frame, node, UNKNOWN, arguments)
 
 
@@ -273,6 +274,10 @@ def call_value(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments
             result = call_function(frame, node, FunctionValue(function, callee), arguments)
             if result is not None:
                 return result
+        if callee.library:
+            of_library = objects.call_method(frame, node, callee, "__call__", arguments)
+            if of_library is not None:
+                return of_library
         return call_unknown(frame, node, UNKNOWN, arguments)
     if type(callee) is Method:
         receiver, name = callee.receiver, callee.name
@@ -367,7 +372,7 @@ def call_unknown(frame: Frame, node: cst.Call, callee: Value, arguments: Argumen
             return Tensor(None, None, 0, Evidence()) if only.place is None else UNKNOWN
         return UNKNOWN
     if last in _COLLECTIVES:
-        _check_collective(frame, node, last, values)
+        check_collective(frame, node, last, values)
     if _CRITERION.search(last):
         for value, _ in values:
             for tensor in tensors_in(value):
@@ -409,22 +414,7 @@ def _may_move(frame: Frame, name: str, arguments: Arguments) -> None:
                 frame.env[module] = Placed(None, None)
 
 
-_COLLECTIVES = frozenset({"gather_for_metrics"})
-
-
-def _check_collective(
-    frame: Frame, node: cst.Call, name: str, values: list[tuple[Value, cst.CSTNode]]
-) -> None:
-    """NCCL refuses host tensors (torch.distributed, "Backends")."""
-    for value, argument in values:
-        for tensor in alternatives(value):
-            if type(tensor) is Tensor and tensor.traits & DEFAULT and tensor.place == CPU:
-                group = Tensor(
-                    CUDA, frame.origin(StepKind.COMPUTED, node, None, "on the group's devices")
-                )
-                note(frame, node, MeetingKind.CALLEE, name, tensor, argument, group, node.func, 1)
-
-
+_COLLECTIVES = frozenset({"gather_for_metrics"})  # of what is called on an unknown object
 _KEEPS = re.compile(r"^(print|len|log|count_parameters|getattr|isinstance|summary|append)$")
 _MODEL = re.compile(r"(model|net|network|module|encoder|decoder|generator|discriminator)\w*$", re.I)
 

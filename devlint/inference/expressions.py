@@ -45,6 +45,7 @@ from devlint.inference.values import (
     tensor_like,
     union,
 )
+from devlint.knowledge import Result
 
 _CONSTANTS: dict[str, Value] = {"None": NONE, "True": TRUE, "False": FALSE}
 # Owners of a device that the configuration chose.
@@ -60,11 +61,6 @@ _GLOBAL_RANKS = frozenset({"process_index", "global_rank"})
 _TELLING = frozenset(
     {"device", "is_cuda", "requires_grad", "grad", "grad_fn", "is_sparse", "is_leaf"}
 )
-_HOST_ATTRIBUTES = frozenset(
-    {"dtype", "ndim", "requires_grad", "is_leaf", "grad_fn", "layout", "names", "is_sparse"}
-    | {"is_quantized", "is_meta", "itemsize", "nbytes", "is_nested"}
-)
-_SAME_PLACE = frozenset({"T", "mT", "H", "mH", "data", "real", "imag", "grad"})
 
 
 def _name(frame: Frame, node: cst.Name) -> Value:
@@ -160,9 +156,10 @@ def _of_tensor(frame: Frame, node: cst.Attribute, base: Tensor, name: str) -> Va
         if evidence is not None and frame.in_module:
             evidence.mark_tensor()  # modules are given no arrays
         return Host(base, whole=True)
-    if name in _HOST_ATTRIBUTES:
+    known = frame.unit.context.knowledge.attributes.get(name)
+    if known is Result.HOST:
         return HOST
-    if name in _SAME_PLACE:
+    if known is Result.FIRST:
         traits = base.traits & ~GRAD if name in ("data", "grad") else base.traits
         origin = frame.origin(StepKind.COMPUTED, node, base.origin)
         return Tensor(base.place, origin, traits, evidence)

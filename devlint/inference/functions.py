@@ -23,7 +23,7 @@ from devlint.inference.facts import MeetingKind, Site, Source, StepKind
 from devlint.inference.frame import BudgetExceeded, Frame, Pending
 from devlint.inference.iteration import element_of
 from devlint.inference.parameters import Parameter, initial_value, says_host
-from devlint.inference.placement import CPU, Device, Variable, VariableKind
+from devlint.inference.placement import CPU, CUDA, Device, Placement, Variable, VariableKind
 from devlint.inference.steps import CallSite, note_call
 from devlint.inference.text import code, dotted, shorten
 from devlint.inference.values import (
@@ -56,6 +56,7 @@ from devlint.inference.values import (
     alternatives,
     union,
 )
+from devlint.knowledge import Result
 
 if TYPE_CHECKING:
     from devlint.inference.classes import ClassInfo
@@ -294,6 +295,22 @@ def _constructs(function: Function) -> bool:
     )
 
 
+def _place_in_hook(function: Function) -> Placement:
+    """Where a framework puts what it hands to a hook: with the module, or on its accelerator."""
+    info = function.info
+    if info is None:
+        return None
+    knowledge = function.unit.context.knowledge
+    for base in info.library_bases:
+        for name in knowledge.lineage(base):
+            known = knowledge.module(name) or knowledge.class_(name)
+            if known is not None and function.name in known.hooks:
+                if info.is_module:
+                    return info.variable
+                return CUDA if known.result is Result.CUDA else None
+    return None
+
+
 def _bind_parameters(frame: Frame, function: Function) -> list[Parameter]:
     params = function.node.params
     found: list[Parameter] = []
@@ -304,6 +321,7 @@ def _bind_parameters(frame: Frame, function: Function) -> list[Parameter]:
             base.endswith(_FEEDING) for base in function.info.library_bases
         )
     on_host = on_host or function.unit.collates(function.name)
+    shared = _place_in_hook(function)
     for index, param in enumerate(listed):
         name = param.name.value
         if index == 0 and function.info is not None and not function.is_static:
@@ -314,10 +332,10 @@ def _bind_parameters(frame: Frame, function: Function) -> list[Parameter]:
                 frame.instance = function.info.self_value
             found.append(Parameter(name, None, value, None, False))
         else:
-            found.append(initial_value(frame, param, function, on_host))
+            found.append(initial_value(frame, param, function, on_host, shared=shared))
         frame.env[name] = found[-1].value
     for param in params.kwonly_params:
-        parameter = initial_value(frame, param, function, on_host, keyword_only=True)
+        parameter = initial_value(frame, param, function, on_host, True, shared)
         found.append(parameter)
         frame.env[param.name.value] = parameter.value
     if isinstance(params.star_arg, cst.Param):
@@ -553,6 +571,9 @@ class Binding:
                     source.name,
                 )
                 moved.fields = source.fields
+                if source.tensor is not None:
+                    held = self.tensor(source.tensor)
+                    moved.tensor = held if type(held) is Tensor else None
                 return moved
         if type(value) is Host and value.sizes is not None:
             return HOST

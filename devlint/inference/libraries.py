@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import libcst as cst
 
 from devlint.inference import orphans, syncs
@@ -41,7 +43,7 @@ from devlint.inference.values import (
     alternatives,
     union,
 )
-from devlint.knowledge import Agreement, Call, Result
+from devlint.knowledge import Agreement, Call, ModuleClass, Result
 
 
 def call_library(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> Value | None:
@@ -55,7 +57,9 @@ def call_library(frame: Frame, node: cst.Call, name: str, arguments: Arguments) 
         return construct_library(frame, node, name, arguments)
     kind = knowledge.class_(name)
     if kind is not None:
-        return Instance(None, name, False, None, frame.origin(StepKind.CREATED, node))
+        from devlint.inference import objects
+
+        return objects.construct(frame, node, name, kind, arguments)
     owner, _, method = name.rpartition(".")
     if owner == "torch.Tensor" and arguments.positional:
         return _unbound_method(frame, node, method, arguments)
@@ -77,8 +81,15 @@ def _unbound_method(
     return call_tensor_method(frame, node, first, method, rest)
 
 
-def apply_call(frame: Frame, node: cst.Call, name: str, known: Call, arguments: Arguments) -> Value:
-    """What a known function makes of its arguments."""
+def apply_call(
+    frame: Frame,
+    node: cst.Call,
+    name: str,
+    known: Call,
+    arguments: Arguments,
+    receiver: tuple[Value, cst.CSTNode] | None = None,
+) -> Value:
+    """What a known function makes of its arguments; `receiver`: a method's own object."""
     last = name.rpartition(".")[2]
     if known.reads_host:
         for value, argument in arguments.all():
@@ -86,6 +97,19 @@ def apply_call(frame: Frame, node: cst.Call, name: str, known: Call, arguments: 
         return ARRAY
     out = arguments.keywords.get("out")
     operands = operands_of(known, arguments)
+    if receiver is not None:
+        operands.insert(0, receiver)
+    for name_on_host in known.host:
+        index = known.params.index(name_on_host)
+        measured, place = arguments.get(index, name_on_host), arguments.node(index, name_on_host)
+        if measured is not None and place is not None:
+            syncs.read_by_host(frame, node, shorten(node.func), measured, place)
+    if known.collective and (not name.startswith("torch.") or _uses_nccl(frame)):
+        check_collective(frame, node, shorten(node.func), operands)
+    if known.instance and known.agreement is Agreement.FREE:
+        from devlint.inference import objects
+
+        return objects.made(frame, node, known.instance, known.result, operands, arguments)
     if known.result in (Result.DEVICE, Result.LIKE) and not (
         known.result is Result.LIKE and "device" not in arguments.keywords and operands
     ):
@@ -133,8 +157,34 @@ def apply_call(frame: Frame, node: cst.Call, name: str, known: Call, arguments: 
     if known.result is Result.UNKNOWN:
         return UNKNOWN
     if known.instance:
-        return Instance(None, known.instance, False, None, frame.origin(StepKind.CREATED, node))
+        from devlint.inference import objects
+
+        return objects.made(frame, node, known.instance, known.result, operands, arguments)
     return shape_result(frame, node, result, known, arguments)
+
+
+_OTHER_GROUPS = re.compile(r"[\"'][\w:,]*\b(?:gloo|mpi)\b")
+_NCCL_GROUP = re.compile(r"[\"']nccl[\"']")
+
+
+def _uses_nccl(frame: Frame) -> bool:
+    """The file names NCCL for its process groups, and no backend that takes host tensors."""
+    text = frame.unit.source.text
+    return bool(_NCCL_GROUP.search(text)) and not _OTHER_GROUPS.search(text)
+
+
+def check_collective(
+    frame: Frame, node: cst.Call, name: str, values: list[tuple[Value, cst.CSTNode]]
+) -> None:
+    """NCCL refuses host tensors (torch.distributed, "Backends")."""
+    said = "an NCCL group takes tensors of its accelerators only"
+    for value, argument in values:
+        for tensor in alternatives(value):
+            if type(tensor) is Tensor and tensor.place == CPU and tensor.is_sure:
+                group = Tensor(CUDA, frame.origin(StepKind.COMPUTED, node.func, None, said))
+                note(
+                    frame, node, MeetingKind.OPERATION, name, tensor, argument, group, node.func, 1
+                )
 
 
 def operands_of(known: Call, arguments: Arguments) -> list[tuple[Value, cst.CSTNode]]:
@@ -512,13 +562,16 @@ def construct_library(frame: Frame, node: cst.Call, name: str, arguments: Argume
     if module is None:
         return UNKNOWN
     place: Placement = frame.default_device
-    device = arguments.keywords.get("device")
-    if device is not None and not (type(device[0]) is Const and device[0].value is None):
-        place = place_of(frame, device[0])
     origin = frame.origin(StepKind.CREATED, node, None, "made here")
     root = name.partition(".")[0]
-    if root not in _ON_HOST and module.stateful != "never":
+    if root not in _ON_HOST and not module.device_parameter and module.stateful != "never":
         place = None  # where a library puts its modules is not in sight
+    unseen = arguments.open and module.device_parameter != ""
+    if unseen or not module.self_placing.isdisjoint(arguments.keywords):
+        place = None
+    device = _device_given(module, arguments)
+    if device is not None and not (type(device) is Const and device.value is None):
+        place = place_of(frame, device)
     if module.stateful == "never":
         place = None
     weighted = ""
@@ -548,6 +601,16 @@ def construct_library(frame: Frame, node: cst.Call, name: str, arguments: Argume
         _place_container(frame, instance, items)
         _adopt(instance, items)
     return instance
+
+
+def _device_given(module: ModuleClass, arguments: Arguments) -> Value | None:
+    """What a constructor is told of the device."""
+    for name in ("device", module.device_parameter):
+        index = module.params.index(name) if name in module.params else -1
+        value = arguments.get(index, name) if name else None
+        if value is not None:
+            return value
+    return None
 
 
 def _place_container(frame: Frame, instance: Instance, items: Sequence) -> None:

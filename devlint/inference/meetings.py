@@ -32,6 +32,7 @@ from devlint.inference.values import (
     UNKNOWN,
     VECTOR,
     Evidence,
+    Instance,
     Mapping,
     Origin,
     Sequence,
@@ -65,6 +66,8 @@ def tensors_in(value: Value, depth: int = 3) -> list[Tensor]:
         return found
     if type(value) is Mapping and depth:
         return tensors_in(value.any(), depth - 1)
+    if type(value) is Instance:
+        return [] if value.tensor is None else [value.tensor]
     found = []
     for alternative in alternatives(value):
         if alternative is not value:

@@ -36,6 +36,7 @@ from devlint.inference.values import (
     alternatives,
     union,
 )
+from devlint.knowledge import Agreement, Call, Result
 
 
 def placed(frame: Frame, module: Instance) -> tuple[Placement, Origin | None]:
@@ -160,6 +161,12 @@ def attribute(frame: Frame, node: cst.Attribute, holder: Instance, name: str) ->
     if holder.module and not holder.library:
         place, _ = placed(frame, holder)
         return Tensor(place, None, 0, Evidence())
+    if holder.library and not holder.module:
+        from devlint.inference import objects
+
+        of_library = objects.attribute(frame, node, holder, name)
+        if of_library is not None:
+            return of_library
     return Method(holder, name)
 
 
@@ -294,7 +301,7 @@ def _check_inputs(
                 continue  # without elements it is a placeholder
             rank = contradiction(frame, tensor, own, pointwise=False)
             if rank < 0:
-                if type(place) is Variable and type(tensor.place) is Variable:
+                if Variable in (type(place), type(tensor.place)):
                     add_pending(
                         frame, node, MeetingKind.INPUT, shorten(node.func), tensor, own, False
                     )
@@ -426,9 +433,48 @@ def call_method(
         if name == "items":
             return Sequence(None, Sequence([HOST, inner_value], None, "tuple"), "iterator")
         return Sequence(None, inner_value, "iterator") if name == "values" else HOST
+    known_method = _method_known(frame, module, name)
+    if known_method is not None:
+        return _call_known(frame, node, known_method, place, origin, arguments)
     if module.library or module.info is not None:
         return meet(frame, node, shorten(node.func), arguments.all(), indirect=True)
     return _result(frame, node, place, origin, arguments)
+
+
+def _method_known(frame: Frame, module: Instance, name: str) -> Call | None:
+    """What the tables say of a method of a library's module, or of what inherits from one."""
+    knowledge = frame.unit.context.knowledge
+    owners = [module.library] if module.info is None else module.info.library_bases
+    for owner in owners:
+        found = knowledge.method_of(owner, name) if owner else None
+        if found is not None:
+            return found
+    return None
+
+
+def _call_known(
+    frame: Frame,
+    node: cst.Call,
+    known: Call,
+    place: Placement,
+    origin: Origin | None,
+    arguments: Arguments,
+) -> Value:
+    """A method that the tables know: `model.generate(ids)`, `metric.update(preds, target)`."""
+    from devlint.inference.libraries import apply_call, operands_of
+
+    if known.agreement is not Agreement.FREE:
+        given = operands_of(known, arguments)
+        given += [arguments.keywords["**"]] if "**" in arguments.keywords else []
+        _check_inputs(frame, node, place, origin, Arguments(given, {}))
+    own = (Tensor(place, origin), node.func)
+    if known.result is Result.FIRST:
+        step = Origin(StepKind.COMPUTED, node, frame.unit.source, origin)
+        return Tensor(place, step, 0, Evidence())
+    if known.agreement is not Agreement.FREE:
+        return HOST if known.result is Result.HOST else UNKNOWN
+    receiver = own if known.result is Result.OPERANDS and not known.tensors else None
+    return apply_call(frame, node, shorten(node.func), known, arguments, receiver)
 
 
 def _register(

@@ -157,6 +157,42 @@ def move_of_tensor(
     return Tensor(place, step, traits, evidence)
 
 
+def move_of_object(
+    frame: Frame,
+    node: cst.Call,
+    held: Tensor,
+    name: str,
+    arguments: Arguments,
+    in_place: bool,
+) -> Tensor:
+    """A move of an object that holds tensors (`held` stands for them)."""
+    assert isinstance(node.func, cst.Attribute)
+    target, target_node = target_of(frame, name, arguments)
+    if isinstance(target, _Stay):
+        return held
+    frame.notes.append(
+        MoveNote(
+            node=node,
+            method=name,
+            subject=held,
+            subject_node=node.func.value,
+            target=target,
+            target_node=target_node,
+            of_module=in_place,
+            discarded=frame.statement is node,
+            non_blocking=_is_true(arguments.get(1, "non_blocking")),
+            loop=frame.loop,
+            creation=None,
+            guarded=frame.guards > 0,
+            cold=frame.cold > 0,
+        )
+    )
+    if frame.loop is not None and on_accelerator(Tensor(target)) >= 1:
+        frame.loop.feeds_device = True
+    step = Origin(StepKind.MOVED, node, frame.unit.source, held.origin, before=held.place)
+    return held.with_place(target, step, drop=DEFAULT | LOADED | INDIRECT | KEPT)
+
+
 def _computed(frame: Frame, node: cst.CSTNode, tensor: Tensor) -> Origin:
     return Origin(StepKind.COMPUTED, node, frame.unit.source, tensor.origin)
 

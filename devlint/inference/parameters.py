@@ -11,7 +11,7 @@ import libcst as cst
 from devlint.inference import contracts
 from devlint.inference.facts import StepKind
 from devlint.inference.frame import Frame
-from devlint.inference.placement import Variable, VariableKind
+from devlint.inference.placement import Placement, Variable, VariableKind
 from devlint.inference.text import dotted
 from devlint.inference.values import (
     ASSUMED,
@@ -90,8 +90,12 @@ def initial_value(
     function: Function,
     on_host: bool,
     keyword_only: bool = False,
+    shared: Placement = None,
 ) -> Parameter:
-    """The value that stands for what a caller may hand in."""
+    """The value that stands for what a caller may hand in.
+
+    `shared`: where a framework that calls the function puts what it hands in.
+    """
     name = param.name.value
     default = function.defaults.get(name)
     on_host = on_host or bool(_HOST_NAME.match(name))
@@ -111,7 +115,7 @@ def initial_value(
         known = type(default) is Const and type(default.value) is bool
         return parameter(TRUE if known or annotation == ["bool"] else ASSUMED, None)
     if annotation:
-        value = _from_annotation(frame, annotation, variable, origin, on_host)
+        value = _from_annotation(frame, annotation, variable, origin, on_host, shared)
         if value is not None:
             if type(default) is Const and default.value is None and type(value) is Tensor:
                 value = union((value, NONE))
@@ -120,7 +124,7 @@ def initial_value(
         return parameter(HOST, None)
     if _CONFIGURATION.match(name):
         return parameter(UNKNOWN, None)
-    place = None if on_host or frame.constructing else variable
+    place = None if on_host or frame.constructing else shared or variable
     evidence = Evidence()
     evidence.number = bool(_NUMBER_NAME.match(name))
     value = Tensor(place, origin, SHAPED, evidence)
@@ -153,11 +157,12 @@ def _from_annotation(
     variable: Variable,
     origin: Origin,
     on_host: bool,
+    shared: Placement,
 ) -> Value | None:
     heads = [a for a in annotation if a not in _WRAPPERS and a != "None"]
     if not heads:
         return None
-    place = None if on_host or frame.constructing else variable
+    place = None if on_host or frame.constructing else shared or variable
     if heads[0] in _LISTS:
         if len(heads) > 1 and heads[1] in _TENSOR_TYPES:
             return Sequence(None, Tensor(place, origin, 0, Evidence(True)), "list")

@@ -108,6 +108,10 @@ def item_of(
         from devlint.inference.modules import member
 
         return member(base, item_of(frame, node, base.items, indices))
+    if type(base) is Instance and base.tensor is not None:
+        from devlint.inference import objects
+
+        return objects.elements(frame, node, base)
     if type(base) is Union:
         if any(type(v) in (Mapping, Sequence) for v in base.alternatives):
             indices = [(UNKNOWN, n) for _, n in indices]  # perhaps a key, or a list's index

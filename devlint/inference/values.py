@@ -395,6 +395,7 @@ class Instance(Value):
         "origin",
         "parent",
         "place",
+        "tensor",
     )
 
     def __init__(
@@ -419,6 +420,7 @@ class Instance(Value):
         self.moves = 0  # after the first, within one function
         self.fields: dict[str, Value] = {}
         self.given: dict[Variable, Tensor] | None = None  # by the constructor's call
+        self.tensor: Tensor | None = None  # what stands for those that a library's object holds
 
     def __repr__(self) -> str:
         return f"Instance({self.info.name if self.info else self.library}, {self.place})"
@@ -620,6 +622,10 @@ def _merge(a: Value, b: Value) -> Value | None:
         same = a.function is b.function and a.bound is b.bound
         return a if same else None
     if type(a) is Instance and type(b) is Instance:
+        if a.tensor is not None and b.tensor is not None and a.library == b.library:
+            merged_tensor = _merge_tensors(a.tensor, b.tensor)
+            if merged_tensor is a.tensor or merged_tensor is b.tensor:
+                return a if merged_tensor is a.tensor else b
         same = a.info is b.info and a.library == b.library and a.place == b.place
         return a if same and a.info is not None else None
     if type(a) is Loader and type(b) is Loader:

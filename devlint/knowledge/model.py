@@ -97,7 +97,6 @@ class ModuleClass:
     one, too.
 
     result: as of a function; OPERANDS is the module's own device.
-    takes_device: the constructor has a `device` parameter.
     results: as `Call.results`.
     stateful: it has parameters or buffers, so that its inputs must be where it is. A module of
         constructor arguments only (`nn.ReLU`) is not. "weight": stateful only with `weight=` or
@@ -105,7 +104,9 @@ class ModuleClass:
     agreement: among its inputs.
     bases: classes that it inherits from, by dotted name; what it does not say, they do.
     device_parameter: the constructor's parameter that says where it is made, where that is not
-        called `device` (`device_map`).
+        called `device` (`device_map`); without it, it is made on the default device.
+    self_placing: parameters of the constructor that make it choose its device itself
+        (`quantization_config`).
     device_attribute: the attribute that is the module's own device (`self.device`).
     hooks: methods that its framework calls with arguments on the module's own device
         (`training_step`); in them nothing needs to be moved.
@@ -114,13 +115,13 @@ class ModuleClass:
 
     params: tuple[str, ...] = ()
     result: Result = Result.OPERANDS
-    takes_device: bool = False
     results: int = 0
     stateful: str = "always"  # "always", "never" or "weight"
     agreement: Agreement = Agreement.STRICT
     scalar: bool = False
     bases: tuple[str, ...] = ()
     device_parameter: str = ""
+    self_placing: frozenset[str] = frozenset()
     device_attribute: str = ""
     hooks: frozenset[str] = frozenset()
     methods: dict[str, Call] = field(default_factory=dict)

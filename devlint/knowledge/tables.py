@@ -121,6 +121,7 @@ class Knowledge:
         self.torch_version = ""
         self._prefixes: dict[str, str] = {}
         self._ensured: set[str] = {"torch"}
+        self._lineages: dict[str, tuple[str, ...]] = {}
 
     def ensure(self, package: str) -> None:
         """Read what is known of a top-level package, if anything is and it was not read yet."""
@@ -168,23 +169,28 @@ class Knowledge:
 
         owner: the class by dotted name.
         """
-        pending, seen = [owner], set()
-        while pending:
-            name = pending.pop(0)
-            if name in seen:
-                continue
-            seen.add(name)
-            info: ModuleClass | ClassInfo | None = self.module(name) or self.class_(name)
-            if info is None:
-                continue
-            if method in info.methods:
+        for name in self.lineage(owner):
+            info = self.module(name) or self.class_(name)
+            if info is not None and method in info.methods:
                 return info.methods[method]
-            pending.extend(info.bases)
         return None
+
+    def lineage(self, name: str) -> tuple[str, ...]:
+        """A class and the classes that it inherits from, by dotted name, nearest first."""
+        found = self._lineages.get(name)
+        if found is None:
+            names = [name]
+            for each in names:
+                info: ModuleClass | ClassInfo | None = self.module(each) or self.class_(each)
+                if info is not None:
+                    names.extend(base for base in info.bases if base not in names)
+            found = self._lineages[name] = tuple(names)
+        return found
 
     def _add(self, tables: Mapping[str, Any], *, patterns: bool = False) -> None:
         for package in tables.get("needs", ()):
             self.ensure(package)
+        self._lineages.clear()
         self._prefixes.update(tables.get("renamed", {}))
         for section in SECTIONS:
             table = getattr(self, section)

@@ -1,0 +1,282 @@
+"""Objects of libraries: what the tables of classes say is what the inference does."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+from given import given, host_reads, met, meetings, moves, revealed
+
+TOKENS = """
+from transformers import AutoModel, AutoTokenizer
+tokenizer = AutoTokenizer.from_pretrained("name")
+model = AutoModel.from_pretrained("name").cuda()
+"""
+GRAPHS = """
+from torch_geometric.data import Batch, Data
+from torch_geometric.loader import DataLoader as GraphLoader
+model = nn.Linear(3, 3).cuda()
+"""
+LAWS = "from torch.distributions import Categorical, Normal, kl_divergence\n"
+ACCELERATE = "from accelerate import Accelerator\naccelerator = Accelerator()\n"
+
+
+class TestBatchesOfTokenizers:
+    @pytest.mark.parametrize(
+        "call",
+        [
+            "model(**batch)",
+            "model(batch['input_ids'])",
+            "model(batch.input_ids)",
+            "model.generate(**batch)",
+            "model.generate(batch.input_ids)",
+            "model(**{name: ids for name, ids in batch.items()})",
+        ],
+    )
+    def test_they_are_on_the_host_until_they_are_moved(self, call):
+        made = TOKENS + 'batch = tokenizer("a text", return_tensors="pt")\n'
+        assert len(met(made + call)) == 1
+        for moved in ("batch.to('cuda')", "batch = batch.to('cuda')", "batch = batch.to(model.device)"):
+            assert met(f"{made}{moved}\n{call}") == []
+
+    def test_moved_one_by_one(self):
+        code = TOKENS + dedent("""
+            batch = {name: ids.cuda() for name, ids in tokenizer("a text").items()}
+            model(**batch)
+        """)
+        assert met(code) == []
+
+    def test_its_move_is_in_place(self):
+        facts = given(TOKENS + 'tokenizer("a text", return_tensors="pt").to("cuda")\n')
+        (move,) = (m for m in facts.moves if m.subject.name.startswith("tokenizer"))
+        assert move.of_module
+
+    def test_a_model_that_is_put_somewhere_by_its_maker(self):
+        code = """
+            a = AutoModel.from_pretrained("n", device_map="cuda")
+            reveal(next(a.parameters()))
+            b = AutoModel.from_pretrained("n", device_map="auto")
+            reveal(next(b.parameters()))
+            c = AutoModel.from_pretrained("n", quantization_config=q)
+            reveal(next(c.parameters()))
+            d = AutoModel.from_pretrained("n", **kwargs)
+            reveal(next(d.parameters()))
+            e = AutoModel.from_pretrained("n")
+            reveal(next(e.parameters()))
+        """
+        assert revealed(TOKENS + dedent(code)) == ["cuda", "?", "?", "?", "cpu"]
+
+
+class TestGraphs:
+    def test_batches_of_its_loader(self):
+        code = GRAPHS + dedent("""
+            for batch in GraphLoader(dataset, batch_size=8):
+                model(batch.x)
+        """)
+        assert met(code) == ["input: batch.x@cpu model model@cuda certain"]
+        assert met(code.replace("    model(", "    batch = batch.to('cuda')\n    model(")) == []
+
+    def test_where_its_tensors_are(self):
+        code = GRAPHS + dedent("""
+            here = Data(x=torch.zeros(4, 3), edge_index=torch.zeros(2, 8))
+            there = Data(x=torch.zeros(4, 3).cuda())
+            reveal(here.x)
+            reveal(here.edge_attr)
+            reveal(there.x)
+            reveal(Batch.from_data_list([there, there]).x)
+            here.to("cuda")
+            reveal(here.x)
+        """)
+        assert revealed(code) == ["cpu", "cpu", "cuda", "cuda", "cuda"]
+
+    def test_its_numbers_are_no_tensors(self):
+        code = GRAPHS + dedent("""
+            data = Data(x=torch.zeros(4, 3).cuda())
+            torch.zeros(data.num_nodes).cuda() + data.x
+        """)
+        assert met(code) == []
+
+    def test_through_a_function(self):
+        code = GRAPHS + dedent("""
+            def embed(data):
+                return model(data.x)
+            embed(Data(x=torch.zeros(4, 3)))
+        """)
+        assert len(met(code)) == 1
+        assert met(code.replace("torch.zeros(4, 3)", "torch.zeros(4, 3).cuda()")) == []
+
+
+class TestDistributions:
+    def test_samples_are_where_the_parameters_are(self):
+        code = LAWS + dedent("""
+            class Policy(nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.mean = nn.Linear(3, 3)
+                def forward(self, x):
+                    law = Normal(self.mean(x), 1.0)
+                    reveal(law.sample())
+                    reveal(law.mean)
+                    return law.log_prob(law.rsample())
+            reveal(Categorical(logits=torch.zeros(3).cuda()).sample())
+        """)
+        assert revealed(code) == ["δ(self)", "δ(self)", "cuda"]
+
+    def test_two_that_are_compared(self):
+        code = LAWS + dedent("""
+            mean = torch.zeros(3, device="cuda")
+            prior = Normal(torch.zeros(3), torch.ones(3))
+            kl_divergence(Normal(mean, 1.0), prior)
+        """)
+        assert met(code) == ["prior@cpu kl_divergence Normal(mean, 1.0)@cuda certain"]
+        assert met(code.replace("(3)", "(3).cuda()")) == []
+        assert met(code.replace("torch.zeros(3), torch.ones(3))", "0.0, 1.0)")) == []
+
+    def test_a_value_that_is_elsewhere(self):
+        code = LAWS + dedent("""
+            law = Normal(torch.zeros(3).cuda(), torch.ones(3).cuda())
+            law.log_prob(torch.ones(3))
+            law.log_prob(torch.ones(3).cuda())
+        """)
+        assert len(met(code)) == 1
+
+
+class TestAccelerator:
+    def test_prepare_moves_models_and_loaders(self):
+        code = ACCELERATE + dedent("""
+            model = nn.Linear(3, 3)
+            loader = torch.utils.data.DataLoader(dataset)
+            model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+            for x in loader:
+                model(x)
+                model(x.to(accelerator.device))
+                model(torch.zeros(3))
+        """)
+        assert met(code) == ["input: torch.zeros(3)@cpu model model@cuda certain"]
+
+    def test_one_alone(self):
+        code = ACCELERATE + dedent("""
+            model = accelerator.prepare(nn.Linear(3, 3))
+            model(torch.zeros(3, device=accelerator.device))
+        """)
+        assert met(code) == []
+
+    def test_what_it_gathers_must_not_be_on_the_host(self):
+        code = ACCELERATE + dedent("""
+            accelerator.gather(torch.tensor([1.0]))
+            accelerator.gather(torch.tensor([1.0], device=accelerator.device))
+        """)
+        assert len(met(code)) == 1
+
+
+class TestCollectives:
+    CODE = """
+    import torch.distributed as dist
+    def setup():
+        dist.init_process_group("nccl")
+    def total(values):
+        count = torch.tensor([len(values)])
+        dist.all_reduce(count)
+        return count
+    """
+
+    def test_nccl_refuses_host_tensors(self):
+        assert met(self.CODE) == [
+            "count@cpu dist.all_reduce dist.all_reduce@cuda likely",
+        ]
+        assert met(self.CODE.replace("(values)])", "(values)]).cuda()")) == []
+
+    @pytest.mark.parametrize("backend", ["gloo", "cpu:gloo,cuda:nccl", "mpi", "other"])
+    def test_other_groups_take_them(self, backend):
+        assert met(self.CODE.replace("nccl", backend)) == []
+
+
+class TestPackedSequences:
+    def test_lengths_are_read_on_the_host(self):
+        code = """
+        from torch.nn.utils.rnn import pack_padded_sequence
+        x = torch.zeros(4, 7, 3).cuda()
+        lengths = torch.tensor([7, 5, 3, 1])
+        pack_padded_sequence(x, {})
+        """
+        assert host_reads(given(code.format("lengths.cuda()"))) == [
+            "pack_padded_sequence of lengths.cuda()@cuda certain"
+        ]
+        assert host_reads(given(code.format("lengths"))) == []
+        assert host_reads(given(code.format("[7, 5, 3, 1]"))) == []
+        assert met(code.format("lengths")) == []
+
+    def test_what_comes_back(self):
+        code = """
+        from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+        x = torch.zeros(4, 7, 3).cuda()
+        packed = pack_padded_sequence(x, torch.tensor([7, 5, 3, 1]))
+        reveal(packed.data)
+        reveal(packed.batch_sizes)
+        out, hidden = nn.LSTM(3, 3).cuda()(packed)
+        y, lengths = pad_packed_sequence(out)
+        reveal(y)
+        reveal(lengths)
+        """
+        assert revealed(code) == ["cuda", "cpu", "cuda", "cpu"]
+
+    def test_a_packed_sequence_that_the_module_does_not_meet(self):
+        code = """
+        from torch.nn.utils.rnn import pack_sequence
+        nn.LSTM(3, 3).cuda()(pack_sequence([torch.zeros(4, 3)]))
+        """
+        assert len(met(code)) == 1
+
+
+class TestHooks:
+    def test_what_a_framework_hands_in_is_with_the_module(self):
+        code = """
+        import lightning as L
+        class Lit(L.LightningModule):
+            def training_step(self, batch, batch_idx):
+                x, y = batch
+                reveal(x.relu())
+            def predict(self, batch):
+                reveal(batch.relu())
+        """
+        assert revealed(code) == ["δ(self)", "δ(batch)"]
+
+    def test_its_log_is_no_meeting(self):
+        code = """
+        import lightning as L
+        class Lit(L.LightningModule):
+            def __init__(self):
+                super().__init__()
+                self.proj = nn.Linear(3, 3)
+            def training_step(self, batch, batch_idx):
+                loss = self.proj(batch).mean()
+                self.log_dict({"loss": loss, "steps": torch.zeros(1)})
+                return loss
+        """
+        assert met(code) == []
+
+    def test_a_trainer_that_moves_its_inputs(self):
+        code = """
+        from transformers import Trainer
+        class Own(Trainer):
+            def compute_loss(self, model, inputs):
+                weights = torch.tensor([1.0, 2.0])
+                return inputs["labels"].float() * weights
+        """
+        assert len(met(code)) == 1
+
+
+def test_a_users_object_in_a_library_call_is_still_one_move():
+    facts = given(GRAPHS + 'data = Data(x=torch.zeros(3))\ndata.cuda()\n')
+    assert "module data: cpu -> cuda" in moves(facts)
+
+
+def test_metrics_live_where_they_were_put():
+    code = """
+    from torchmetrics import Accuracy
+    accuracy = Accuracy(task="binary").to("cuda")
+    accuracy.update(torch.zeros(3), torch.zeros(3))
+    accuracy.update(torch.zeros(3).cuda(), torch.zeros(3).cuda())
+    """
+    assert len(met(code)) == 2
+    assert all("accuracy.update@cuda" in said for said in meetings(given(code)))
