@@ -36,6 +36,7 @@ from devlint.inference.values import (
     Loader,
     Mapping,
     Method,
+    NamedTuple,
     Optimizer,
     Origin,
     Parameters,
@@ -288,6 +289,8 @@ def call_value(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments
         if type(receiver) in _CONTAINERS:
             return call_container(frame, node, receiver, name, arguments)
         return call_unknown(frame, node, UNKNOWN, arguments)
+    if type(callee) is NamedTuple:
+        return named_tuple(callee.names, node, arguments)
     if type(callee) is Partial:
         merged = Arguments(
             [(v, node) for v in callee.args] + arguments.positional,
@@ -441,7 +444,7 @@ def construct(frame: Frame, node: cst.Call, callee: ClassValue, arguments: Argum
         if info.declared:
             _check_fields(frame, node, info, arguments)
         if _is_named_tuple(info):
-            return Sequence([v for v, _ in arguments.all()], None, "tuple")
+            return named_tuple(tuple(info.declared_fields()), node, arguments)
         instance = Instance(info, "", False, None, origin)
     function = info.method("__init__")
     if function is not None:
@@ -505,6 +508,14 @@ def _fields_from(instance: Value, function: Function, arguments: Arguments) -> N
         for parameter in summary.parameters:
             if parameter.name == name and held is parameter.value:
                 instance.fields[name] = actual
+
+
+def named_tuple(names: tuple[str, ...], node: cst.CSTNode, arguments: Arguments) -> Value:
+    """A named tuple of what its constructor is given; a field that is left out has a default."""
+    if arguments.open:
+        return UNKNOWN
+    found = [arguments.get(index, name) for index, name in enumerate(names)]
+    return Sequence([UNKNOWN if v is None else v for v in found], None, "tuple", node, names)
 
 
 def _is_named_tuple(info: ClassInfo) -> bool:

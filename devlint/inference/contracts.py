@@ -409,7 +409,8 @@ def _put(value: Value, place: Placement, declared: Declared, depth: int = 4) -> 
     if depth and type(value) is Sequence:
         items = value.items
         if items is not None:
-            return Sequence([_put(v, place, declared, depth - 1) for v in items], None, value.kind)
+            put = [_put(v, place, declared, depth - 1) for v in items]
+            return Sequence(put, None, value.kind, value.node, value.names)
         inner = value.element if value.element is not None else UNKNOWN
         return Sequence(None, _put(inner, place, declared, depth - 1), value.kind, value.node)
     if depth and type(value) is Mapping:

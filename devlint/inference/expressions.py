@@ -121,6 +121,8 @@ def attribute_of(frame: Frame, node: cst.Attribute, base: Value, name: str) -> V
         return Method(base, name) if type(base) is Const else HOST
     if type(base) is Generator and name == "device":
         return DeviceValue(base.place)
+    if type(base) is Sequence and name in base.names and base.items is not None:
+        return base.items[base.names.index(name)]
     if type(base) is Sequence and base.kind == "tuple" and name in _RESULTS and base.items:
         return base.items[_RESULTS[name]]
     if type(base) in (Sequence, Mapping, Super, Method, FunctionValue, Loader):

@@ -544,7 +544,7 @@ class Binding:
         if type(value) is Sequence:
             if value.items is not None:
                 items = [self.substitute(v, depth - 1) for v in value.items]
-                return Sequence(items, None, value.kind, value.node)
+                return Sequence(items, None, value.kind, value.node, value.names)
             element = value.element
             changed = None if element is None else self.substitute(element, depth - 1)
             return Sequence(None, changed, value.kind, value.node)

@@ -115,6 +115,10 @@ def element_of(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
         from devlint.inference.modules import member
 
         return member(value, value.items.any())
+    if type(value) is Instance and value.module and value.info is None:
+        from devlint.inference.modules import parameter_in
+
+        return parameter_in(frame, node, value)
     if type(value) is Instance and value.info is not None:
         return _yielded(frame, value, node)
     if type(value) is Union:

@@ -6,6 +6,8 @@ function into facts, once the whole function has shown which values are tensors.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import libcst as cst
 
 from devlint.findings import Confidence
@@ -507,8 +509,8 @@ def settle(frame: Frame) -> None:
                 site=frame.site(draft.node),
                 kind=draft.kind,
                 operation=draft.operation,
-                left=operand(frame, draft.left, draft.left_node),
-                right=operand(frame, draft.right, draft.right_node),
+                left=_spoken(operand(frame, draft.left, draft.left_node), draft, draft.left),
+                right=_spoken(operand(frame, draft.right, draft.right_node), draft, draft.right),
                 confidence=CONFIDENCES[draft.rank],
                 in_module=frame.in_module,
                 inside=draft.inside,
@@ -516,6 +518,17 @@ def settle(frame: Frame) -> None:
             )
         )
     frame.drafts.clear()
+
+
+def _spoken(shown: Operand, draft: MeetingDraft, tensor: Tensor) -> Operand:
+    """What a callee makes itself is no argument: it is named as it is made there."""
+    origin = tensor.origin
+    if draft.inside is None or shown.site.node is not draft.node or origin is None:
+        return shown
+    root = origin.root
+    if root.kind is not StepKind.CREATED or not isinstance(root.node, cst.BaseExpression):
+        return shown
+    return replace(shown, name=shorten(root.node))
 
 
 def operand(frame: Frame, tensor: Tensor, node: cst.CSTNode) -> Operand:

@@ -90,7 +90,7 @@ def baked(frame: Frame, value: Value, depth: int = 3) -> Value:
     if depth and type(value) is Sequence and value.items is not None:
         items = [baked(frame, v, depth - 1) for v in value.items]
         if any(a is not b for a, b in zip(items, value.items, strict=True)):
-            return Sequence(items, None, value.kind, value.node)
+            return Sequence(items, None, value.kind, value.node, value.names)
     return value
 
 
@@ -117,6 +117,22 @@ def member(holder: Instance, value: Value) -> Value:
         element = None if value.element is None else member(holder, value.element)
         return Sequence(items, element, value.kind, value.node)
     return value
+
+
+_PARAMETER_LISTS = frozenset(
+    f"torch.nn.{path}Parameter{kind}"
+    for path in ("", "modules.", "modules.container.")
+    for kind in ("List", "Dict")
+)
+
+
+def parameter_in(frame: Frame, node: cst.CSTNode, holder: Instance) -> Value:
+    """An element of a ParameterList or ParameterDict: it lives where its holder lives."""
+    if holder.library not in _PARAMETER_LISTS:
+        return UNKNOWN
+    place, origin = placed(frame, holder)
+    step = Origin(StepKind.REGISTERED, node, frame.unit.source, origin)
+    return Tensor(place, step, PARAMETER | GRAD)
 
 
 def is_self(frame: Frame, value: Instance) -> bool:
@@ -428,8 +444,11 @@ def call_method(
         for value, _ in arguments.positional:
             module.items.add(value.any() if type(value) is Sequence else value)
         return module
-    if name in ("items", "values", "keys") and module.items is not None:
-        inner_value = member(module, module.items.any())
+    of_parameters = module.library in _PARAMETER_LISTS
+    if name in ("items", "values", "keys") and (module.items is not None or of_parameters):
+        inner_value = parameter_in(frame, node, module)
+        if module.items is not None:
+            inner_value = member(module, module.items.any())
         if name == "items":
             return Sequence(None, Sequence([HOST, inner_value], None, "tuple"), "iterator")
         return Sequence(None, inner_value, "iterator") if name == "values" else HOST

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from devlint.inference import syncs
 from devlint.inference.facts import StepKind
 from devlint.inference.frame import Frame
 from devlint.inference.functions import Arguments
@@ -165,6 +166,15 @@ def elements(frame: Frame, node: cst.CSTNode, holder: Instance) -> Value:
     if holder.tensor is None or _result_of_attribute(frame, holder.library, "*") is None:
         return UNKNOWN
     return part(frame, node, holder.tensor)
+
+
+def assign_item(
+    frame: Frame, target: cst.Subscript, holder: Instance, value: Value, source: cst.CSTNode
+) -> None:
+    """`object[key] = value`: what writes a file reads the value on the host."""
+    known = frame.unit.context.knowledge.method_of(holder.library, "__setitem__")
+    if known is not None and known.reads_host:
+        syncs.read_by_host(frame, target, shorten(target), value, source)
 
 
 def call_method(

@@ -44,6 +44,7 @@ from devlint.inference.values import (
     Instance,
     Loader,
     Mapping,
+    NamedTuple,
     Optimizer,
     Origin,
     Parameters,
@@ -359,6 +360,19 @@ def _mapping(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     return result
 
 
+def _named_tuple(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    """`namedtuple("Name", "a b")`, `NamedTuple("Name", [("a", int), ("b", int)])`."""
+    fields = arguments.get(1, "field_names")
+    names: list[Value] = []
+    if type(fields) is Const and isinstance(fields.value, str):
+        return NamedTuple(tuple(fields.value.replace(",", " ").split()))
+    if type(fields) is Sequence and fields.items is not None:
+        for item in fields.items:
+            names += item.items[:1] if type(item) is Sequence and item.items else [item]
+    texts = [v.value for v in names if type(v) is Const and isinstance(v.value, str)]
+    return NamedTuple(tuple(texts)) if texts and len(texts) == len(names) else UNKNOWN
+
+
 def _super(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     current: Frame | None = frame
     while current is not None and current.instance is None:
@@ -645,6 +659,8 @@ FUNCTIONS: dict[str, Handler] = {
     "collections.OrderedDict": _mapping,
     "collections.defaultdict": lambda f, n, a: Mapping(),
     "collections.deque": _listed("list"),
+    "collections.namedtuple": _named_tuple,
+    "typing.NamedTuple": _named_tuple,
     "tqdm.tqdm": _through,
     "tqdm.auto.tqdm": _through,
     "tqdm.trange": _range,

@@ -108,6 +108,10 @@ def item_of(
         from devlint.inference.modules import member
 
         return member(base, item_of(frame, node, base.items, indices))
+    if type(base) is Instance and base.module and base.info is None:
+        from devlint.inference.modules import parameter_in
+
+        return parameter_in(frame, node, base)
     if type(base) is Instance and base.tensor is not None:
         from devlint.inference import objects
 
@@ -292,6 +296,10 @@ def assign_item(frame: Frame, target: cst.Subscript, value: Value, source: cst.C
         for loop in frame.loops:
             loop.assigned.add(path)
     for holder in alternatives(base):
+        if type(holder) is Instance and holder.library:
+            from devlint.inference import objects
+
+            objects.assign_item(frame, target, holder, value, source)
         if type(holder) is Sequence:
             first = indices[0][0]
             if (

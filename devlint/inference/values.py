@@ -246,7 +246,7 @@ class DeviceValue(Value):
 class Sequence(Value):
     """A list, tuple, set or iterator. `items` when each is known, `element` for any of them."""
 
-    __slots__ = ("element", "items", "kind", "mixed", "node")
+    __slots__ = ("element", "items", "kind", "mixed", "names", "node")
 
     def __init__(
         self,
@@ -254,11 +254,13 @@ class Sequence(Value):
         element: Value | None = None,
         kind: str = "list",
         node: cst.CSTNode | None = None,
+        names: tuple[str, ...] = (),
     ) -> None:
         self.items = items
         self.element = element
         self.kind = kind
         self.node = node
+        self.names = names  # of a named tuple
         self.mixed = False  # filled from several places, so that its elements differ
 
     def any(self) -> Value:
@@ -278,6 +280,15 @@ class Sequence(Value):
 
     def __repr__(self) -> str:
         return f"{self.kind}({self.items if self.items is not None else self.element})"
+
+
+class NamedTuple(Value):
+    """A class made by `namedtuple`: the names of its fields."""
+
+    __slots__ = ("names",)
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self.names = names
 
 
 class Mapping(Value):
@@ -672,9 +683,8 @@ def _merge_sequences(a: Sequence, b: Sequence) -> Sequence:
     if a.items is not None and b.items is not None and len(a.items) == len(b.items):
         if all(x is y for x, y in zip(a.items, b.items, strict=True)):
             return a
-        return Sequence(
-            [join(x, y) for x, y in zip(a.items, b.items, strict=True)], None, a.kind, a.node
-        )
+        joined = [join(x, y) for x, y in zip(a.items, b.items, strict=True)]
+        return Sequence(joined, None, a.kind, a.node, a.names)
     elements: list[Value] = []
     for side in (a, b):
         if side.items or side.element is not None:

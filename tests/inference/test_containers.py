@@ -149,3 +149,64 @@ def test_rebinding_the_variable_of_a_loop_leaves_the_container_as_it_is():
         reveal(torch.stack(xs))
         """
     ) == ["cpu"]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        'namedtuple("Pair", "mask values")',
+        'namedtuple("Pair", "mask, values")',
+        'namedtuple("Pair", ["mask", "values"])',
+        'NamedTuple("Pair", [("mask", torch.Tensor), ("values", torch.Tensor)])',
+    ],
+)
+def test_the_fields_of_a_named_tuple(kind):
+    code = f"""
+        from collections import namedtuple
+        from typing import NamedTuple
+        Pair = {kind}
+        pair = Pair(torch.zeros(3), values=torch.zeros(3).cuda())
+        mask, values = pair
+        reveal(pair.mask)
+        reveal(pair.values)
+        reveal(pair[1])
+        reveal(mask)
+        """
+    assert revealed(code) == ["cpu", "cuda", "cuda", "cpu"]
+
+
+def test_a_named_tuple_comes_back_from_a_function_with_its_fields():
+    code = """
+        from typing import NamedTuple
+        class Pair(NamedTuple):
+            mask: torch.Tensor
+            values: torch.Tensor
+        def split(x):
+            return Pair(values=x, mask=torch.ones(3))
+        pair = split(torch.zeros(3).cuda())
+        reveal(pair.mask)
+        reveal(pair.values)
+        """
+    assert revealed(code) == ["cpu", "cuda"]
+
+
+@pytest.mark.parametrize(
+    "element",
+    [
+        "self.weights[0]",
+        "[w for w in self.weights][0]",
+        "self.named['a']",
+        "next(iter(self.named.values()))",
+    ],
+)
+def test_the_elements_of_a_parameter_list_live_where_the_module_lives(element):
+    code = f"""
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.weights = nn.ParameterList([nn.Parameter(torch.zeros(3))])
+                self.named = nn.ParameterDict({{"a": nn.Parameter(torch.zeros(3))}})
+            def forward(self):
+                reveal({element})
+        """
+    assert revealed(code) == ["δ(self)"]

@@ -249,7 +249,7 @@ def test_the_variable_of_a_comprehension_does_not_leak():
 def test_a_lambda_is_a_function():
     assert revealed("f = lambda: torch.zeros(3).cuda()\nreveal(f())") == ["cuda"]
     assert met("f = lambda t: t + torch.ones(3)\nf(torch.zeros(3).cuda())") == [
-        "f(torch.zeros(3).cuda())@cpu + torch.zeros(3).cuda()@cuda likely inside t + torch.ones(3)"
+        "torch.ones(3)@cpu + torch.zeros(3).cuda()@cuda likely inside t + torch.ones(3)"
     ]
 
 

@@ -187,3 +187,21 @@ def restore(folder, map_location):
         )
         == count
     )
+
+
+def test_the_number_of_a_tensors_card_stands_for_its_device():
+    code = """
+        def f(x: torch.Tensor):
+            reveal(torch.zeros(3, device=x.get_device()))
+            reveal(torch.zeros(3).to(x.get_device()))
+            reveal(torch.zeros(3).cuda(x.get_device()))
+            if x.get_device() == -1:
+                reveal(torch.zeros(3))
+        """
+    assert revealed(code)[:3] == ["δ(x)", "δ(x)", "δ(x)"]
+
+
+def test_the_context_of_a_card_is_no_device():
+    """`torch.cuda.device(i)` chooses the current card; factories do not take it."""
+    assert revealed("with torch.cuda.device(1):\n    reveal(torch.zeros(3))\n") == ["cpu"]
+    assert revealed("reveal(torch.zeros(3, device=torch.cuda.device(1)))") == ["?"]

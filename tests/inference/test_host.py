@@ -74,3 +74,19 @@ def test_an_input_that_the_host_reads_as_it_is_lives_there(argument, found):
             return torch.mm(torch.from_numpy(shifts), cell)
     """
     assert met(code) == found
+
+
+def test_what_is_written_to_a_file_is_read_on_the_host():
+    code = """
+        import h5py
+        x = torch.zeros(3).cuda()
+        with h5py.File("name", "w") as file:
+            file["x"] = {0}
+            file.create_group("g").create_dataset("y", data={0})
+        """
+    assert host_reads(given(code.format("x"))) == [
+        'file["x"] of x@cuda certain',
+        'file.create_group("g").create_dataset of x@cuda certain',
+    ]
+    assert host_reads(given(code.format("x.cpu()"))) == []
+    assert host_reads(given(code.format("x.sum().item()"))) == []

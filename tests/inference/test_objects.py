@@ -5,7 +5,7 @@ from __future__ import annotations
 from textwrap import dedent
 
 import pytest
-from given import given, host_reads, met, meetings, moves, revealed
+from given import given, host_reads, meetings, met, moves, revealed
 
 TOKENS = """
 from transformers import AutoModel, AutoTokenizer
@@ -36,7 +36,11 @@ class TestBatchesOfTokenizers:
     def test_they_are_on_the_host_until_they_are_moved(self, call):
         made = TOKENS + 'batch = tokenizer("a text", return_tensors="pt")\n'
         assert len(met(made + call)) == 1
-        for moved in ("batch.to('cuda')", "batch = batch.to('cuda')", "batch = batch.to(model.device)"):
+        for moved in (
+            "batch.to('cuda')",
+            "batch = batch.to('cuda')",
+            "batch = batch.to(model.device)",
+        ):
             assert met(f"{made}{moved}\n{call}") == []
 
     def test_moved_one_by_one(self):
@@ -267,7 +271,7 @@ class TestHooks:
 
 
 def test_a_users_object_in_a_library_call_is_still_one_move():
-    facts = given(GRAPHS + 'data = Data(x=torch.zeros(3))\ndata.cuda()\n')
+    facts = given(GRAPHS + "data = Data(x=torch.zeros(3))\ndata.cuda()\n")
     assert "module data: cpu -> cuda" in moves(facts)
 
 

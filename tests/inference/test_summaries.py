@@ -62,8 +62,7 @@ outer(torch.zeros(3), torch.ones(3).cuda())
 def test_what_the_callee_makes_meets_the_argument_at_the_call():
     code = "def shift(t):\n    return t + torch.ones(3)\n"
     assert met(code + "shift(torch.zeros(3).cuda())") == [
-        "shift(torch.zeros(3).cuda())@cpu + torch.zeros(3).cuda()@cuda likely "
-        "inside t + torch.ones(3)"
+        "torch.ones(3)@cpu + torch.zeros(3).cuda()@cuda likely inside t + torch.ones(3)"
     ]
     assert met(code + "shift(torch.zeros(3))\nshift(3)") == []
 
@@ -166,10 +165,7 @@ def test_a_closure_reads_the_parameters_around_it():
 
         outer(torch.zeros(3).cuda())
         """
-    ) == [
-        "outer(torch.zeros(3).cuda())@cpu + torch.zeros(3).cuda()@cuda likely "
-        "inside inner(torch.ones(3))"
-    ]
+    ) == ["torch.ones(3)@cpu + torch.zeros(3).cuda()@cuda likely inside inner(torch.ones(3))"]
 
 
 def test_a_generator_yields_what_it_makes():

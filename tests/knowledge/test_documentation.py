@@ -33,4 +33,4 @@ def test_the_example_of_a_users_file(tmp_path: pathlib.Path) -> None:
         for number, line in enumerate(lines, start=1)
         if (match := re.search(r"# (DEV\d+)", line))
     }
-    assert found == said == {(7, "DEV101"), (8, "DEV401")}
+    assert found == said == {(7, "DEV101"), (8, "DEV401"), (12, "DEV103")}
