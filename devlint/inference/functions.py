@@ -396,7 +396,9 @@ def _decided(value: Value) -> Value:
     if type(value) is Union:
         return union(_decided(alternative) for alternative in value.alternatives)
     if type(value) is Sequence and value.items is not None and value.kind == "tuple":
-        return Sequence([_decided(item) for item in value.items], None, "tuple", value.node)
+        return Sequence(
+            [_decided(item) for item in value.items], None, "tuple", value.node, value.names
+        )
     return value
 
 

@@ -320,8 +320,8 @@ def test_a_call_that_hands_in_a_tensor_decides_where_the_result_is():
 
         def density(x: torch.Tensor):
             return weighted(x) + x
-    """) == [
-        "weighted(x)@cpu * x@δ(x) likely inside domain * torch.linspace(0, 1, 9)"  # and no `+`
+    """) == [  # and no `+`
+        "torch.linspace(0, 1, 9)@cpu * x@δ(x) likely inside domain * torch.linspace(0, 1, 9)"
     ]
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import pathlib
 import re
 import subprocess
 import sys
 
-PAGE = pathlib.Path(__file__).parents[2] / "docs" / "knowledge.md"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "knowledge.md"
 
 
 def test_the_example_of_a_users_file(tmp_path: pathlib.Path) -> None:
@@ -21,6 +23,7 @@ def test_the_example_of_a_users_file(tmp_path: pathlib.Path) -> None:
     checked = subprocess.run(
         [sys.executable, "-m", "devlint", "check", "--format", "json", "program.py"],
         cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "rules")))},
         capture_output=True,
         text=True,
         check=False,
