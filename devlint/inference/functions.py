@@ -495,7 +495,7 @@ class Binding:
                 traits = 0 if frame.has_default_device else DEFAULT
                 return Tensor(frame.default_device, None, traits)
             return Tensor(place_of(frame, actual), None, 0)
-        if type(actual) is Instance:
+        if type(actual) is Instance and actual.tensor is None:
             from devlint.inference.modules import placed
 
             place, origin = placed(frame, actual)
