@@ -415,6 +415,8 @@ def _may_move(frame: Frame, name: str, arguments: Arguments) -> None:
                 if modules.is_self(frame, module):
                     continue
                 frame.env[module] = Placed(None, None)
+            elif type(module) is Tensor and module.evidence is not None and not _KEEPS.match(name):
+                module.evidence.handed = True
 
 
 _COLLECTIVES = frozenset({"gather_for_metrics"})  # of what is called on an unknown object

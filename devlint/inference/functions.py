@@ -660,7 +660,7 @@ def _is_tensor(value: Value | None) -> bool:
 
 def _moves_parameter(value: Value) -> bool:
     return any(
-        type(v) is Tensor and v.evidence is not None and v.evidence.moved
+        type(v) is Tensor and v.evidence is not None and (v.evidence.moved or v.evidence.handed)
         for v in alternatives(value)
     )
 

@@ -32,6 +32,7 @@ from devlint.inference.values import (
     DeviceValue,
     Evidence,
     External,
+    Host,
     Instance,
     Origin,
     Tensor,
@@ -76,6 +77,8 @@ def target_of(
     if not arguments.positional:
         return (_STAY, None) if arguments.keywords and not arguments.open else (None, None)
     value, node = arguments.positional[0]
+    if type(value) is Host and (number := chosen(frame, node)) is not None:
+        return number, node  # `x.to(local_rank)`: the number of a card
     if is_dtype(value):
         return _STAY, None
     place = place_of(frame, value)

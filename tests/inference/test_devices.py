@@ -205,3 +205,14 @@ def test_the_context_of_a_card_is_no_device():
     """`torch.cuda.device(i)` chooses the current card; factories do not take it."""
     assert revealed("with torch.cuda.device(1):\n    reveal(torch.zeros(3))\n") == ["cpu"]
     assert revealed("reveal(torch.zeros(3, device=torch.cuda.device(1)))") == ["?"]
+
+
+def test_a_number_that_is_a_rank_is_the_number_of_a_card():
+    code = """
+        import os
+        local_rank = int(os.environ["LOCAL_RANK"])
+        kind = torch.zeros(1).dtype
+        reveal(torch.zeros(3).to(local_rank))
+        reveal(torch.zeros(3).to(kind))
+        """
+    assert revealed(code) == ["δ(local_rank)", "cpu"]

@@ -103,7 +103,7 @@ class TestGraphs:
     def test_through_a_function(self):
         code = GRAPHS + dedent("""
             def embed(data):
-                return model(data.x)
+                return model(data.x.unsqueeze(0))
             embed(Data(x=torch.zeros(4, 3)))
         """)
         assert len(met(code)) == 1
@@ -284,3 +284,16 @@ def test_metrics_live_where_they_were_put():
     """
     assert len(met(code)) == 2
     assert all("accuracy.update@cuda" in said for said in meetings(given(code)))
+
+
+def test_a_model_that_a_function_hands_on_may_be_anywhere():
+    code = TOKENS + dedent("""
+        import pipelines
+        def staged(model):
+            stage = pipelines.build(model)
+            model.stage = stage
+            return model
+        model = staged(AutoModel.from_pretrained("name"))
+        model(torch.zeros(3).cuda())
+    """)
+    assert met(code) == []
