@@ -34,6 +34,7 @@ from devlint.suppression import (
 STACK_SIZES = (512 << 20, 256 << 20, 64 << 20, 0)  # bytes; 0 is the system's default
 RECURSION_LIMIT = 60_000
 COLLECT_AFTER = 400_000  # characters of source parsed between two collections of cycles
+NOTED_IMPORTS = 5  # of those that were not followed, by name
 EXCERPT_LINES = 12  # of a span, kept for code frames
 
 Result = TypeVar("Result")
@@ -173,7 +174,10 @@ class _Session:
         self.project.checked += len(parsed.text)
         report.notes += [(parsed.path, note) for note in facts.budgets_hit]
         if importer.refused:
-            listed = ", ".join(sorted(importer.refused))
+            refused = sorted(importer.refused)
+            listed = ", ".join(refused[:NOTED_IMPORTS])
+            if len(refused) > NOTED_IMPORTS:
+                listed += f" and {len(refused) - NOTED_IMPORTS} more"
             report.notes.append((parsed.path, f"imports that were not followed: {listed}"))
             importer.refused.clear()
         running = self.policy.rules_for(parsed.path)

@@ -17,6 +17,7 @@ from devlint.config import Config, Override
 from devlint.findings import Confidence, Location, Severity
 from devlint.inference.facts import Facts, Site
 from devlint.knowledge import Knowledge
+from devlint.project import imports
 from devlint.project.imports import Importer
 from devlint.project.source import ParsedFile
 from devlint.rule import Claim, Note
@@ -146,6 +147,23 @@ def test_files_of_one_package_share_an_importer_and_scripts_elsewhere_do_not(tre
     engine.check([root], Config(root), (faking.MIXED,), infer=infer)
     here = (root.name, "src")
     assert importers == [here, here, here, ("s", *here)]
+
+
+def test_the_imports_that_were_too_much_are_noted_in_short(
+    tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(imports, "IMPORT_ALLOWANCE", 0)
+    monkeypatch.setattr(imports, "IMPORT_SHARE", 0)
+    names = [f"part{number}" for number in range(8)]
+    root = tree({"main.py": "", **{f"{name}.py": "import torch\n" for name in names}})
+
+    def infer(parsed: ParsedFile, importer: Importer, knowledge: Knowledge) -> Facts:
+        assert not any(importer.load(name) for name in names)
+        return Facts(parsed)
+
+    report = engine.check([root / "main.py"], Config(root), (faking.MIXED,), infer=infer)
+    said = "imports that were not followed: part0, part1, part2, part3, part4 and 3 more"
+    assert report.notes == [("main.py", said)]
 
 
 # --- what goes wrong ---------------------------------------------------------------------------
