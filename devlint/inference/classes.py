@@ -53,6 +53,9 @@ MAX_BASES = 12
 # Bases that are modules by their name, when their definition is out of sight.
 _MODULE_ENDINGS = ("Module", "PreTrainedModel", "ModelMixin", "Metric", "Loss", "MessagePassing")
 
+# Bases that say nothing of devices.
+_PYTHON = re.compile(r"^(builtins|abc|typing|typing_extensions|collections|enum|dataclasses)\b")
+
 
 @dataclass(slots=True, eq=False)
 class AttributeNote:
@@ -132,6 +135,15 @@ class ClassInfo:
     def library_bases(self) -> list[str]:
         """The dotted names of the bases outside the project."""
         return [b.name for i in self.lineage() for b in i.bases if type(b) is External]
+
+    @property
+    def has_base_out_of_sight(self) -> bool:
+        """A base is neither the project's nor one of Python's own."""
+        return any(
+            base is UNKNOWN or (type(base) is External and not _PYTHON.match(base.name))
+            for info in self.lineage()
+            for base in info.bases
+        )
 
     @property
     def moves_itself(self) -> bool:
@@ -313,6 +325,8 @@ class ClassInfo:
         if type(value) is Instance and value.module and type(value.place) is Device:
             from devlint.inference.modules import replaced
 
+            if self.has_base_out_of_sight:
+                return replaced(value, None, None, value.parent)  # it may be what moves them
             step = frame.origin(StepKind.ATTRIBUTE, node, value.origin, "kept here")
             return replaced(value, value.place, step, value.parent)
         if type(value) is Tensor and type(value.place) is not Variable:

@@ -758,6 +758,8 @@ def _check_pending(
                         frame, node, pending.kind, pending.operation, a, b, pending.pointwise
                     )
                 continue
+            if _fed_by_its_holder(a, b, binding) or _fed_by_its_holder(b, a, binding):
+                rank = 0
             left_node = _argument(pending.left, binding, node)
             right_node = _argument(pending.right, binding, node)
             if not contract and meetings._authority(a) > meetings._authority(b):
@@ -778,6 +780,18 @@ def _check_pending(
                 frame, node, pending.kind, pending.operation, a, b, pending.pointwise
             )
             return
+
+
+def _fed_by_its_holder(held: Tensor, given: Tensor, binding: Binding) -> bool:
+    """An object that keeps its module where it was made, on the CPU, is fed from there."""
+    return (
+        held.place == CPU
+        and bool(held.traits & DEFAULT)
+        and held.origin is not None
+        and any(step.kind is StepKind.ATTRIBUTE for step in held.origin.chain())
+        and type(given.place) is Variable
+        and bool(binding.owners)
+    )
 
 
 def _holder(node: cst.CSTNode, function: Function) -> cst.CSTNode:

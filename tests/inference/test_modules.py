@@ -422,3 +422,32 @@ def test_a_base_that_an_optional_import_chooses_is_still_a_module():
             return x * self.scale + torch.ones(3)
     """
     assert met(code) == ["torch.ones(3)@cpu + x * self.scale@δ(self) certain"]
+
+
+HOLDS = """
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv1d(3, 3, 1)
+
+    def forward(self, x):
+        return self.conv(x)
+
+class Holder{base}:
+    def __init__(self):
+        self.block = Block()
+
+    def infer(self, x):
+        return self.block(x) + x.new_zeros(3)
+"""
+
+
+def test_a_plain_object_feeds_the_module_that_it_keeps_from_where_it_is():
+    assert met(HOLDS.format(base="")) == [
+        "input: self.block@cpu self.block x@δ(x) possible inside self.conv(x)"
+    ]
+
+
+def test_a_base_out_of_sight_may_move_the_modules_of_its_object():
+    outside = "from trainer import TrainerModel\n" + HOLDS.format(base="(TrainerModel)")
+    assert met(outside) == []
