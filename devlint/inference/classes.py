@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from devlint.findings import Confidence
 from devlint.inference import contracts
 from devlint.inference.facts import PlainAttribute, Site, StepKind
-from devlint.inference.frame import Frame
+from devlint.inference.frame import Flag, Frame
 from devlint.inference.meetings import operand
 from devlint.inference.nonleaves import use_non_leaf
 from devlint.inference.placement import CPU, Device, Placement, Variable, VariableKind
@@ -86,6 +87,8 @@ class ClassInfo:
     attributes: dict[str, Value] = field(default_factory=dict)
     registered: dict[str, str] = field(default_factory=dict)
     notes: dict[str, AttributeNote] = field(default_factory=dict)
+    # What each assignment left, and the conditions around it.
+    branches: dict[str, list[tuple[frozenset[Flag], Value]]] = field(default_factory=dict)
     used: dict[str, Site] = field(default_factory=dict)
     self_value: Instance = field(init=False)
     reading: set[str] = field(default_factory=set)
@@ -205,6 +208,13 @@ class ClassInfo:
                 return union(found)
         return None
 
+    def held_where(self, name: str, found: Value, flags: list[Flag]) -> Value:
+        """What `self.name` holds where conditions came out as they did when it was assigned."""
+        written = self.branches.get(name, ())
+        opposite = {(path, not outcome) for path, outcome in flags}
+        fitting = [value for around, value in written if not around & opposite]
+        return union(fitting) if fitting and len(fitting) < len(written) else found
+
     def unknown_attribute(self, name: str) -> Value:
         """An attribute of a module that nothing in sight assigns: perhaps a tensor of its own."""
         if any(name in info.writers for info in self.lineage()):
@@ -219,7 +229,7 @@ class ClassInfo:
         self, frame: Frame, name: str, value: Value, node: cst.CSTNode, source: cst.CSTNode
     ) -> None:
         """`self.name = value` in one of the methods: what survives counts when it is done."""
-        frame.writes.append((name, value, node, source))
+        frame.writes.append((name, value, node, source, frozenset(frame.branches)))
 
     def write_data(
         self,
@@ -242,15 +252,16 @@ class ClassInfo:
 
     def settle_writes(self, frame: Frame) -> None:
         """What a method leaves in the attributes that it assigns."""
-        for name, value, node, source in frame.writes:
+        for name, value, node, source, flags in frame.writes:
             left = [env[f"self.{name}"] for env in frame.exits if f"self.{name}" in env]
             if left and not any(_survives(value, final) for final in left):
                 continue
-            self._write(frame, name, value, node, source)
+            kept = self._write(frame, name, value, node, source)
+            self.branches.setdefault(name, []).append((flags, kept))
 
     def _write(
         self, frame: Frame, name: str, value: Value, node: cst.CSTNode, source: cst.CSTNode
-    ) -> None:
+    ) -> Value:
         from devlint.inference.modules import baked
 
         value = baked(frame, value)
@@ -259,10 +270,11 @@ class ClassInfo:
             value = contracts.hold(frame, node, f"`self.{name}`", value, source, declared)
             old = self.attributes.get(name)
             self.attributes[name] = value if old is None else join(old, value)
-            return
+            return value
         kept = union(self._kept(frame, name, v, node, source) for v in alternatives(value))
         held = self.attributes.get(name)
         self.attributes[name] = kept if held is None else join(held, kept)
+        return kept
 
     def _kept(
         self, frame: Frame, name: str, value: Value, node: cst.CSTNode, source: cst.CSTNode
@@ -330,8 +342,11 @@ class ClassInfo:
             step = frame.origin(StepKind.ATTRIBUTE, node, value.origin, "kept here")
             return replaced(value, value.place, step, value.parent)
         if type(value) is Tensor and type(value.place) is not Variable:
+            place = value.place
+            if value.traits & PARAMETER and self.has_base_out_of_sight:
+                place = None  # a module after all: it moves with the object
             return Tensor(
-                value.place,
+                place,
                 frame.origin(StepKind.ATTRIBUTE, node, value.origin, "kept here"),
                 value.traits,
                 value.evidence,
@@ -416,6 +431,7 @@ class ClassInfo:
             held = self.registered_tensor(frame, node, traits)
         old = self.attributes.get(name)
         self.attributes[name] = held if old is None else join(old, held)
+        self.branches.setdefault(name, []).append((frozenset(frame.branches), held))
 
     def _note_place(self, place: Placement) -> None:
         """A part that is elsewhere than on the default device: the class places itself. Of a part
@@ -486,6 +502,8 @@ class ClassInfo:
     def _meeting_of(self, note: AttributeNote) -> Site | None:
         """Where the attribute met a value on another device."""
         for meeting in self.unit.facts.meetings:
+            if meeting.confidence is Confidence.POSSIBLE and note.tensor.traits & MAYBE_SCALAR:
+                continue  # a 0-dim one meets every device
             for step in meeting.left.steps:
                 if step.site.node is note.node:
                     return meeting.site

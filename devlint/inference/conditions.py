@@ -10,7 +10,7 @@ import re
 
 import libcst as cst
 
-from devlint.inference import syncs
+from devlint.inference import syncs, turns
 from devlint.inference.frame import Frame
 from devlint.inference.placement import Device, Placement, Variable, VariableKind
 from devlint.inference.text import code, dotted
@@ -164,6 +164,9 @@ def _comparison(frame: Frame, node: cst.Comparison) -> bool | None:
     if counted is not None:
         return counted
     value = frame.eval(node)
+    turn = turns.first(frame, node) if frame.loops else None
+    if turn is not None:
+        return turn
     if type(value) is Const:
         return bool(value.value)
     syncs.test_of(frame, node, value, "if")
@@ -285,6 +288,8 @@ def parse_device(text: str) -> Device | None:
 
 def narrow(frame: Frame, node: cst.BaseExpression, outcome: bool) -> None:
     """Bind what a condition says of names in the branch where it came out as `outcome`."""
+    if frame.loops:
+        turns.narrow(frame, node, outcome)
     if type(node) is cst.UnaryOperation and isinstance(node.operator, cst.Not):
         narrow(frame, node.expression, not outcome)
     elif type(node) is cst.BooleanOperation:
@@ -402,6 +407,26 @@ def _classes(frame: Frame, node: cst.BaseExpression) -> list[Value]:
     if type(value) is not External and isinstance(node, cst.Name) and value is UNKNOWN:
         return [External(node.value)]
     return [value]
+
+
+def flag(node: cst.BaseExpression, outcome: bool) -> tuple[str, bool] | None:
+    """A condition on one name, and how it came out; the constructor's `spin` is `self.spin`."""
+    if type(node) is cst.UnaryOperation and isinstance(node.operator, cst.Not):
+        return flag(node.expression, not outcome)
+    if type(node) is cst.Comparison and len(node.comparisons) == 1:
+        target = node.comparisons[0]
+        right = target.comparator
+        if not dotted(node.left) or not isinstance(
+            right, (cst.Name, cst.SimpleString, cst.Integer)
+        ):
+            return None
+        subject = dotted(node.left).removeprefix("self.")
+        negated = isinstance(target.operator, (cst.IsNot, cst.NotEqual))
+        if negated or isinstance(target.operator, (cst.Is, cst.Equal)):
+            return f"{subject} == {right.value}", outcome is not negated
+        return None
+    path = dotted(node).removeprefix("self.")
+    return (path, outcome) if path else None
 
 
 # ----------------------------------------------------------------- by the look of it

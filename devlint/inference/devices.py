@@ -10,10 +10,10 @@ from devlint.inference.conditions import parse_device
 from devlint.inference.frame import Frame
 from devlint.inference.placement import CPU, Device, Placement, Variable, VariableKind
 from devlint.inference.values import (
+    DTYPE,
     Const,
     DeviceValue,
     External,
-    Host,
     Tensor,
     Union,
     Value,
@@ -100,4 +100,4 @@ def is_dtype(value: Value) -> bool:
     """`torch.float32`, `x.dtype`, `torch.FloatTensor`: not a device."""
     if type(value) is External:
         return bool(_DTYPE.search(value.name))
-    return type(value) is Host
+    return value is DTYPE

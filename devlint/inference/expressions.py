@@ -15,6 +15,7 @@ from devlint.inference.iteration import element_of, hotness_of
 from devlint.inference.placement import Device, Variable
 from devlint.inference.text import dotted
 from devlint.inference.values import (
+    DTYPE,
     FALSE,
     GLOBAL_RANK,
     GRAD,
@@ -158,6 +159,8 @@ def _of_tensor(frame: Frame, node: cst.Attribute, base: Tensor, name: str) -> Va
         if evidence is not None and frame.in_module:
             evidence.mark_tensor()  # modules are given no arrays
         return Host(base, whole=True)
+    if name == "dtype":
+        return DTYPE
     known = frame.unit.context.knowledge.attributes.get(name)
     if known is Result.HOST:
         return HOST

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from devlint.inference.functions import Function
     from devlint.inference.unit import Unit
 
+Flag = tuple[str, bool]  # a condition on one name, and how it came out
 Environment = dict[Any, Value]  # names, "self.x" paths, and module objects (where they are now)
 
 EVALUATORS: dict[type[cst.CSTNode], Callable[[Frame, Any], Value]] = {}
@@ -52,6 +53,11 @@ class LoopState:
     continues: list[Environment] = field(default_factory=list)
     assigned: set[str] = field(default_factory=set)  # names the body rebinds or writes in place
     rebound: set[str] = field(default_factory=set)  # names that only their own move rebinds
+    # The environments before the loop, at its head, and where a turn ends: None in the first walk.
+    entry: Environment | None = None
+    head: Environment | None = None
+    back: Environment | None = None
+    differs: bool = False  # the first turn takes other branches than those behind it
 
 
 @dataclass(slots=True, eq=False)
@@ -96,6 +102,7 @@ class Frame:
     """One function (or module body) being inferred."""
 
     __slots__ = (
+        "branches",
         "caught",
         "chain",
         "choosing",
@@ -157,12 +164,14 @@ class Frame:
         self.returns: list[tuple[cst.CSTNode, Value]] = []
         self.yields: list[Value] = []
         self.default_devices: list[Placement] = []
+        self.branches: list[Flag] = []  # open conditions on one name, around here
         self.caught = 0  # depth of `try … except RuntimeError`
         self.choosing = 0  # depth of calls that go another way for a value on the host
         self.chain = 0  # depth in an `if … elif …` chain
         self.orphans: dict[cst.CSTNode, Any] = {}  # by their factory call, see orphans.py
         self.exits: list[Environment] = []  # the environments at each return
-        self.writes: list[tuple[str, Value, cst.CSTNode, cst.CSTNode]] = []  # `self.name = value`
+        # `self.name = value`, and the conditions around it
+        self.writes: list[tuple[str, Value, cst.CSTNode, cst.CSTNode, frozenset[Flag]]] = []
         self.expecting = 0  # depth of `with pytest.raises(…)`
         self.guards = 0  # depth of conditions on availability or on a device
         self.cold = 0  # depth of conditions that make a loop's body cold

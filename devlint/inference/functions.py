@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -125,7 +126,7 @@ class Summary:
     syncs: list[Site] = field(default_factory=list)
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class Function:
     """A function of the project, inferred when it is first called or when its file is done."""
 
@@ -142,7 +143,18 @@ class Function:
     name: str = "<lambda>"
     registers: tuple[str, str] | None = None  # `register_buffer`, by the name in this parameter
     callers: list[CallSite] = field(default_factory=list)  # in its own file
+    parameters: list[Parameter] = field(default_factory=list)  # once it is being inferred
     signature: contracts.Signature | None = None  # its contracts, once they were read
+
+    @cached_property
+    def is_local(self) -> bool:
+        """Defined in another function, which calls it and does nothing else with it."""
+        around = self.outer.function if self.outer is not None else None
+        if around is None or self.decorators or not isinstance(self.node, cst.FunctionDef):
+            return False
+        text = code(around.node)
+        uses = len(re.findall(rf"\b{self.name}\b", text))
+        return uses == len(re.findall(rf"\b{self.name}\s*\(", text))
 
     @property
     def is_static(self) -> bool:
@@ -244,7 +256,7 @@ def _infer(function: Function) -> Summary:
     elif function.outer is not None:
         frame.constructing = function.outer.constructing
         frame.instance = function.outer.instance
-    parameters = _bind_parameters(frame, function)
+    parameters = function.parameters = _bind_parameters(frame, function)
     signature = contracts.signature_of(function)
     if signature:
         contracts.apply(frame, signature, parameters)

@@ -113,6 +113,10 @@ def apply_call(
     if known.result in (Result.DEVICE, Result.LIKE) and not (
         known.result is Result.LIKE and "device" not in arguments.keywords and operands
     ):
+        if out is not None and type(out[0]) is Tensor:  # it fills that one
+            filled = out[0]
+            step = frame.origin(StepKind.COMPUTED, node, filled.origin)
+            return filled.with_place(filled.place, step)
         return _factory(frame, node, last, known, arguments)
     if last not in ("tensor", "as_tensor", "asarray"):  # these take lists and numbers as well
         # Beside a tensor a point-wise operation takes numbers as well.
@@ -301,6 +305,8 @@ def shape_result(
         for index in known.host_results:
             origin = frame.origin(StepKind.CREATED, node, None, "always returned on the CPU")
             items[index] = Tensor(CPU, origin)
+        for index in known.no_tensors:
+            items[index] = HOST
         return Sequence(items, None, "tuple")
     if known.results < 0:
         return Sequence(None, value, "tuple")

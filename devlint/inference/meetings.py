@@ -176,7 +176,18 @@ def _rigid(frame: Frame, known: Tensor, variable: Tensor) -> int:
         rank = 0  # tests run where their fixtures put them
     if rank and frame.runs_in_constructor:
         return -1
+    if _answers_to_callers(frame, variable):
+        rank = 0
     return rank
+
+
+def _answers_to_callers(frame: Frame, tensor: Tensor) -> bool:
+    """A parameter of a function that is defined in another and called only there: its calls are in
+    sight, and say what it gets."""
+    place, function = tensor.place, frame.function
+    if type(place) is not Variable or place.kind is not VariableKind.INPUT or function is None:
+        return False
+    return function.is_local and any(place is p.variable for p in function.parameters)
 
 
 def meet(
@@ -326,6 +337,8 @@ def _compare(
         if kind is MeetingKind.CALLEE and tensor.traits & KEPT:
             rank = min(rank, 0)
         if rank >= 0:
+            if indirect and tensor.traits & anchor.traits & INDIRECT:
+                rank = 0  # two guesses: where they come from, and what becomes of them
             if indirect or (counts[number] > 1 and number != -1):
                 rank = min(rank, 1)  # one branch only, or a guess
             by_index = expression in indices or anchor_node in indices
@@ -403,7 +416,9 @@ def leave_to_callers(
 ) -> None:
     """A contradiction with a parameter that may be no tensor: a call that hands one in shows it."""
     for tensor in (left, right):
-        if not tensor.is_sure and type(tensor.place) is Variable and tensor.place.parameter:
+        if tensor.is_sure and not _answers_to_callers(frame, tensor):
+            continue
+        if type(tensor.place) is Variable and tensor.place.parameter:
             add_pending(frame, node, kind, operation, left, right, pointwise)
             return
 
@@ -501,8 +516,9 @@ def settle(frame: Frame) -> None:
             continue
         if decider(draft.left) is not None or decider(draft.right) is not None:
             continue  # it is not where it was thought to be
+        left_open = not draft.rank and frame.function is not None and frame.function.is_local
         pending = frame.pendings.get((draft.left.place, draft.right.place))
-        if pending is not None and pending.node is draft.node:
+        if pending is not None and pending.node is draft.node and not left_open:
             del frame.pendings[draft.left.place, draft.right.place]  # it is said here
         facts.meetings.append(
             Meeting(

@@ -12,6 +12,7 @@ from devlint.inference.placement import CPU, Placement, Variable
 from devlint.inference.text import shorten
 from devlint.inference.values import (
     DEFAULT,
+    DTYPE,
     EMPTY,
     GRAD,
     HOST,
@@ -157,6 +158,8 @@ def attribute(frame: Frame, node: cst.Attribute, holder: Instance, name: str) ->
                 return UNKNOWN if result is None else result
             return bound
         found = info.attribute(name)
+        if found is not None and frame.branches and is_self(frame, holder):
+            found = info.held_where(name, found, frame.branches)
         if found is not None:
             return _seen_from(frame, node, holder, found)
     if holder.module:
@@ -168,6 +171,8 @@ def attribute(frame: Frame, node: cst.Attribute, holder: Instance, name: str) ->
             return Tensor(place, step, PARAMETER | (GRAD if "running" not in name else 0))
         if name == "module":
             return holder
+        if name == "dtype":
+            return DTYPE
         if name in _HOST_ATTRIBUTES:
             return HOST
     if info is not None:
@@ -254,7 +259,10 @@ def call_module(frame: Frame, node: cst.Call, module: Instance, arguments: Argum
         known.stateful == "never" or (known.stateful == "weight" and not module.name)
     ):
         mark_tensors(arguments)
-        result = meet(frame, node, shorten(node.func), arguments.all(), False, MeetingKind.INPUT)
+        operands = arguments.all()
+        if known.agreement is Agreement.FREE:
+            operands = operands[:1]  # the others may be anywhere
+        result = meet(frame, node, shorten(node.func), operands, False, MeetingKind.INPUT)
         return _shape(result, known.results, known.scalar)
     if known is None and module.library:
         return _result(frame, node, place, origin, arguments)

@@ -15,6 +15,7 @@ from devlint.inference.placement import Placement, Variable, VariableKind
 from devlint.inference.text import dotted
 from devlint.inference.values import (
     ASSUMED,
+    DTYPE,
     HOST,
     INDIRECT,
     NONE,
@@ -179,6 +180,8 @@ def _from_annotation(
         return Tensor(place, origin, SHAPED, Evidence(True))
     if tensors:
         return Tensor(place, origin, SHAPED, Evidence())
+    if all(a.endswith("dtype") for a in heads):
+        return DTYPE
     if all(a in _HOST_TYPES for a in heads):
         return HOST
     if heads[0] in _DICTS:  # its entries need not be together

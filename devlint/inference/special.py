@@ -31,6 +31,7 @@ from devlint.inference.values import (
     PAGEABLE,
     PARAMETER,
     PINNED,
+    SCALAR,
     TRUE,
     UNKNOWN,
     VECTOR,
@@ -222,6 +223,15 @@ def _has_no_elements(first: Value | None, arguments: Arguments) -> bool:
 def _shape_as_tensor(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     """A host tensor, for the tracer; its parts are 0-dim."""
     return Tensor(CPU, frame.origin(StepKind.CREATED, node), VECTOR)
+
+
+def _reshape(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    """`reshape_from_tensor_shape(x, shape)`: the shape's numbers are read on the host."""
+    value = arguments.get(0, "x")
+    if type(value) is not Tensor:
+        return UNKNOWN
+    origin = Origin(StepKind.COMPUTED, node, frame.unit.source, value.origin)
+    return Tensor(value.place, origin, value.traits & ~(SCALAR | VECTOR), value.evidence)
 
 
 def _nested(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
@@ -491,10 +501,7 @@ def _next(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     if not arguments.positional:
         return UNKNOWN
     value, argument = arguments.positional[0]
-    inner = element_of(frame, value, argument)
-    if type(value) is Tensor and not value.is_sure and inner is not UNKNOWN:
-        # An iterator makes what it yields: only a loader is known to make it on the host.
-        inner = inner if type(inner) is Tensor and inner.traits & LOADED else UNKNOWN
+    inner = _yielded(frame, value, argument)
     if len(arguments.positional) > 1:
         return union((inner, arguments.positional[1][0]))
     return inner
@@ -506,7 +513,16 @@ def _iter(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     value, argument = arguments.positional[0]
     if type(value) in (Loader, Sequence, Parameters):
         return value
-    return Sequence(None, element_of(frame, value, argument), "iterator")
+    return Sequence(None, _yielded(frame, value, argument), "iterator")
+
+
+def _yielded(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
+    """What an iterator gives. One of unknown type makes it: only a loader is known to make it on
+    the host."""
+    inner = element_of(frame, value, node)
+    if type(value) is Tensor and not value.is_sure:
+        return inner if type(inner) is Tensor and inner.traits & LOADED else UNKNOWN
+    return inner
 
 
 def _sum(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
@@ -636,6 +652,7 @@ FUNCTIONS: dict[str, Handler] = {
     "devlint.contracts.SameDevice": _contract("SameDevice"),
     "torch._shape_as_tensor": _shape_as_tensor,
     "torch.onnx.operators.shape_as_tensor": _shape_as_tensor,
+    "torch.onnx.operators.reshape_from_tensor_shape": _reshape,
     "torch.compile": _same,
     "torch.nested.nested_tensor": _nested,
     "torch.nested.as_nested_tensor": _nested,

@@ -7,9 +7,10 @@ from collections.abc import Sequence as Many
 
 import libcst as cst
 
-from devlint.inference import contracts, mentions, rebindings, syncs
+from devlint.inference import contracts, mentions, rebindings, syncs, turns
 from devlint.inference.conditions import (
     asks_for_accelerator,
+    flag,
     guards_error,
     is_cold,
     is_training,
@@ -330,6 +331,9 @@ def _if(frame: Frame, node: cst.If) -> bool:
     frame.guards += accelerated
     frame.cold += cold
     narrow(frame, node.test, True)
+    around = frame.branches
+    taken, untaken = flag(node.test, True), flag(node.test, False)
+    frame.branches = [*around, taken] if taken is not None else around
     falls = block(frame, node.body)
     frame.cold -= cold
     then_env = frame.env
@@ -337,7 +341,9 @@ def _if(frame: Frame, node: cst.If) -> bool:
     narrow(frame, node.test, False)
     trains_only = is_training(node.test)
     frame.cold += trains_only
+    frame.branches = [*around, untaken] if untaken is not None else around
     else_falls = _otherwise(frame, node.orelse)
+    frame.branches = around
     frame.cold -= trains_only
     frame.guards -= accelerated
     if falls and else_falls:
@@ -547,7 +553,7 @@ def _loop(
     depth = len(frame.loops) + 1
     loop = LoopState(node=node, over=over, hotness=heat, depth=depth, outer=frame.loop)
     frame.loops.append(loop)
-    before = frame.env
+    before = loop.entry = frame.env
     mark = len(frame.notes)
     frame.env = dict(before)
     frame.settling += 1
@@ -555,14 +561,19 @@ def _loop(
     block(frame, node.body)
     frame.settling -= 1
     settled = _around(frame, loop, before)
-    if frame.settling == 0 and _changed(before, settled):
+    if frame.settling == 0 and (loop.differs or _changed(before, settled)):
+        loop.back = _around(frame, loop, frame.env)
+        loop.head = settled
         del frame.notes[mark:]
         loop.breaks.clear()
         loop.continues.clear()
         frame.env = dict(settled)
         enter()
         block(frame, node.body)
+        left = _around(frame, loop, frame.env)
         settled = _around(frame, loop, settled)
+        if loop.differs:
+            turns.leave(before, left, settled)
     frame.loops.pop()
     if frame.loops:
         frame.loops[-1].feeds_device |= loop.feeds_device

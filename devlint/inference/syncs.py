@@ -193,7 +193,7 @@ def _works_on_device(frame: Frame) -> bool:
     """The function works for the model, not for the host: neither test nor script nor output."""
     unit = frame.unit
     name = frame.function.name if frame.function is not None else ""
-    if unit.is_test or unit.host_script or not unit.accelerated or not name:
+    if unit.is_test or unit.host_script or not unit.accelerated or name in ("", "<lambda>"):
         return False
     return not _FOR_THE_HOST.search(name)
 

@@ -188,6 +188,7 @@ HOST = Host()
 # The number of this process among those of all nodes: no number of a card of this node.
 GLOBAL_RANK = Host()
 ARRAY = Host(array=True)
+DTYPE = Host()
 
 
 class Tensor(Value):
@@ -608,7 +609,7 @@ def _merge(a: Value, b: Value) -> Value | None:
     if type(a) is Const and type(b) is Const:
         return a if type(a.value) is type(b.value) and a.value == b.value else None
     if type(a) is Host and type(b) is Host:
-        if a is GLOBAL_RANK or b is GLOBAL_RANK:
+        if a in (GLOBAL_RANK, DTYPE) or b in (GLOBAL_RANK, DTYPE):
             return HOST
         return a if a.array == b.array else None
     if type(a) is DeviceValue and type(b) is DeviceValue:

@@ -45,6 +45,7 @@ class Call:
     results: how many tensors it returns (0: one value, n: a tuple of n, -1: a list or tuple of
         unknown length). Where `scalar` is "without-dim", a call without `dim` returns one value.
     host_results: the positions among several results that are host tensors in any case.
+    no_tensors: the positions among several results that are no tensors (a sample rate).
     scalar: the result is 0-dim ("always", "without-dim": when neither `dim` nor `keepdim` is given,
         "without-none": unless `reduction="none"`, "": no).
     sync: the host waits for the device.
@@ -86,6 +87,7 @@ class Call:
     sync_only_if: frozenset[str] = frozenset()
     collective: bool = False
     host_results: tuple[int, ...] = ()
+    no_tensors: tuple[int, ...] = ()
     moves: bool = False
 
 

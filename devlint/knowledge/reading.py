@@ -24,7 +24,8 @@ class KnowledgeError(Exception):
     """
 
 
-_ORDERED = frozenset({"params", "bases", "host_results"})
+_POSITIONS = frozenset({"host_results", "no_tensors"})
+_ORDERED = frozenset({"params", "bases"}) | _POSITIONS
 _ENUMS: dict[str, type[enum.Enum]] = {"agreement": Agreement, "result": Result}
 _CHOICES: dict[tuple[type, str], tuple[str, ...]] = {
     (Call, "scalar"): ("", "always", "without-dim", "without-none"),
@@ -95,7 +96,7 @@ def _check_value(kind: type, name: str, value: object, default: object, where: s
     elif (kind, name) in _CHOICES:
         check_choice(value, _CHOICES[kind, name], where)
     elif isinstance(default, (tuple, frozenset)):
-        item_type, items = (int, "numbers") if name == "host_results" else (str, "names")
+        item_type, items = (int, "numbers") if name in _POSITIONS else (str, "names")
         if not isinstance(value, list) or not all(type(item) is item_type for item in value):
             raise KnowledgeError(f"{where}: expected a list of {items}, not {value!r}")
     elif type(value) is not type(default):

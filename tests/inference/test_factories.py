@@ -1,7 +1,7 @@
 """Where tensors are made: factories, `device=`, `*_like`, `new_*`, legacy constructors."""
 
 import pytest
-from given import revealed
+from given import met, revealed
 
 
 @pytest.mark.parametrize(
@@ -104,3 +104,24 @@ def test_several_results_are_all_there():
         )
         == ["cuda"] * 4
     )
+
+
+def test_out_decides_where_a_factory_makes_its_tensor():
+    code = "x = torch.arange(0, 3, out=torch.cuda.LongTensor(3))\nreveal(x)"
+    assert revealed(code) == ["cuda"]
+    assert revealed("x = torch.arange(0, 3, out=torch.empty(3))\nreveal(x)") == ["cpu"]
+
+
+def test_a_sample_rate_among_the_results_is_no_tensor():
+    code = "import torchaudio\nwav, rate = torchaudio.load(path)\nreveal(wav)\nreveal(rate)"
+    assert revealed(code) == ["cpu", "no tensor"]
+
+
+def test_a_shape_that_a_reshape_reads_may_be_on_the_host():
+    code = """
+    x = torch.zeros(6).cuda()
+    shape = torch.cat((torch.tensor([2]), torch.tensor([-1])))
+    reveal(torch.onnx.operators.reshape_from_tensor_shape(x, shape))
+    """
+    assert revealed(code) == ["cuda"]
+    assert met(code) == []

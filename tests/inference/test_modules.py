@@ -451,3 +451,38 @@ def test_a_plain_object_feeds_the_module_that_it_keeps_from_where_it_is():
 def test_a_base_out_of_sight_may_move_the_modules_of_its_object():
     outside = "from trainer import TrainerModel\n" + HOLDS.format(base="(TrainerModel)")
     assert met(outside) == []
+
+
+@pytest.mark.parametrize("target", ["t", "t.cuda()"])
+def test_the_targets_of_ctc_loss_may_be_anywhere(target):
+    assert (
+        met(
+            f"""
+        class Align(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.proj = nn.Linear(3, 3)
+                self.ctc = nn.CTCLoss()
+
+            def forward(self, x, n):
+                t = torch.arange(1, 9)
+                return self.ctc(self.proj(x), {target}, n, n)
+        """
+        )
+        == []
+    )
+
+
+@pytest.mark.parametrize(("base", "count"), [("(Extractor)", 0), ("", 1)])
+def test_a_parameter_of_an_object_with_a_base_out_of_sight_may_move_with_it(base, count):
+    code = f"""
+    from extractors import Extractor
+
+    class Spans{base}:
+        def __init__(self):
+            self.start = nn.Parameter(torch.randn(3))
+
+        def spans(self, x: torch.Tensor):
+            return x.cuda() * self.start
+    """
+    assert len(met(code)) == count

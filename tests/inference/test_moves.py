@@ -133,3 +133,26 @@ def test_the_index_of_a_tensors_device_names_that_device():
             reveal(torch.ones(3).to(x.get_device()))
         """
     ) == ["δ(x)"]
+
+
+def test_a_number_is_a_device_and_no_dtype():
+    code = """
+    def move(x: torch.Tensor, ctx=0):
+        reveal(x.to(ctx))
+        reveal(x.to(x.dtype))
+    """
+    assert revealed(code) == ["?", "δ(x)"]
+
+
+def test_a_dict_whose_tensors_are_moved_one_by_one_is_moved():
+    code = """
+    def move(batch, device):
+        for key in batch:
+            if torch.is_tensor(batch[key]):
+                batch[key] = batch[key].to(device)
+        return batch
+
+    def run(batch):
+        reveal(move(batch, "cuda")["x"])
+    """
+    assert revealed(code) == ["cuda"]

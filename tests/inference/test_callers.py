@@ -1,0 +1,66 @@
+"""What callers in sight say of a parameter: that it is on an accelerator, or on the host."""
+
+import pytest
+from given import given, host_reads, met
+
+RUNNER = """
+class Runner:
+    def __init__(self, net):
+        self.net = net.cuda()
+
+    def run(self, xs):
+        found = []
+        for x in xs:
+            found.append({result})
+        return self.finish(found)
+
+    def finish(self, found):
+        return torch.cat(found, dim=0).numpy()
+"""
+
+
+@pytest.mark.parametrize(
+    ("result", "confidence"),
+    [("self.net(x.cuda()).cpu()", "possible"), ("x.cuda() * 2", "likely")],
+)
+def test_a_host_read_of_a_parameter_is_as_sure_as_its_callers_make_it(result, confidence):
+    [read] = host_reads(given(RUNNER.format(result=result)))
+    assert read.endswith(confidence)
+
+
+def test_a_lambda_is_called_who_knows_where():
+    code = "def hook(add, model):\n    model.cuda()\n    add(lambda m: m['pred'].tensor.numpy())"
+    [read] = host_reads(given(code))
+    assert read.endswith("possible")
+
+
+NESTED = """
+def window(freq: torch.Tensor, width: int):
+    def joined(x):
+        return torch.cat([x[:3], torch.ones(1), x[4:]])
+    freq.cuda()
+    return {use}
+"""
+
+
+def test_a_function_within_a_function_gets_what_that_hands_it():
+    assert [m for m in met(NESTED.format(use="joined(torch.arange(9))")) if "likely" in m] == []
+    assert [m for m in met(NESTED.format(use="joined(freq * 2)")) if "likely" in m] != []
+
+
+def test_one_that_is_handed_on_is_called_who_knows_with_what():
+    found = met(NESTED.format(use="torch.vmap(joined)(torch.arange(9))"))
+    assert [m for m in found if "likely" in m] != []
+
+
+def test_two_guesses_in_a_row_are_no_more_than_possible():
+    code = """
+    import somewhere
+
+    def compute(x: torch.Tensor):
+        x = x.cuda()
+        table = torch.zeros(3)
+        somewhere.solve({}, somewhere.pointer(table))
+    """
+    assert met(code.format("somewhere.pointer(x)"))[0].endswith("possible")
+    assert met(code.format("x"))[0].endswith("likely")

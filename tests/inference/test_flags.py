@@ -1,0 +1,51 @@
+"""Attributes that the constructor sets one way or the other: a flag tells which one is held."""
+
+import pytest
+from given import met
+
+CLASS = """
+class Conv(nn.Module):
+    def __init__(self, spin, kind="plain", scale=None):
+        super().__init__()
+        self.spin = spin
+        self.kind = kind
+        self.scale = scale
+        self.weight = nn.Parameter(torch.ones(3))
+        if {condition}:
+            self.shift = nn.Parameter(torch.ones(3))
+        else:
+            self.shift = torch.zeros(3)
+
+    def forward(self, x):
+        x = x * self.weight
+"""
+
+
+def in_forward(condition, *lines):
+    return CLASS.format(condition=condition) + "".join(f"        {line}\n" for line in lines)
+
+
+CONDITIONS = [
+    ("spin", "self.spin"),
+    ("not spin", "not self.spin"),
+    ("scale is not None", "self.scale is not None"),
+    ('kind == "moving"', 'self.kind == "moving"'),
+]
+
+
+@pytest.mark.parametrize(("built", "used"), CONDITIONS)
+def test_where_a_flag_is_as_it_was_the_attribute_is_what_it_chose(built, used):
+    assert met(in_forward(built, f"if {used}:", "    x = x + self.shift", "return x")) == []
+
+
+@pytest.mark.parametrize(("built", "used"), CONDITIONS)
+def test_where_it_is_not_the_attribute_is_the_other_one(built, used):
+    found = met(in_forward(built, f"if not ({used}):", "    x = x + self.shift", "return x"))
+    assert [m.partition(" + ")[0] for m in found] == ["self.shift@cpu"]
+
+
+@pytest.mark.parametrize(
+    "use", ["if self.other:\n            x = x + self.shift", "x = x + self.shift"]
+)
+def test_any_other_condition_says_nothing(use):
+    assert len(met(in_forward("spin", use, "return x"))) == 1
