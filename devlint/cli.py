@@ -369,14 +369,13 @@ def rules(form: str, color: str) -> None:
 def explain(rule: str, color: str) -> None:
     """Explain a RULE, by its code or name: what, why, examples, limits."""
     from devlint.reporters import catalogue
-    from devlint.rules import find_rule, nearest
+    from devlint.rules import find_rule, hint
     from devlint.terminal import emit, wants_color
 
     every = _all_rules()
     found = find_rule(every, rule)
     if found is None:
-        words = [word for known in every for word in (known.code, known.name)]
-        raise Refusal(f"there is no rule {rule!r}{nearest(rule, words)}")
+        raise Refusal(f"there is no rule {rule!r}{hint(rule, every)}")
     emit(catalogue.explanation(found, wants_color(color, sys.stdout)), sys.stdout)
 
 

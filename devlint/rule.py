@@ -58,5 +58,6 @@ class Rule:
     good: tuple[str, ...]
     check: Callable[[Facts], Iterable[Claim]]
     fix: str = ""  # what the fix does; "" where there is none
+    twin: str = ""  # what a run under the guard shows: how `devlint confirm` judges its findings
     limits: str = ""  # what it does not see, and where it may be wrong
     preview: bool = field(default=False)

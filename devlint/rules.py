@@ -9,7 +9,8 @@ from __future__ import annotations
 import difflib
 import importlib
 import pkgutil
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
 
@@ -49,6 +50,25 @@ def load_rules() -> tuple[Rule, ...]:
 def find_rule(rules: Iterable[Rule], wanted: str) -> Rule | None:
     """The rule of a code or name, in whatever case."""
     return next((r for r in rules if wanted.lower() in (r.code.lower(), r.name.lower())), None)
+
+
+_CODE = re.compile(r"([A-Za-z]+?)(\d*)")
+
+
+def hint(wanted: str, rules: Sequence[Rule]) -> str:
+    """What to say behind `there is no rule …`: the family's rules, or the most similar name."""
+    code = _CODE.fullmatch(wanted)
+    letters = code[1].upper() if code else ""
+    codes = [rule.code for rule in rules]
+    if code is None or not any(known.startswith(letters) for known in codes):
+        return nearest(wanted, [*codes, *(rule.name for rule in rules)])
+    family = [known for known in codes if known.startswith(wanted.upper())]
+    if family:
+        return f": it is a family of rules, {', '.join(family)}"
+    family = [known for known in codes if code[2] and known.startswith(letters + code[2][0])]
+    if family:
+        return f"; those of {letters}{code[2][0]} are {', '.join(family)}"
+    return "; `devlint rules` lists them all"
 
 
 def nearest(wanted: str, words: Iterable[str]) -> str:

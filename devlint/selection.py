@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from devlint.rule import Rule
-from devlint.rules import nearest
+from devlint.rules import hint, nearest
 
 ALL = "ALL"
 
@@ -73,7 +73,7 @@ def validate(selectors: Iterable[str], rules: Sequence[Rule], where: str) -> Non
         if not selector or not any(_weight(selector, rule) for rule in rules):
             raise SelectionError(
                 f"{where}: no rule has the code, code prefix or name {selector!r}"
-                + nearest(selector, words_for(rules))
+                + (hint(selector, rules) or nearest(selector, words_for(rules)))
             )
 
 

@@ -228,7 +228,7 @@ def device_factory(machine: Machine, real: type[torch.device]) -> Any:
         def __call__(cls, *args: Any, **kwargs: Any) -> torch.device:
             if len(args) == 1 and not kwargs and isinstance(args[0], int):
                 return real(machine.primary, args[0])
-            return real(*args, **kwargs)
+            return machine.name(real(*args, **kwargs))
 
     return DeviceMeta(
         "device", (), {"__module__": "torch", "__qualname__": "device", "__doc__": real.__doc__}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -39,12 +40,21 @@ class Expectation:
     says: str = ""
     judges: Callable[[Finding], bool] = field(default=lambda finding: True)
     """Would the run have shown what this finding claims?"""
+    without: str = ""
+    """The accelerator that a machine must lack for it to happen."""
+    settles: bool = True
+    """Is the finding wrong when it does not happen?"""
 
 
 def _of_a_call(finding: Finding) -> bool:
     """The guard sees what is handed in and back, not what is kept in a name."""
     message = finding.get("message", "")
     return " parameter `" in message or " the result of `" in message
+
+
+def _copies_many_to_host(event: Event) -> bool:
+    """More than one element, on the average."""
+    return event.direction == "D2H" and event.bytes > 8 * event.count
 
 
 def _copies_in_vain(event: Event) -> bool:
@@ -57,6 +67,9 @@ _MIXED = Expectation(
 )
 _LOOP_TRANSFER = Expectation(frozenset({Kind.TRANSFER}), times=2, says="transferred repeatedly")
 _LOOP_SYNC = Expectation(frozenset({Kind.SYNC}), times=2, says="the host waited repeatedly")
+_UNAVAILABLE = Expectation(
+    frozenset({Kind.UNAVAILABLE}), without="cuda", says="the machine has no such device"
+)
 
 EXPECTATIONS: dict[str, Expectation] = {
     "DEV101": _MIXED,
@@ -73,10 +86,15 @@ EXPECTATIONS: dict[str, Expectation] = {
         judges=_of_a_call,
     ),
     "DEV201": Expectation(frozenset({Kind.DISCARDED_MOVE}), says="the moved tensor was never used"),
+    "DEV202": Expectation(
+        frozenset({Kind.OPTIMIZED_MOVE}), says="an optimizer had taken the parameters"
+    ),
     "DEV203": Expectation(
         frozenset({Kind.NON_LEAF_MOVE}), says="a leaf that requires grad was moved"
     ),
-    "DEV204": Expectation(frozenset({Kind.DISCARDED_MOVE}), says="the moved tensor was never used"),
+    "DEV204": Expectation(
+        frozenset({Kind.DISCARDED_MOVE, Kind.UNUSED_MOVE}), says="the moved tensor was never used"
+    ),
     "DEV205": Expectation(
         frozenset({Kind.LEFT_BEHIND}), related=True, says="the attribute stayed where it was"
     ),
@@ -85,14 +103,24 @@ EXPECTATIONS: dict[str, Expectation] = {
     ),
     "DEV207": _MIXED,
     "DEV301": _LOOP_TRANSFER,
-    "DEV302": _LOOP_TRANSFER,
+    "DEV302": Expectation(
+        frozenset({Kind.TRANSFER}), times=2, related=True, says="transferred there and back"
+    ),
     "DEV303": _LOOP_SYNC,
     "DEV304": Expectation(frozenset({Kind.TRANSFER}), says="made on the host, then transferred"),
-    "DEV305": _LOOP_SYNC,
+    "DEV305": Expectation(
+        frozenset({Kind.SYNC, Kind.ELEMENT_WRITE}), times=2, says="one element at a time"
+    ),
     "DEV306": Expectation(
         frozenset({Kind.TRANSFER}), holds=_copies_in_vain, says="the copy had to wait"
     ),
-    "DEV307": _LOOP_TRANSFER,
+    "DEV307": Expectation(
+        frozenset({Kind.MODULE_MOVE}), times=2, says="all of the module was gone over repeatedly"
+    ),
+    "DEV309": Expectation(
+        frozenset({Kind.TRANSFER}), holds=_copies_many_to_host, says="all of it went to the host"
+    ),
+    "DEV308": Expectation(frozenset({Kind.TRANSFER}), says="a host tensor was copied in silence"),
     "DEV401": Expectation(frozenset({Kind.HOST_READ}), says="PyTorch refused the conversion"),
     "DEV402": Expectation(
         frozenset({Kind.UNLANDED_READ}), related=True, says="read before any synchronisation"
@@ -100,8 +128,16 @@ EXPECTATIONS: dict[str, Expectation] = {
     "DEV403": Expectation(
         frozenset({Kind.WORKER_ACCESS}), related=True, says="a worker touched the accelerator"
     ),
+    "DEV501": _UNAVAILABLE,
+    "DEV502": _UNAVAILABLE,
+    "DEV503": Expectation(
+        frozenset({Kind.UNAVAILABLE, Kind.TRANSFER}),
+        settles=False,
+        says="the type fixes a device: it moved the tensor, or the machine lacks it",
+    ),
+    "DEV504": _UNAVAILABLE,
 }
-"""By rule.  A rule that is missing makes no claim that a run with accelerators could show."""
+"""By rule.  A rule that is missing makes no claim that a run could show."""
 
 
 def judge(
@@ -112,7 +148,7 @@ def judge(
     ``executed_lines`` maps absolute files to executed lines; ``root`` is what the findings' paths
     are relative to.  *Confirmed*: what the rule claims was seen at its lines.  *Refuted*: the lines
     ran where there was an accelerator, and it was not.  *Not executed*: they did not run there.
-    *Undecided*: the rule claims nothing that such a run could show.
+    *Undecided*: the rule claims nothing that such a run could show, or nothing on such a machine.
     """
     return [_judge_one(finding, evidence, executed_lines, root) for finding in findings]
 
@@ -141,11 +177,15 @@ def _judge_one(finding: Finding, evidence: Evidence, executed: Lines, root: str)
         return _with_verdict(finding, "undecided", "the guard does not look at variables")
     if not ran:
         return _with_verdict(finding, "not executed", "no line of it ran")
-    if not evidence.accelerated:
+    if not expectation.settles:
+        return _with_verdict(finding, "undecided", "it may be right without showing in this run")
+    if expectation.without in re.findall(r"[a-z]+", evidence.devices):
+        reason = f"it shows on a machine without {expectation.without} only"
+        return _with_verdict(finding, "undecided", reason)
+    if not evidence.accelerated and not expectation.without:
         return _with_verdict(finding, "not executed", "it ran, but without any accelerator")
-    return _with_verdict(
-        finding, "refuted", f"it ran on {evidence.devices}, and nothing of the kind happened"
-    )
+    where = evidence.devices or "a machine without accelerators"
+    return _with_verdict(finding, "refuted", f"it ran on {where}, and nothing of the kind happened")
 
 
 def span_of(place: Mapping[str, Any], root: str) -> Span:

@@ -35,9 +35,19 @@ class Kind(str, Enum):
     """A value was on another device than its annotation or comment declares."""
     UNAVAILABLE = "unavailable-device"
     """A device that the machine does not have was asked for."""
+    UNUSED_MOVE = "unused-move"
+    """A moved tensor died without having been used, some time after the move."""
+    MODULE_MOVE = "module-move"
+    """``Module.to``, ``.cuda`` or ``.cpu`` went over all of a module, whatever it had to copy."""
+    OPTIMIZED_MOVE = "optimized-move"
+    """A module was moved after an optimizer had taken its parameters."""
+    ELEMENT_WRITE = "element-write"
+    """One element of an accelerator's tensor was written by itself."""
 
 
-PROBLEMS = frozenset(Kind) - {Kind.TRANSFER, Kind.SYNC}
+NOTED = frozenset({Kind.UNUSED_MOVE, Kind.MODULE_MOVE, Kind.OPTIMIZED_MOVE, Kind.ELEMENT_WRITE})
+"""The kinds that may be well meant: evidence for ``confirm``, in no report of their own."""
+PROBLEMS = frozenset(Kind) - NOTED - {Kind.TRANSFER, Kind.SYNC}
 """The kinds that are bugs in themselves; transfers and syncs are costs."""
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from runtime_guard import virtual
 from runtime_guard.contracts import Watch
-from runtime_guard.events import Event, Kind
+from runtime_guard.events import PROBLEMS, Event, Kind
 from runtime_guard.ledger import Ledger
 from runtime_guard.left_behind import watch_module_moves
 from runtime_guard.observers import Observer, Policy, add_observer, remove_observer
@@ -59,8 +59,8 @@ class DeviceGuard(contextlib.ContextDecorator):
 
     @property
     def problems(self) -> list[Event]:
-        """Device bugs: everything that is no transfer and no sync."""
-        return self.ledger.of(*(kind for kind in Kind if kind not in (Kind.TRANSFER, Kind.SYNC)))
+        """Device bugs: what is wrong in itself, unlike transfers and syncs."""
+        return self.ledger.of(*PROBLEMS)
 
     def _recreate_cm(self) -> DeviceGuard:
         return self

@@ -239,6 +239,7 @@ def _move_method(kind: str) -> Handler:
 
     def handler(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:
         if kind not in mode.machine.counts:
+            mode.machine.canonical(torch.device(kind))
             return func(*args, **kwargs)
         device = args[1] if len(args) > 1 else kwargs.get("device")
         if device is None:
@@ -426,6 +427,8 @@ def _copying(position: int) -> Handler:
     def handler(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:
         result = mode.run(func, args, kwargs)
         value = args[position] if len(args) > position else kwargs.get("other")
+        if position == 2 and observers.observing():
+            _note_element(args[0], args[1])
         if isinstance(value, torch.Tensor) and value.requires_grad and torch.is_grad_enabled():
             source = moves.device_of(value)
             if source is not moves.device_of(args[0]):
@@ -433,6 +436,16 @@ def _copying(position: int) -> Handler:
         return result
 
     return handler
+
+
+def _note_element(written: torch.Tensor, index: Any) -> None:
+    """``x[i, j] = value`` on an accelerator: one launch for one element."""
+    indices = index if isinstance(index, tuple) else (index,)
+    if len(indices) != written.dim() or not all(isinstance(i, int) for i in indices):
+        return
+    device = moves.device_of(written)
+    if device.type not in ("cpu", "meta"):
+        observers.problem(Kind.ELEMENT_WRITE, "__setitem__", "", target=str(device))
 
 
 def _unsupported(what: str, why: str) -> Handler:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from runtime_guard.events import MAX_SHAPES, Event, Kind
+from runtime_guard.events import MAX_SHAPES, NOTED, Event, Kind
 from runtime_guard.sites import Stack
 
 MAX_EVENTS = 20_000
@@ -61,7 +61,8 @@ class Ledger:
             event.seconds += seconds
             if shape and len(event.shapes) < MAX_SHAPES and shape not in event.shapes:
                 event.shapes.append(shape)
-            self.timeline.append((time.perf_counter() - self.started, seconds, event, nbytes))
+            if kind not in NOTED:
+                self.timeline.append((time.perf_counter() - self.started, seconds, event, nbytes))
         return event
 
     def __iter__(self) -> Iterator[Event]:

@@ -1,15 +1,20 @@
-"""After ``Module.to``: tensors that the module keeps as plain attributes stay where they were."""
+"""After ``Module.to``: what the module keeps as plain attributes stays where it was.
+
+Tensors, and modules that it never registered: in a list, a tuple or a dict.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
 
 from runtime_guard import observers
+from runtime_guard.attributes import where_assigned
 from runtime_guard.events import Kind
 from runtime_guard.patches import Patches
 from runtime_guard.placement import placement_of
@@ -18,6 +23,9 @@ from runtime_guard.torch_internals import disable_torch_function
 
 _local = threading.local()
 _told: list[Callable[[torch.nn.Module], None]] = []
+_optimizers: weakref.WeakSet[torch.optim.Optimizer] = weakref.WeakSet()
+
+DeviceOf = Callable[[torch.Tensor], torch.device]
 
 
 @contextlib.contextmanager
@@ -30,9 +38,13 @@ def telling_of_moves(tell: Callable[[torch.nn.Module], None]) -> Iterator[None]:
         _told.remove(tell)
 
 
-def watch_module_moves(patches: Patches, device_of: Callable[[torch.Tensor], torch.device]) -> None:
-    """Wrap ``nn.Module._apply`` so that the outermost call looks for tensors it passed by."""
+def watch_module_moves(patches: Patches, device_of: DeviceOf) -> None:
+    """Wrap ``nn.Module._apply`` so that the outermost call looks for what it passed by.
+
+    Also notes which optimizers there are, to tell of moves that come after them.
+    """
     apply: Any = torch.nn.Module._apply
+    add_group: Any = torch.optim.Optimizer.add_param_group
 
     def watched_apply(module: torch.nn.Module, fn: Any, recurse: bool = True) -> Any:
         if getattr(_local, "inside", False) or not observers.observing():
@@ -42,35 +54,68 @@ def watch_module_moves(patches: Patches, device_of: Callable[[torch.Tensor], tor
             before = _device_of_state(module, device_of)
             result = apply(module, fn, recurse)
             after = _device_of_state(module, device_of)
+            target = after if after is not None else _target_of(fn, device_of)
         finally:
             _local.inside = False
+        observers.problem(Kind.MODULE_MOVE, f"{type(module).__name__}.to", "", target=str(target))
+        if target is not None and before != target:
+            report_left_behind(module, target, device_of)
         if after is not None and before != after:
-            report_left_behind(module, after, device_of)
+            _report_optimized(module, after)
             for tell in _told:
                 tell(module)
         return result
 
+    def watched_add_group(optimizer: torch.optim.Optimizer, group: Any) -> Any:
+        result = add_group(optimizer, group)
+        _optimizers.add(optimizer)
+        return result
+
     patches.set(torch.nn.Module, "_apply", watched_apply)
+    patches.set(torch.optim.Optimizer, "add_param_group", watched_add_group)
 
 
-def _device_of_state(
-    module: torch.nn.Module, device_of: Callable[[torch.Tensor], torch.device]
-) -> torch.device | None:
+def _device_of_state(module: torch.nn.Module, device_of: DeviceOf) -> torch.device | None:
     with disable_torch_function():
         for tensor in (*module.parameters(), *module.buffers()):
             return device_of(tensor)
     return None
 
 
-def report_left_behind(
-    module: torch.nn.Module,
-    device: torch.device,
-    device_of: Callable[[torch.Tensor], torch.device],
-) -> None:
-    """Record every plain tensor attribute of ``module``'s tree that is not on ``device``."""
+def _target_of(fn: Any, device_of: DeviceOf) -> torch.device | None:
+    """Where a module goes that has no state to look at: where its ``.to`` puts an empty tensor."""
+    with observers.unobserved():
+        try:
+            moved = fn(torch.empty(0, device="cpu"))
+        except Exception:  # the callback of some other kind of ``_apply``
+            return None
+    with disable_torch_function():
+        target = device_of(moved) if isinstance(moved, torch.Tensor) else None
+    return target if target is not None and target.type not in ("cpu", "meta") else None
+
+
+def _report_optimized(module: torch.nn.Module, device: torch.device) -> None:
+    """Record that an optimizer had taken parameters of ``module`` before it was moved."""
+    moved = {id(parameter) for parameter in module.parameters()}
+    for optimizer in list(_optimizers):
+        groups = optimizer.param_groups
+        if any(id(parameter) in moved for group in groups for parameter in group["params"]):
+            observers.problem(
+                Kind.OPTIMIZED_MOVE,
+                f"{type(module).__name__}.to",
+                f"{type(optimizer).__name__} had taken the parameters before they moved",
+                target=str(device),
+            )
+
+
+def report_left_behind(module: torch.nn.Module, device: torch.device, device_of: DeviceOf) -> None:
+    """Record every tensor in plain attributes of ``module``'s tree that is not on ``device``."""
+    registered = set(map(id, module.modules()))
     for prefix, child in module.named_modules():
         for name, value in list(vars(child).items()):
-            for label, tensor in _tensors_in(name, value):
+            if name in ("_parameters", "_buffers", "_modules"):
+                continue
+            for label, tensor in _tensors_in(name, value, registered):
                 with disable_torch_function():
                     where = device_of(tensor)
                     placement = placement_of(tensor)
@@ -78,6 +123,7 @@ def report_left_behind(
                     continue
                 path = f"{prefix}.{label}" if prefix else label
                 made = placement.made if placement is not None else None
+                assigned = where_assigned(type(child), name)  # type: ignore[arg-type]
                 stack = user_stack()
                 observers.problem(
                     Kind.LEFT_BEHIND,
@@ -87,19 +133,27 @@ def report_left_behind(
                     source=str(where),
                     target=str(device),
                     stack=stack if made is None else (made, *stack),
+                    declared=() if assigned is None else (assigned,),
                 )
 
 
-def _tensors_in(name: str, value: Any) -> list[tuple[str, torch.Tensor]]:
-    if name in ("_parameters", "_buffers", "_modules"):
-        return []
+_MOST = 50
+_DEEPEST = 3
+
+
+def _tensors_in(
+    label: str, value: Any, registered: set[int], depth: int = 0
+) -> Iterator[tuple[str, torch.Tensor]]:
+    """The tensors that an attribute holds: itself, in containers, as a hidden module's state."""
     if isinstance(value, torch.Tensor):
-        return [(name, value)]
-    if isinstance(value, (list, tuple)):
-        return [
-            (f"{name}[{i}]", v) for i, v in enumerate(value[:50]) if isinstance(v, torch.Tensor)
-        ]
-    if isinstance(value, dict):
-        items = list(value.items())[:50]
-        return [(f"{name}[{k!r}]", v) for k, v in items if isinstance(v, torch.Tensor)]
-    return []
+        yield label, value
+    elif isinstance(value, torch.nn.Module):
+        if id(value) not in registered:
+            state = (*value.named_parameters(), *value.named_buffers())
+            yield from ((f"{label}.{name}", tensor) for name, tensor in state[:1])
+    elif depth < _DEEPEST and isinstance(value, (list, tuple)):
+        for position, item in enumerate(value[:_MOST]):
+            yield from _tensors_in(f"{label}[{position}]", item, registered, depth + 1)
+    elif depth < _DEEPEST and isinstance(value, dict):
+        for key, item in list(value.items())[:_MOST]:
+            yield from _tensors_in(f"{label}[{key!r}]", item, registered, depth + 1)

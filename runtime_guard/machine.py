@@ -14,6 +14,7 @@ from runtime_guard.events import Kind
 from runtime_guard.memory import Meter
 from runtime_guard.observers import Observer, Policy, add_observer, remove_observer
 from runtime_guard.placement import CPU, intern_device
+from runtime_guard.sites import Site, Stack, user_site
 from runtime_guard.torch_internals import disable_torch_function, without_dispatch_modes
 
 SYNC_DEBUG_MODES = ("default", "warn", "error")
@@ -56,8 +57,11 @@ def parse_machine(spec: str) -> dict[str, int]:
     return counts
 
 
-def _really_there(device: torch.device) -> torch.device:
-    """``device`` when this computer really has it; raises PyTorch's own error when it has not."""
+def _really_there(device: torch.device, named: Stack) -> torch.device:
+    """``device`` when this computer really has it; raises PyTorch's own error when it has not.
+
+    ``named``: where the program named devices that the machine does not have.
+    """
     try:
         with disable_torch_function(), without_dispatch_modes():
             torch.empty(0, device=device)
@@ -68,6 +72,7 @@ def _really_there(device: torch.device) -> torch.device:
             f"{device} was asked for, which this machine does not have: "
             f"{str(error).partition(chr(10))[0]}",
             target=str(device),
+            declared=named,
         )
         raise
     return device
@@ -92,6 +97,8 @@ class Machine:
         self._sync_observer: Observer | None = None
         self._current = threading.local()
         self.pid = os.getpid()
+        self.named: dict[Site, None] = {}
+        """Where devices were named that the machine does not have."""
         self.used = False
         """Has anything touched an accelerator (CUDA would be initialised)?"""
 
@@ -155,6 +162,12 @@ class Machine:
             observers.problem(Kind.UNAVAILABLE, "device", sentence, target=f"{kind}:{index}")
             raise RuntimeError(sentence)
 
+    def name(self, device: torch.device) -> torch.device:
+        """What ``torch.device(...)`` gives: a device that is not there may be named."""
+        if device.type in KNOWN_TYPES and device.type not in self.counts:
+            self.named[user_site()] = None
+        return device
+
     def is_virtual(self, device: torch.device) -> bool:
         """Is ``device`` one of this machine's accelerator types?"""
         return device.type in self.counts
@@ -169,7 +182,9 @@ class Machine:
         if device.type == "cpu":
             return CPU
         if device.type not in self.counts:
-            return device if device.type == "meta" else _really_there(device)
+            if device.type == "meta":
+                return device
+            return _really_there(device, tuple(self.named))
         index = device.index
         if index is None:
             index = self.current_index(device.type)

@@ -428,15 +428,19 @@ class DispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
                         placement.move.used = True
             self.latest = placement_of(written)
             if target is not source and "meta" not in (target.type, source.type):
+                buffered = target is CPU and bool(non_blocking) and moves.is_pinned(written)
                 moves.record_transfer(
                     self.machine,
                     value,
                     source,
                     target,
                     plan.name,
-                    non_blocking=bool(non_blocking),
-                    pinned=moves.is_pinned(value),
+                    # only page-locked memory is copied to behind the host's back
+                    non_blocking=bool(non_blocking) and (buffered or target is not CPU),
+                    pinned=buffered or moves.is_pinned(value),
                 )
+                if buffered and observers.observing():
+                    moves.watch_buffer(written)
         return result
 
     def _adopt_buffers(self, written: list[torch.Tensor], read: list[torch.Tensor]) -> bool:

@@ -185,6 +185,16 @@ def land_all() -> None:
     _in_flight.clear()
 
 
+def watch_buffer(buffer: torch.Tensor) -> None:
+    """A non-blocking copy into the pinned host ``buffer`` is on its way."""
+    before = placement_of(buffer)
+    stack = user_stack()
+    watched = Move(stack, landed=False)
+    made = before.made if before is not None else None
+    tag(buffer, Placement(CPU, made, stack[0] if stack else None, watched))
+    _in_flight.append(watched)
+
+
 def report_read(watched: Move, what: str) -> None:
     """The host reads the result of a copy that may still be on its way."""
     watched.landed = True
@@ -209,13 +219,13 @@ def _watch_until_dead(tensor: torch.Tensor, watched: Move, what: str) -> None:
 
     def died(_: object) -> None:
         _watched.pop(key, None)
-        # thrown away by the very statement that made it; not a victim of an exception, for example
+        # thrown away: dead by the very statement that made it, not by an exception, for example
         here = user_site()
         moved = watched.stack[0]
         thrown_away = here.file == moved.file and moved.line <= here.end_line <= moved.end_line
-        if not watched.used and thrown_away:
+        if not watched.used:
             observers.problem(
-                Kind.DISCARDED_MOVE,
+                Kind.DISCARDED_MOVE if thrown_away else Kind.UNUSED_MOVE,
                 what,
                 "the moved tensor died without having been used",
                 stack=watched.stack,
@@ -286,4 +296,5 @@ __all__ = [
     "record_transfer",
     "report_read",
     "tag_fresh",
+    "watch_buffer",
 ]

@@ -105,6 +105,7 @@ class Observer:
 
 _observers: tuple[Observer, ...] = ()
 _lock = threading.Lock()
+_local = threading.local()
 
 
 def add_observer(observer: Observer) -> None:
@@ -128,7 +129,17 @@ def remove_observer(observer: Observer) -> None:
 
 def observing() -> bool:
     """Is anybody watching?"""
-    return bool(_observers)
+    return bool(_observers) and not getattr(_local, "unobserved", False)
+
+
+@contextlib.contextmanager
+def unobserved() -> Iterator[None]:
+    """Nothing that this thread does in the block is recorded: the guard's own trials."""
+    _local.unobserved = True
+    try:
+        yield
+    finally:
+        _local.unobserved = False
 
 
 def mixed_policy() -> Policy:
@@ -167,7 +178,7 @@ def transfer(
 
     Raises ``DevicePolicyError`` when a guard forbids transfers.
     """
-    if not _observers:
+    if not observing():
         return ()
     stack = user_stack() if stack is None else stack
     nbytes = tensor.numel() * tensor.element_size()
@@ -202,7 +213,7 @@ def sync(
     hidden: bool = True,
 ) -> None:
     """Record that the host waited for the device.  Raises when a guard forbids syncs."""
-    if not _observers:
+    if not observing():
         return
     stack = user_stack() if stack is None else stack
     for observer in _observers:
@@ -229,7 +240,7 @@ def problem(
     declared: Stack = (),
 ) -> None:
     """Record a bug that was seen.  ``declared``: places that belong to it, beside the operands'."""
-    if not _observers:
+    if not observing():
         return
     stack = user_stack() if stack is None else stack
     origins = (*origins_of(operands), *declared)

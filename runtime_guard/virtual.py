@@ -285,7 +285,11 @@ class _Installed:
         def device(tensor: torch.Tensor) -> torch.device:
             with disable_torch_function():
                 placement = placement_of(tensor)
-            return real_device(tensor) if placement is None else placement.device
+            if placement is None:
+                return real_device(tensor)
+            if placement.move is not None:
+                placement.move.used = True  # `x.to(d).device` tells where a move goes
+            return placement.device
 
         def is_type(kind: str) -> property:
             return property(lambda tensor: tensor.device.type == kind)

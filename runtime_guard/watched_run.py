@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import re
+import traceback
 from collections.abc import Iterator
 
 import torch
@@ -28,7 +29,10 @@ class WatchedRun:
 
     def evidence(self, error: BaseException | None = None) -> Evidence:
         """What the ledger holds now, and what ``error``, which ended the program, tells."""
-        return Evidence((*self.guard.ledger, *worker_events(error)), self.devices)
+        events = (*self.guard.ledger, *worker_events(error))
+        if not any(event.kind is Kind.UNAVAILABLE for event in events):
+            events = (*events, *unavailable_events(error))
+        return Evidence(events, self.devices)
 
 
 _FORKED = "Cannot re-initialize CUDA in forked subprocess"
@@ -49,6 +53,29 @@ def worker_events(error: BaseException | None) -> list[Event]:
         if is_users(match["file"])
     )
     return [Event(Kind.WORKER_ACCESS, stack, "DataLoader worker", _FORKED)]
+
+
+_UNAVAILABLE = re.compile(
+    r"not compiled with (CUDA|XPU)|not linked with support for|requires (CUDA|XPU) support"
+    r"|No CUDA GPUs are available|Found no NVIDIA driver|invalid device ordinal"
+    r"|without ATen_(cuda|xpu) library|has no attribute '_(cuda|xpu)_|dummy base class"
+    r"|legacy constructor expects device type|when none is available"
+    r"|but torch\.cuda\.is_available\(\) is False"
+    r"|on CUDA device \d+ but torch\.cuda\.device_count\(\) is"
+)
+
+
+def unavailable_events(error: BaseException | None) -> list[Event]:
+    """The event that an exception stands for which asked for a device that is not there."""
+    if error is None or not _UNAVAILABLE.search(str(error)):
+        return []
+    frames = reversed(traceback.extract_tb(error.__traceback__))
+    stack = tuple(
+        Site(frame.filename, frame.lineno or 0, frame.lineno or 0, frame.name)
+        for frame in frames
+        if is_users(frame.filename)
+    )
+    return [Event(Kind.UNAVAILABLE, stack, type(error).__name__, str(error).partition("\n")[0])]
 
 
 def real_devices() -> str:

@@ -16,7 +16,7 @@ from devlint.inference.libraries import call_library, check_collective, construc
 from devlint.inference.meetings import meet, tensors_in
 from devlint.inference.notes import on_accelerator
 from devlint.inference.placement import Device, Variable
-from devlint.inference.syncs import brought_to_host, host_needs, read_by_host, sync
+from devlint.inference.syncs import brought_to_host, formatted, host_needs, read_by_host, sync
 from devlint.inference.tensor_methods import call_tensor_method
 from devlint.inference.text import dotted, shorten
 from devlint.inference.values import (
@@ -186,6 +186,9 @@ def call_attribute(
     if type(base) is Host and name not in ("to",):
         return base if base.array else HOST
     if type(base) is Const:
+        if name == "format" and isinstance(base.value, str):
+            for value, argument in arguments.all():
+                formatted(frame, node, ".format()", value, argument)
         return HOST
     if name in ("item", "tolist") and type(base) is not DeviceValue and not arguments.all():
         sync(frame, node, f".{name}()", Tensor(None), func.value)

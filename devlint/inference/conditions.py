@@ -116,7 +116,10 @@ def _boolean(frame: Frame, node: cst.BooleanOperation) -> bool | None:
     is_and = isinstance(node.operator, cst.And)
     if left is not None and left is not is_and:
         return left
+    cold = is_and and is_cold(node.left)  # `step % n == 0 and loss.item() > limit`
+    frame.cold += cold
     right = truth(frame, node.right)
+    frame.cold -= cold
     if left is is_and:
         return right
     if right is not None and right is not is_and:

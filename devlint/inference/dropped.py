@@ -21,6 +21,7 @@ from devlint.inference.values import (
     FunctionValue,
     Instance,
     Mapping,
+    Origin,
     Sequence,
     Tensor,
     Unknown,
@@ -43,8 +44,9 @@ def of_default(
         return
     if parameter.name == "map_location" and _is_mapped_elsewhere(frame.function, function):
         return  # what is loaded here is meant to stay on the host
-    if _lives_there(summary.result, parameter.variable):
-        _note(frame, node, function, parameter.name)
+    placed = _placed_there(summary.result, parameter.variable)
+    if placed is not None:
+        _note(frame, node, function, parameter.name, placed.origin)
 
 
 def _is_mapped_elsewhere(caller: Function, callee: Function) -> bool:
@@ -97,21 +99,22 @@ def _is_device(value: Value | None) -> bool:
     )
 
 
-def _lives_there(result: Value, variable: Variable, depth: int = 3) -> bool:
-    """The result, or a part of it, is on the callee's device whatever else comes in."""
+def _placed_there(result: Value, variable: Variable, depth: int = 3) -> Tensor | Instance | None:
+    """The result, or the part of it, that is on the callee's device whatever else comes in."""
     placed = [v for v in alternatives(result) if isinstance(v, (Tensor, Instance))]
     if placed and all(value.place is variable and _made_here(value) for value in placed):
-        return True
-    for value in alternatives(result):
-        if depth and isinstance(value, Sequence):
-            parts = value.items if value.items is not None else [value.any()]
-            if any(_lives_there(part, variable, depth - 1) for part in parts):
-                return True
-        if depth and isinstance(value, Mapping):
+        return placed[0]
+    for value in alternatives(result) if depth else ():
+        parts: list[Value] = []
+        if isinstance(value, Sequence):
+            parts = list(value.items) if value.items is not None else [value.any()]
+        elif isinstance(value, Mapping):
             parts = list(value.entries.values())
-            if any(_lives_there(part, variable, depth - 1) for part in parts):
-                return True
-    return False
+        for part in parts:
+            found = _placed_there(part, variable, depth - 1)
+            if found is not None:
+                return found
+    return None
 
 
 def _made_here(value: Tensor | Instance) -> bool:
@@ -119,7 +122,9 @@ def _made_here(value: Tensor | Instance) -> bool:
     return value.origin is None or value.origin.root.kind is not StepKind.PARAMETER
 
 
-def _note(frame: Frame, node: cst.CSTNode, function: Function, name: str) -> None:
+def _note(
+    frame: Frame, node: cst.CSTNode, function: Function, name: str, origin: Origin | None = None
+) -> None:
     assert frame.function is not None
     statement = frame.current
     if isinstance(statement, cst.Assign) and statement.value is node:
@@ -131,6 +136,7 @@ def _note(frame: Frame, node: cst.CSTNode, function: Function, name: str) -> Non
         name,
         function.name,
         Site(function.unit.source, function.node.params),
+        placed=_placed_at(origin),
     )
 
 
@@ -138,6 +144,14 @@ def _calls_in(node: cst.CSTNode) -> list[cst.CSTNode]:
     """The calls of an expression, itself included."""
     inner = [call for child in node.children for call in _calls_in(child)]
     return [node, *inner] if isinstance(node, cst.Call) else inner
+
+
+def _placed_at(origin: Origin | None) -> Site | None:
+    """Where the callee moves its result to its device, or else makes it there."""
+    if origin is None:
+        return None
+    step = next((step for step in origin.chain() if step.kind is StepKind.MOVED), origin.root)
+    return Site(step.source, step.node)
 
 
 def settle(unit: Unit) -> None:

@@ -199,6 +199,7 @@ class HiddenCopy:
     operand: Operand  # the host tensor
     base: Operand  # the device tensor
     loop: Loop | None
+    prepares: bool = False  # in code that builds something once, or that prepares data on the host
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,6 +320,7 @@ class DroppedArgument:
     callee: str
     callee_site: Site | None
     moved: bool = False  # a tensor, and moved right where it comes back
+    placed: Site | None = None  # where the callee puts its result on that device
 
 
 class Mistake(str, enum.Enum):

@@ -262,7 +262,13 @@ def syncs_for(known: Call, arguments: Arguments) -> bool:
     if known.sync_unless & given:
         return False
     if known.sync_only_if:
-        return bool(known.sync_only_if & given)
+        values = {name: value for name, (value, _) in arguments.keywords.items()}
+        values |= {p: v for p, (v, _) in zip(known.params, arguments.positional, strict=False)}
+        return any(
+            type(value) is Tensor
+            for name in known.sync_only_if & given
+            for value in alternatives(values[name])
+        )
     return True
 
 

@@ -258,6 +258,7 @@ def settle(frame: Frame) -> None:
                         operand(frame, note.tensor, note.tensor_node),
                         operand(frame, note.base, note.base_node),
                         loop_fact(frame, note.loop),
+                        prepares=steps.prepares(frame.function),
                     )
                 )
         elif kind is ElementNote:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import libcst as cst
 
-from devlint.inference import mentions, mistaken
+from devlint.inference import mentions, mistaken, syncs
 from devlint.inference.conditions import (
     asks_for_accelerator,
     compare,
     handles_none,
+    is_cold,
     narrow,
     truth,
     truth_of,
@@ -79,6 +80,9 @@ def combine(
 ) -> Value:
     """The result of a binary operator."""
     kinds = (type(left), type(right))
+    if symbol == "%" and type(left) in (Const, Host) and _is_text(left_node):
+        syncs.formatted(frame, node, "%", right, right_node)
+        return HOST
     if Tensor in kinds:
         if kinds == (Tensor, Tensor) or symbol == "@":
             return meet(
@@ -105,6 +109,10 @@ def combine(
     if any(type(v) is Tensor for side in (left, right) for v in alternatives(side)):
         return meet(frame, node, symbol, [(left, left_node), (right, right_node)])
     return UNKNOWN
+
+
+def _is_text(node: cst.CSTNode) -> bool:
+    return isinstance(node, (cst.SimpleString, cst.ConcatenatedString))
 
 
 def _constant(symbol: str, left: object, right: object) -> Value:
@@ -206,7 +214,10 @@ def _boolean(frame: Frame, node: cst.BooleanOperation) -> Value:
         if known is is_and:
             return frame.eval(node.right)
         return left
+    cold = is_and and is_cold(node.left)  # `step % n == 0 and loss.item()`
+    frame.cold += cold
     right = frame.eval(node.right)
+    frame.cold -= cold
     return join(left, right)
 
 
@@ -220,7 +231,10 @@ def _conditional(frame: Frame, node: cst.IfExp) -> Value:
         before = frame.env
         frame.env = dict(before)
         narrow(frame, node.test, True)
+        cold = is_cold(node.test)  # `loss.item() if step % n == 0 else None`
+        frame.cold += cold
         left = frame.eval(node.body)
+        frame.cold -= cold
         frame.env = dict(before)
         narrow(frame, node.test, False)
         right = frame.eval(node.orelse)

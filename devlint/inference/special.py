@@ -437,6 +437,14 @@ def _print(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     return NONE
 
 
+def _str(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    for value, argument in arguments.positional[:1]:
+        for tensor in alternatives(value):
+            if type(tensor) is Tensor:
+                syncs.sync(frame, node, "str()", tensor, argument)
+    return HOST
+
+
 def _len(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     value = arguments.positional[0][0] if arguments.positional else UNKNOWN
     return Host(value) if type(value) is Tensor else HOST
@@ -599,8 +607,8 @@ _BUILTINS: dict[str, Handler] = {
     "isinstance": _host,
     "hasattr": _host,
     "callable": _host,
-    "str": _host,
-    "repr": _host,
+    "str": _str,
+    "repr": _str,
     "id": _host,
     "hash": _host,
     "type": _host,

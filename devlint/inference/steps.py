@@ -52,6 +52,7 @@ _EVALUATING = re.compile(
 _ON_HOST = re.compile(
     r"(^|/)(data|datasets?|transforms?|augment\w*|preprocess\w*|evaluation)(/|\.py$)|_transforms?\.py$"
 )
+_COLLATING = re.compile(r"collat|__getitem__|(dataset|sampler|augment\w*|preprocess\w*)$", re.I)
 _NO_GRADIENTS = re.compile(r"(no_grad|inference_mode|torch_no_grad)$")
 
 
@@ -82,6 +83,19 @@ def is_cold(function: Function | None) -> bool:
     """A function that by its name runs once, or now and then."""
     return function is not None and bool(
         _COLD.match(function.name) or _BUILDING.match(function.name)
+    )
+
+
+def prepares(function: Function | None) -> bool:
+    """A function that builds something once, or that prepares data on the host."""
+    if function is None:
+        return False
+    info = function.info
+    names = [function.name] if info is None else [function.name, info.name, *info.library_bases]
+    return (
+        bool(_BUILDING.match(function.name))
+        or bool(_ON_HOST.search(function.unit.source.path))
+        or any(_COLLATING.search(name) for name in names)
     )
 
 

@@ -146,6 +146,29 @@ def _sequence_slice(base: Sequence, part: cst.Slice) -> Value:
     return Sequence(base.items[slice(*bounds)], None, base.kind)
 
 
+_BOOLEAN = frozenset({"bool", "isnan", "isinf", "isfinite", "logical_not", "logical_and"}) | {
+    "logical_or",
+    "logical_xor",
+    "eq",
+    "ne",
+    "gt",
+    "lt",
+    "ge",
+    "le",
+    "isin",
+    "isclose",
+}
+
+
+def _is_boolean(expression: cst.CSTNode, index: Tensor) -> bool:
+    """A tensor that a predicate made, here or under a name."""
+    made = index.origin.node if index.origin is not None else None
+    for node in (expression, made):
+        if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
+            return node.func.attr.value in _BOOLEAN
+    return False
+
+
 def _tensor_item(
     frame: Frame, node: cst.Subscript, base: Tensor, indices: list[tuple[Value, cst.CSTNode]]
 ) -> Value:
@@ -157,7 +180,7 @@ def _tensor_item(
             if type(index) is Tensor and index.is_sure:
                 if not beside:
                     _check_index(frame, node, base, index, expression)
-                masked = masked or bool(index.traits & MASK)
+                masked = masked or bool(index.traits & MASK) or _is_boolean(expression, index)
     if masked:
         syncs.sync(frame, node, "mask indexing", base, node.value)
     origin = frame.origin(StepKind.COMPUTED, node, base.origin)

@@ -13,7 +13,7 @@ from devlint.inference.meetings import tensors_in
 from devlint.inference.notes import HostReadNote, LateReadNote, SyncNote, on_accelerator
 from devlint.inference.placement import CPU, Device
 from devlint.inference.text import dotted
-from devlint.inference.values import COPYING, INDIRECT, Tensor, Union, Value, alternatives
+from devlint.inference.values import COPYING, INDIRECT, Sequence, Tensor, Union, Value, alternatives
 
 # What takes a value only to keep it, to add it up or to show it: that can wait.
 _KEEPS = re.compile(
@@ -24,7 +24,10 @@ _KEEPS = re.compile(
 _SHOWS = re.compile(
     r"(^|[._])(add_\w+|log\w*|print|info|debug|write\w*|set_\w+|format|report\w*)$", re.I
 )
-_GUESSED = frozenset({"float()", "int()", "bool()", "round()", "f-string", "print()", "range()"})
+_GUESSED = frozenset(
+    {"float()", "int()", "bool()", "round()", "f-string", "print()", "range()"}
+    | {"str()", ".format()", "%"}
+)
 _CONVERTS = frozenset({"float", "int", "round", "str", "bool", "max", "min", "abs", "math.exp"})
 
 
@@ -67,6 +70,19 @@ def sync(
                 )
             )
             return
+
+
+def formatted(
+    frame: Frame, node: cst.CSTNode, call: str, value: Value, value_node: cst.CSTNode
+) -> None:
+    """Values are written into a text, one by one or as a tuple: the host reads each tensor."""
+    if type(value) is not Sequence or value.items is None:
+        sync(frame, node, call, value, value_node)
+        return
+    elements = value_node.elements if isinstance(value_node, cst.Tuple) else ()
+    for index, part in enumerate(value.items):
+        there = elements[index].value if len(elements) == len(value.items) else value_node
+        sync(frame, node, call, part, there)
 
 
 def _is_guess(frame: Frame, tensor: Tensor) -> bool:
@@ -113,7 +129,8 @@ def test_of(frame: Frame, node: cst.CSTNode, value: Value, keyword: str) -> None
         # A name that may hold a tensor mostly asks whether it holds anything.
         if type(tensor) is not Tensor or _is_guess(frame, tensor):
             continue
-        if tensor.evidence is None or _is_result(node):
+        shown = type(node) is cst.Comparison and tensor.is_sure
+        if tensor.evidence is None or shown or _is_result(node):
             sync(frame, node, keyword, tensor, node)
             return
 

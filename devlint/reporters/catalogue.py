@@ -42,6 +42,7 @@ def _rule_object(rule: Rule) -> dict[str, Any]:
         "bad": list(rule.bad),
         "good": list(rule.good),
         "fix": rule.fix,
+        "twin": rule.twin,
         "limits": rule.limits,
         "reference": rule.reference,
         "preview": rule.preview,
@@ -68,6 +69,7 @@ def explanation(rule: Rule, color: bool = False) -> str:
     section("Example", _examples(rule.bad))
     section("Use instead", _examples(rule.good))
     section("Fix", rule.fix)
+    section("At run time", rule.twin)
     section("Limits", rule.limits)
     section(
         "How to suppress it",

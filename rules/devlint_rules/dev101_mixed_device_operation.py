@@ -109,6 +109,7 @@ def train(model, dataset, optimizer, device):
     fix="""\
 Moves the operand that is out of place where the two meet: `bias.to(weights.device)`. Unsafe: the
 copy may belong further up, outside a loop.""",
+    twin="`devlint confirm` waits for PyTorch's mixed-device error on the way through the line.",
     limits="""\
 A value whose place is unknown meets anything in silence. A tensor made on the default device that
 meets a module's or a caller's device is DEV102; two indices of one accelerator are DEV106.""",

@@ -169,6 +169,7 @@ def dice_loss(prediction: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
     fix="""\
 Gives the factory `device=` where it stands beside the other operand, else moves the tensor where
 the two meet. Both do nothing on the CPU.""",
+    twin="`devlint confirm` waits for PyTorch's mixed-device error on the way through the line.",
     limits="""\
 Under `torch.set_default_device` or `with torch.device(...)` the default device is followed only as
 far as it is in sight. Where the tensor goes through a function that devlint cannot see, it is taken

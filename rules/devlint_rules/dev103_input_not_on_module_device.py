@@ -132,6 +132,7 @@ features = model(image)
     fix="""\
 Moves the input where the module is called: `x.to(next(model.parameters()).device)`. Unsafe: the
 copy may belong further up, once for several calls.""",
+    twin="`devlint confirm` waits for PyTorch's mixed-device error on the way through the line.",
     limits="""\
 A module wrapped by something that moves its inputs itself (`accelerate`, `DataParallel`, a
 trainer) is left alone as far as the wrapper is known.""",

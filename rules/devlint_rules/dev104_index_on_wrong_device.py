@@ -114,5 +114,6 @@ picked = table[order]  # a host index of a device tensor is accepted
     fix="""\
 Copies the index of a host tensor to the host, or moves the operand where the two meet. Unsafe: it
 may be the tensor that should have moved.""",
+    twin="`devlint confirm` waits for PyTorch's mixed-device error on the way through the line.",
     limits="An index whose place is unknown is left alone.",
 )

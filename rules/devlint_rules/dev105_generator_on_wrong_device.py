@@ -114,5 +114,6 @@ drawn = torch.rand(3, generator=generator, device=device)
     fix="""\
 Makes the generator on the device that it fills. Unsafe: the same seed gives other numbers
 there.""",
+    twin="`devlint confirm` waits for PyTorch's refusal of the generator at the line.",
     limits="A generator handed in by the caller is left alone.",
 )

@@ -148,6 +148,7 @@ def pad(mask: torch.Tensor, length: int) -> torch.Tensor:
     fix="""\
 Moves one operand to the other's device where they meet. Unsafe: which of the two devices was
 meant, only the author knows.""",
+    twin="`devlint confirm` waits for PyTorch's mixed-device error on the way through the line.",
     limits="""\
 An index that the program computes is not followed. `cuda` beside `cuda:0` is only `possible`: the
 current device is 0 until somebody sets another.""",

@@ -29,6 +29,9 @@ def _check(facts: Facts) -> Iterator[Claim]:
         trace: tuple[Note, ...] = ()
         if fact.callee_site is not None:
             trace = (Note(fact.callee_site, f"`{fact.callee}` takes `{fact.parameter}` here"),)
+        if fact.placed is not None:
+            text = f"`{fact.callee}` puts its result on its own `{fact.parameter}` here"
+            trace = (*trace, Note(fact.placed, text))
         yield Claim(
             fact.site,
             Severity.WARNING,
@@ -133,6 +136,8 @@ def masked(scores: torch.Tensor) -> torch.Tensor:
     ),
     check=_check,
     fix="Passes it on: `f(x, device=device)`. Unsafe: the default may be meant.",
+    twin="""\
+`devlint confirm` waits for a mixed-device error with a tensor that the called function made.""",
     limits="""\
 Only for functions in sight whose result lives on their `device`, and only where the names agree. A
 result that meets a value elsewhere is reported there (DEV101, DEV102) and not here. A tensor that

@@ -162,6 +162,8 @@ def to_rows(scores: Annotated[Tensor, On("cuda")]) -> Annotated[Tensor, On("cpu"
 """,
     ),
     check=_check,
+    twin="""\
+The guard checks contracts of parameters and results at each call, those of names it does not.""",
     limits="""\
 A value whose place is unknown keeps every contract in silence. `On("accelerator")` is read as
 `On("cuda")`.""",

@@ -71,6 +71,7 @@ ids = torch.arange(8)  # devlint: device[cpu]
 """,
     ),
     check=_check,
+    twin="None: nothing happens.",
     limits="""\
 A contract whose device or name is computed is not read, and not reported.""",
 )

@@ -99,6 +99,7 @@ def fast_path(x: torch.Tensor) -> bool:
 """,
     ),
     check=_check,
+    twin="None: PyTorch raises a `TypeError` of its own, and a comparison raises nothing.",
     limits="""\
 A parameter that is named for a device, and may hold a string or a `torch.device`, may be compared
 with either.""",

@@ -104,6 +104,7 @@ torch.zeros(1).cuda()  # starts the CUDA context; there is nothing to keep
     ),
     check=_check,
     fix="Assigns the result: `x = x.to(device)`.",
+    twin="The guard sees a moved tensor die by the very statement that made it, unused.",
     limits="""\
 Only for receivers that are inferred to be tensors. Containers whose `.to` works in place
 (`BatchEncoding`, PyG `Data`, `PackedSequence` does not) are left alone.""",

@@ -111,6 +111,7 @@ def build(width):
 """,
     ),
     check=_check,
+    twin="The guard sees a module move whose parameters an optimizer has taken.",
     limits="""\
 With most optimizers on CPU and CUDA the order does no harm today; hence `possible`. A move back to
 the host after training is one that devlint cannot always tell from a late one.""",

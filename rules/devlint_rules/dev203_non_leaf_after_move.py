@@ -168,6 +168,7 @@ class Scale(nn.Module):
 Makes the leaf on the device: `torch.rand(10, 1, requires_grad=True, device="cuda")`,
 `nn.Parameter(torch.ones(3).to(device))`. Unsafe: a random factory draws other numbers there, and
 the old leaf gets no gradient any more.""",
+    twin="The guard sees a leaf that requires grad being moved.",
     limits="""\
 A copy used only in computations beside its leaf (`y = x.cuda()`) is right and not reported.""",
 )

@@ -105,5 +105,6 @@ def total(tensors: list[torch.Tensor]) -> float:
 """,
     ),
     check=_check,
+    twin="The guard sees moved tensors die without having been used.",
     limits="A container that the caller uses after the function has returned is not seen.",
 )

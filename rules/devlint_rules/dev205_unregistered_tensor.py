@@ -164,6 +164,8 @@ class Mixture(nn.Module):
 `self.register_buffer("mean", …, persistent=False)`. Unsafe: without `persistent=False` it changes
 the `state_dict`, and with it an old checkpoint that kept the value some other way does not fill
 it.""",
+    twin="""\
+After `Module.to` the guard looks for tensors in plain attributes that stayed where they were.""",
     limits="""\
 An overridden `_apply` or `to`, or a `.to(x.device)` at the use, excuses the attribute. Host data
 that is kept on purpose and never meets the device shows only as a `possible` warning.""",

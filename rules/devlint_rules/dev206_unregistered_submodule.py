@@ -155,6 +155,8 @@ class Tower(nn.Module):
     fix="""\
 Wraps the container in `nn.ModuleList` or `nn.ModuleDict`. Unsafe: it changes the `state_dict` and
 what the optimizer trains.""",
+    twin="""\
+After `Module.to` the guard looks for modules in plain attributes that stayed where they were.""",
     limits="""\
 A list that holds modules registered elsewhere in the class too is not told apart where the
 registration is out of sight. Modules kept in a plain list on purpose, to keep them out of

@@ -166,5 +166,6 @@ class Counter(nn.Module):
     fix="""\
 Passes `device=self.mean.device` to the factory. Unsafe: it fails where the buffer is None at that
 time.""",
+    twin="`devlint confirm` waits for PyTorch's mixed-device error on the way through the line.",
     limits="An assignment in `__init__`, before the module can have been moved, is left alone.",
 )

@@ -146,6 +146,7 @@ def batches(dataset, device):
     fix="""\
 Moves the tensor on a line before the loop. Unsafe: other uses of the name then see the moved
 tensor, and the loop may not run at all.""",
+    twin="The guard counts the transfers at the line: more than one confirms it.",
     limits="""\
 A tensor changed in place by a callee that devlint cannot see looks unchanged. A loop of a few
 items (layers, files, devices) and the loop over epochs are not hot.""",

@@ -92,6 +92,7 @@ hidden = torch.from_numpy(ranks).to("cuda")
 """,
     ),
     check=_check,
+    twin="The guard sees a transfer there and a transfer back.",
     limits="""\
 A round trip that frees accelerator memory in between, or that has the host do work on purpose, is
 not told apart where nothing in sight shows it.""",

@@ -9,6 +9,7 @@ import libcst as cst
 from devlint.findings import Confidence, Severity
 from devlint.inference.facts import Facts, Hotness, Site, Sync
 from devlint.rule import Claim, Note, Rule
+from devlint_rules.chains import reduction
 from devlint_rules.waiting import confidence
 from devlint_rules.wording import WAITS, and_more, loop_note, may_be_accelerator
 
@@ -57,8 +58,9 @@ def _claimed(sync: Sync, when: str) -> str:
 
 def _check(facts: Facts) -> Iterator[Claim]:
     groups: dict[tuple[str, int], tuple[str, list[Sync]]] = {}
+    reduced = {id(move.site.node) for move in facts.moves if reduction(facts, move)}  # DEV309's
     for sync in facts.syncs:
-        group = _group(sync)
+        group = _group(sync) if id(sync.site.node) not in reduced else None
         if group is not None:
             kind, site = group
             groups.setdefault((kind, id(site.node)), (kind, []))[1].append(sync)
@@ -205,6 +207,7 @@ def total(values: list[float]) -> float:
 """,
     ),
     check=_check,
+    twin="The guard counts the syncs at the line: more than one confirms it.",
     limits="""\
 Whether the wait costs anything depends on how long the queue is, which only a profile shows; hence
 severity `performance`. A sampling loop that has to read each token is right as it is.""",

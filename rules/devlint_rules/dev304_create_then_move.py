@@ -13,9 +13,11 @@ from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.rewriting import (
     argument,
     in_file,
+    is_path,
     move_target,
     short,
     takes_device,
+    text_of,
     with_argument,
 )
 from devlint_rules.waiting import is_cold_file
@@ -25,8 +27,8 @@ from devlint_rules.wording import loop_note, may_be_accelerator
 _RANDOM = ("rand", "randn", "randint", "randperm", "normal", "multinomial", "bernoulli")
 # These share memory with what they are given: the transfer is the only copy either way.
 _SHARING = ("from_numpy", "as_tensor", "asarray", "frombuffer", "from_dlpack")
-
-
+# These have a twin that works beside another tensor: `x.new_zeros`.
+_LIKE = ("zeros", "ones", "empty", "full", "tensor")
 # These copy the data that they are given: the transfer is needed, only the host's copy is not.
 _COPYING = re.compile(r"tensor|\w*Tensor")
 
@@ -61,8 +63,20 @@ def _made_there(move: Move, factory: cst.Call) -> str | None:
     if device is None or move.creation is None or not takes_device(move.creation):
         return None
     if move.to_tensor:
-        return None  # `device=other.device` alone would lose the dtype
+        return _made_like(factory, device)
     return with_argument(factory, f"device={device}")
+
+
+def _made_like(factory: cst.Call, other: str) -> str | None:
+    """`torch.zeros(n).to(x)` takes the device and the dtype of `x`: `x.new_zeros(n)`."""
+    if not is_path(other) or argument(factory, "dtype") or argument(factory, "requires_grad"):
+        return None
+    name, called = _name(factory), text_of(factory.func)
+    if name in _LIKE and called.startswith("torch."):
+        return text_of(factory.with_changes(func=cst.parse_expression(f"{other}.new_{name}")))
+    there = with_argument(factory, f"device={other}.device")
+    call = cst.parse_expression(there) if there is not None else None
+    return with_argument(call, f"dtype={other}.dtype") if isinstance(call, cst.Call) else None
 
 
 def _fix(facts: Facts, move: Move, factory: cst.Call) -> tuple[Replacement, ...]:
@@ -170,7 +184,9 @@ def draw(shape, seed, device):
     ),
     check=_check,
     fix="""\
-Passes the move's device to the factory and drops the move. Unsafe for random factories, which draw
+Passes the move's device to the factory and drops the move; beside another tensor, whose dtype
+counts too, `torch.zeros(n).to(x)` becomes `x.new_zeros(n)`. Unsafe for random factories, which draw
 other numbers on an accelerator from the same seed.""",
+    twin="The guard sees the transfer of what was made on the host.",
     limits="A tensor that gets a name before it is moved is not reported.",
 )

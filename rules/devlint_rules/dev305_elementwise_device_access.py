@@ -147,6 +147,7 @@ kept = [i for i, flag in enumerate(flags.tolist()) if flag]
 """,
     ),
     check=_check,
+    twin="The guard counts reads and writes of single elements at the line.",
     limits="""\
 Whether `x[i] = …` writes an element or a whole row, which is often worth a loop, mostly is not in
 sight: writes are only `possible`.""",

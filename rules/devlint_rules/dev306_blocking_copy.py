@@ -122,6 +122,8 @@ def run(model, loader, device):
 """,
     ),
     check=_check,
+    twin="""\
+The guard sees a pinned source copied with a wait, or a pageable one that was not to wait.""",
     limits="""\
 Whether the wait costs anything depends on what else the host has to do. A loader handed in by the
 caller is left alone.""",

@@ -122,5 +122,6 @@ def train(model: nn.Module, epochs, device):
 """,
     ),
     check=_check,
+    twin="The guard counts how often the line goes over the module.",
     limits="Once per epoch is no finding: a checkpoint may want the weights on the host.",
 )

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from devlint.findings import Confidence, Severity
 from devlint.inference.facts import Facts, HiddenCopy
 from devlint.rule import Claim, Rule
+from devlint_rules.waiting import is_cold_file
 from devlint_rules.wording import device_expression, history, place_of
 
 
@@ -25,6 +26,8 @@ def _message(fact: HiddenCopy) -> str:
 
 def _check(facts: Facts) -> Iterator[Claim]:
     for fact in facts.hidden_copies:
+        if fact.prepares or is_cold_file(facts):
+            continue  # data is made on the host, and what is built once costs once
         device = device_expression(fact.base)
         likely = fact.operand.by_default
         yield Claim(
@@ -109,7 +112,9 @@ def first_rows(count: int) -> torch.Tensor:
 """,
     ),
     check=_check,
+    twin="The guard sees the transfer that indexing or assigning makes.",
     limits="""\
+Code that prepares data (a `collate_fn`, a `Dataset`) or that builds something once is passed over.
 A host index that the caller hands in is not reported: it may be on the device already. Where the
 index is needed on the host as well, one explicit copy beside it costs no more.""",
 )

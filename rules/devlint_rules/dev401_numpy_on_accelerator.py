@@ -104,6 +104,7 @@ array = samples.numpy()
     ),
     check=_check,
     fix="Puts `.detach().cpu()` behind the tensor. On the CPU both do nothing.",
+    twin="The guard sees PyTorch refuse to convert an accelerator's tensor.",
     limits="""\
 A read of an input whose device nobody in sight chooses is only `possible`. `.numpy(force=True)`
 copies by itself and is right.""",

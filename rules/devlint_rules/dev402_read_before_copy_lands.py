@@ -101,6 +101,7 @@ total = on_device.sum()
     ),
     check=_check,
     fix="Drops `non_blocking=True`, so that the call waits for the copy.",
+    twin="The guard sees the read of a copy that no synchronisation has followed.",
     limits="""\
 A synchronisation in a callee that devlint cannot see is missed. Some PyTorch versions wait by
 themselves where the host memory is pageable; code should not rest on that.""",

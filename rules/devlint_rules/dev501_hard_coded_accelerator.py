@@ -143,6 +143,8 @@ if torch.cuda.is_available():
     fix="""\
 `torch.device("cuda")` becomes `torch.device("cuda" if torch.cuda.is_available() else "cpu")`, where
 that is the only place. Unsafe: running on the host may not be wanted.""",
+    twin="""\
+On a machine without CUDA (`devlint confirm --virtual mps`, or a host) the line raises.""",
     limits="""\
 Whether a program is meant for one kind of machine only, devlint cannot know; hence a warning. Where
 a library file shows no sign of another machine and no input to go by, it is a `possible` one. Code

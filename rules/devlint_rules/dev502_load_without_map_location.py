@@ -90,6 +90,7 @@ def settings(path):
     fix="""\
 Adds `map_location="cpu"`; `load_state_dict` then copies to where the module lives. Unsafe: tensors
 that are used as loaded are then on the host.""",
+    twin="On a machine without CUDA a checkpoint that was saved from CUDA fails to load.",
     limits="""\
 A file that holds no tensors, or was saved from the host, loads everywhere; devlint does not look
 into files. It goes by what is done with the result (`load_state_dict`) and by names: data sets,

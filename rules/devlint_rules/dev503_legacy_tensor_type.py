@@ -172,6 +172,9 @@ torch.set_default_dtype(torch.float32)
 `torch.tensor([...], dtype=..., device="cuda")`, `x.to("cpu", torch.float32)`,
 `torch.set_default_device("cuda")`. Unsafe: whether the move to the named device was meant, only the
 author knows.""",
+    twin="""\
+The guard sees the transfer that the type hides or, on a machine without CUDA, PyTorch's
+refusal. A type that is merely old shows nothing.""",
     limits="""\
 Types that a variable holds are seen only where it is used as one. A type of the host that moves
 nothing (`torch.LongTensor([1, 2])`), and one of CUDA behind a condition, are `possible`

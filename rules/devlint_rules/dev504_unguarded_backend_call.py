@@ -107,6 +107,8 @@ torch.cuda.empty_cache()
 """,
     ),
     check=_check,
+    twin="""\
+On a machine without CUDA (`devlint confirm --virtual mps`, or a host) the line raises.""",
     limits="""\
 A guard in the caller is not seen; hence a warning. In a file that shows no sign of serving any
 other machine, or that demands CUDA for its tensors anyway (DEV501), it is a `possible` one.""",

@@ -145,6 +145,7 @@ if torch.cuda.is_available():
 """,
     ),
     check=_check,
+    twin="None yet: virtual devices have one process.",
     limits="""\
 Code counts as per-rank where it starts or joins a process group, or is what `mp.spawn` runs; a
 helper that such code calls from another file is not seen.""",

@@ -12,7 +12,7 @@ from devlint.inference.placement import Variable, VariableKind
 # device, or later. The other syncs are often what the algorithm needs.
 _NUMBERS = frozenset(
     {".item()", "float()", "int()", "bool()", "round()", "if", "while", "assert", "f-string"}
-    | {"print()"}
+    | {"print()", "str()", ".format()", "%"}
 )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
 
-from runtime_guard.events import PROBLEMS, Event, Kind
+from runtime_guard.events import NOTED, PROBLEMS, Event, Kind
 from runtime_guard.sites import Site
 
 
@@ -42,6 +42,8 @@ def costs_by_line(events: Iterable[Event]) -> list[LineCost]:
     """The lines of ``events``, the most expensive first."""
     lines: dict[tuple[str, int], LineCost] = {}
     for event in events:
+        if event.kind in NOTED:
+            continue
         site = event.site
         key = (site.file, site.line)
         cost = lines.get(key)

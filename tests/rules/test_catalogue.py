@@ -37,6 +37,7 @@ CATALOGUE = {
     "DEV306": "blocking-copy",
     "DEV307": "module-move-in-loop",
     "DEV308": "hidden-copy",
+    "DEV309": "reduced-on-host",
     "DEV401": "numpy-on-accelerator",
     "DEV402": "read-before-copy-lands",
     "DEV403": "accelerator-in-worker",
@@ -63,7 +64,7 @@ def test_a_rule_lives_in_a_file_named_after_it(rule: Rule):
 @each_rule
 def test_texts_are_there_and_the_reference_is_a_page_of_pytorch(rule: Rule):
     assert rule.summary.endswith(".") and "\n" not in rule.summary
-    for text in (rule.what, rule.why, rule.limits):
+    for text in (rule.what, rule.why, rule.twin, rule.limits):
         assert text.strip()
     assert rule.reference.startswith("https://docs.pytorch.org/")
 
@@ -80,7 +81,7 @@ def test_there_are_three_bad_and_three_good_examples_and_all_are_python(rule: Ru
 
 @each_rule
 def test_no_text_invents_a_number(rule: Rule):
-    prose = " ".join((rule.summary, rule.what, rule.why, rule.fix, rule.limits))
+    prose = " ".join((rule.summary, rule.what, rule.why, rule.fix, rule.twin, rule.limits))
     assert not re.search(r"\d+(\.\d+)?\s?(%|times|x faster|ms|µs|percent)", prose)
 
 

@@ -73,8 +73,12 @@ class TestJudge:
         ("rule", "kind"),
         [
             ("DEV201", Kind.DISCARDED_MOVE),
+            ("DEV202", Kind.OPTIMIZED_MOVE),
             ("DEV203", Kind.NON_LEAF_MOVE),
+            ("DEV204", Kind.UNUSED_MOVE),
             ("DEV205", Kind.LEFT_BEHIND),
+            ("DEV206", Kind.LEFT_BEHIND),
+            ("DEV308", Kind.TRANSFER),
             ("DEV401", Kind.HOST_READ),
             ("DEV402", Kind.UNLANDED_READ),
             ("DEV403", Kind.WORKER_ACCESS),
@@ -86,7 +90,12 @@ class TestJudge:
 
     @pytest.mark.parametrize(
         ("rule", "kind"),
-        [("DEV301", Kind.TRANSFER), ("DEV302", Kind.TRANSFER), ("DEV303", Kind.SYNC)],
+        [
+            ("DEV301", Kind.TRANSFER),
+            ("DEV303", Kind.SYNC),
+            ("DEV305", Kind.ELEMENT_WRITE),
+            ("DEV307", Kind.MODULE_MOVE),
+        ],
     )
     def test_loops_need_a_repetition(self, rule, kind):
         assert verdict(finding(rule, 5), event(kind, 5, count=2), ran=(5,)) == "confirmed"
@@ -97,8 +106,27 @@ class TestJudge:
         assert verdict(finding("DEV101", 5), ran=(5,), devices="") == "not executed"
 
     def test_rules_that_a_run_cannot_show(self):
-        assert verdict(finding("DEV501", 5), ran=(5,)) == "undecided"
-        assert "DEV501" not in EXPECTATIONS
+        assert verdict(finding("DEV505", 5), ran=(5,)) == "undecided"
+        assert "DEV505" not in EXPECTATIONS
+
+    @pytest.mark.parametrize("rule", ["DEV501", "DEV502", "DEV504"])
+    def test_what_is_missing_shows_on_machines_without_it(self, rule):
+        assert verdict(finding(rule, 5), ran=(5,), devices="virtual cuda:2") == "undecided"
+        assert verdict(finding(rule, 5), ran=(5,), devices="virtual mps") == "refuted"
+        assert verdict(finding(rule, 5), ran=(5,), devices="") == "refuted"
+        assert verdict(finding(rule, 5), devices="") == "not executed"
+        assert verdict(finding(rule, 5), event(Kind.UNAVAILABLE, 5), devices="") == "confirmed"
+        named = event(Kind.UNAVAILABLE, 9, origins=(5,))
+        assert verdict(finding(rule, 5), named, devices="virtual mps") == "confirmed"
+
+    def test_a_legacy_type_may_be_deprecated_and_harmless(self):
+        assert verdict(finding("DEV503", 5), ran=(5,)) == "undecided"
+        assert verdict(finding("DEV503", 5), event(Kind.TRANSFER, 5)) == "confirmed"
+
+    def test_a_round_trip_goes_there_and_back(self):
+        there, back = event(Kind.TRANSFER, 3), event(Kind.TRANSFER, 5)
+        assert verdict(finding("DEV302", 5, 3), there, back) == "confirmed"
+        assert verdict(finding("DEV302", 5, 3), back, ran=(5,)) == "refuted"
 
     def test_a_contract_is_seen_at_calls_and_returns(self):
         at_call = {**finding("DEV108", 5), "message": "`m` is …, but parameter `x` of `f` is …"}

@@ -1,0 +1,151 @@
+"""DEV309: a whole tensor is copied to the host, only to be reduced there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from devlint.findings import Applicability, Confidence, Severity
+from devlint.inference.facts import Facts, Move
+from devlint.rule import Claim, Replacement, Rule
+from devlint_rules.chains import Step, reduction
+from devlint_rules.rewriting import atom, receiver, text_of
+from devlint_rules.waiting import is_cold_file
+from devlint_rules.wording import loop_note
+
+
+def _fix(move: Move, steps: list[Step]) -> tuple[Replacement, ...]:
+    """`x.cpu().mean()` becomes `x.mean().cpu()`."""
+    before = receiver(move.site.node)
+    if before is None or len(steps) != 1 or move.non_blocking:
+        return ()
+    call = steps[0].call
+    assert isinstance(move.site.node, cst.Call)
+    moved = cst.Attribute(before, cst.Name(steps[0].method))
+    reduced = text_of(call.with_changes(func=moved, lpar=(), rpar=()))
+    how = text_of(move.site.node)[len(atom(before)) :]
+    if not text_of(move.site.node).startswith(atom(before)):
+        return ()
+    site = type(move.site)(move.site.source, call)
+    return (Replacement(site, f"{reduced}{how}"),)
+
+
+def _check(facts: Facts) -> Iterator[Claim]:
+    for move in facts.moves:
+        steps = reduction(facts, move)
+        if not steps:
+            continue
+        name = steps[-1].method
+        yield Claim(
+            move.site,
+            Severity.PERFORMANCE,
+            Confidence.POSSIBLE if is_cold_file(facts) else Confidence.LIKELY,
+            f"all of `{move.subject.name}` is copied to the host, where `.{name}()` reduces it",
+            advice=f"reduce it on the device, and copy the result: `{_advised(move, name)}`",
+            trace=(loop_note(move.loop),) if move.loop is not None else (),
+            fix=_fix(move, steps),
+            applicability=Applicability.UNSAFE,
+        )
+
+
+def _advised(move: Move, name: str) -> str:
+    before = receiver(move.site.node)
+    text = atom(before) if before is not None else move.subject.name
+    return f"{text if len(text) < 60 else '(…)'}.{name}(…).cpu()"
+
+
+RULE = Rule(
+    code="DEV309",
+    name="reduced-on-host",
+    severity=Severity.PERFORMANCE,
+    summary="A whole tensor is copied to the host, only to be reduced there.",
+    what="""\
+Reports `x.cpu().mean()` and its like in hot code: a move to the host, with `.detach()`, `.numpy()`
+or a conversion behind it perhaps, and then a reduction.""",
+    why="""\
+The copy takes time in proportion to what is copied, and the reduction runs on the slower of the two
+machines. Reduced first, a few numbers cross the bus. The host waits for the device either way.""",
+    reference="https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html",
+    bad=(
+        """\
+from torch.utils.data import DataLoader
+
+
+def evaluate(model, dataset):
+    model.cuda()
+    scores = []
+    for batch in DataLoader(dataset, batch_size=16):
+        scores.append(model(batch.cuda()).cpu().mean())
+    return scores
+""",
+        """\
+import torch
+from torch import nn
+
+
+class Gate(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.mix = nn.Linear(width, width)
+        self.seen = []
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        states = self.mix(x)
+        self.seen.append(states.detach().cpu().max())
+        return states
+""",
+        """\
+from torch import nn
+from torch.utils.data import DataLoader
+
+
+def sparsity(dataset, device):
+    model = nn.Linear(8, 8).to(device)
+    shares = []
+    for batch in DataLoader(dataset):
+        hidden = model(batch.to(device)).relu()
+        shares.append((hidden == 0).cpu().numpy().sum())
+    return shares
+""",
+    ),
+    good=(
+        """\
+from torch.utils.data import DataLoader
+
+
+def evaluate(model, dataset):
+    model.cuda()
+    scores = []
+    for batch in DataLoader(dataset, batch_size=16):
+        scores.append(model(batch.cuda()).mean().cpu())
+    return scores
+""",
+        """\
+from torch.utils.data import DataLoader
+
+
+def predictions(model, dataset):
+    model.cuda()
+    for batch in DataLoader(dataset, batch_size=16):
+        logits = model(batch.cuda()).cpu()
+        yield logits, logits.mean()  # the host needs all of them
+""",
+        """\
+import torch
+
+
+def report(history: torch.Tensor) -> float:
+    return history.cpu().mean().item()  # once
+""",
+    ),
+    check=_check,
+    fix="""\
+Exchanges the two: `x.cpu().mean()` becomes `x.mean().cpu()`. Unsafe: the device adds up in another
+order.""",
+    twin="The guard sees a transfer to the host of more than one element at the line.",
+    limits="""\
+A mean of a mask needs `.float()` on the device, which NumPy does not ask for. Only chains of calls:
+a copy that gets a name may be needed for something else. A NumPy function around the copy
+(`np.mean(x.cpu().numpy())`) is not reported.""",
+)

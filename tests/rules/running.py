@@ -1,0 +1,64 @@
+"""Run a fixture under the guard, on a virtual machine, with the findings of a check on it."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+import torch
+from rule_checking import check_files
+
+from devlint.reporters.json import finding_object
+from runtime_guard import virtual_devices
+from runtime_guard.confirm import Confirmation, confirm
+
+MACHINES = {
+    # where a rule's claim shows, if not where there are accelerators of CUDA
+    "DEV501": ("mps",),
+    "DEV502": ("mps",),
+    "DEV503": ("mps", "cuda:2"),
+    "DEV504": ("mps",),
+}
+CHECKPOINT = "last.pt"
+
+
+def named(path: Path) -> str:
+    return path.relative_to(path.parent.parent).as_posix()
+
+
+def arguments_of(path: Path, checkpoint: Path) -> tuple[str, ...]:
+    """The arguments of a fixture's command line: what it is to load."""
+    if path.parent.name != "DEV502":
+        return ()
+    text = path.read_text()
+    return (str(checkpoint.parent if "folder" in text else checkpoint),)
+
+
+def save_checkpoint(path: Path) -> Path:
+    """Save tensors as they are saved on a machine with CUDA."""
+    with virtual_devices("cuda:1"):
+        model = torch.nn.Linear(4, 2).cuda()
+        torch.save({"model": model.state_dict(), "epoch": 3, "weight": model.weight}, path)
+    return path
+
+
+def confirmed(
+    path: Path, codes: Collection[str], machine: str, arguments: Sequence[str]
+) -> Confirmation:
+    """A run of a file with the findings of some rules on it, judged."""
+    findings = [
+        finding_object(finding)
+        for finding in (check_files(path.parent, path) if codes else ())
+        if finding.rule in codes
+    ]
+    assert findings or not codes
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+        return confirm(
+            {"version": 1, "findings": findings},
+            ["python", str(path), *arguments],
+            virtual=machine,
+            root=str(path.parent),
+        )

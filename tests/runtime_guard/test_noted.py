@@ -1,0 +1,142 @@
+"""What the guard notes for `confirm` without calling it a bug, and what modules leave behind."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from torch import nn  # noqa: E402
+
+from runtime_guard import DeviceGuard, virtual_devices  # noqa: E402
+from runtime_guard.events import Kind  # noqa: E402
+
+
+@pytest.fixture
+def guard():
+    with virtual_devices("cuda:2"), DeviceGuard() as guard:
+        yield guard
+
+
+def details(guard: DeviceGuard, kind: Kind) -> list[str]:
+    return [event.detail for event in guard.ledger.of(kind)]
+
+
+class Holder(nn.Module):
+    def __init__(self, **attributes):
+        super().__init__()
+        self.kept = None
+        for name, value in attributes.items():
+            setattr(self, name, value)
+
+
+class TestLeftBehind:
+    def test_modules_in_a_nested_container(self, guard):
+        Holder(kept=[(nn.Linear(2, 2), nn.ReLU())]).cuda()
+        assert details(guard, Kind.LEFT_BEHIND) == [
+            "`kept[0][0].weight` of Holder is a plain attribute and stays on cpu while the module "
+            "moves to cuda:0"
+        ]
+
+    def test_the_line_that_keeps_it_is_told(self, guard):
+        Holder(kept=torch.ones(2)).cuda()
+        (event,) = guard.ledger.of(Kind.LEFT_BEHIND)
+        lines, first = inspect.getsourcelines(Holder)
+        (origin,) = event.origins
+        assert lines[origin.line - first].strip() == "self.kept = None"
+
+    def test_what_is_registered_elsewhere_in_the_tree_is_not_left_behind(self, guard):
+        layer = nn.Linear(2, 2)
+        Holder(layer=layer, kept=[layer]).cuda()
+        assert details(guard, Kind.LEFT_BEHIND) == []
+
+    def test_a_module_without_any_state_of_its_own(self, guard):
+        Holder(kept=torch.ones(2)).to("cuda:1")
+        assert "moves to cuda:1" in details(guard, Kind.LEFT_BEHIND)[0]
+        assert guard.transfers == []
+
+    def test_a_conversion_of_the_dtype_moves_nothing(self, guard):
+        Holder(kept=torch.ones(2)).double()
+        Holder(kept=torch.ones(2)).share_memory()
+        assert details(guard, Kind.LEFT_BEHIND) == []
+
+
+class TestNoted:
+    def test_no_note_is_a_bug_or_a_cost(self, guard):
+        model = nn.Linear(2, 2)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        model.cuda()
+        table = torch.zeros(2, 2, device="cuda")
+        table[0, 1] = 3
+        optimizer.zero_grad()
+        kinds = {event.kind for event in guard.ledger}
+        assert {Kind.OPTIMIZED_MOVE, Kind.MODULE_MOVE, Kind.ELEMENT_WRITE} <= kinds
+        assert guard.problems == []
+
+    def test_a_module_moved_before_its_optimizer(self, guard):
+        model = nn.Linear(2, 2).cuda()
+        torch.optim.SGD(model.parameters(), lr=0.1)
+        model.cuda()
+        assert details(guard, Kind.OPTIMIZED_MOVE) == []
+
+    def test_rows_and_host_tables_are_no_elements(self, guard):
+        torch.zeros(2, 2, device="cuda")[0] = 1
+        torch.zeros(2, 2)[0, 0] = 1
+        assert guard.ledger.of(Kind.ELEMENT_WRITE) == []
+
+    def test_moves_that_die_unused_after_their_line(self, guard):
+        for tensor in [torch.ones(2), torch.ones(2)]:
+            tensor = tensor.cuda()
+        assert guard.count(Kind.UNUSED_MOVE) == 1  # the second one still lives
+        assert guard.problems == []
+
+    def test_asking_where_a_moved_tensor_is_uses_it(self, guard):
+        assert torch.ones(2).cuda().device.type == "cuda"
+        assert guard.problems == []
+
+
+class TestCopiesIntoBuffers:
+    def test_a_pinned_buffer_is_read_too_early(self, guard):
+        buffer = torch.empty(2, pin_memory=True)
+        buffer.copy_(torch.ones(2, device="cuda"), non_blocking=True)
+        buffer.sum()
+        assert [event.kind for event in guard.problems] == [Kind.UNLANDED_READ]
+
+    def test_a_synchronisation_lands_the_copy(self, guard):
+        buffer = torch.empty(2, pin_memory=True)
+        buffer.copy_(torch.ones(2, device="cuda"), non_blocking=True)
+        torch.cuda.synchronize()
+        buffer.sum()
+        assert guard.problems == []
+
+    def test_a_pageable_buffer_makes_the_host_wait(self, guard):
+        buffer = torch.empty(2)
+        buffer.copy_(torch.ones(2, device="cuda"), non_blocking=True)
+        buffer.sum()
+        assert guard.problems == []
+        assert guard.count("sync") == 1
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="has a real CUDA device")
+class TestDevicesThatAreNotThere:
+    @pytest.mark.parametrize(
+        "ask",
+        [
+            lambda: torch.ones(2).cuda(),
+            lambda: torch.ones(2, device="cuda"),
+            lambda: nn.Linear(2, 2).to("cuda:0"),
+            lambda: torch.ones(2).to(torch.device("cuda")),
+        ],
+    )
+    def test_asking_for_one_raises_what_pytorch_raises(self, ask):
+        with virtual_devices("mps"), DeviceGuard() as guard:
+            with pytest.raises(AssertionError, match="not compiled with CUDA"):
+                ask()
+            assert guard.count(Kind.UNAVAILABLE) == 1
+
+    def test_naming_one_is_free(self):
+        with virtual_devices("mps"), DeviceGuard() as guard:
+            assert str(torch.device("cuda", 1)) == "cuda:1"
+        assert guard.problems == []
