@@ -8,11 +8,11 @@ from dataclasses import replace
 from devlint.findings import Applicability, Confidence, Severity
 from devlint.inference.facts import Facts, Meeting
 from devlint.inference.placement import Device
-from devlint.rule import Claim, Rule
+from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.meetings import meetings_of
 from devlint_rules.ownership import strays
-from devlint_rules.rewriting import where_it_meets
-from devlint_rules.wording import clash, device_expression, meeting_trace
+from devlint_rules.rewriting import moved_to, where_it_meets
+from devlint_rules.wording import clash, device_expression, meeting_trace, module_is
 
 
 def _indices(meeting: Meeting) -> tuple[int | None, int | None]:
@@ -43,6 +43,16 @@ def _advice(meeting: Meeting) -> str:
     return f'choose one device for both: `{left.name}.to("{right.placement}")` or one `device`'
 
 
+def _fix(facts: Facts, meeting: Meeting) -> tuple[Replacement, ...]:
+    """Move the one to the other; a module has no `.device` to go by, but a card in sight."""
+    if not module_is(meeting):
+        return where_it_meets(facts, meeting.left, meeting.right)
+    there = meeting.right.placement
+    if module_is(meeting) != "right" or not isinstance(there, Device) or there.index is None:
+        return ()
+    return moved_to(facts, meeting.left, f'"{there}"')
+
+
 def _check(facts: Facts) -> Iterator[Claim]:
     for meeting in meetings_of(facts, "DEV106"):
         if strays(meeting) and not isinstance(meeting.left.placement, Device):
@@ -56,7 +66,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
             clash(meeting) + current,
             advice=_advice(meeting),
             trace=meeting_trace(meeting),
-            fix=where_it_meets(facts, meeting.left, meeting.right),
+            fix=_fix(facts, meeting),
             applicability=Applicability.UNSAFE,
         )
 

@@ -17,6 +17,18 @@ def _container(value: cst.BaseExpression) -> str:
     return "ModuleDict" if isinstance(value, (cst.Dict, cst.DictComp)) else "ModuleList"
 
 
+def _holds_containers(value: cst.List | cst.ListComp | cst.Dict | cst.DictComp) -> bool:
+    """`[[nn.Linear(…), nn.ReLU()], …]`."""
+    if isinstance(value, cst.ListComp):
+        parts = [value.elt]
+    elif isinstance(value, cst.DictComp):
+        parts = [value.value]
+    else:
+        parts = [element.value for element in value.elements]
+    containers = (cst.List, cst.Tuple, cst.Dict, cst.ListComp, cst.DictComp)
+    return any(isinstance(part, containers) for part in parts)
+
+
 def _fix(facts: Facts, fact: PlainAttribute) -> tuple[Replacement, ...]:
     """`self.layers = [nn.Linear(…), …]` becomes `self.layers = nn.ModuleList([…])`."""
     statement = assignment(facts, fact)
@@ -25,6 +37,8 @@ def _fix(facts: Facts, fact: PlainAttribute) -> tuple[Replacement, ...]:
     value = statement.value
     if not isinstance(value, (cst.List, cst.ListComp, cst.Dict, cst.DictComp)) or value.lpar:
         return ()
+    if _holds_containers(value):
+        return ()  # each of them would have to be registered, too
     text = text_of(value)
     package = "torch.nn." if "torch.nn." in text else "nn." if "nn." in text else None
     if package is None:  # the name under which this file knows torch.nn is not in sight

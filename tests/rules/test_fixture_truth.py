@@ -85,6 +85,15 @@ def test_no_run_of_a_good_fixture_shows_a_bug(path: Path, checkpoint: Path):
         assert seen <= {MEANT[named(path)][0]} if named(path) in MEANT else not seen
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("path", sorted(FIXTURES.glob("fixes/*/*.py")), ids=named)
+def test_no_run_of_a_fixed_file_shows_a_bug(path: Path, checkpoint: Path):
+    for machine in MACHINES.get(path.parent.name, ("cuda:2",)):
+        run = confirmed(path, set(), machine, arguments_of(path, checkpoint))
+        assert run.outcome.exit_code == 0
+        assert not {event.kind for event in run.evidence.events} & PROBLEMS
+
+
 def test_every_rule_has_its_evidence_or_a_reason():
     rules = {path.parent.name for path in BAD}
     assert rules == set(EXPECTATIONS) | (rules & set(UNSHOWN))
