@@ -50,6 +50,7 @@ from devlint.inference.values import (
     Value,
     alternatives,
     join,
+    no_circle,
     tensor_like,
     union,
 )
@@ -585,19 +586,20 @@ def _call_dict(base: Mapping, name: str, arguments: Arguments) -> Value:
         if default is not None and held is not UNKNOWN:
             return join(held, default)
         if default is not None and name == "setdefault":
+            default = no_circle(base, default)
             base.element = default if base.element is None else join(base.element, default)
             return default
         return held
     if name == "update":
         for value, _ in arguments.positional:
             if type(value) is Mapping:
-                base.entries.update(value.entries)
+                base.entries.update({k: no_circle(base, v) for k, v in value.entries.items()})
                 if value.element is not None:
-                    base.element = value.element
+                    base.element = no_circle(base, value.element)
             elif type(value) is Tensor:
                 base.element = tensor_like(value)
         for name, (value, _) in arguments.keywords.items():
-            base.entries[name] = value
+            base.entries[name] = no_circle(base, value)
         return NONE
     if name == "copy":
         return Mapping(dict(base.entries), base.element)

@@ -38,6 +38,7 @@ from devlint.inference.values import (
     Union,
     Value,
     alternatives,
+    no_circle,
     union,
 )
 
@@ -323,6 +324,8 @@ def assign_item(frame: Frame, target: cst.Subscript, value: Value, source: cst.C
             from devlint.inference import objects
 
             objects.assign_item(frame, target, holder, value, source)
+        if type(holder) is Sequence or type(holder) is Mapping:
+            value = no_circle(holder, value)
         if type(holder) is Sequence:
             first = indices[0][0]
             if (

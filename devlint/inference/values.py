@@ -273,6 +273,7 @@ class Sequence(Value):
 
     def add(self, value: Value) -> None:
         """Append: weak, since another branch may not have."""
+        value = no_circle(self, value)
         self.mixed = True
         if self.items is not None:
             self.element = join_all([*self.items, value]) if self.items else value
@@ -282,6 +283,28 @@ class Sequence(Value):
 
     def __repr__(self) -> str:
         return f"{self.kind}({self.items if self.items is not None else self.element})"
+
+
+def no_circle(holder: Value, value: Value) -> Value:
+    """What a container may be given to hold: nothing is said of one that it is itself a part of,
+    as in `root = []; root[:] = [root, root]`."""
+    reached: list[Value] = [value]
+    known = {id(value)}
+    for each in reached:  # grows on the way
+        if each is holder:
+            return UNKNOWN
+        inner: list[Value | None] = []
+        if type(each) is Sequence:
+            inner = [*(each.items or ()), each.element]
+        elif type(each) is Mapping:
+            inner = [*each.entries.values(), each.element]
+        elif type(each) is Union:
+            inner = [*each.alternatives]
+        for part in inner:
+            if isinstance(part, (Sequence, Mapping, Union)) and id(part) not in known:
+                known.add(id(part))
+                reached.append(part)
+    return value
 
 
 class NamedTuple(Value):

@@ -76,6 +76,53 @@ def test_classes_that_are_their_own_base_or_part(classes):
     assert given(f"{classes}\nx = A()\ny = x(torch.zeros(3))").budgets_hit == []
 
 
+RING = """
+def recent(size):
+    BEFORE, AFTER, KEY, RESULT = 0, 1, 2, 3
+    kept = {}
+    ring = []
+    ring[:] = [ring, ring, None, None]
+
+    def put(key, result):
+        nonlocal ring
+        link = kept.get(key)
+        if link is not None:
+            before, after, _, result = link
+            before[AFTER] = after
+            after[BEFORE] = before
+            last = ring[BEFORE]
+            last[AFTER] = ring[BEFORE] = link
+            link[BEFORE] = last
+            link[AFTER] = ring
+        elif len(kept) > size:
+            old = ring
+            old[KEY] = key
+            ring = old[AFTER]
+            ring[KEY] = ring[RESULT] = None
+            kept[key] = old
+        else:
+            last = ring[BEFORE]
+            link = [last, ring, key, result]
+            last[AFTER] = ring[BEFORE] = kept[key] = link
+
+    return put
+"""
+
+SELF = """
+root = []
+root.append(root)
+x = root[0]
+for y in root:
+    x = [x, y]
+    root.append(x)
+"""
+
+
+@pytest.mark.parametrize("code", [RING, SELF])
+def test_lists_that_hold_themselves(code):
+    assert given(code).meetings == []
+
+
 def test_a_property_that_reads_itself():
     given("class A:\n    @property\n    def x(self):\n        return self.x\nA().x")
 
