@@ -333,12 +333,19 @@ class ClassInfo:
             return Sequence(None, kept[0], value.kind)
         return Sequence(kept, None, value.kind)
 
+    def _moves_attribute(self, node: cst.CSTNode) -> bool:
+        """Some method of the class moves the module that it keeps there."""
+        path = re.escape(dotted(node))
+        return bool(path) and bool(re.search(rf"\b{path}\.(to|cuda|xpu|npu)\(", code(self.node)))
+
     def _kept_by_object(self, frame: Frame, value: Value, node: cst.CSTNode) -> Value:
         if type(value) is Instance and value.module and type(value.place) is Device:
             from devlint.inference.modules import replaced
 
             if self.has_base_out_of_sight:
                 return replaced(value, None, None, value.parent)  # it may be what moves them
+            if value.place == CPU and self._moves_attribute(node):
+                return replaced(value, None, value.origin, value.parent)
             step = frame.origin(StepKind.ATTRIBUTE, node, value.origin, "kept here")
             return replaced(value, value.place, step, value.parent)
         if type(value) is Tensor and type(value.place) is not Variable:

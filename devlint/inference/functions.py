@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import libcst as cst
+from libcst import matchers
 
 from devlint.inference import (
     contracts,
@@ -152,9 +153,9 @@ class Function:
         around = self.outer.function if self.outer is not None else None
         if around is None or self.decorators or not isinstance(self.node, cst.FunctionDef):
             return False
-        text = code(around.node)
-        uses = len(re.findall(rf"\b{self.name}\b", text))
-        return uses == len(re.findall(rf"\b{self.name}\s*\(", text))
+        named = matchers.Name(self.name)
+        uses = len(matchers.findall(around.node, named)) - 1  # but for its definition
+        return uses == len(matchers.findall(around.node, matchers.Call(func=named)))
 
     @property
     def is_static(self) -> bool:

@@ -39,7 +39,8 @@ from devlint.inference.values import (
 if TYPE_CHECKING:
     from devlint.inference.functions import Function
 
-_DEVICE_NAME = re.compile(r"^(.*_)?(device|dev|map_location)$")
+# `move_to_device` is a verb: a flag.
+_DEVICE_NAME = re.compile(r"^(?!\w+_to_device$)(.*_)?(device|dev|map_location)$")
 FLAG_NAME = re.compile(r"^(use|with|enable)?_?(cuda|gpu)$")
 _MODULE_NAME = re.compile(r"^(.*_)?(model|net|network|module|criterion|encoder|decoder|policy)$")
 _CONFIGURATION = re.compile(

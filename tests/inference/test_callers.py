@@ -36,7 +36,7 @@ def test_a_lambda_is_called_who_knows_where():
 
 NESTED = """
 def window(freq: torch.Tensor, width: int):
-    def joined(x):
+    def joined(x):  # what is joined stays joined
         return torch.cat([x[:3], torch.ones(1), x[4:]])
     freq.cuda()
     return {use}

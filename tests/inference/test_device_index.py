@@ -1,7 +1,7 @@
 """Devices by their index: what `get_device()` returns, -1 for the host, numbered parameters."""
 
 import pytest
-from given import met, revealed
+from given import given, met, revealed
 
 HELPERS = """
 def index_of(t: torch.Tensor) -> int:
@@ -54,3 +54,15 @@ def test_minus_one_is_no_accelerator():
     """
     assert revealed(code) == ["?"]
     assert met(code) == []
+
+
+@pytest.mark.parametrize(("name", "count"), [("move_to_device", 0), ("target_device", 1)])
+def test_a_verb_is_a_flag_and_no_device(name, count):
+    code = f"""
+    def batches(rows, {name}):
+        for row in rows:
+            yield row.to("cuda") if {name} else row
+
+    list(batches(rows, {name}=True))
+    """
+    assert len(given(code).mistaken_devices) == count

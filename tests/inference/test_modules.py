@@ -486,3 +486,22 @@ def test_a_parameter_of_an_object_with_a_base_out_of_sight_may_move_with_it(base
             return x.cuda() * self.start
     """
     assert len(met(code)) == count
+
+
+OBJECT = """
+class Scorer:
+    def __init__(self, name):
+        self.prepare(name)
+        {move}
+
+    def prepare(self, name):
+        self.model = nn.Linear(3, 3)
+
+    def score(self, x: torch.Tensor):
+        return self.model(x.to("cuda"))
+"""
+
+
+@pytest.mark.parametrize(("move", "count"), [("self.model.cuda()", 0), ("self.model.eval()", 1)])
+def test_a_module_that_one_method_of_an_object_makes_and_another_moves(move, count):
+    assert len(met(OBJECT.format(move=move))) == count
