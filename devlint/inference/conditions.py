@@ -447,6 +447,9 @@ def _words(node: cst.CSTNode, found: list[str], depth: int = 6) -> None:
             _words(argument.value, found, depth - 1)
     elif depth and type(node) is cst.Subscript:
         _words(node.value, found, depth - 1)
+        for part in node.slice:
+            if type(part.slice) is cst.Index:  # `options["use_gpu"]`
+                _words(part.slice.value, found, depth - 1)
     elif depth and (type(node) is cst.Tuple or type(node) is cst.List):
         for element in node.elements:
             _words(element.value, found, depth - 1)

@@ -513,11 +513,18 @@ def _tensor_of_data(
 
 
 def _place_as_tensor(frame: Frame, arguments: Arguments) -> Placement:
-    """`if not torch.is_tensor(x): x = torch.tensor(x)`: where `x` is in the other case."""
-    given = arguments.positional[0][1] if arguments.positional else None
-    held = frame.env.get(NO_TENSOR + dotted(given)) if given is not None else None
-    places = [t.place for t in alternatives(held or UNKNOWN) if type(t) is Tensor]
-    return places[0] if places else None
+    """`if not torch.is_tensor(x): x = torch.tensor(x)`: where `x` is in the other case. Also of
+    what is made of it on the way, as in `torch.from_numpy(np.array(x))`."""
+    inside: list[cst.CSTNode] = [node for _, node in arguments.positional[:1]]
+    for node in inside:  # grows on the way
+        name = dotted(node)
+        held = frame.env.get(NO_TENSOR + name) if name else None
+        for value in alternatives(held or UNKNOWN):
+            if type(value) is Tensor:
+                return value.place
+        if not name:
+            inside += node.children
+    return None
 
 
 def _on_cpu(frame: Frame, node: cst.Call, last: str, known: Call, arguments: Arguments) -> Value:

@@ -331,7 +331,9 @@ def _compare(
         if number == -1:
             same_choice = _is_converted(tensor, anchor)
         else:
-            same_choice = _goes_along(tensor, anchor_number, candidates)
+            same_choice = _goes_along(tensor, anchor_number, candidates) or (
+                counts[number] > 1 and _is_converted(tensor, anchor)
+            )
         if same_choice:
             rank = min(rank, 0)
         if kind is MeetingKind.CALLEE and tensor.traits & KEPT:

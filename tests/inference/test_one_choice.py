@@ -173,3 +173,19 @@ def test_what_is_joined_and_then_moved_is_moved():
             return torch.stack([bound(a), bound(b)]).to(device)
     """)
     assert [fact.moved for fact in facts.dropped_arguments] == [True, True]
+
+
+@pytest.mark.parametrize("made", ["torch.from_numpy(x)", "torch.from_numpy(np.array(list(x)))"])
+def test_what_an_input_is_made_into_and_what_is_computed_of_it_go_along(made):
+    code = """
+        import numpy as np
+
+        def checked(x, other: torch.Tensor):
+            if not torch.is_tensor(x):
+                x = {made}
+            return torch.equal(x, {beside})
+        """
+    assert sure(code, made=made, beside="x**2") == []
+    assert sure(code, made=made, beside="other.to(0)") == [
+        "x@cpu torch.equal other.to(0)@cuda:0 likely"
+    ]
