@@ -204,6 +204,7 @@ _FOR_THE_HOST = re.compile(
     r"|collate|decode|to_|summary|metric|eval|score|render|callback|encode|hash|repr|serial",
     re.I,
 )
+_SHOWS = re.compile(r"visuali[sz]|plot|draw|evaluat|render|export", re.I)  # a file or a class
 
 
 def _works_on_device(frame: Frame) -> bool:
@@ -212,7 +213,9 @@ def _works_on_device(frame: Frame) -> bool:
     name = frame.function.name if frame.function is not None else ""
     if unit.is_test or unit.host_script or not unit.accelerated or name in ("", "<lambda>"):
         return False
-    return not _FOR_THE_HOST.search(name)
+    info = frame.function.info if frame.function is not None else None
+    place = f"{unit.source.path}.{info.name}" if info is not None else unit.source.path
+    return not _FOR_THE_HOST.search(name) and not _SHOWS.search(place)
 
 
 def host_needs(frame: Frame, tensor: Tensor) -> None:

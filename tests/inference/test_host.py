@@ -90,3 +90,17 @@ def test_what_is_written_to_a_file_is_read_on_the_host():
     ]
     assert host_reads(given(code.format("x.cpu()"))) == []
     assert host_reads(given(code.format("x.sum().item()"))) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "confidence"), [("Regions", "likely"), ("Visualizer", "possible")]
+)
+def test_what_draws_or_evaluates_is_given_host_tensors(name, confidence):
+    code = """
+    class {name}:
+        def area_of(self, mask, model):
+            model.cuda()
+            return mask.sum(1).numpy()
+    """
+    (read,) = host_reads(given(code.format(name=name)))
+    assert read.endswith(confidence), read
