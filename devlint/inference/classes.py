@@ -291,6 +291,12 @@ class ClassInfo:
             inner = value.any()
             hidden = type(value) is Sequence and value.kind == "cache"
             modules = [m for m in _modules_in(inner) if hidden or _is_own(frame, m)]
+            held = [m for m in _modules_in(inner) if m.info is not None or m.library]
+            if held and (
+                (_registers_by_name(self) and not hidden)
+                or any(_is_registered(frame, m) for m in held)
+            ):
+                return Sequence(None, UNKNOWN, "list")  # they move by a name of their own
             if modules and type(inner) is not Tensor:
                 stand_in = Tensor(CPU, frame.origin(StepKind.CREATED, source), 0)
                 for module in modules:
@@ -543,12 +549,20 @@ def _refilled(info: ClassInfo, name: str) -> bool:
     return bool(re.search(rf"{held}\[[^\n]*\] *=[^=]|[(=,] *{held} *[,)]", code(info.node)))
 
 
+def _is_registered(frame: Frame, module: Instance) -> bool:
+    """`self.last = last` beside `self.layers = [last]`."""
+    return any(
+        value is module
+        for key, value in frame.env.items()
+        if isinstance(key, str) and key.startswith("self.")
+    )
+
+
 def _is_own(frame: Frame, module: Instance) -> bool:
     """A module with state that only the container holds: not handed in, not registered besides."""
     if module.origin is not None and module.origin.kind is StepKind.PARAMETER:
         return False
-    registered = (v for k, v in frame.env.items() if isinstance(k, str) and k.startswith("self."))
-    if any(value is module for value in registered):
+    if _is_registered(frame, module):
         return False
     if type(module.place) is Variable or module.parent is not None:
         return False

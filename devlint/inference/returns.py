@@ -100,7 +100,9 @@ def _is_moved(elsewhere: Tensor, tensor: Tensor) -> bool:
     return a is not None and b is not None and a.kind is StepKind.MOVED and a.root is b.root
 
 
-_CONVERTERS = frozenset({"tensor", "as_tensor", "asarray", "from_numpy"})
+_CONVERTERS = frozenset(
+    {"tensor", "as_tensor", "asarray", "from_numpy", "to_tensor", "pil_to_tensor"}
+)
 
 
 def _converts(made: Tensor, place: Placement) -> bool:
@@ -109,13 +111,14 @@ def _converts(made: Tensor, place: Placement) -> bool:
     if not isinstance(call, cst.Call) or not call.args or type(place) is not Variable:
         return False
     func = call.func.attr if isinstance(call.func, cst.Attribute) else call.func
-    data = call.args[0].value
-    return (
-        isinstance(func, cst.Name)
-        and func.value in _CONVERTERS
-        and isinstance(data, cst.Name)
-        and data.value == place.name
-    )
+    if not isinstance(func, cst.Name) or func.value not in _CONVERTERS:
+        return False
+    inside: list[cst.CSTNode] = [call.args[0].value]
+    for node in inside:  # `torch.tensor(np.asarray(x))` as well; grows on the way
+        if isinstance(node, cst.Name) and node.value == place.name:
+            return True
+        inside += node.children
+    return False
 
 
 def _looks_up(node: cst.CSTNode) -> bool:

@@ -191,6 +191,8 @@ def _tensor_item(
         traits |= SCALAR if _is_integer(node, indices[0][0]) else VECTOR
         if any(type(v) is Tensor and not v.is_sure for v in alternatives(indices[0][0])):
             traits |= MAYBE_SCALAR  # the index may be a number
+    elif len(indices) > 1 and all(_is_number(value) for value, _ in indices):
+        traits |= MAYBE_SCALAR  # `pairs[i, 1]`: of two dimensions none is left
     if sure:
         return Tensor(base.place, origin, traits)
     evidence = base.evidence
@@ -268,6 +270,8 @@ def _check_index(
     if not on_host and index.place == CPU and on_accelerator(base) >= 0:
         hidden_copy(frame, node, "index", index, expression, base, node.value)
     if rank >= 0:
+        if index.traits & MAYBE_SCALAR:
+            rank = 0  # a 0-dim index is read as a number
         note(frame, node, MeetingKind.INDEX, "index", base, node.value, index, expression, rank)
 
 

@@ -84,3 +84,14 @@ def test_a_generator_belongs_to_one_device():
 )
 def test_a_generator_of_the_same_device_is_right(code):
     assert met(code) == []
+
+
+def test_numbers_in_all_dimensions_in_sight_may_leave_a_number():
+    code = """
+    def pick(pairs: torch.Tensor):
+        mask = torch.ones(4)
+        mask[pairs[0, 1]] = 0
+        return mask[pairs[0]]
+    """
+    sure = [m for m in met(code) if "possible" not in m]
+    assert len(sure) == 1 and "pairs[0]@" in sure[0], sure

@@ -505,3 +505,35 @@ class Scorer:
 @pytest.mark.parametrize(("move", "count"), [("self.model.cuda()", 0), ("self.model.eval()", 1)])
 def test_a_module_that_one_method_of_an_object_makes_and_another_moves(move, count):
     assert len(met(OBJECT.format(move=move))) == count
+
+
+REGISTERED = """
+class Block(nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.conv = nn.Conv2d(n, n, 3)
+
+    def forward(self, x):
+        return self.conv(x)
+
+class Tower(nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.layers = []
+        for i in range(n):
+            layer = Block(3)
+            {register}
+            self.layers.append(layer)
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x
+"""
+
+
+def test_modules_in_a_plain_list_that_are_registered_besides_move():
+    registered = given(REGISTERED.format(register='self.add_module(f"layer{i}", layer)'))
+    assert registered.meetings == [] and registered.plain_attributes == []
+    hidden = given(REGISTERED.format(register="print(layer)"))
+    assert [a.attribute for a in hidden.plain_attributes] == ["layers"]
