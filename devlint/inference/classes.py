@@ -569,6 +569,12 @@ def _is_own(frame: Frame, module: Instance) -> bool:
     return has_state(frame, module)
 
 
+# Bases without a parameter of their own.
+_EMPTY_BASES = frozenset(
+    f"torch.nn.{name}" for name in ("Module", "Sequential", "ModuleList", "ModuleDict")
+)
+
+
 def has_state(frame: Frame, module: Instance, depth: int = 4) -> bool:
     """Whether a module has parameters or buffers, as far as is known."""
     if module.items is not None and module.items.items is not None:
@@ -581,6 +587,10 @@ def has_state(frame: Frame, module: Instance, depth: int = 4) -> bool:
             b.startswith("torch.nn.") for b in module.info.library_bases
         ):
             return True
+        for base in module.info.library_bases:  # `class Block(nn.Conv2d)`
+            known = frame.unit.context.knowledge.module(base)
+            if known is not None and known.stateful == "always" and base not in _EMPTY_BASES:
+                return True
         for info in module.info.lineage():
             for name, kind in info.registered.items():
                 held = info.attributes.get(name)

@@ -537,3 +537,19 @@ def test_modules_in_a_plain_list_that_are_registered_besides_move():
     assert registered.meetings == [] and registered.plain_attributes == []
     hidden = given(REGISTERED.format(register="print(layer)"))
     assert [a.attribute for a in hidden.plain_attributes] == ["layers"]
+
+
+def test_an_heir_of_a_layer_has_the_state_of_the_layer():
+    code = """
+    class Scaled(nn.{base}):
+        def forward(self, x):
+            return super().forward(x) * 2
+
+    class Tower(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = [Scaled(3, 3), Scaled(3, 3)]
+    """
+    kept = given(code.format(base="Linear")).plain_attributes
+    assert [a.attribute for a in kept] == ["layers"]
+    assert given(code.format(base="Module")).plain_attributes == []
