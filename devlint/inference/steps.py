@@ -16,6 +16,7 @@ from devlint.inference.facts import Hotness, Site
 from devlint.inference.frame import Frame, LoopState
 
 if TYPE_CHECKING:
+    from devlint.inference.classes import ClassInfo
     from devlint.inference.functions import Function
     from devlint.inference.unit import Unit
 
@@ -52,7 +53,7 @@ _EVALUATING = re.compile(
 _ON_HOST = re.compile(
     r"(^|/)(data|datasets?|transforms?|augment\w*|preprocess\w*|evaluation)(/|\.py$)|_transforms?\.py$"
 )
-_COLLATING = re.compile(r"collat|__getitem__|(dataset|sampler|augment\w*|preprocess\w*)$", re.I)
+_COLLATING = re.compile(r"collat|__getitem__|(dataset|augment\w*|preprocess\w*)$", re.I)
 _NO_GRADIENTS = re.compile(r"(no_grad|inference_mode|torch_no_grad)$")
 
 
@@ -96,7 +97,16 @@ def prepares(function: Function | None) -> bool:
         bool(_BUILDING.match(function.name))
         or bool(_ON_HOST.search(function.unit.source.path))
         or any(_COLLATING.search(name) for name in names)
+        or _samples_for_loader(info)
     )
+
+
+def _samples_for_loader(info: ClassInfo | None) -> bool:
+    """A DataLoader iterates over its sampler; a sampler of boxes or tokens is called."""
+    if info is None:
+        return False
+    named = any(name.endswith("Sampler") for name in (info.name, *info.library_bases))
+    return named and info.method("__iter__") is not None
 
 
 def evaluates(function: Function | None) -> bool:
