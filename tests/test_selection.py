@@ -76,8 +76,8 @@ def test_an_override_takes_from_the_command_line_and_adds_nothing_to_it() -> Non
 @pytest.mark.parametrize(
     ("selector", "hint"),
     [
-        ("DEV9991", "did you mean 'DEV901'?"),
-        ("DEV4", "did you mean 'DEV"),
+        ("DEV9991", "; those of DEV9 are DEV901"),
+        ("DEV4", "; `devlint rules` lists them all"),
         ("sync-in-lop", "did you mean 'sync-in-loop'?"),
         ("qqq", "'qqq'"),
         ("", "''"),
