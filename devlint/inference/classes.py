@@ -290,21 +290,20 @@ class ClassInfo:
         if isinstance(value, (Sequence, Mapping)) and frame.function is not None:
             inner = value.any()
             hidden = type(value) is Sequence and value.kind == "cache"
-            modules = [m for m in _modules_in(inner) if hidden or _is_own(frame, m)]
-            held = [m for m in _modules_in(inner) if m.info is not None or m.library]
-            if held and (
-                (_registers_by_name(self) and not hidden)
-                or any(_is_registered(frame, m) for m in held)
-            ):
-                return Sequence(None, UNKNOWN, "list")  # they move by a name of their own
-            if modules and type(inner) is not Tensor:
+            modules = _modules_in(inner)
+            own = [m for m in modules if hidden or _is_own(frame, m)]
+            if modules and not hidden and _registers_by_name(self):
+                return UNKNOWN  # they move by names of their own
+            if own and type(inner) is not Tensor:
                 stand_in = Tensor(CPU, frame.origin(StepKind.CREATED, source), 0)
-                for module in modules:
+                for module in own:
                     module.place = None  # nobody moves it: that is said once, here
                 self._note(
                     name, AttributeNote(node, source, name, stand_in, True, _method(frame), "")
                 )
-            elif not modules:
+            elif any(_is_registered(frame, module) for module in modules):
+                return UNKNOWN  # they move by names of their own
+            elif not own:
                 return self._kept_container(frame, name, value, node, source)
         return value
 

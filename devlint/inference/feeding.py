@@ -18,14 +18,13 @@ from devlint.inference.facts import HostRead, Meeting, StepKind
 from devlint.inference.frame import Frame
 from devlint.inference.placement import CPU, Device, Placement, Variable
 from devlint.inference.text import dotted
-from devlint.inference.values import LITERAL, LOADED, Tensor
+from devlint.inference.values import CONVERTERS, LITERAL, LOADED, Tensor
 
 if TYPE_CHECKING:
     from devlint.inference.functions import Function
     from devlint.inference.unit import Unit
 
 Fact = TypeVar("Fact", Meeting, HostRead)
-_CONVERTERS = frozenset({"tensor", "as_tensor", "asarray", "from_numpy"})
 
 
 def note(frame: Frame, function: Function, handed: Iterable[Tensor]) -> None:
@@ -52,7 +51,7 @@ def _comes_from_host(tensor: Tensor) -> bool:
         return True
     made = tensor.origin.root.node
     name = dotted(made.func).rpartition(".")[2] if isinstance(made, cst.Call) else ""
-    return name in _CONVERTERS or any(s.kind is StepKind.MOVED for s in tensor.origin.chain())
+    return name in CONVERTERS or any(s.kind is StepKind.MOVED for s in tensor.origin.chain())
 
 
 def settle(unit: Unit) -> None:

@@ -14,7 +14,7 @@ from devlint.inference.frame import Frame
 from devlint.inference.functions import Arguments
 from devlint.inference.meetings import contradiction, meet, note, tensors_in
 from devlint.inference.placement import CPU, CUDA, Placement
-from devlint.inference.text import dotted, shorten
+from devlint.inference.text import dotted, names_in, shorten
 from devlint.inference.values import (
     ARRAY,
     DEFAULT,
@@ -515,15 +515,11 @@ def _tensor_of_data(
 def _place_as_tensor(frame: Frame, arguments: Arguments) -> Placement:
     """`if not torch.is_tensor(x): x = torch.tensor(x)`: where `x` is in the other case. Also of
     what is made of it on the way, as in `torch.from_numpy(np.array(x))`."""
-    inside: list[cst.CSTNode] = [node for _, node in arguments.positional[:1]]
-    for node in inside:  # grows on the way
-        name = dotted(node)
-        held = frame.env.get(NO_TENSOR + name) if name else None
-        for value in alternatives(held or UNKNOWN):
-            if type(value) is Tensor:
-                return value.place
-        if not name:
-            inside += node.children
+    for _, given in arguments.positional[:1]:
+        for name in names_in(given):
+            for value in alternatives(frame.env.get(NO_TENSOR + name, UNKNOWN)):
+                if type(value) is Tensor:
+                    return value.place
     return None
 
 

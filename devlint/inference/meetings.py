@@ -298,10 +298,8 @@ def _compare(
     indirect: bool,
     indices: tuple[cst.CSTNode, ...],
 ) -> None:
-    first, (first_node, first_number) = (
-        anchor,
-        next((n, i) for t, n, i in candidates if t is anchor),
-    )
+    first = anchor
+    first_node, first_number = next((n, i) for t, n, i in candidates if t is first)
     counts: dict[int, int] = {}
     for _, _, number in candidates:
         counts[number] = counts.get(number, 0) + 1
@@ -366,8 +364,8 @@ def is_placeholder(operation: str, *operands: Tensor) -> bool:
 
 
 def _is_converted(tensor: Tensor, other: Tensor) -> bool:
-    """One element was made a tensor because it was none, the other was one: the elements of a list
-    are all of one kind."""
+    """One was made a tensor because its value was none, the other is where that value is if it is
+    one: the elements of a list are all of one kind, and a value is of one kind everywhere."""
     step = tensor.origin.root if tensor.origin is not None else None
     return (
         step is not None

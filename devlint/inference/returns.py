@@ -14,7 +14,9 @@ from devlint.inference import meetings
 from devlint.inference.facts import MeetingKind, StepKind
 from devlint.inference.frame import Frame
 from devlint.inference.placement import CPU, Placement, Variable
+from devlint.inference.text import names_in
 from devlint.inference.values import (
+    CONVERTERS,
     DEFAULT,
     INDIRECT,
     SCALAR,
@@ -100,9 +102,7 @@ def _is_moved(elsewhere: Tensor, tensor: Tensor) -> bool:
     return a is not None and b is not None and a.kind is StepKind.MOVED and a.root is b.root
 
 
-_CONVERTERS = frozenset(
-    {"tensor", "as_tensor", "asarray", "from_numpy", "to_tensor", "pil_to_tensor"}
-)
+_CONVERTERS = CONVERTERS | {"to_tensor", "pil_to_tensor"}  # and those of images
 
 
 def _converts(made: Tensor, place: Placement) -> bool:
@@ -113,12 +113,8 @@ def _converts(made: Tensor, place: Placement) -> bool:
     func = call.func.attr if isinstance(call.func, cst.Attribute) else call.func
     if not isinstance(func, cst.Name) or func.value not in _CONVERTERS:
         return False
-    inside: list[cst.CSTNode] = [call.args[0].value]
-    for node in inside:  # `torch.tensor(np.asarray(x))` as well; grows on the way
-        if isinstance(node, cst.Name) and node.value == place.name:
-            return True
-        inside += node.children
-    return False
+    # `torch.tensor(np.asarray(x))` as well
+    return place.name in {name.partition(".")[0] for name in names_in(call.args[0].value)}
 
 
 def _looks_up(node: cst.CSTNode) -> bool:

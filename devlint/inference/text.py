@@ -37,6 +37,19 @@ def _without_middle(node: cst.CSTNode) -> cst.CSTNode:
     return links[-LIMIT].with_changes(attr=links[0].attr)
 
 
+def names_in(node: cst.CSTNode) -> list[str]:
+    """The dotted names that an expression mentions, `a` and `b.c` in `f(a)[b.c]`, nearest first."""
+    found: list[str] = []
+    inside = [node]
+    for each in inside:  # grows on the way
+        name = dotted(each)
+        if name:
+            found.append(name)
+        else:
+            inside += each.children
+    return found
+
+
 def dotted(node: cst.CSTNode) -> str:
     """`a.b.c` for a name or an attribute chain of names, else ""."""
     parts: list[str] = []

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from devlint.inference.unit import Unit
 
 MAX_ALTERNATIVES = 4
+# Functions that make a tensor of what is none.
+CONVERTERS = frozenset({"tensor", "as_tensor", "asarray", "from_numpy"})
 
 # Traits of a tensor, as bits.
 SCALAR = 1  # 0-dim

@@ -539,6 +539,19 @@ def test_modules_in_a_plain_list_that_are_registered_besides_move():
     assert [a.attribute for a in hidden.plain_attributes] == ["layers"]
 
 
+def test_one_registered_module_does_not_excuse_the_others_of_its_list():
+    code = """
+    class Tower(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first = nn.Linear(3, 3)
+            self.layers = [self.first, {second}]
+    """
+    hidden = given(code.format(second="nn.Linear(3, 3)")).plain_attributes
+    assert [a.attribute for a in hidden] == ["layers"]
+    assert given(code.format(second="self.first")).plain_attributes == []
+
+
 def test_an_heir_of_a_layer_has_the_state_of_the_layer():
     code = """
     class Scaled(nn.{base}):
