@@ -149,6 +149,42 @@ def _comments(file: str) -> dict[int, str]:
     return found
 
 
+@functools.lru_cache(maxsize=4096)
+def _names_devlint(file: str) -> bool:
+    """Whether a file imports contracts, or has comments for us."""
+    return any("devlint" in line for line in linecache.getlines(file))
+
+
+def _has_aliases(namespace: Mapping[str, Any]) -> bool:
+    """Whether a name stands for a type with a contract, as ``CudaTensor = Annotated[...]``."""
+    return any(  # asks no value for its attributes: a lazy one would wake up
+        type(value).__module__ in ("typing", "types") and declared_by(value) is not None
+        for value in list(namespace.values())
+    )
+
+
+@functools.lru_cache(maxsize=4096)
+def _holds_aliases(holder: types.ModuleType | type) -> bool:
+    return _has_aliases(vars(holder))
+
+
+def _may_have_contracts(file: str, namespace: Mapping[str, Any]) -> bool:
+    """A quick look, so that no file is parsed where nothing can be declared.
+
+    A contract stands where devlint is named, or where a type has it that this module knows by its
+    name or as an attribute of a module or class.
+    """
+    return (
+        _names_devlint(file)
+        or _has_aliases(namespace)
+        or any(
+            _holds_aliases(value)
+            for value in list(namespace.values())
+            if type(value) in (types.ModuleType, type)
+        )
+    )
+
+
 def _read_comments(
     signature: Signature, file: str, node: ast.FunctionDef | ast.AsyncFunctionDef
 ) -> None:
@@ -204,6 +240,8 @@ def signature_of(function: types.FunctionType) -> Signature:
 def _signature_in(frame: types.FrameType) -> Signature | None:
     """The contracts of the function that a frame runs; None when it has none."""
     code = frame.f_code
+    if not _may_have_contracts(code.co_filename, frame.f_globals):
+        return None
     node = _definition(code)
     if node is None:
         return None
@@ -411,12 +449,12 @@ class Watch:
         self._known: dict[int, tuple[types.CodeType, Signature | None]] = {}
         self._before: list[tuple[Any, Any]] = []
 
-    def start(self) -> None:
+    def __enter__(self) -> None:
         self._before.append((sys.getprofile(), threading.getprofile()))
         threading.setprofile(self._see)
         sys.setprofile(self._see)
 
-    def stop(self) -> None:
+    def __exit__(self, *_: object) -> None:
         before, in_threads = self._before.pop()
         sys.setprofile(before)
         threading.setprofile(in_threads)

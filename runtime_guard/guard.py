@@ -68,7 +68,7 @@ class DeviceGuard(contextlib.ContextDecorator):
     def __enter__(self) -> DeviceGuard:
         add_observer(self._observer)
         if self._watch is not None:
-            self._watch.start()
+            self._watch.__enter__()
         if virtual.active_machine() is not None:
             self._entered.append(())
             return self
@@ -82,7 +82,7 @@ class DeviceGuard(contextlib.ContextDecorator):
 
     def __exit__(self, *_: object) -> None:
         if self._watch is not None:
-            self._watch.stop()
+            self._watch.__exit__()
         entered = self._entered.pop()
         if entered:
             function_mode, dispatch_mode, patches = entered

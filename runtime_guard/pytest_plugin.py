@@ -1,15 +1,16 @@
 """The pytest plugin ``devlint_guard``.
 
 ``--device-guard`` watches every test, ``--virtual-devices=cuda:2`` runs the session on virtual
-accelerators; the markers ``virtual_devices(spec)`` and ``device_budget(...)`` and the fixture
-``device_guard`` do so for one test.  Where none of them is used, torch is not even imported.
+accelerators, ``--device-contracts`` checks what annotations declare; the markers
+``virtual_devices(spec)`` and ``device_budget(...)`` and the fixture ``device_guard`` do so for one
+test.  Where none of them is used, torch is not even imported.
 """
 
 from __future__ import annotations
 
 import importlib.util
 from collections.abc import Generator, Iterator
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -21,6 +22,7 @@ _MACHINE = pytest.StashKey[ExitStack]()
 _LEDGER = pytest.StashKey[Any]()
 _GUARD = pytest.StashKey[Any]()
 _WATCHED = pytest.StashKey[int]()
+_CONTRACTS = pytest.StashKey[Any]()
 
 MARKERS = (
     "virtual_devices(spec): run the test on virtual accelerators, such as 'cuda:2'; on the real "
@@ -43,6 +45,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="SPEC",
         help="run on virtual accelerators that hold real values: cuda:2, mps, cuda:1,xpu:1",
     )
+    checks = "check the device contracts of annotated functions at each call; one broken fails it"
+    group.addoption("--device-contracts", action="store_true", help=checks)
+    parser.addini("device_contracts", type="bool", default=False, help=checks)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -57,8 +62,14 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register the markers; make the virtual machine if the plugin was loaded late."""
     for marker in MARKERS:
         config.addinivalue_line("markers", marker)
-    _require_torch(config.getoption("--device-guard") or config.getoption("--virtual-devices"))
-    _start_machine(config, config.getoption("--virtual-devices"))
+    contracts = config.getoption("--device-contracts") or config.getini("device_contracts")
+    spec = config.getoption("--virtual-devices")
+    _require_torch(config.getoption("--device-guard") or spec or contracts)
+    _start_machine(config, spec)
+    if contracts:
+        from runtime_guard.contracts import Watch
+
+        config.stash[_CONTRACTS] = Watch()
 
 
 def _require_torch(wanted: object) -> None:
@@ -87,9 +98,11 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
-    """Say on which devices the tests run."""
+    """Say on which devices the tests run, and whether contracts are checked."""
     spec = config.getoption("--virtual-devices")
-    return f"device guard: virtual devices {spec}" if spec else None
+    said = [f"virtual devices {spec}"] if spec else []
+    said += ["contracts are checked"] if _CONTRACTS in config.stash else []
+    return f"device guard: {', '.join(said)}" if said else None
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -118,10 +131,16 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, None]:
         stash[_WATCHED] = stash.get(_WATCHED, 0) + 1
 
 
-def _watched(item: pytest.Item) -> AbstractContextManager[Any]:
-    """The guard of ``item`` for one of its phases; pytest's own reporting lies between them."""
+@contextmanager
+def _watched(item: pytest.Item) -> Iterator[None]:
+    """What watches ``item`` in one of its phases; pytest's own reporting lies between them."""
     guard: Any = item.stash.get(_GUARD, None)
-    return nullcontext() if guard is None else guard
+    contracts: Any = item.config.stash.get(_CONTRACTS, None)
+    with ExitStack() as stack:
+        for watcher in (guard, contracts):
+            if watcher is not None:
+                stack.enter_context(watcher)
+        yield
 
 
 @pytest.hookimpl(hookwrapper=True)

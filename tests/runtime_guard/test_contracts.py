@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 import threading
 from dataclasses import dataclass
@@ -197,6 +198,44 @@ class TestGuard:
         ]
         assert {event.kind for event in guard.problems} == {Kind.CONTRACT}
         assert all(event.site.file == __file__ for event in guard.problems)
+
+    @pytest.mark.parametrize(
+        ("imports", "annotation"),
+        [
+            ("from kinds import Gpu", "Gpu"),
+            ("from kinds import Gpu", "'Gpu | None'"),
+            ("import kinds", "kinds.Gpu"),
+            ("from kinds import Kinds", "Kinds.gpu"),
+        ],
+    )
+    def test_a_contract_under_an_imported_name(self, tmp_path, monkeypatch, imports, annotation):
+        kinds = (
+            "from typing import Annotated\nfrom torch import Tensor\n"
+            "from devlint.contracts import On\n"
+            "Gpu = Annotated[Tensor, On('cuda')]\nclass Kinds:\n    gpu = Gpu\n"
+        )
+        (tmp_path / "kinds.py").write_text(kinds)
+        (tmp_path / "uses.py").write_text(f"{imports}\ndef use(x: {annotation}): return x\n")
+        monkeypatch.syspath_prepend(str(tmp_path))
+        try:
+            with DeviceGuard(on_contract="record") as guard:
+                importlib.import_module("uses").use(on("cpu"))
+        finally:
+            for name in ("kinds", "uses"):
+                sys.modules.pop(name, None)
+        assert [event.what for event in guard.problems] == ["parameter `x` of `use`"]
+
+    def test_no_file_is_parsed_where_nothing_can_be_declared(self, tmp_path, monkeypatch):
+        (tmp_path / "plain.py").write_text("def use(x: int): return x\n")
+        monkeypatch.syspath_prepend(str(tmp_path))
+        parsed = []
+        monkeypatch.setattr("runtime_guard.contracts._definitions", parsed.append)
+        try:
+            with DeviceGuard(on_contract="record"):
+                importlib.import_module("plain").use(1)
+        finally:
+            sys.modules.pop("plain", None)
+        assert parsed == []
 
     def test_it_raises(self):
         with DeviceGuard(on_contract="raise"), pytest.raises(BrokenContract, match="`query`"):

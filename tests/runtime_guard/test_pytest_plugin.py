@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -171,4 +173,107 @@ def test_the_fixture_is_a_guard(run):
             with device_guard.forbid_syncs(), pytest.raises(DevicePolicyError):
                 x.sum().item()
         """
+    ).assert_outcomes(passed=1)
+
+
+DECLARED = """
+from typing import Annotated
+
+import torch
+from devlint.contracts import On, SameDevice
+
+def mask_out(
+    x: Annotated[torch.Tensor, On("cuda")], mask: Annotated[torch.Tensor, SameDevice("x")]
+):
+    return x
+
+def on_the_host(x):  # devlint: device[x=cpu]
+    return x
+"""
+CALLS_DECLARED = """
+import sys
+import pytest, torch
+from declared import mask_out, on_the_host
+
+def test_broken():
+    mask_out(torch.ones(2).cuda(), torch.ones(2))
+
+def test_kept():
+    x = torch.ones(2).cuda()
+    mask_out(x, x)
+
+def test_broken_comment():
+    on_the_host(torch.ones(2).cuda())
+
+@pytest.fixture
+def broken():
+    return mask_out(torch.ones(2), torch.ones(2))
+
+def test_in_a_fixture(broken):
+    pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "ini"),
+    [(["--device-contracts"], ""), ([], "device_contracts = true")],
+    ids=["option", "ini"],
+)
+def test_a_broken_contract_fails_its_test(run, pytester, options, ini):
+    pytester.makepyfile(declared=DECLARED)
+    pytester.makeini(f"[pytest]\n{ini}")
+    before = sys.getprofile()
+    result = run(CALLS_DECLARED, "--virtual-devices=cuda:1", *options)
+    result.assert_outcomes(failed=2, passed=1, errors=1)
+    result.stdout.fnmatch_lines(
+        [
+            "device guard: virtual devices cuda:1, contracts are checked",
+            "E *BrokenContract: Expected parameter `x` of `mask_out` to be on cuda, but found it*",
+            "E *BrokenContract: Expected parameter `mask` of `mask_out` to be on the same device*",
+            'E *declared SameDevice("x") at declared.py:*',
+            "E *BrokenContract: Expected parameter `x` of `on_the_host` to be on cpu, but found*",
+        ]
+    )
+    assert sys.getprofile() is before
+
+
+def test_contracts_are_not_checked_unless_asked_for(run, pytester):
+    pytester.makepyfile(declared=DECLARED)
+    result = run(
+        CALLS_DECLARED + "\n\ndef test_no_hook():\n    assert sys.getprofile() is None\n",
+        "--virtual-devices=cuda:1",
+    )
+    result.assert_outcomes(passed=5)
+    result.stdout.no_fnmatch_line("*contracts are checked*")
+
+
+def test_the_command_line_overrules_the_configured_contracts(run, pytester):
+    pytester.makepyfile(declared=DECLARED)
+    pytester.makeini("[pytest]\ndevice_contracts = true")
+    result = run(CALLS_DECLARED, "--virtual-devices=cuda:1", "-o", "device_contracts=false")
+    result.assert_outcomes(passed=4)
+
+
+def test_a_broken_contract_is_in_the_guards_summary_too(run, pytester):
+    pytester.makepyfile(declared=DECLARED)
+    result = run(CALLS_DECLARED, "--virtual-devices=cuda:1", "--device-contracts", "--device-guard")
+    result.assert_outcomes(failed=2, passed=1, errors=1)
+    result.stdout.fnmatch_lines(["device bugs:", "*contract: Expected parameter*"])
+
+
+def test_a_guard_in_a_test_decides_about_its_contracts(run, pytester):
+    pytester.makepyfile(declared=DECLARED)
+    run(
+        """
+        import torch
+        from declared import mask_out
+        from runtime_guard import DeviceGuard
+
+        def test_recorded():
+            with DeviceGuard(on_contract="record") as guard:
+                mask_out(torch.ones(2).cuda(), torch.ones(2))
+            assert len(guard.problems) == 1
+        """,
+        "--virtual-devices=cuda:1",
+        "--device-contracts",
     ).assert_outcomes(passed=1)
