@@ -128,6 +128,7 @@ EXPECTATIONS: dict[str, Expectation] = {
     "DEV403": Expectation(
         frozenset({Kind.WORKER_ACCESS}), related=True, says="a worker touched the accelerator"
     ),
+    "DEV404": Expectation(frozenset({Kind.UNDETACHED}), says="PyTorch refused the conversion"),
     "DEV501": _UNAVAILABLE,
     "DEV502": _UNAVAILABLE,
     "DEV503": Expectation(

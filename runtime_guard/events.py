@@ -19,6 +19,8 @@ class Kind(str, Enum):
     """An operation refused tensors of several devices."""
     HOST_READ = "host-read"
     """NumPy or another host library was given an accelerator's tensor, and PyTorch refused."""
+    UNDETACHED = "undetached-read"
+    """NumPy was given a tensor that requires grad, and PyTorch refused."""
     DISCARDED_MOVE = "discarded-move"
     """A moved tensor died without having been used."""
     NON_LEAF_MOVE = "non-leaf-move"

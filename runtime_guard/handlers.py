@@ -16,6 +16,7 @@ from runtime_guard.explain import explain_operands, with_explanation
 from runtime_guard.machine import UnsupportedVirtually
 from runtime_guard.modes import FunctionMode, Handler, check_generator, tensors_of
 from runtime_guard.placement import CPU, Placement, placement_of, tag
+from runtime_guard.recording import explain_error
 from runtime_guard.sites import user_site
 from runtime_guard.torch_internals import default_device_context, functions_in_cpp, nn_in_cpp
 
@@ -351,7 +352,11 @@ def _numpy(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:
         )
         raise TypeError(with_explanation(sentence, explanation))
     _note_host_read(tensor, ".numpy")
-    return func(*args, **kwargs)
+    try:
+        return func(*args, **kwargs)
+    except RuntimeError as error:  # it requires grad
+        explain_error(error, ".numpy", args, kwargs)
+        raise
 
 
 def _note_host_read(tensor: torch.Tensor, what: str) -> None:

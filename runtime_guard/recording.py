@@ -37,6 +37,7 @@ MIXED_TEXTS = (
 """Parts of the sentences with which PyTorch refuses operands of several devices."""
 GENERATOR_TEXT = "device type for generator but found"
 HOST_READ_TEXT = "device type tensor to numpy"
+UNDETACHED_TEXT = "Can't call numpy() on Tensor that requires grad"
 
 _EXPLAINED = "_devlint_explained"
 
@@ -48,6 +49,8 @@ def kind_of_error(error: BaseException) -> Kind | None:
         return Kind.HOST_READ
     if not isinstance(error, RuntimeError):
         return None
+    if UNDETACHED_TEXT in text:
+        return Kind.UNDETACHED
     if GENERATOR_TEXT in text:
         return Kind.GENERATOR
     if any(part in text for part in MIXED_TEXTS):

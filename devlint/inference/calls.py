@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from devlint.inference import contracts, mentions, modules, objects, special
+from devlint.inference import contracts, gradients, mentions, modules, objects, special
 from devlint.inference.facts import MeetingKind, StepKind
 from devlint.inference.frame import EVALUATORS, Frame
 from devlint.inference.functions import Arguments, Function, call_function
@@ -152,12 +152,15 @@ def call_attribute(
     name = func.attr.value
     if name in TRAINING:
         note_training(frame, func)
+    if name == "backward":
+        gradients.went_back(frame, arguments.get(0, "loss") if type(base) is not Tensor else base)
     elif name in ("synchronize", "query"):
         frame.unsynchronized.clear()  # of a stream or an event
     if type(base) is External:
         return call_external(frame, node, f"{base.name}.{name}", arguments)
     if type(base) is Tensor:
-        return call_tensor_method(frame, node, base, name, arguments)
+        result = call_tensor_method(frame, node, base, name, arguments)
+        return gradients.after_call(frame, name, base, arguments, result)
     if type(base) is Instance:
         return _call_on_instance(frame, node, base, func, arguments)
     if type(base) is Super:
@@ -171,6 +174,7 @@ def call_attribute(
             if not (type(v) is Const and v.value is None)
         ]
         frame.choosing -= brought
+        gradients.read_of(frame, node, base)
         if sum(type(v) is Instance and not v.module for v in base.alternatives) > 1:
             results = _agreed(results)  # which object it is decides later branches, too
         return union(results) if results else UNKNOWN
@@ -272,7 +276,8 @@ def call_value(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments
         return construct(frame, node, callee, arguments)
     if type(callee) is Instance:
         if callee.module:
-            return modules.call_module(frame, node, callee, arguments)
+            output = modules.call_module(frame, node, callee, arguments)
+            return gradients.after_module(frame, node, callee, arguments, output)
         info = callee.info
         function = info.method("__call__") if info is not None else None
         if function is not None:
@@ -326,14 +331,15 @@ def call_external(frame: Frame, node: cst.Call, name: str, arguments: Arguments)
     if name.startswith("builtins."):
         return special.call_builtin(frame, node, name[9:], arguments)
     result = call_library(frame, node, name, arguments)
+    last = name.rpartition(".")[2]
     if result is not None:
-        return result
+        return gradients.after_call(frame, last, None, arguments, result)
     root = name.partition(".")[0]
     if root == "numpy":
         for value, argument in arguments.all():
             read_by_host(frame, node, shorten(node.func), value, argument)
         return ARRAY
-    if _CLASS_NAME.match(name.rpartition(".")[2]):
+    if _CLASS_NAME.match(last):
         return construct_library(frame, node, name, arguments)
     return call_unknown(frame, node, External(name), arguments)
 
@@ -365,7 +371,8 @@ def call_unknown(frame: Frame, node: cst.Call, callee: Value, arguments: Argumen
                     tensor.show()
         moved = callee.origin is not None and callee.origin.kind is StepKind.MOVED
         if moved and callee.place is not None:
-            return _call_moved(frame, node, callee, arguments)
+            output = _call_moved(frame, node, callee, arguments)
+            return gradients.after_unknown(frame, node, output)
     if _CLASS_NAME.match(last):
         return UNKNOWN
     if makes_batch(arguments):
@@ -384,7 +391,8 @@ def call_unknown(frame: Frame, node: cst.Call, callee: Value, arguments: Argumen
         for value, _ in values:
             for tensor in tensors_in(value):
                 tensor.show()
-    return meet(frame, node, name, values, True, MeetingKind.CALLEE, indirect=True)
+    output = meet(frame, node, name, values, True, MeetingKind.CALLEE, indirect=True)
+    return gradients.after_unknown(frame, node, output)
 
 
 def is_indifferent(name: str) -> bool:

@@ -29,6 +29,7 @@ from devlint.inference.values import (
     MAYBE_SCALAR,
     NON_LEAF,
     PARAMETER,
+    RECORDED,
     SCALAR,
     UNKNOWN,
     ClassValue,
@@ -424,7 +425,8 @@ class ClassInfo:
     def registered_tensor(self, frame: Frame, node: cst.CSTNode, traits: int) -> Tensor:
         """A parameter or buffer: it lives where the module lives."""
         origin = frame.origin(StepKind.REGISTERED, node)
-        return Tensor(self.variable, origin, (traits & (GRAD | SCALAR)) | PARAMETER)
+        kept = GRAD | SCALAR if frame.unit.freezes else GRAD | SCALAR | RECORDED
+        return Tensor(self.variable, origin, (traits & kept) | PARAMETER)
 
     def register(self, frame: Frame, name: str, kind: str, value: Value, node: cst.CSTNode) -> None:
         """`register_buffer`, `register_parameter`, `add_module`."""

@@ -6,7 +6,7 @@ import re
 
 import libcst as cst
 
-from devlint.inference import mentions, modules, syncs
+from devlint.inference import gradients, mentions, modules, syncs
 from devlint.inference.devices import named_device
 from devlint.inference.facts import StepKind
 from devlint.inference.frame import EVALUATORS, Frame, LoopState, read
@@ -16,11 +16,13 @@ from devlint.inference.placement import Device, Variable
 from devlint.inference.text import dotted
 from devlint.inference.values import (
     DTYPE,
+    EXPECTED,
     FALSE,
     GLOBAL_RANK,
     GRAD,
     HOST,
     NONE,
+    RECORDED,
     SCALAR,
     TRUE,
     UNKNOWN,
@@ -165,7 +167,8 @@ def _of_tensor(frame: Frame, node: cst.Attribute, base: Tensor, name: str) -> Va
     if known is Result.HOST:
         return HOST
     if known is Result.FIRST:
-        traits = base.traits & ~GRAD if name in ("data", "grad") else base.traits
+        cut = GRAD | RECORDED | EXPECTED if name in ("data", "grad") else 0
+        traits = gradients.kept(frame, base.traits & ~cut)
         origin = frame.origin(StepKind.COMPUTED, node, base.origin)
         return Tensor(base.place, origin, traits, evidence)
     if evidence is None:

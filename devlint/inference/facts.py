@@ -214,6 +214,17 @@ class HostRead:
 
 
 @dataclass(frozen=True, slots=True)
+class UndetachedRead:
+    """NumPy gets a tensor that autograd records: it refuses, on the host as well."""
+
+    site: Site
+    sink: str  # ".numpy()", "np.asarray", …
+    operand: Operand
+    confidence: Confidence
+    caught: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class LateRead:
     """A tensor copied to the host with `non_blocking=True` is read with no synchronisation."""
 
@@ -376,6 +387,7 @@ class Facts:
     syncs: list[Sync] = field(default_factory=list)
     hidden_copies: list[HiddenCopy] = field(default_factory=list)
     host_reads: list[HostRead] = field(default_factory=list)
+    undetached_reads: list[UndetachedRead] = field(default_factory=list)
     late_reads: list[LateRead] = field(default_factory=list)
     non_leaves: list[NonLeaf] = field(default_factory=list)
     plain_attributes: list[PlainAttribute] = field(default_factory=list)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from devlint.inference.classes import ClassInfo
     from devlint.inference.contracts import Declared
     from devlint.inference.functions import Function
+    from devlint.inference.gradients import ReadNote
     from devlint.inference.unit import Unit
 
 Flag = tuple[str, bool]  # a condition on one name, and how it came out
@@ -116,10 +117,12 @@ class Frame:
         "env",
         "evaluating",
         "exits",
+        "expected",
         "expecting",
         "fresh",
         "function",
         "global_names",
+        "goes_back",
         "guarding",
         "guards",
         "info",
@@ -136,12 +139,14 @@ class Frame:
         "pendings",
         "places",
         "read_by_host",
+        "reads",
         "returns",
         "settling",
         "statement",
         "steps",
         "unit",
         "unsynchronized",
+        "went_back",
         "writes",
         "yields",
     )
@@ -189,6 +194,12 @@ class Frame:
         self.pendings: dict[Any, Pending] = {}
         self.notes: list[Any] = []  # what becomes facts when the function is done
         self.unsynchronized: set[cst.CSTNode] = set()  # non-blocking copies to the host
+        # Of gradients.py: reads of what may be recorded, calls whose results may be, and what a
+        # backward pass goes through, if there is one.
+        self.reads: dict[cst.CSTNode, ReadNote] = {}
+        self.expected: set[cst.CSTNode] = set()
+        self.goes_back = False
+        self.went_back: set[cst.CSTNode] = set()
         self.owners: set[str] = set()  # names of which `hold` keeps parts
         self.paths: dict[Any, Value] = {}  # derived values by (evidence, attribute)
         self.global_names: set[str] = set()

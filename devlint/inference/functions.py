@@ -14,6 +14,7 @@ from devlint.inference import (
     contracts,
     dropped,
     feeding,
+    gradients,
     meetings,
     mentions,
     mistaken,
@@ -291,6 +292,7 @@ def _infer(function: Function) -> Summary:
     syncs = notes.lasting_syncs(frame)
     meetings.settle(frame)
     notes.settle(frame)
+    gradients.leave(frame)
     pendings = list(frame.pendings.values())
     return Summary(parameters, result, pendings, syncs[:1])
 
@@ -445,7 +447,8 @@ def call_function(
         _sync_in_callee(frame, node, summary.syncs[0], binding)
     for pending in () if function.name == "__init__" else summary.pendings:
         _check_pending(frame, node, pending, binding, as_module)
-    return binding.substitute(summary.result)
+    result = binding.substitute(summary.result)
+    return gradients.marked(result, 0) if gradients.are_off(frame) else result
 
 
 class Binding:

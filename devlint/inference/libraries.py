@@ -6,7 +6,7 @@ import re
 
 import libcst as cst
 
-from devlint.inference import orphans, syncs
+from devlint.inference import gradients, orphans, syncs
 from devlint.inference.conditions import NO_TENSOR
 from devlint.inference.devices import place_of
 from devlint.inference.facts import MeetingKind, StepKind
@@ -25,6 +25,7 @@ from devlint.inference.values import (
     LOADED,
     MAYBE_SCALAR,
     PINNED,
+    RECORDED,
     SCALAR,
     UNKNOWN,
     VECTOR,
@@ -44,6 +45,7 @@ from devlint.inference.values import (
     union,
 )
 from devlint.knowledge import Agreement, Call, ModuleClass, Result
+from devlint.knowledge.autograd import NUMPY_DELEGATES
 
 
 def call_library(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> Value | None:
@@ -94,6 +96,8 @@ def apply_call(
     if known.reads_host:
         for value, argument in arguments.all():
             syncs.read_by_host(frame, node, shorten(node.func), value, argument)
+            if name.startswith("numpy.") and last not in NUMPY_DELEGATES:
+                gradients.read(frame, node, shorten(node.func), value, argument)
         return ARRAY
     out = arguments.keywords.get("out")
     operands = operands_of(known, arguments)
@@ -376,7 +380,7 @@ def factory_result(
     sizes = None if last in ("tensor", "as_tensor", "asarray") else _sizes(arguments)
     grad = arguments.keywords.get("requires_grad")
     if grad is not None and type(grad[0]) is Const and grad[0].value is True:
-        traits |= GRAD
+        traits |= GRAD | RECORDED
     pinned = arguments.keywords.get("pin_memory")
     if pinned is not None and type(pinned[0]) is Const and pinned[0].value is True:
         traits |= PINNED

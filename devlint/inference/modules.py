@@ -18,6 +18,7 @@ from devlint.inference.values import (
     HOST,
     NONE,
     PARAMETER,
+    RECORDED,
     SCALAR,
     UNKNOWN,
     Const,
@@ -168,7 +169,11 @@ def attribute(frame: Frame, node: cst.Attribute, holder: Instance, name: str) ->
         if name in ("weight", "bias", "in_proj_weight", "running_mean", "running_var"):
             place, origin = placed(frame, holder)
             step = Origin(StepKind.REGISTERED, node, frame.unit.source, origin)
-            return Tensor(place, step, PARAMETER | (GRAD if "running" not in name else 0))
+            traits = PARAMETER
+            if "running" not in name:
+                of_torch = holder.library.startswith("torch.nn.") and not frame.unit.freezes
+                traits |= GRAD | (RECORDED if of_torch else 0)
+            return Tensor(place, step, traits)
         if name == "module":
             return holder
         if name == "dtype":

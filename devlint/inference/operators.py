@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from devlint.inference import mentions, mistaken, syncs
+from devlint.inference import gradients, mentions, mistaken, syncs
 from devlint.inference.conditions import (
     asks_for_accelerator,
     compare,
@@ -66,7 +66,9 @@ def _binary(frame: Frame, node: cst.BinaryOperation) -> Value:
     right = frame.eval(node.right)
     if left is GLOBAL_RANK:
         left = HOST  # a number made of it: `rank % torch.cuda.device_count()`
-    return combine(frame, node, _SYMBOLS[type(node.operator)], left, node.left, right, node.right)
+    symbol = _SYMBOLS[type(node.operator)]
+    result = combine(frame, node, symbol, left, node.left, right, node.right)
+    return gradients.after_operator(frame, symbol, (left, right), result)
 
 
 def combine(
@@ -195,7 +197,7 @@ def _unary(frame: Frame, node: cst.UnaryOperation) -> Value:
         return Tensor(
             value.place,
             frame.origin(StepKind.COMPUTED, node, value.origin),
-            value.traits,
+            gradients.kept(frame, value.traits),
             value.evidence,
         )
     if type(value) is Const and type(value.value) is int and isinstance(node.operator, cst.Minus):

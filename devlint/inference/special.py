@@ -31,6 +31,7 @@ from devlint.inference.values import (
     PAGEABLE,
     PARAMETER,
     PINNED,
+    RECORDED,
     SCALAR,
     TRUE,
     UNKNOWN,
@@ -143,13 +144,16 @@ def _generator(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
 
 def _parameter(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     value = arguments.get(0, "data")
+    wanted = arguments.get(1, "requires_grad")
+    asked = wanted is None or (type(wanted) is Const and wanted.value is True)
+    recorded = RECORDED if asked else 0
     for tensor in alternatives(value if value is not None else UNKNOWN):
         if type(tensor) is Tensor:
             origin = Origin(StepKind.CREATED, node, frame.unit.source, None)
-            traits = (tensor.traits & ~NON_LEAF) | PARAMETER | GRAD
+            traits = (tensor.traits & ~NON_LEAF) | PARAMETER | GRAD | recorded
             return Tensor(tensor.place, origin, traits, None)
     place = frame.default_device
-    traits = PARAMETER | GRAD
+    traits = PARAMETER | GRAD | recorded
     if value is None or type(value) is not Tensor:
         traits |= DEFAULT
     return Tensor(place, frame.origin(StepKind.CREATED, node), traits)

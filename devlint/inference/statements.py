@@ -7,7 +7,7 @@ from collections.abc import Sequence as Many
 
 import libcst as cst
 
-from devlint.inference import contracts, mentions, rebindings, syncs, turns
+from devlint.inference import contracts, gradients, mentions, rebindings, syncs, turns
 from devlint.inference.conditions import (
     asks_for_accelerator,
     flag,
@@ -29,7 +29,6 @@ from devlint.inference.text import code, dotted
 from devlint.inference.values import (
     DEFAULT,
     EMPTY,
-    GRAD,
     LITERAL,
     UNKNOWN,
     Const,
@@ -183,8 +182,8 @@ def _assign_attribute(
 
 def _require_grad(frame: Frame, node: cst.BaseExpression, tensor: Tensor, value: Value) -> None:
     path = dotted(node)
-    if path and type(value) is Const and value.value is True:
-        frame.bind(path, tensor.with_place(tensor.place, tensor.origin, add=GRAD))
+    if path:
+        frame.bind(path, gradients.leaf(tensor, value))
 
 
 def _unpack(frame: Frame, target: cst.Tuple | cst.List, value: Value, source: cst.CSTNode) -> None:

@@ -65,6 +65,7 @@ class CallSite:
     node: cst.CSTNode
     loop: LoopState | None
     cold: bool
+    without_gradients: bool = False  # under `torch.no_grad()`
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,8 @@ class PerStep:
 def note_call(frame: Frame, function: Function, node: cst.CSTNode) -> None:
     """Remember who calls a function of the same file."""
     if function.unit is frame.unit:
-        function.callers.append(CallSite(frame.function, node, frame.loop, frame.cold > 0))
+        call = CallSite(frame.function, node, frame.loop, frame.cold > 0, frame.evaluating > 0)
+        function.callers.append(call)
 
 
 def is_cold(function: Function | None) -> bool:
@@ -109,11 +111,16 @@ def _samples_for_loader(info: ClassInfo | None) -> bool:
     return named and info.method("__iter__") is not None
 
 
+def turns_gradients_off(function: Function) -> bool:
+    """`@torch.no_grad()`, `@torch.inference_mode()`."""
+    return any(_NO_GRADIENTS.search(decorator) for decorator in function.decorators)
+
+
 def evaluates(function: Function | None) -> bool:
     """A function that runs without gradients: by its name or its decorators."""
     if function is None:
         return False
-    if any(_NO_GRADIENTS.search(decorator) for decorator in function.decorators):
+    if turns_gradients_off(function):
         return not _STEP.match(function.name) and function.name not in ("step", "update")
     return bool(_EVALUATING.search(function.name))
 

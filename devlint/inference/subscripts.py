@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from devlint.inference import contracts, orphans, syncs
+from devlint.inference import contracts, gradients, orphans, syncs
 from devlint.inference.facts import Hotness, MeetingKind, StepKind
 from devlint.inference.frame import EVALUATORS, Frame
 from devlint.inference.iteration import targets_of
@@ -186,7 +186,7 @@ def _tensor_item(
         syncs.sync(frame, node, "mask indexing", base, node.value)
     origin = frame.origin(StepKind.COMPUTED, node, base.origin)
     # What is indexed has replaced an empty placeholder.
-    traits = base.traits & ~(SCALAR | SHAPED | VECTOR)
+    traits = gradients.kept(frame, base.traits & ~(SCALAR | SHAPED | VECTOR))
     if base.traits & VECTOR and len(indices) == 1:
         traits |= SCALAR if _is_integer(node, indices[0][0]) else VECTOR
         if any(type(v) is Tensor and not v.is_sure for v in alternatives(indices[0][0])):

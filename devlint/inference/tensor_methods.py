@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from devlint.inference import moves, orphans, syncs
+from devlint.inference import gradients, moves, orphans, syncs
 from devlint.inference.facts import MeetingKind, StepKind
 from devlint.inference.frame import Frame
 from devlint.inference.functions import Arguments
@@ -25,6 +25,7 @@ from devlint.inference.text import dotted, shorten
 from devlint.inference.values import (
     COPYING,
     EMPTY,
+    FALSE,
     GRAD,
     HOST,
     INHERITED,
@@ -33,6 +34,7 @@ from devlint.inference.values import (
     PINNED,
     SCALAR,
     SHAPED,
+    TRUE,
     UNKNOWN,
     VECTOR,
     Const,
@@ -184,9 +186,11 @@ def call_tensor_method(
         forced = arguments.get(0, "force")
         if forced is None or (type(forced) is Const and forced.value is False):
             syncs.read_by_host(frame, node, f".{name}()", tensor, _subject(node))
+            gradients.read(frame, node, f".{name}()", tensor, _subject(node))
         return Host(array=True)
-    if name == "requires_grad_":
-        return _require_grad(frame, node, tensor)
+    if name in ("requires_grad_", "detach_"):
+        wanted = arguments.get(0, "requires_grad") if name == "requires_grad_" else FALSE
+        return _require_grad(frame, node, tensor, TRUE if wanted is None else wanted)
     if name == "pin_memory":
         return tensor.with_place(tensor.place, tensor.origin, add=PINNED)
     if name in ("dim", "numel", "size", "nelement", "ndimension", "stride"):
@@ -299,9 +303,9 @@ def _method(node: cst.Call) -> str:
     return node.func.attr.value if isinstance(node.func, cst.Attribute) else ""
 
 
-def _require_grad(frame: Frame, node: cst.Call, tensor: Tensor) -> Value:
+def _require_grad(frame: Frame, node: cst.Call, tensor: Tensor, wanted: Value) -> Value:
     """A leaf that requires grad; `x.requires_grad_()` on a line of its own changes `x`."""
-    result = tensor.with_place(tensor.place, tensor.origin, add=GRAD)
+    result = gradients.leaf(tensor, wanted)
     path = dotted(_subject(node))
     if path:
         frame.hold(path, result)
@@ -354,6 +358,7 @@ def _method_of_unknown(
     if name == "numpy":
         evidence.mark_tensor()
         syncs.read_by_host(frame, node, ".numpy()", tensor, _subject(node))
+        gradients.read(frame, node, ".numpy()", tensor, _subject(node))
         return Host(array=True)
     if name == "tolist":
         return HOST

@@ -14,6 +14,7 @@ from devlint.inference import (
     contracts,
     dropped,
     feeding,
+    gradients,
     meetings,
     mentions,
     notes,
@@ -142,6 +143,7 @@ class Unit:
         self._rebound: set[str] | None = None
         self.mentions = mentions.Mentions(parsed.text, parsed.path)
         self.optimizers: dict[Function | None, list[Built]] = {}
+        self.undetached: list[gradients.Undetached] = []  # reads, see gradients.py
         self.moved_calls: set[cst.CSTNode] = set()  # calls whose result is moved at once
         self.odd_returns: list[tuple[Function, set[cst.CSTNode]]] = []
         self._finished = False
@@ -163,6 +165,11 @@ class Unit:
     def moves_batches(self) -> bool:
         """A framework is used whose loaders move their batches."""
         return bool(_MOVES_BATCHES.search(self.source.text))
+
+    @cached_property
+    def freezes(self) -> bool:
+        """Somewhere in the file parameters are frozen, or gradients turned off by a call."""
+        return gradients.freezes(self.source.text)
 
     @cached_property
     def host_script(self) -> bool:
@@ -219,6 +226,8 @@ class Unit:
         mentions.settle(self)
         rebindings.settle(self)
         dropped.settle(self)
+        gradients.leave(self.frame)
+        gradients.settle(self)
         contracts.settle(self)
         self.facts.mistaken_devices += self.mistaken.values()
         return self.facts

@@ -43,6 +43,8 @@ VECTOR = 8192  # 1-dim
 PAGEABLE = 1 << 15  # a batch of a DataLoader in sight that does not pin
 SHAPED = 1 << 16  # computed element by element from a parameter: 0-dim if that is
 MAYBE_SCALAR = 16384  # may be 0-dim: made from a value of unknown shape
+RECORDED = 1 << 17  # autograd records it, see gradients.py
+EXPECTED = 1 << 18  # so it seems: a callee out of sight made it
 
 _ZERO_DIM = SCALAR | MAYBE_SCALAR
 

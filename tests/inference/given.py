@@ -157,6 +157,11 @@ def host_reads(facts: Facts) -> list[str]:
     return [f"{r.sink} of {_at(r.operand)} {r.confidence.value}" for r in facts.host_reads]
 
 
+def undetached(facts: Facts) -> list[str]:
+    """`.numpy() of x.cpu()@cpu certain`."""
+    return [f"{r.sink} of {_at(r.operand)} {r.confidence.value}" for r in facts.undetached_reads]
+
+
 def hidden_copies(facts: Facts) -> list[str]:
     """`index perm@cpu of x@cuda`."""
     return [f"{h.what} {_at(h.operand)} of {_at(h.base)}" for h in facts.hidden_copies]

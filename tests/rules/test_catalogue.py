@@ -41,6 +41,7 @@ CATALOGUE = {
     "DEV401": "numpy-on-accelerator",
     "DEV402": "read-before-copy-lands",
     "DEV403": "accelerator-in-worker",
+    "DEV404": "numpy-before-detach",
     "DEV501": "hard-coded-accelerator",
     "DEV502": "load-without-map-location",
     "DEV503": "legacy-tensor-type",

@@ -1,0 +1,276 @@
+"""Which tensors autograd records: NumPy is refused the memory of one, wherever it lives.
+
+The trait RECORDED is set where a leaf is asked to require grad and where a layer with parameters
+is called, and kept by the operations that are known to pass it on; everything else drops it. What
+a callee out of sight returns is EXPECTED to be recorded, which a backward pass through it shows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from devlint.findings import Confidence
+from devlint.inference.devices import is_dtype
+from devlint.inference.facts import UndetachedRead
+from devlint.inference.meetings import CONFIDENCES, operand
+from devlint.inference.steps import evaluates, turns_gradients_off
+from devlint.inference.text import dotted
+from devlint.inference.values import (
+    EXPECTED,
+    GRAD,
+    RECORDED,
+    UNKNOWN,
+    Const,
+    Instance,
+    Sequence,
+    Tensor,
+    Union,
+    Value,
+    alternatives,
+    without_none,
+)
+from devlint.knowledge.autograd import RECORDED_OPERATIONS, RECORDED_OPERATORS
+
+if TYPE_CHECKING:
+    from devlint.inference.frame import Frame
+    from devlint.inference.functions import Arguments, Function
+    from devlint.inference.unit import Unit
+
+_BOTH = RECORDED | EXPECTED
+# Parameters are frozen somewhere, or gradients turned off in ways that no `with` shows.
+_FREEZES = re.compile(
+    r"requires_grad_?\s*(?:=(?!=)|\()(?!\s*(?:True\b|\)))|freez|frozen|grad_enabled|_grad\(\)\s*\(",
+    re.I,
+)
+_FLOATS = re.compile(r"^(float\d*|half|double|bfloat16)$")
+# Decorators that change nothing about how a function runs.
+_HARMLESS = re.compile(
+    r"(^|\.)(staticmethod|classmethod|property|\w*cache\w*|override|final|wraps|main|profile\w*|"
+    r"time\w*|jit|compile|record)$"
+)
+_MAX_CALLERS = 6  # deep
+
+
+@dataclass(slots=True, eq=False)
+class ReadNote:
+    """The host reads what may be recorded, where gradients are on."""
+
+    node: cst.CSTNode
+    sink: str
+    tensor: Tensor
+    tensor_node: cst.CSTNode
+    caught: bool
+    in_one_branch: bool = False  # what another branch leaves there is not recorded
+
+
+@dataclass(slots=True, eq=False)
+class Undetached:
+    """A read that waits for the callers of the function that it is in."""
+
+    function: Function | None
+    goes_back: bool  # that function runs a backward pass: gradients are on
+    read: UndetachedRead
+
+
+def freezes(text: str) -> bool:
+    """Whether a file's text freezes parameters, or turns gradients off in other ways."""
+    return bool(_FREEZES.search(text))
+
+
+# ----------------------------------------------------------------- values
+
+
+def are_off(frame: Frame) -> bool:
+    """Nothing that is computed here is recorded."""
+    around: Frame | None = frame
+    while around is not None:
+        if around.evaluating or (around.function and turns_gradients_off(around.function)):
+            return True
+        around = around.outer
+    return False
+
+
+def leaf(tensor: Tensor, wanted: Value) -> Tensor:
+    """A tensor whose `requires_grad` is set to what is wanted."""
+    add = drop = 0
+    if type(wanted) is Const:
+        add, drop = (GRAD | RECORDED, EXPECTED) if wanted.value else (0, GRAD | _BOTH)
+    return tensor.with_place(tensor.place, tensor.origin, drop or _BOTH, add)
+
+
+def kept(frame: Frame, traits: int) -> int:
+    """The traits of a part or a view of a tensor."""
+    return traits & ~_BOTH if traits & _BOTH and are_off(frame) else traits
+
+
+def after_module(
+    frame: Frame, node: cst.CSTNode, module: Instance, arguments: Arguments, result: Value
+) -> Value:
+    """The output of a module: what a `forward` in sight returns is known already."""
+    if module.info is not None and (module.info.method("forward") or module.items is not None):
+        return marked(result, 0) if are_off(frame) else result
+    if frame.unit.freezes or not module.library.startswith("torch.nn."):
+        return after_unknown(frame, node, result)
+    given = _traits(value for value, _ in arguments.all())
+    return marked(result, 0 if are_off(frame) else given | _of_layer(frame, module))
+
+
+def after_unknown(frame: Frame, node: cst.CSTNode, result: Value) -> Value:
+    """What a callee out of sight returns."""
+    if type(result) is not Tensor or are_off(frame):
+        return marked(result, 0)
+    frame.expected.add(node)
+    return marked(result, EXPECTED)
+
+
+def _of_layer(frame: Frame, module: Instance) -> int:
+    """RECORDED for a layer of torch that certainly has parameters."""
+    if module.items is not None:
+        layers = [v for v in module.items.items or () if type(v) is Instance]
+        return RECORDED if any(_of_layer(frame, layer) for layer in layers) else 0
+    known = frame.unit.context.knowledge.module(module.library)
+    trains = known is not None and known.stateful == "always" and "Norm" not in module.library
+    return RECORDED if trains and module.library.startswith("torch.nn.") else 0
+
+
+def _traits(given: Iterable[Value]) -> int:
+    found = 0
+    for value in given:
+        for each in alternatives(value):
+            if type(each) is Tensor:
+                found |= each.traits & _BOTH
+            elif type(each) is Sequence and each.items is not None:
+                found |= _traits(each.items)
+    return found
+
+
+def after_call(
+    frame: Frame, name: str, owner: Value | None, arguments: Arguments, result: Value
+) -> Value:
+    """The result of a tensor's method, or of a function of torch: is it recorded?"""
+    if name == "requires_grad_" or "requires_grad" in arguments.keywords:
+        return result  # a leaf
+    passes_on = name in RECORDED_OPERATIONS
+    if name == "to":
+        passes_on = type(result) is Tensor and result.place is not None and _keeps_floats(arguments)
+    given = [value for value, _ in arguments.all()]
+    traits = _traits(given if owner is None else [owner, *given]) if passes_on else 0
+    return marked(result, 0 if traits and are_off(frame) else traits)
+
+
+def after_operator(frame: Frame, symbol: str, given: Iterable[Value], result: Value) -> Value:
+    """The result of an operator between tensors."""
+    traits = _traits(given) if symbol in RECORDED_OPERATORS else 0
+    return marked(result, 0 if traits and are_off(frame) else traits)
+
+
+def marked(value: Value, traits: int) -> Value:
+    """The value with these traits of recording; of several results the first alone has them."""
+    if type(value) is Tensor:
+        if value.traits & _BOTH == traits:
+            return value
+        return value.with_place(value.place, value.origin, drop=_BOTH, add=traits)
+    if type(value) is Sequence:
+        if value.items:
+            items = [marked(v, 0 if index else traits) for index, v in enumerate(value.items)]
+            return Sequence(items, None, value.kind, value.node, value.names)
+        if value.element is not None:
+            return Sequence(None, marked(value.element, traits), value.kind, value.node)
+    if type(value) is Union:
+        return Union(tuple(marked(v, traits) for v in value.alternatives))
+    return value
+
+
+def _keeps_floats(arguments: Arguments) -> bool:
+    """`.to(…)` is given no type, or one of the floating ones."""
+    return all(
+        type(value) is Const
+        or not (is_dtype(value) or "type" in dotted(node))
+        or bool(_FLOATS.match(dotted(node).rpartition(".")[2]))
+        for value, node in arguments.all()
+    ) and not any(type(value) is Tensor and value.is_sure for value, _ in arguments.all())
+
+
+# ----------------------------------------------------------------- what the host reads
+
+
+def went_back(frame: Frame, value: Value | None) -> None:
+    """A backward pass runs from here: what it goes through is recorded, and gradients are on."""
+    frame.goes_back = True
+    for tensor in alternatives(value or UNKNOWN):
+        if type(tensor) is Tensor and tensor.origin is not None:
+            frame.went_back.update(step.node for step in tensor.origin.chain())
+
+
+def read(frame: Frame, node: cst.CSTNode, sink: str, value: Value, value_node: cst.CSTNode) -> None:
+    """`.numpy()` and `np.asarray` refuse what is recorded, as long as gradients are on."""
+    recorded = [v for v in alternatives(value) if type(v) is Tensor and v.traits & _BOTH]
+    if recorded and not are_off(frame):
+        frame.reads[node] = ReadNote(node, sink, recorded[0], value_node, frame.caught > 0)
+        read_of(frame, node, value)
+
+
+def read_of(frame: Frame, node: cst.CSTNode, value: Value) -> None:
+    """All that a call, noted for one alternative of its object, reads."""
+    if node in frame.reads:
+        frame.reads[node].in_one_branch = not all(
+            type(v) is Tensor and v.traits & _BOTH for v in alternatives(without_none(value))
+        )
+
+
+def leave(frame: Frame) -> None:
+    """The function is done: what is left of its reads waits for its callers."""
+    for note in frame.reads.values():
+        confidence = Confidence.CERTAIN
+        if not note.tensor.traits & RECORDED:
+            if not _backward_went_through(frame, note.tensor):
+                continue
+            confidence = Confidence.LIKELY
+        fact = UndetachedRead(
+            site=frame.site(note.node),
+            sink=note.sink,
+            operand=operand(frame, note.tensor, note.tensor_node),
+            confidence=Confidence.POSSIBLE if note.in_one_branch else confidence,
+            caught=note.caught,
+        )
+        frame.unit.undetached.append(Undetached(frame.function, frame.goes_back, fact))
+    frame.reads.clear()
+
+
+def _backward_went_through(frame: Frame, tensor: Tensor) -> bool:
+    """The call that made it is one that a backward pass went through."""
+    if tensor.origin is None:
+        return False
+    made = next((s.node for s in tensor.origin.chain() if s.node in frame.expected), None)
+    return made is not None and made in frame.went_back
+
+
+def settle(unit: Unit) -> None:
+    """All callers in the file are known: are gradients on where a function is called?"""
+    for waiting in unit.undetached:
+        rank = 2 if waiting.goes_back else _mode(waiting.function)
+        if rank >= 0:
+            least = min(waiting.read.confidence, CONFIDENCES[rank], key=CONFIDENCES.index)
+            unit.facts.undetached_reads.append(replace(waiting.read, confidence=least))
+    unit.undetached.clear()
+
+
+def _mode(function: Function | None, depth: int = _MAX_CALLERS) -> int:
+    """How sure it is that gradients are on in a function: 2, 1, 0, or -1 when they are off."""
+    if function is None:
+        return 2
+    if depth == 0 or turns_gradients_off(function):
+        return -1
+    if evaluates(function) or not all(map(_HARMLESS.search, function.decorators)):
+        return 0
+    calls = [
+        -1 if call.without_gradients else min(_mode(call.caller, depth - 1), 1)
+        for call in function.callers
+        if call.caller is not function
+    ]
+    return max(calls, default=0)
