@@ -335,6 +335,8 @@ class DispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
                             first = found
                         elif found is not first and found.device is not first.device:
                             mixed = True
+                        else:
+                            self._note_use(found, plan)
         self.latest = first
         if first is None:
             return func(*args, **kwargs) if kwargs else func(*args)

@@ -238,6 +238,8 @@ class TestProblems:
             layer = nn.Linear(2, 2).cuda()
             torch.ones(2).cuda().tolist()
             torch.ones(2).cuda().cpu()[0].item()
+            there = torch.ones(2, device="cuda")
+            torch.cat([there, torch.ones(2).cuda(), torch.zeros(2).to("cuda")])
         del kept, layer
         assert self.seen(guard) == []
 
