@@ -195,7 +195,7 @@ def parse_to(mode: FunctionMode, args: Args, kwargs: Kwargs) -> dict[str, Any]:
     names = ["device", "dtype", "non_blocking", "copy"]
     if args:
         head = args[0]
-        if isinstance(head, torch.dtype):
+        if isinstance(head, (torch.dtype, type)):  # `float` is a dtype to PyTorch, too
             names = ["dtype", "non_blocking", "copy"]
         elif isinstance(head, torch.Tensor):
             names = ["other", "non_blocking", "copy"]
@@ -317,6 +317,7 @@ def legacy_type(wanted: Any) -> tuple[str, torch.dtype]:
     Raises ``ValueError("invalid type")`` for other names, as PyTorch does.
     """
     name = wanted if isinstance(wanted, str) else f"{wanted.__module__}.{wanted.__name__}"
+    name = name.removeprefix("builtins.")
     parts = name.removeprefix("torch.").split(".")
     leaf = parts[-1]
     dtype = torch.get_default_dtype() if leaf == "Tensor" else LEGACY_DTYPES.get(leaf)

@@ -288,6 +288,15 @@ class TestMoves:
         module.cpu()
         assert module[0].weight.device == CPU
 
+    @pytest.mark.parametrize("kind", [float, int, bool, complex])
+    def test_pythons_types_are_dtypes(self, kind):
+        x = torch.ones(2, device="cuda")
+        wanted = torch.ones(2, dtype=kind).dtype
+        assert x.to(kind).dtype is wanted and x.to(kind).is_cuda
+        assert torch.ones(2).to("cuda:1", kind).dtype is wanted
+        with pytest.raises(ValueError, match=f"invalid type: '{kind.__name__}'"):
+            x.type(kind)
+
     def test_leaving_meta_needs_to_empty(self):
         module = nn.Linear(2, 2, device="meta")
         with pytest.raises(NotImplementedError, match="Cannot copy out of meta tensor"):
