@@ -626,6 +626,12 @@ def _survives(value: Value, final: Value) -> bool:
         return True
     if type(value) is Sequence:
         return any(type(v) is Sequence for v in alternatives(final))
+    if type(value) is Mapping:
+        # one that was put together from others holds their entries
+        return any(
+            type(v) is Mapping and value.entries.keys() <= v.entries.keys()
+            for v in alternatives(final)
+        )
     if type(value) is Tensor:
         return any(
             v is value or (type(v) is Tensor and v.origin is value.origin)

@@ -38,6 +38,7 @@ from devlint.inference.values import (
     Loader,
     Mapping,
     Method,
+    Placed,
     ProjectModule,
     Sequence,
     Super,
@@ -340,6 +341,8 @@ def _comprehension(frame: Frame, node: cst.BaseSimpleComp | cst.DictComp) -> Val
         kind = "iterator" if type(node) is cst.GeneratorExp else "list"
         return Sequence(None, element, kind, node)
     finally:
+        # Its names are its own; where it put a module outlives it.
+        before.update({k: v for k, v in frame.env.items() if type(v) is Placed})
         frame.env = before
         del frame.loops[depth:]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import libcst as cst
 
 from devlint.inference.facts import MeetingKind, StepKind
@@ -26,6 +28,7 @@ from devlint.inference.values import (
     Evidence,
     FunctionValue,
     Instance,
+    Mapping,
     Method,
     Origin,
     Parameters,
@@ -39,6 +42,9 @@ from devlint.inference.values import (
     union,
 )
 from devlint.knowledge import Agreement, Call, Result
+
+if TYPE_CHECKING:
+    from devlint.inference.classes import ClassInfo
 
 
 def placed(frame: Frame, module: Instance) -> tuple[Placement, Origin | None]:
@@ -78,6 +84,8 @@ def move_module(frame: Frame, module: Instance, place: Placement, node: cst.CSTN
     if type(frame.env.get(module)) is Placed:
         module.moves += 1
     frame.env[module] = Placed(place, step)
+    for twin in module.twins:
+        frame.env[twin] = Placed(None, None)  # moved, too, where it was the one meant
 
 
 def baked(frame: Frame, value: Value, depth: int = 3) -> Value:
@@ -88,11 +96,18 @@ def baked(frame: Frame, value: Value, depth: int = 3) -> Value:
         place, origin = placed(frame, value)
         return replaced(value, place, origin, None)
     if depth and type(value) is Union:
-        return union(baked(frame, v, depth - 1) for v in value.alternatives)
+        now = [baked(frame, v, depth - 1) for v in value.alternatives]
+        changed = any(a is not b for a, b in zip(now, value.alternatives, strict=True))
+        return union(now) if changed else value
     if depth and type(value) is Sequence and value.items is not None:
         items = [baked(frame, v, depth - 1) for v in value.items]
         if any(a is not b for a, b in zip(items, value.items, strict=True)):
             return Sequence(items, None, value.kind, value.node, value.names)
+    if depth and type(value) is Mapping:
+        entries = {k: baked(frame, v, depth - 1) for k, v in value.entries.items()}
+        element = None if value.element is None else baked(frame, value.element, depth - 1)
+        if element is not value.element or any(entries[k] is not value.entries[k] for k in entries):
+            return Mapping(entries, element)
     return value
 
 
@@ -538,6 +553,22 @@ def register_by_helper(
         _register(frame, node, frame.instance, method, Arguments(spread, {}))
 
 
+def _rebound_by_base(frame: Frame, base: ClassInfo, method: str) -> None:
+    """A base's method puts something else into attributes that this method has assigned before.
+    What it was handed itself, it only keeps."""
+    for name, writers in base.writers.items():
+        path = f"self.{name}"
+        if method in writers and path in frame.env:
+            left = base.attributes.get(name)
+            if left is not None and not all(_is_handed_in(v) for v in alternatives(left)):
+                frame.bind(path, left)
+
+
+def _is_handed_in(value: Value) -> bool:
+    origin = getattr(value, "origin", None)
+    return isinstance(origin, Origin) and origin.kind is StepKind.PARAMETER
+
+
 def super_method(
     frame: Frame, node: cst.Call, base: Super, name: str, arguments: Arguments
 ) -> Value:
@@ -547,6 +578,7 @@ def super_method(
         function = info.methods.get(name)
         if function is not None:
             result = call_function(frame, node, FunctionValue(function, base.instance), arguments)
+            _rebound_by_base(frame, info, name)
             return UNKNOWN if result is None else result
     if type(base.instance) is Instance and base.instance.module and name != "__init__":
         return call_method(frame, node, base.instance, name, arguments)

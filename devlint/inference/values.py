@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from devlint.inference.unit import Unit
 
 MAX_ALTERNATIVES = 4
+MAX_MODULES = 16  # that the elements of a container may be
 # Functions that make a tensor of what is none.
 CONVERTERS = frozenset({"tensor", "as_tensor", "asarray", "from_numpy"})
 
@@ -436,6 +437,7 @@ class Instance(Value):
         "parent",
         "place",
         "tensor",
+        "twins",
     )
 
     def __init__(
@@ -461,6 +463,8 @@ class Instance(Value):
         self.fields: dict[str, Value] = {}
         self.given: dict[Variable, Tensor] | None = None  # by the constructor's call
         self.tensor: Tensor | None = None  # what stands for those that a library's object holds
+        # Others of its class for which it stands, too, where one of several is meant.
+        self.twins: list[Instance] = []
 
     def __repr__(self) -> str:
         return f"Instance({self.info.name if self.info else self.library}, {self.place})"
@@ -591,7 +595,7 @@ def without_none(value: Value) -> Value:
     return value
 
 
-def union(values: Iterable[Value]) -> Value:
+def union(values: Iterable[Value], limit: int = MAX_ALTERNATIVES) -> Value:
     """One value for several, without doubles."""
     kept: list[Value] = []
     for value in values:
@@ -599,6 +603,8 @@ def union(values: Iterable[Value]) -> Value:
             for index, other in enumerate(kept):
                 merged = _merge(other, alternative)
                 if merged is not None:
+                    if merged is not alternative and type(merged) is Instance:
+                        _stand_for(merged, alternative)
                     kept[index] = merged
                     break
             else:
@@ -607,9 +613,12 @@ def union(values: Iterable[Value]) -> Value:
         return UNKNOWN
     if len(kept) == 1:
         return kept[0]
-    if len(kept) > MAX_ALTERNATIVES:
-        return UNKNOWN
-    return Union(tuple(kept))
+    return Union(tuple(kept)) if len(kept) <= limit else UNKNOWN
+
+
+def _stand_for(kept: Instance, other: Value) -> None:
+    if type(other) is Instance and other not in kept.twins and len(kept.twins) < MAX_MODULES:
+        kept.twins.append(other)
 
 
 def join(a: Value, b: Value) -> Value:
@@ -619,8 +628,10 @@ def join(a: Value, b: Value) -> Value:
     return union((a, b))
 
 
-def join_all(values: Iterable[Value]) -> Value:
-    return union(values)
+def join_all(values: list[Value]) -> Value:
+    """One value for the elements of a container."""
+    only_modules = all(type(v) is Instance and v.module for v in values)
+    return union(values, MAX_MODULES if only_modules else MAX_ALTERNATIVES)
 
 
 def _merge(a: Value, b: Value) -> Value | None:

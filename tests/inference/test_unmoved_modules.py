@@ -92,3 +92,68 @@ def test_what_a_model_makes_of_moved_inputs_is_read_on_the_accelerator():
     (read,) = given(code.format("")).host_reads
     assert read.confidence is Confidence.LIKELY
     assert given(code.format(".cpu()")).host_reads == []
+
+
+PARTS = """
+    def run(n, image: torch.Tensor):
+        parts = {{"enc": nn.Linear(n, n), "dec": nn.Linear(n, 3)}}
+        {}
+        return parts["dec"](image)
+"""
+
+
+@pytest.mark.parametrize(
+    "moves",
+    [
+        "parts = {k: v.to(image.device) for k, v in parts.items()}",
+        "[v.to(image.device) for v in parts.values()]",
+        "for k in parts: parts[k] = parts[k].to(image.device)",
+        "for part in parts.values(): part.to(image.device)",
+    ],
+)
+def test_what_a_loop_or_comprehension_moves_stays_moved(moves):
+    assert met(PARTS.format(moves)) == []
+    found = met(PARTS.format(moves.replace(".to(image.device)", ".eval()")))
+    assert found and all(each.startswith('input: parts["dec"]@cpu') for each in found)
+
+
+@pytest.mark.parametrize("made", ["Net()", "nn.Linear(3, 3)"])
+def test_a_loop_moves_every_module_that_it_goes_through(made):
+    code = f"""{NET}
+def run(image: torch.Tensor):
+    nets = a, b, c, d, e = {", ".join([made] * 5)}
+    for net in {{}}:
+        net.cuda()
+    image = image.cuda()
+    return a(image), e(image)
+"""
+    assert met(code.format("nets")) == []
+    assert met(code.format("(a, b)")) == [met(code.format("()"))[-1]] != []
+
+
+KEPT = """
+    class Base:
+        def __init__(self, parts, device):
+            self.parts = parts
+            {}
+
+    class Model(Base):
+        def __init__(self, n, device):
+            self.parts = {{"enc": nn.Linear(n, n)}}
+            super().__init__(self.parts, device)
+
+        def loss(self, image: torch.Tensor):
+            return self.parts["enc"](image)
+"""
+
+
+@pytest.mark.parametrize(
+    "moves",
+    [
+        "self.parts = {k: v.to(device) for k, v in parts.items()}",
+        "self.parts = {k: v.to(device) if hasattr(v, 'to') else v for k, v in parts.items()}",
+    ],
+)
+def test_a_constructor_of_a_base_moves_what_the_class_built(moves):
+    assert met(KEPT.format(moves)) == []
+    assert len(met(KEPT.format("self.n = len(parts)"))) == 1
