@@ -11,6 +11,7 @@ import libcst as cst
 from libcst import matchers
 
 from devlint.inference import (
+    autograd,
     contracts,
     dropped,
     feeding,
@@ -147,6 +148,7 @@ class Function:
     callers: list[CallSite] = field(default_factory=list)  # in its own file
     parameters: list[Parameter] = field(default_factory=list)  # once it is being inferred
     signature: contracts.Signature | None = None  # its contracts, once they were read
+    stored: dict[str, Value] = field(default_factory=dict)  # in `ctx`, see autograd.py
 
     @cached_property
     def is_local(self) -> bool:
@@ -262,6 +264,7 @@ def _infer(function: Function) -> Summary:
     signature = contracts.signature_of(function)
     if signature:
         contracts.apply(frame, signature, parameters)
+    autograd.restore(frame, function)
     running = function.info.running if function.info is not None else []
     running.append(frame)
     try:
@@ -281,6 +284,7 @@ def _infer(function: Function) -> Summary:
         return Summary(parameters, UNKNOWN)
     finally:
         running.pop()
+    autograd.store(frame)
     contracts.check_returns(frame, signature)
     result = contracts.result_of(frame, signature, _decided(_result(frame)))
     if frame.writes and function.info is not None:

@@ -117,11 +117,12 @@ def apply_call(
     if known.result in (Result.DEVICE, Result.LIKE) and not (
         known.result is Result.LIKE and "device" not in arguments.keywords and operands
     ):
-        if out is not None and type(out[0]) is Tensor:  # it fills that one
-            filled = out[0]
-            step = frame.origin(StepKind.COMPUTED, node, filled.origin)
-            return filled.with_place(filled.place, step)
-        return _factory(frame, node, last, known, arguments)
+        if out is None:
+            return _factory(frame, node, last, known, arguments)
+        return union(
+            _filled(frame, node, v) or _factory(frame, node, last, known, arguments)
+            for v in alternatives(out[0])
+        )
     if last not in ("tensor", "as_tensor", "asarray"):  # these take lists and numbers as well
         # Beside a tensor a point-wise operation takes numbers as well.
         strict = known.agreement is Agreement.STRICT
@@ -242,6 +243,13 @@ def index_nodes(known: Call, arguments: Arguments) -> tuple[cst.CSTNode, ...]:
 
 def _is_empty(value: Value) -> bool:
     return any(t.traits & EMPTY for t in tensors_in(value))
+
+
+def _filled(frame: Frame, node: cst.Call, out: Value) -> Value | None:
+    """What a factory returns that fills `out`; None when it is given none."""
+    if type(out) is not Tensor:
+        return None if type(out) is Const and out.value is None else UNKNOWN
+    return out.with_place(out.place, frame.origin(StepKind.COMPUTED, node, out.origin))
 
 
 def without_zero_dim(

@@ -244,7 +244,11 @@ def meet(
             if result.origin is not None and rival.place is not anchor.place:
                 result.origin.rival = rival
             return result
-    return _result(frame, node, candidates, anchor, pointwise, indirect)
+    result = _result(frame, node, candidates, anchor, pointwise, indirect)
+    own = result.evidence
+    if uncertain and own is not None and own is anchor.evidence and own.number:
+        result.evidence = Evidence(parents=(own,))  # if it is a tensor, the unknown operand is one
+    return result
 
 
 def decider(tensor: Tensor) -> Tensor | None:

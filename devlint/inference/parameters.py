@@ -150,6 +150,8 @@ def _is_device(name: str, annotation: list[str], default: Value | None) -> bool:
 def _is_plain(default: Value) -> bool:
     if type(default) is Const:
         return default.value is not None
+    if type(default) is Sequence and default.items:
+        return all(_is_plain(item) for item in default.items)
     return default is HOST or type(default) is External
 
 

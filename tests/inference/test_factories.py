@@ -125,3 +125,17 @@ def test_a_shape_that_a_reshape_reads_may_be_on_the_host():
     """
     assert revealed(code) == ["cuda"]
     assert met(code) == []
+
+
+def test_a_factory_fills_what_it_is_given_whichever_that_is():
+    code = """
+    def number(x, y, buffer=None):
+        if x is not None:
+            held = x.new(3)
+        else:
+            held = y.new(3)
+        reveal(torch.arange(3, out=held))
+        reveal(torch.arange(3, out=unseen()))
+        reveal(torch.arange(3, out=None))
+    """
+    assert revealed(code) == ["δ(x) | δ(y)", "no tensor", "cpu"]

@@ -130,3 +130,34 @@ def test_what_is_looked_up_may_differ_from_key_to_key():
         return [of(key) for key in keys]
     """
     assert met(code) == []
+
+
+@pytest.mark.parametrize(("default", "places"), [("(0, 255)", ["cpu"]), ("None", ["δ(bounds)"])])
+def test_a_default_of_numbers_says_that_a_parameter_is_no_tensor(default, places):
+    code = f"""
+    def shown(image, bounds={default}):
+        image = image.cpu() - bounds[0]
+        reveal(torch.relu(image))
+    """
+    assert revealed(code) == places
+
+
+MEMORY = """
+    class Memory:
+        def __init__(self, {name}):
+            self.limit = {name}
+
+        def shrink(self, i):
+            return torch.relu({said} * 1.0)
+
+        def choose(self, x: torch.Tensor):
+            order = torch.zeros(x.shape[0])
+            return order < self.limit + 1
+"""
+
+
+def test_a_number_by_its_name_stays_one_beside_what_is_unknown():
+    beside = "(self.orders[i] < self.limit)"
+    assert met(MEMORY.format(name="memory_size", said=beside)) == []
+    assert len(met(MEMORY.format(name="limits", said=beside))) == 1
+    assert len(met(MEMORY.format(name="memory_size", said="self.limit"))) == 1
