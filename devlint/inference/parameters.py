@@ -124,6 +124,8 @@ def initial_value(
             return parameter(value, variable)
     if default is not None and _is_plain(default):
         return parameter(HOST, None)
+    if type(default) is Sequence and default.items and all(map(_is_plain, default.items)):
+        return parameter(Sequence(None, HOST, default.kind), None)  # `size=(3, 4)`: numbers
     if _CONFIGURATION.match(name):
         return parameter(UNKNOWN, None)
     place = None if on_host or frame.constructing else shared or variable

@@ -11,9 +11,12 @@ from devlint.inference.facts import Site, StepKind
 from devlint.inference.frame import Frame
 from devlint.inference.meetings import tensors_in
 from devlint.inference.notes import HostReadNote, LateReadNote, SyncNote, on_accelerator
-from devlint.inference.placement import CPU, Device
-from devlint.inference.text import dotted
+from devlint.inference.placement import CPU, Device, Variable
+from devlint.inference.text import code, dotted
 from devlint.inference.values import COPYING, INDIRECT, Sequence, Tensor, Union, Value, alternatives
+
+# `x.to(device)`, but neither `x.to("cpu")` nor `x.to(torch.half)`.
+MOVES = r"\.to\((?![\"']cpu|torch\.(?!device)|(\w+\.)*dtype)"
 
 # What takes a value only to keep it, to add it up or to show it: that can wait.
 _KEEPS = re.compile(
@@ -169,8 +172,10 @@ def read_by_host(
                 rank = 0
             elif tensor.traits & INDIRECT:
                 rank = 1 if rank == 2 and _is_output(tensor) else 0
-            elif rank == 0 and sink == ".numpy()" and _works_on_device(frame):
-                rank = 1  # an input that the file elsewhere expects on an accelerator
+            elif rank == 0 and sink == ".numpy()" and _works_on_device(frame, tensor):
+                rank = 1  # an input that the code around expects on an accelerator
+            elif frame.unit.is_test and type(tensor.place) is Variable:
+                rank = 0  # tests run where their fixtures put them
             frame.notes.append(HostReadNote(node, sink, tensor, value_node, rank, frame.caught > 0))
             return
 
@@ -200,22 +205,49 @@ def _is_output(tensor: Tensor) -> bool:
 
 
 _FOR_THE_HOST = re.compile(
-    r"numpy|plot|show|save|draw|visual|write|log|dump|export|convert|display|print|image|__getitem__"
+    r"numpy|(^|_)(cpu|host)(_|$)|plot|show|save|draw|visual|write|log|dump|export|convert|display|print|image|__getitem__"
     r"|collate|decode|to_|summary|metric|eval|score|render|callback|encode|hash|repr|serial",
     re.I,
 )
 _SHOWS = re.compile(r"visuali[sz]|plot|draw|evaluat|render|export", re.I)  # a file or a class
 
 
-def _works_on_device(frame: Frame) -> bool:
-    """The function works for the model, not for the host: neither test nor script nor output."""
-    unit = frame.unit
-    name = frame.function.name if frame.function is not None else ""
+# Code that has to do with devices: it moves, asks where something is, or makes it there.
+_MINDS_DEVICES = re.compile(
+    r"\.cuda\(|\.cpu\(\)|\bdevice=|\.device\b|\bis_cuda\b|\.new(_[a-z]+)?\(|\.type_as\(|" + MOVES
+)
+_RUNS_MODEL = re.compile(r"\b(\w+_)?(model|net|network)(\.forward)?\(")
+_MOVES_ITSELF = re.compile(r"def (to|cuda)\(")
+
+
+def _works_on_device(frame: Frame, tensor: Tensor) -> bool:
+    """The function works for the model, not for the host: neither test nor script nor output.
+
+    Who writes `.numpy()` on an input expects it on the host. That others may hand it in from
+    elsewhere is shown by a module's method, by a function that runs a model or has to do with
+    devices itself, by the moves of its class, or by code of the file that asks an input of this
+    name for its device.
+    """
+    unit, function = frame.unit, frame.function
+    name = function.name if function is not None else ""
     if unit.is_test or unit.host_script or not unit.accelerated or name in ("", "<lambda>"):
         return False
-    info = frame.function.info if frame.function is not None else None
+    assert function is not None
+    info = function.info
     place = f"{unit.source.path}.{info.name}" if info is not None else unit.source.path
-    return not _FOR_THE_HOST.search(name) and not _SHOWS.search(place)
+    if _FOR_THE_HOST.search(name) or _SHOWS.search(place):
+        return False
+    text = code(function.node)
+    if frame.in_module or _MINDS_DEVICES.search(text) or _RUNS_MODEL.search(text):
+        return True
+    if info is not None:
+        text = code(info.node)
+        if re.search(r"\.cuda\(|" + MOVES, text) and not _MOVES_ITSELF.search(text):
+            return True
+    if function.is_local or type(tensor.place) is not Variable:
+        return False
+    asked = rf"\b{re.escape(tensor.place.name)}\.(device\b|to\(|cuda\(|cpu\(|is_cuda\b)"
+    return bool(re.search(asked, unit.source.text))
 
 
 def host_needs(frame: Frame, tensor: Tensor) -> None:

@@ -104,3 +104,74 @@ def test_what_draws_or_evaluates_is_given_host_tensors(name, confidence):
     """
     (read,) = host_reads(given(code.format(name=name)))
     assert read.endswith(confidence), read
+
+
+READS = """
+def {name}(counts, out, {argument}):
+    lengths = {read}
+    return [lengths[i] for i in range({more})]
+
+def other(seen, model, x):
+    {beside}
+"""
+
+
+@pytest.mark.parametrize(
+    ("parts", "confidence"),
+    [
+        # Nothing shows that anybody hands in what is elsewhere.
+        ({"beside": "model.cuda()"}, "possible"),
+        ({"beside": "return counts.device"}, "possible"),
+        ({"more": "counts.to(torch.long)"}, "possible"),
+        # The function has to do with devices, or with a model; the file asks this very input.
+        ({"beside": "return seen.device"}, "likely"),
+        ({"beside": "return seen.cpu()"}, "likely"),
+        ({"more": "torch.zeros(3, device=counts.device)"}, "likely"),
+        ({"more": "counts.new(3)"}, "likely"),
+        ({"more": "net.forward(counts)", "beside": "x.cuda()"}, "likely"),
+        # What says that it is for the host.
+        ({"name": "rows_cpu", "beside": "return seen.device"}, "possible"),
+        ({"argument": "seen, limits=(0, 1)", "read": "(seen.cpu() * limits[1]).numpy()"}, ""),
+    ],
+)
+def test_an_input_is_on_the_host_for_who_reads_it_there(parts, confidence):
+    usual = {"name": "rows", "argument": "seen", "read": "seen.sum(1).numpy()", "more": "3"}
+    code = READS.format(**{**usual, "beside": "x.cuda()", **parts})
+    assert [read.rpartition(" ")[2] for read in host_reads(given(code))] == [
+        *filter(None, [confidence])
+    ]
+
+
+@pytest.mark.parametrize(
+    ("member", "confidence"),
+    [
+        ("def start(self): self.net.cuda()", "likely"),
+        ("def to(self, device): self.rows = self.rows.to(device)", "possible"),
+        ("def start(self): self.rows = 0", "possible"),
+    ],
+)
+def test_a_class_that_moves_things_reads_them_from_there(member, confidence):
+    code = f"""
+    device = torch.device("cuda")
+
+    class Regions:
+        def sizes(self, seen):
+            return seen.sum(1).numpy()
+
+        {member}
+    """
+    (read,) = host_reads(given(code))
+    assert read.endswith(confidence), read
+
+
+@pytest.mark.parametrize(
+    ("path", "confidence"), [("engine.py", "certain"), ("tests/engine.py", "possible")]
+)
+def test_tests_run_where_their_fixtures_put_them(path, confidence):
+    code = """
+    def check(seen, device):
+        seen = seen.to(device)
+        return seen.numpy()
+    """
+    (read,) = host_reads(given(code, path=path))
+    assert read.endswith(confidence), read
