@@ -13,6 +13,8 @@ from devlint.inference.text import dotted
 from devlint.inference.values import (
     HOST,
     LOADED,
+    MATRIX,
+    MAYBE_SCALAR,
     SCALAR,
     SHAPED,
     UNKNOWN,
@@ -95,9 +97,11 @@ def element_of(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
     if type(value) is Tensor:
         if value.evidence is None:
             origin = Origin(StepKind.COMPUTED, node, frame.unit.source, value.origin)
-            traits = value.traits & ~(SCALAR | SHAPED)
-            if traits & VECTOR:
-                traits = traits & ~VECTOR | SCALAR
+            traits = value.traits & ~(SCALAR | SHAPED | VECTOR | MATRIX)
+            if value.traits & VECTOR:
+                traits |= SCALAR
+            elif not value.traits & MATRIX:
+                traits |= MAYBE_SCALAR  # of one dimension none is left
             return Tensor(value.place, origin, traits)
         loaded = value.traits & LOADED
         if not loaded and not value.evidence.is_tensor and names_loader(frame, node):

@@ -23,6 +23,7 @@ from devlint.inference.values import (
     HOST,
     LITERAL,
     LOADED,
+    MATRIX,
     MAYBE_SCALAR,
     PINNED,
     RECORDED,
@@ -436,6 +437,9 @@ def _traits_of_data(last: str, arguments: Arguments) -> int:
             zero = type(size) is Const and size.value == 0
             shape = type(first) is Host and first.whole
             return EMPTY if zero else (0 if shape else VECTOR)
+        several = len(arguments.positional) > 1 and last != "full"
+        if not several:
+            several = type(first) is Sequence and first.items is not None and len(first.items) > 1
         if last != "full" and any(
             type(v) is Const and v.value == 0 for v, _ in arguments.positional
         ):
@@ -446,7 +450,8 @@ def _traits_of_data(last: str, arguments: Arguments) -> int:
             and any(type(v) is Const and v.value == 0 and type(v.value) is int for v in first.items)
         ):
             return EMPTY
-    return 0
+        return MATRIX if several else 0
+    return MATRIX if last == "eye" else 0
 
 
 def _is_plural(arguments: Arguments) -> bool:

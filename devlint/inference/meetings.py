@@ -105,7 +105,11 @@ def contradiction(frame: Frame, odd: Tensor, anchor: Tensor, pointwise: bool) ->
     if pointwise and (_exempt(odd) or _exempt(anchor)):
         return -1
     rank = _rank(frame, odd, anchor)
-    if pointwise and rank > 0 and (odd.traits | anchor.traits) & MAYBE_SCALAR:
+    if (
+        pointwise
+        and rank > 0
+        and any(t.traits & MAYBE_SCALAR and _on_cpu(t) for t in (odd, anchor))
+    ):
         return 0
     return rank
 
@@ -124,8 +128,12 @@ def _rank(frame: Frame, odd: Tensor, anchor: Tensor) -> int:
 def _exempt(tensor: Tensor) -> bool:
     """A 0-dim CPU tensor meets every device in point-wise operations; one without elements is
     a placeholder that never takes part in one."""
+    return bool(tensor.traits & (SCALAR | EMPTY)) and _on_cpu(tensor)
+
+
+def _on_cpu(tensor: Tensor) -> bool:
     place = tensor.place
-    return bool(tensor.traits & (SCALAR | EMPTY)) and type(place) is Device and place.type == "cpu"
+    return type(place) is Device and place.type == "cpu"
 
 
 def clash(a: Device, b: Device) -> int:

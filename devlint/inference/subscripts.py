@@ -22,7 +22,9 @@ from devlint.inference.values import (
     EMPTY,
     LOADED,
     MASK,
+    MATRIX,
     MAYBE_SCALAR,
+    NONE,
     SCALAR,
     SHAPED,
     UNKNOWN,
@@ -186,13 +188,16 @@ def _tensor_item(
         syncs.sync(frame, node, "mask indexing", base, node.value)
     origin = frame.origin(StepKind.COMPUTED, node, base.origin)
     # What is indexed has replaced an empty placeholder.
-    traits = gradients.kept(frame, base.traits & ~(SCALAR | SHAPED | VECTOR))
+    traits = gradients.kept(frame, base.traits & ~(SCALAR | SHAPED | VECTOR | MATRIX))
     if base.traits & VECTOR and len(indices) == 1:
-        traits |= SCALAR if _is_integer(node, indices[0][0]) else VECTOR
+        index = indices[0][0]
+        traits |= SCALAR if _is_integer(node, index) else MATRIX if index is NONE else VECTOR
         if any(type(v) is Tensor and not v.is_sure for v in alternatives(indices[0][0])):
             traits |= MAYBE_SCALAR  # the index may be a number
     elif len(indices) > 1 and all(_is_number(value) for value, _ in indices):
         traits |= MAYBE_SCALAR  # `pairs[i, 1]`: of two dimensions none is left
+    elif len(indices) == 1 and _is_integer(node, indices[0][0]) and not _is_large(base):
+        traits |= MAYBE_SCALAR  # `x[i]`: of one dimension none is left
     if sure:
         return Tensor(base.place, origin, traits)
     evidence = base.evidence
@@ -211,6 +216,11 @@ def _tensor_item(
     return Tensor(base.place, origin, traits, evidence_of_item)
 
 
+def _is_large(tensor: Tensor) -> bool:
+    """It has more than one dimension, or is a batch that holds tensors."""
+    return bool(tensor.traits & MATRIX) or (not tensor.is_sure and bool(tensor.traits & LOADED))
+
+
 def _plain_key(index: tuple[Value, cst.CSTNode]) -> bool:
     return isinstance(index[1], (cst.SimpleString, cst.Integer, cst.Name))
 
@@ -224,7 +234,7 @@ def _is_integer(node: cst.Subscript, index: Value) -> bool:
     """A single element is picked: no slice, no tensor, no list."""
     if isinstance(node.slice[0].slice, cst.Slice):
         return False
-    return type(index) in (Const, Host)
+    return type(index) is Host or (type(index) is Const and index.value is not None)
 
 
 def _is_number(value: Value) -> bool:

@@ -205,7 +205,7 @@ def _is_output(tensor: Tensor) -> bool:
 
 
 _FOR_THE_HOST = re.compile(
-    r"numpy|(^|_)(cpu|host)(_|$)|plot|show|save|draw|visual|write|log|dump|export|convert|display|print|image|__getitem__"
+    r"numpy|(^|_)(cpu|host|figs?)(_|$)|figure|plot|show|save|draw|visual|write|log|dump|export|convert|display|print|image|__getitem__"
     r"|collate|decode|to_|summary|metric|eval|score|render|callback|encode|hash|repr|serial",
     re.I,
 )
@@ -224,9 +224,9 @@ def _works_on_device(frame: Frame, tensor: Tensor) -> bool:
     """The function works for the model, not for the host: neither test nor script nor output.
 
     Who writes `.numpy()` on an input expects it on the host. That others may hand it in from
-    elsewhere is shown by a module's method, by a function that runs a model or has to do with
-    devices itself, by the moves of its class, or by code of the file that asks an input of this
-    name for its device.
+    elsewhere is shown by a method of a module or of an `autograd.Function`, by a function or a
+    class that has to do with devices, by a function that runs a model, or by code of the file that
+    asks an input of this name for its device.
     """
     unit, function = frame.unit, frame.function
     name = function.name if function is not None else ""
@@ -235,16 +235,20 @@ def _works_on_device(frame: Frame, tensor: Tensor) -> bool:
     assert function is not None
     info = function.info
     place = f"{unit.source.path}.{info.name}" if info is not None else unit.source.path
-    if _FOR_THE_HOST.search(name) or _SHOWS.search(place):
+    outer = function.outer.function if function.outer is not None else None
+    names = name if outer is None else f"{outer.name} {name}"
+    if _FOR_THE_HOST.search(names) or _SHOWS.search(place):
         return False
     text = code(function.node)
     if frame.in_module or _MINDS_DEVICES.search(text) or _RUNS_MODEL.search(text):
         return True
     if info is not None:
         text = code(info.node)
-        if re.search(r"\.cuda\(|" + MOVES, text) and not _MOVES_ITSELF.search(text):
+        if "torch.autograd.Function" in info.library_bases:
             return True
-    if function.is_local or type(tensor.place) is not Variable:
+        if _MINDS_DEVICES.search(text) and not _MOVES_ITSELF.search(text):
+            return True
+    if outer is not None or type(tensor.place) is not Variable:
         return False
     asked = rf"\b{re.escape(tensor.place.name)}\.(device\b|to\(|cuda\(|cpu\(|is_cuda\b)"
     return bool(re.search(asked, unit.source.text))

@@ -29,6 +29,7 @@ from devlint.inference.values import (
     GRAD,
     HOST,
     INHERITED,
+    MATRIX,
     MAYBE_SCALAR,
     PARAMETER,
     PINNED,
@@ -228,7 +229,9 @@ def call_tensor_method(
             return tensor
         drop = GRAD if name == "detach" else 0
         if name in ("expand", "repeat", "view", "reshape", "unsqueeze"):
-            drop |= SCALAR | VECTOR | SHAPED
+            drop |= SCALAR | MAYBE_SCALAR | VECTOR | SHAPED
+        if name in ("view", "reshape", "squeeze", "flatten"):
+            drop |= MATRIX
         return shape_result(frame, node, _computed(frame, node, tensor, drop), known, arguments)
     others = operands_of(known, arguments)
     if tensor.is_sure and known.agreement is Agreement.STRICT:

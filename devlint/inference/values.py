@@ -43,14 +43,15 @@ EMPTY = 4096  # has no elements, by its shape
 VECTOR = 8192  # 1-dim
 PAGEABLE = 1 << 15  # a batch of a DataLoader in sight that does not pin
 SHAPED = 1 << 16  # computed element by element from a parameter: 0-dim if that is
-MAYBE_SCALAR = 16384  # may be 0-dim: made from a value of unknown shape
+MAYBE_SCALAR = 16384  # may be 0-dim: made or picked from a value of unknown shape
 RECORDED = 1 << 17  # autograd records it, see gradients.py
 EXPECTED = 1 << 18  # so it seems: a callee out of sight made it
+MATRIX = 1 << 19  # has two dimensions or more
 
 _ZERO_DIM = SCALAR | MAYBE_SCALAR
 
 # What a result inherits from the operand that gave it its place.
-INHERITED = DEFAULT | LOADED | INDIRECT | KEPT
+INHERITED = DEFAULT | LOADED | INDIRECT | KEPT | MATRIX
 
 
 class Origin:

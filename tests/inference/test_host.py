@@ -131,6 +131,7 @@ def other(seen, model, x):
         ({"more": "net.forward(counts)", "beside": "x.cuda()"}, "likely"),
         # What says that it is for the host.
         ({"name": "rows_cpu", "beside": "return seen.device"}, "possible"),
+        ({"name": "row_figs", "more": "counts.cpu()"}, "possible"),
         ({"argument": "seen, limits=(0, 1)", "read": "(seen.cpu() * limits[1]).numpy()"}, ""),
     ],
 )
@@ -159,6 +160,34 @@ def test_a_class_that_moves_things_reads_them_from_there(member, confidence):
             return seen.sum(1).numpy()
 
         {member}
+    """
+    (read,) = host_reads(given(code))
+    assert read.endswith(confidence), read
+
+
+def test_an_autograd_function_is_given_what_its_caller_computes_with():
+    code = """
+    from solvers import solve
+
+    class Solve(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, density):
+            return solve(density.detach().numpy())
+
+    def run(net):
+        net.cuda()
+    """
+    (read,) = host_reads(given(code))
+    assert read.endswith("likely"), read
+
+
+@pytest.mark.parametrize(("outer", "confidence"), [("plot", "possible"), ("train", "likely")])
+def test_a_helper_within_a_function_for_the_host(outer, confidence):
+    code = f"""
+    def {outer}(rows, device):
+        def masked(row):
+            return row.to(torch.half).numpy(), torch.zeros(3, device=row.device)
+        return list(map(masked, rows))
     """
     (read,) = host_reads(given(code))
     assert read.endswith(confidence), read

@@ -195,3 +195,75 @@ def test_a_scalar_times_what_may_be_a_tensor_is_where_that_is(constant, found):
         return scaled + error
     """
     assert [m.partition(" ")[0] for m in met(code)] == found
+
+
+@pytest.mark.parametrize(
+    ("made", "pick", "confidence"),
+    [
+        ("torch.from_numpy(load())", "[i]", "possible"),
+        ("torch.from_numpy(load())", "[0]", "possible"),
+        ("torch.from_numpy(load())", "[:2]", "certain"),
+        ("torch.from_numpy(load())", "[None, :]", "certain"),
+        ("torch.from_numpy(load())", ".unsqueeze(0)[i]", "possible"),
+        ("torch.zeros(3)", "[None]", "certain"),
+        ("torch.zeros(3, 4)", "[i]", "certain"),
+        ("torch.zeros((3, 4))", "[i]", "certain"),
+        ("torch.zeros(3, 4)", "[i][0]", "possible"),
+        ("torch.zeros(3, 4)", ".flatten()[i]", "possible"),
+        ("torch.eye(3)", "[i]", "certain"),
+    ],
+)
+def test_one_index_may_leave_a_number(made, pick, confidence):
+    code = f"""
+from data import load
+
+class Net(nn.Module):
+    def forward(self, x):
+        y = x.unsqueeze(0)
+        table = {made}
+        for i in range(3):
+            y = y * table{pick}
+        return y
+"""
+    (meeting,) = met(code)
+    assert meeting.endswith(confidence), meeting
+
+
+@pytest.mark.parametrize(
+    ("rows", "confidence"), [("torch.from_numpy(load())", "possible"), ("torch.eye(3)", "certain")]
+)
+def test_an_element_of_what_has_perhaps_one_dimension(rows, confidence):
+    code = f"""
+from data import load
+
+class Net(nn.Module):
+    def forward(self, x):
+        return [x.unsqueeze(0) * row for row in {rows}]
+"""
+    (meeting,) = met(code)
+    assert meeting.endswith(confidence), meeting
+
+
+def test_a_number_from_the_device_joins_what_is_on_the_host_no_more_than_any_tensor():
+    code = """
+class Net(nn.Module):
+    def forward(self, x):
+        return torch.ones(4) * x.unsqueeze(0)[0]
+"""
+    (meeting,) = met(code)
+    assert meeting.endswith("certain"), meeting
+
+
+@pytest.mark.parametrize(("pick", "confidence"), [("seen[i]", "possible"), ("seen[:i]", "likely")])
+def test_a_number_that_is_an_index_is_read(pick, confidence):
+    code = f"""
+class Counts:
+    def __init__(self, n, net):
+        self.net = net.cuda()
+        self.table = torch.zeros(n, n)
+
+    def update(self, seen: torch.Tensor):
+        for i in range(len(seen)):
+            self.table[{pick}] += 1
+"""
+    assert [m.rpartition(" ")[2] for m in met(code)] == [confidence]
