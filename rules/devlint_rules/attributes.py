@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import libcst as cst
 
-from devlint.inference.facts import Facts, PlainAttribute
+from devlint.inference.facts import Facts, PlainAttribute, Site
 from devlint.rule import Note
 from devlint_rules.blocks import assignment_to
 from devlint_rules.rewriting import in_file
-from devlint_rules.wording import history
+from devlint_rules.wording import MAX_TWINS, history
 
 
 def assignment(facts: Facts, fact: PlainAttribute) -> cst.Assign | None:
@@ -16,13 +18,12 @@ def assignment(facts: Facts, fact: PlainAttribute) -> cst.Assign | None:
     return assignment_to(facts, fact.site.node) if in_file(facts, fact.site) else None
 
 
-def use_of(fact: PlainAttribute) -> tuple[Note, ...]:
+def use_of(fact: PlainAttribute, uses: Sequence[Site] = ()) -> tuple[Note, ...]:
     """Where the attribute meets the module's device, if that was seen."""
-    if fact.used_at is None:
-        return ()
-    return (Note(fact.used_at, f"`self.{fact.attribute}` is used here"),)
+    sites = uses or ([fact.used_at] if fact.used_at is not None else [])
+    return tuple(Note(site, f"`self.{fact.attribute}` is used here") for site in sites[:MAX_TWINS])
 
 
-def attribute_trace(fact: PlainAttribute) -> tuple[Note, ...]:
+def attribute_trace(fact: PlainAttribute, uses: Sequence[Site] = ()) -> tuple[Note, ...]:
     """The value's history, and where the attribute is used."""
-    return (*history(fact.operand), *use_of(fact))
+    return (*history(fact.operand), *use_of(fact, uses))

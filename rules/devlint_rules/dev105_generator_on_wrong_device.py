@@ -9,7 +9,7 @@ import libcst as cst
 from devlint.findings import Applicability, Severity
 from devlint.inference.facts import Facts, Meeting
 from devlint.rule import Claim, Replacement, Rule
-from devlint_rules.meetings import meetings_of
+from devlint_rules.meetings import causes_of
 from devlint_rules.rewriting import add_argument, argument, factory_of, in_file, text_of
 from devlint_rules.wording import HIDDEN, device_expression, meeting_trace, place_of
 
@@ -36,7 +36,8 @@ def _fix(facts: Facts, meeting: Meeting) -> tuple[Replacement, ...]:
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
-    for meeting in meetings_of(facts, "DEV105"):
+    for cause in causes_of(facts, "DEV105"):
+        meeting = cause.meeting
         left, right = meeting.left, meeting.right
         device = _device(meeting) or device_expression(right) or "device"
         yield Claim(
@@ -46,7 +47,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
             f"`{meeting.operation}` fills a tensor on {place_of(right)} with the generator "
             f"`{left.name}`, which is on {place_of(left)}{HIDDEN if meeting.caught else ''}",
             advice=f"make the generator there: `torch.Generator(device={device})`",
-            trace=meeting_trace(meeting),
+            trace=meeting_trace(meeting, cause.twins),
             fix=_fix(facts, meeting),
             applicability=Applicability.UNSAFE,
         )

@@ -9,7 +9,7 @@ from devlint.findings import Applicability, Confidence, Severity
 from devlint.inference.facts import Facts, Meeting
 from devlint.inference.placement import Device
 from devlint.rule import Claim, Replacement, Rule
-from devlint_rules.meetings import meetings_of
+from devlint_rules.meetings import causes_of
 from devlint_rules.ownership import strays
 from devlint_rules.rewriting import moved_to, where_it_meets
 from devlint_rules.wording import clash, device_expression, meeting_trace, module_is
@@ -54,7 +54,8 @@ def _fix(facts: Facts, meeting: Meeting) -> tuple[Replacement, ...]:
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
-    for meeting in meetings_of(facts, "DEV106"):
+    for cause in causes_of(facts, "DEV106"):
+        meeting = cause.meeting
         if strays(meeting) and not isinstance(meeting.left.placement, Device):
             meeting = replace(meeting, left=meeting.right, right=meeting.left)
         on_current = strays(meeting) or None in _indices(meeting)
@@ -65,7 +66,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
             _confidence(meeting),
             clash(meeting) + current,
             advice=_advice(meeting),
-            trace=meeting_trace(meeting),
+            trace=meeting_trace(meeting, cause.twins),
             fix=_fix(facts, meeting),
             applicability=Applicability.UNSAFE,
         )

@@ -8,7 +8,7 @@ from devlint.findings import Severity
 from devlint.inference.facts import Facts, Meeting, StepKind
 from devlint.inference.placement import Device
 from devlint.rule import Claim, Note, Rule
-from devlint_rules.meetings import meetings_of
+from devlint_rules.meetings import causes_of
 from devlint_rules.rewriting import is_path
 from devlint_rules.wording import HIDDEN, device_expression, history, place_of
 
@@ -57,7 +57,8 @@ def _trace(meeting: Meeting) -> Iterator[Note]:
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
-    for meeting in meetings_of(facts, "DEV108"):
+    for cause in causes_of(facts, "DEV108"):
+        meeting = cause.meeting
         yield Claim(
             meeting.site,
             Severity.ERROR,

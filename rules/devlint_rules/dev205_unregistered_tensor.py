@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
 from devlint.findings import Applicability, Confidence, Severity
-from devlint.inference.facts import Facts, PlainAttribute, Site
+from devlint.inference.facts import Facts, Meeting, PlainAttribute, Site
 from devlint.inference.placement import Device
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.attributes import assignment, attribute_trace
+from devlint_rules.causes import is_unregistered, uses_of
 from devlint_rules.rewriting import text_of
 from devlint_rules.wording import is_host
 
@@ -36,23 +37,33 @@ def _advice(fact: PlainAttribute) -> str:
     )
 
 
+def _confidence(uses: Sequence[Meeting], is_shown: bool) -> Confidence:
+    if uses and uses[0].confidence is Confidence.CERTAIN:
+        return Confidence.CERTAIN
+    return Confidence.LIKELY if is_shown else Confidence.POSSIBLE
+
+
 def _check(facts: Facts) -> Iterator[Claim]:
+    parameters = {n.use_site.node for n in facts.non_leaves if n.use == "attribute" and n.use_site}
     for fact in facts.plain_attributes:
-        if fact.of_modules or fact.overwrites or fact.excused:
+        if fact.site.node in parameters:
+            continue  # a parameter moved before it was kept: DEV203 says so
+        if not is_unregistered(fact):
             continue
         placement = fact.operand.placement
         fixed = isinstance(placement, Device) and placement.is_accelerator
         met = fact.used_at is not None
+        uses = uses_of(facts, fact)
         if not met and not fixed and not (fact.operand.by_default or is_host(placement)):
             continue
         yield Claim(
             fact.site,
             Severity.ERROR if met else Severity.WARNING,
-            Confidence.LIKELY if met or fixed else Confidence.POSSIBLE,
+            _confidence(uses, met or fixed),
             f"`self.{fact.attribute}` is a plain tensor attribute of `{fact.class_name}`: "
             "`Module.to` and `state_dict` pass it by",
             advice=_advice(fact),
-            trace=attribute_trace(fact),
+            trace=attribute_trace(fact, [use.site for use in uses]),
             fix=_fix(facts, fact),
             applicability=Applicability.UNSAFE,
         )

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from devlint.findings import Applicability, Severity
 from devlint.inference.facts import Facts, HostRead
 from devlint.rule import Claim, Rule
+from devlint_rules.causes import reads
 from devlint_rules.rewriting import append_to
 from devlint_rules.wording import HIDDEN, history, may_be_accelerator, place_of
 
@@ -18,7 +19,7 @@ def _suffix(read: HostRead) -> str:
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
-    for read in facts.host_reads:
+    for read in reads(facts):
         operand = read.operand
         if not may_be_accelerator(operand.placement):
             continue

@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator
 from devlint.findings import Applicability, Severity
 from devlint.inference.facts import Facts, Meeting
 from devlint.rule import Claim, Replacement
+from devlint_rules.causes import Cause, causes
 from devlint_rules.ownership import rule_of_meeting
 from devlint_rules.wording import clash, meeting_trace
 
 
-def meetings_of(facts: Facts, code: str) -> Iterator[Meeting]:
-    """The meetings that belong to a rule."""
-    return (meeting for meeting in facts.meetings if rule_of_meeting(meeting) == code)
+def causes_of(facts: Facts, code: str) -> Iterator[Cause]:
+    """The meetings that belong to a rule, one for each cause."""
+    return (cause for cause in causes(facts) if rule_of_meeting(cause.meeting) == code)
 
 
 def claims(
@@ -26,14 +27,15 @@ def claims(
     applicability: Applicability = Applicability.UNSAFE,
 ) -> Iterator[Claim]:
     """A claim for each meeting of a rule."""
-    for meeting in meetings_of(facts, code):
+    for cause in causes_of(facts, code):
+        meeting = cause.meeting
         yield Claim(
             meeting.site,
             Severity.ERROR,
             meeting.confidence,
             message(meeting),
             advice=advice(meeting),
-            trace=meeting_trace(meeting),
+            trace=meeting_trace(meeting, cause.twins),
             fix=fix(facts, meeting),
             applicability=applicability,
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import libcst as cst
 
 from devlint.inference.facts import Loop, Meeting, MeetingKind, Operand, Site
@@ -10,6 +12,7 @@ from devlint.rule import Note
 from devlint_rules.rewriting import is_path, short
 
 HIDDEN = "; the `except` around it hides the error"
+MAX_TWINS = 8  # places of one cause that a trace names
 WAITS = "the host waits for all queued kernels"
 
 
@@ -81,12 +84,14 @@ def history(operand: Operand) -> tuple[Note, ...]:
     return (*(Note(step.site, step.text) for step in earlier), Note(last.site, conclusion))
 
 
-def meeting_trace(meeting: Meeting) -> tuple[Note, ...]:
-    """The histories of both operands, and the operation in the callee where there is one."""
+def meeting_trace(meeting: Meeting, twins: Sequence[Site] = ()) -> tuple[Note, ...]:
+    """The histories of both operands, the operation in the callee where there is one, and `twins`,
+    where the same value meets others."""
     inside: tuple[Note, ...] = ()
     if meeting.inside is not None:
         inside = (Note(meeting.inside, f"they meet here, by `{meeting.operation}`"),)
-    return (*history(meeting.left), *history(meeting.right), *inside)
+    also = (Note(site, "it meets another device here, too") for site in twins[:MAX_TWINS])
+    return (*history(meeting.left), *history(meeting.right), *inside, *also)
 
 
 def device_expression(operand: Operand) -> str | None:

@@ -1,0 +1,107 @@
+"""One finding for each cause: what one change mends is said once, with all its places.
+
+A tensor made once and met in three places, a plain attribute and the operations that refuse it, one
+`.numpy()` of a value that two branches may have left: facts tell each of them, rules the cause.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import libcst as cst
+
+from devlint.inference.facts import (
+    Facts,
+    HostRead,
+    Meeting,
+    MeetingKind,
+    PlainAttribute,
+    Site,
+    StepKind,
+)
+from devlint_rules.wording import is_host
+
+_BEGINNINGS = (StepKind.CREATED, StepKind.LOADED)
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """A meeting, and where else the same value meets what is elsewhere."""
+
+    meeting: Meeting
+    twins: tuple[Site, ...]
+
+
+def causes(facts: Facts) -> list[Cause]:
+    """The meetings of a file but for those of plain attributes, one for each value out of place."""
+    kept: dict[object, Meeting] = {}
+    twins: dict[object, list[Site]] = {}
+    for meeting in _one_of_each_operation(facts.meetings):
+        if _owner(facts, meeting) is not None:
+            continue
+        value = _value(meeting)
+        if value in kept:
+            twins.setdefault(value, []).append(meeting.site)
+        else:
+            kept[value] = meeting
+    found = [Cause(meeting, tuple(twins.get(value, ()))) for value, meeting in kept.items()]
+    order = {id(meeting): index for index, meeting in enumerate(facts.meetings)}
+    return sorted(found, key=lambda cause: order[id(cause.meeting)])
+
+
+def uses_of(facts: Facts, attribute: PlainAttribute) -> list[Meeting]:
+    """The meetings that registering an attribute mends, the surest first."""
+    return [
+        meeting
+        for meeting in _one_of_each_operation(facts.meetings)
+        if _owner(facts, meeting) is attribute
+    ]
+
+
+def reads(facts: Facts) -> list[HostRead]:
+    """One read for each call: its object may be one of several values."""
+    kept: dict[cst.CSTNode, HostRead] = {}
+    for read in sorted(facts.host_reads, key=lambda read: -read.confidence.rank):
+        kept.setdefault(read.site.node, read)
+    return [read for read in facts.host_reads if kept[read.site.node] is read]
+
+
+def _one_of_each_operation(meetings: Iterable[Meeting]) -> list[Meeting]:
+    """One meeting for each operation and odd operand, whatever that may meet there."""
+    kept: dict[object, Meeting] = {}
+    for meeting in sorted(meetings, key=lambda meeting: -meeting.confidence.rank):
+        kept.setdefault(_odd_operand(meeting), meeting)
+    return list(kept.values())
+
+
+def _odd_operand(meeting: Meeting) -> object:
+    place, inside = meeting.left.site.node, None
+    if place is meeting.site.node and meeting.inside is not None:
+        inside = meeting.inside.node  # what a callee makes itself has no place of its own
+    return meeting.site.node, place, inside, meeting.kind is MeetingKind.CONTRACT
+
+
+def _owner(facts: Facts, meeting: Meeting) -> PlainAttribute | None:
+    """The plain attribute under which a module keeps the odd operand, and that DEV205 reports."""
+    if meeting.kind is MeetingKind.CONTRACT or not is_host(meeting.left.placement):
+        return None
+    steps = {step.site.node for step in meeting.left.steps}
+    for attribute in facts.plain_attributes:
+        if attribute.site.node in steps and is_unregistered(attribute) and attribute.used_at:
+            return attribute
+    return None
+
+
+def is_unregistered(attribute: PlainAttribute) -> bool:
+    """A tensor that is kept beside the registered ones, and that nothing moves."""
+    return not (attribute.of_modules or attribute.overwrites or attribute.excused)
+
+
+def _value(meeting: Meeting) -> object:
+    """The odd operand's beginning, and its name where several values begin there."""
+    begun = meeting.left.steps[0] if meeting.left.steps else None
+    if begun is None or begun.kind not in _BEGINNINGS or meeting.kind is MeetingKind.CONTRACT:
+        return id(meeting)
+    is_made = begun.kind is StepKind.CREATED and isinstance(begun.site.node, cst.Call)
+    return begun.site.node, "" if is_made else meeting.left.name

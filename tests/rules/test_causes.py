@@ -1,0 +1,147 @@
+"""What one change mends is one finding; what takes two changes is two."""
+
+from __future__ import annotations
+
+from rule_checking import check_text
+
+from devlint.findings import Finding
+
+MODULE = """\
+import torch
+from torch import nn
+
+
+"""
+
+
+def serious(text: str) -> list[Finding]:
+    return [f for f in check_text(MODULE + text) if f.rule < "DEV3" or f.rule.startswith("DEV4")]
+
+
+def told(text: str) -> list[tuple[str, int]]:
+    """The code and the line, counted from the first below the imports, of each finding."""
+    return [(f.rule, f.location.line - 4) for f in serious(text)]
+
+
+KEPT = """\
+class Shift(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.offset = {kept}
+
+    def forward(self, x):
+        return x + self.offset{index}
+
+    def back(self, x):
+        return x.clamp(0) - self.offset{index}
+"""
+
+
+def test_an_attribute_and_the_operations_that_refuse_it():
+    (found,) = serious(KEPT.format(kept="torch.ones(3)", index=""))
+    assert (found.rule, found.confidence.value) == ("DEV205", "certain")
+    assert {10 + 1, 13 + 1} <= {place.location.line for place in found.related}
+
+
+def test_a_list_of_tensors_and_the_operations_that_refuse_them():
+    assert told(KEPT.format(kept="[torch.ones(3), torch.zeros(3)]", index="[0]")) == [("DEV205", 4)]
+
+
+def test_an_attribute_that_its_class_moves_is_no_cause():
+    text = KEPT.format(kept="torch.ones(3)", index=".to(x.device)")
+    assert told(text) == []
+
+
+def test_an_attribute_of_a_base_class_is_told_once():
+    text = """\
+class Base(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.offset = torch.ones(3)
+
+
+class Left(Base):
+    def forward(self, x):
+        return x - self.offset
+
+
+class Right(Base):
+    def forward(self, x):
+        return x + self.offset
+"""
+    assert told(text) == [("DEV205", 4)]
+
+
+def test_a_parameter_that_is_moved_before_it_is_kept():
+    text = """\
+class Scale(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.gain = nn.Parameter(torch.ones(3)).to("cuda")
+
+    def forward(self, x):
+        return x * self.gain
+"""
+    assert told(text) == [("DEV203", 4)]
+
+
+def test_what_a_method_makes_is_told_where_it_first_meets_something():
+    text = """\
+class Base(nn.Module):
+    def steps(self):
+        return torch.arange(3)
+
+    def forward(self, x):
+        return self.steps() + x
+
+    def back(self, x):
+        return self.steps() - x.clamp(0)
+"""
+    (found,) = serious(text)
+    assert (found.rule, found.location.line - 4) == ("DEV102", 6)
+    assert found.related[-1].location.line - 4 == 9
+
+
+def test_two_values_out_of_place_are_two_findings():
+    text = """\
+a = torch.zeros(3).cuda()
+b = torch.ones(3)
+c = torch.ones(3)
+d = torch.addcmul(a, b, c)
+"""
+    assert told(text) == [("DEV101", 4), ("DEV101", 4)]
+
+
+def test_one_value_of_two_operations_is_one_finding():
+    text = """\
+a = torch.zeros(3).cuda()
+b = torch.ones(3)
+c = a + b
+d = a * b
+e = torch.ones(3)
+f = a / e
+"""
+    assert told(text) == [("DEV101", 3), ("DEV101", 6)]
+
+
+def test_a_read_of_one_of_several_values_is_told_once():
+    text = """\
+class Probe(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 3)
+
+    def show(self, x, device, far):
+        y = self.fc(x)
+        if far:
+            y = torch.rand(3, device=device)
+        return y.numpy()
+"""
+    assert told(text) == [("DEV401", 10)]
+
+
+def test_two_reads_are_two_findings():
+    assert told("x = torch.ones(3).cuda()\nx.numpy()\nx.numpy()\n") == [
+        ("DEV401", 2),
+        ("DEV401", 3),
+    ]
