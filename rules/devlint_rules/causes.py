@@ -70,9 +70,14 @@ def reads(facts: Facts) -> list[HostRead]:
 def _one_of_each_operation(meetings: Iterable[Meeting]) -> list[Meeting]:
     """One meeting for each operation and odd operand, whatever that may meet there."""
     kept: dict[object, Meeting] = {}
-    for meeting in sorted(meetings, key=lambda meeting: -meeting.confidence.rank):
+    for meeting in sorted(meetings, key=_doubt):
         kept.setdefault(_odd_operand(meeting), meeting)
     return list(kept.values())
+
+
+def _doubt(meeting: Meeting) -> tuple[int, bool]:
+    """The surest first; an operation that refuses says more than a shape that hints at it."""
+    return -meeting.confidence.rank, meeting.kind is MeetingKind.SHAPE
 
 
 def _odd_operand(meeting: Meeting) -> object:
