@@ -64,12 +64,14 @@ _INDIFFERENT = re.compile(
     r"assert\w*|save\w*|dump\w*|format|join|isinstance|hasattr|setattr|getattr|register\w*|"
     r"numpy|to_numpy|tolist|item|str|repr|len|int|float|bool|type|id|hash|super|range|"
     r"push|put|insert|extend|set_\w+|check_\w+|validate\w*|test\w*|plot\w*|draw\w*|show\w*|"
-    r"send\w*|store\w*|record\w*|visuali\w*|move\w*|to_\w+|device\w*|callback\w*|hook\w*|"
+    r"send\w*|store\w*|record\w*|visuali\w*|move\w*|cuda|cpu|to_\w+|device\w*|callback\w*|hook\w*|"
     r"is_\w+|has_\w+|\w*size|\w*len|\w*count|num_\w+|n_\w+|apply|load\w*|copy_?\w*|"
     r"init\w*|create_\w+|build_\w+|collate\w*)$",
     re.I,
 )
-_LENGTHS = re.compile(r"(^|_|\b)(lengths?|lens?|sizes?|percent\w*|n?frames|idx|index)$", re.I)
+_LENGTHS = re.compile(
+    r"(^|_|\b)(lengths?|lens?|sizes?|seeds?|percent\w*|n?frames|idx|index)$", re.I
+)
 _CRITERION = re.compile(r"(criterion|loss|objective)\w*$", re.I)
 _MOVES = frozenset({"to", "cuda", "cpu", "type_as"})
 _CLASS_NAME = re.compile(r"^_*[A-Z][a-z0-9]\w*$|^_*[A-Z]+[a-z]\w*$")
@@ -271,6 +273,8 @@ def call_value(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments
         return call_external(frame, node, callee.name, arguments)
     if type(callee) is FunctionValue:
         result = call_function(frame, node, callee, arguments)
+        if result is None and callee.function.running:
+            return UNKNOWN  # a recursion says nothing that its function does not say otherwise
         return call_unknown(frame, node, UNKNOWN, arguments) if result is None else result
     if type(callee) is ClassValue:
         return construct(frame, node, callee, arguments)

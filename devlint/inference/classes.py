@@ -20,7 +20,7 @@ from devlint.inference.frame import Flag, Frame
 from devlint.inference.meetings import operand
 from devlint.inference.nonleaves import use_non_leaf
 from devlint.inference.placement import CPU, Device, Placement, Variable, VariableKind
-from devlint.inference.text import code, dotted
+from devlint.inference.text import code, dotted, names_in
 from devlint.inference.values import (
     DEFAULT,
     GRAD,
@@ -97,6 +97,7 @@ class ClassInfo:
     declared: dict[str, contracts.Declared] = field(default_factory=dict)  # attributes' contracts
     handed: list[tuple[str, str, str]] = field(default_factory=list)  # `self.helper("name")`
     places_itself: bool = False  # its constructor moves parts of it
+    stands_on: Placement = None  # where its own method moved it as a whole
     running: list[Frame] = field(default_factory=list)  # its methods that are being inferred
 
     def __post_init__(self) -> None:
@@ -293,7 +294,11 @@ class ClassInfo:
             hidden = type(value) is Sequence and value.kind == "cache"
             modules = _modules_in(inner)
             own = [m for m in modules if hidden or _is_own(frame, m)]
-            if modules and not hidden and _registers_by_name(self):
+            if (
+                modules
+                and not hidden
+                and (_registers_by_name(self) or _is_handed_on(self, name, source))
+            ):
                 return UNKNOWN  # they move by names of their own
             if own and type(inner) is not Tensor:
                 stand_in = Tensor(CPU, frame.origin(StepKind.CREATED, source), 0)
@@ -493,6 +498,7 @@ class ClassInfo:
                     used_at=self._meeting_of(note),
                     excused=self.moves_itself
                     or self._moved_elsewhere(note.name)
+                    or (held.placement is not None and held.placement == self.stands_on)
                     or (self.unit.is_test and not note.of_modules),
                     method=note.method,
                 )
@@ -505,6 +511,8 @@ class ClassInfo:
         for name, held in self.attributes.items():
             for value in alternatives(held):
                 if type(value) is not Sequence or value.node is None or name in self.notes:
+                    continue
+                if _is_handed_on(self, name, value.node):
                     continue
                 if any(_is_own(frame, m) for m in _modules_in(value.any())):
                     stand_in = Tensor(CPU, frame.origin(StepKind.CREATED, value.node), 0)
@@ -735,6 +743,26 @@ def _registers_by_name(info: ClassInfo) -> bool:
     """The class registers modules under computed names besides."""
     text = code(info.node)
     return "add_module(" in text or "register_module(" in text or "setattr(self" in text
+
+
+def _is_handed_on(info: ClassInfo, name: str, source: cst.CSTNode) -> bool:
+    """The class hands the container that it keeps there to a constructor, which may register what
+    is in it: `self.layers = nn.ModuleList(self.layer_list)`."""
+    held = {f"self.{name}"} | ({source.value} if isinstance(source, cst.Name) else set())
+    inside: list[cst.CSTNode] = [info.node.body]
+    for node in inside:  # grows on the way
+        if (
+            isinstance(node, cst.Call)
+            and _is_constructor(dotted(node.func))
+            and any(held & set(names_in(arg.value)) for arg in node.args)
+        ):
+            return True
+        inside += node.children
+    return False
+
+
+def _is_constructor(callee: str) -> bool:
+    return callee.rpartition(".")[2][:1].isupper()
 
 
 _SIMPLE = (cst.SimpleStatementLine, cst.SimpleStatementSuite)

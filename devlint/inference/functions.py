@@ -654,6 +654,9 @@ class Binding:
                 return Tensor(None, origin, 0, evidence)  # where the other operand is
             if value.evidence is not None and place in self.owners:
                 evidence = Evidence(value.evidence.is_tensor)
+            elif value.evidence is not None and value.evidence.in_place:
+                actual = self.values.get(value.evidence)
+                evidence = actual.evidence if type(actual) is Tensor else Evidence()
             return Tensor(stand_in.place, origin, traits, evidence)
         handed = [self.values.get(p) for p in value.evidence.parents] if value.evidence else []
         if value.traits & LOADED and len(handed) == 1 and handed[0] is not None:

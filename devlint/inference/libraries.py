@@ -517,6 +517,8 @@ def _tensor_of_data(
         return Tensor(data.place, origin, data.traits & (DEFAULT | LOADED | SCALAR))
     if type(data) is Tensor and data.is_sure:
         return Tensor(data.place, Origin(StepKind.COMPUTED, node, frame.unit.source, data.origin))
+    if type(data) is Tensor and data.evidence is not None and data.evidence.either:
+        return Tensor(None)  # it stays where it is, or is made of a number or an array
     if type(data) is Sequence:
         for tensor in tensors_in(data)[:1]:
             if tensor.is_sure:

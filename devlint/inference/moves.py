@@ -126,6 +126,7 @@ def move_of_tensor(
     orphans.settled(frame, tensor)
     if discarded and tensor.evidence is not None and not tensor.evidence.is_tensor:
         # In place if it is a module, lost if it is a tensor: the ordinary caller means a module.
+        tensor.evidence.in_place = True
         _rebind_moved(frame, subject_node, tensor, place, node)
     non_blocking = (
         _is_true(arguments.get(1, "non_blocking"))
@@ -460,6 +461,7 @@ def move_of_module(
     )
     if frame.instance is module and frame.info is not None:
         frame.info.places_itself = True
+        frame.info.stands_on = place
     wrapped = module.parent if module.library == "Parallel" else None
     if wrapped is not None:
         move_module(frame, wrapped, place, node)  # a wrapper has no parameters of its own

@@ -284,7 +284,10 @@ _MODULE_NAME = re.compile(
 
 
 def _is_guess(tensor: Tensor) -> bool:
-    """What came back from an unknown callee, and was not used as a tensor."""
+    """What came back from an unknown callee, and was not used as a tensor; or an object whose class
+    is out of sight."""
+    if tensor.evidence is not None and tensor.evidence.foreign:
+        return True
     shown = tensor.evidence is not None and tensor.evidence.is_tensor
     return bool(tensor.traits & INDIRECT) and not shown
 

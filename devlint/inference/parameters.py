@@ -184,7 +184,9 @@ def _from_annotation(
     if tensors and len(tensors) == len(heads):
         return Tensor(place, origin, SHAPED, Evidence(True))
     if tensors:
-        return Tensor(place, origin, SHAPED, Evidence())
+        evidence = Evidence()
+        evidence.either = True
+        return Tensor(place, origin, SHAPED, evidence)
     if all(a.endswith("dtype") for a in heads):
         return DTYPE
     if all(a in _HOST_TYPES for a in heads):
@@ -200,7 +202,21 @@ def _from_annotation(
             return Instance(info, module=info.is_module, place=variable, origin=origin)
         if heads[0] in ("nn.Module", "torch.nn.Module", "Module"):
             return Instance(None, "", True, variable, origin)
+        if type(known) is External and _is_object_of_torch(known.name):
+            evidence = Evidence()
+            evidence.mark_host()
+            return Tensor(place, origin, 0, evidence)
     return None
+
+
+def _is_object_of_torch(name: str) -> bool:
+    """`torch.distributions.Normal`: no tensor, though it may hold some."""
+    last = name.rpartition(".")[2]
+    return (
+        name.startswith("torch.")
+        and last[:1].isupper()
+        and not last.endswith(("Tensor", "Parameter", "Buffer"))
+    )
 
 
 def says_host(frame: Frame, annotation: cst.Annotation | None) -> bool:

@@ -1,16 +1,24 @@
 """Values on the current accelerator that meet one whose device the caller chose.
 
 A bare `.cuda()` behind `if x.is_cuda` is right on one card only: the current card need not be the
-one that `x` is on. Where no condition guards the `.cuda()`, that is said of the mention itself.
+one that `x` is on. Behind a flag of the configuration, whoever sets it means the current card for
+everything. Where no condition guards the `.cuda()`, that is said of the mention itself.
 """
 
 from __future__ import annotations
 
+import re
+
+import libcst as cst
+
 from devlint.inference.facts import StepKind
 from devlint.inference.frame import Frame
 from devlint.inference.placement import Device, Variable, VariableKind
+from devlint.inference.text import code
 from devlint.inference.values import Tensor
 
+_FLAG = re.compile(r"(?<!is_)(cuda|gpus?)\b", re.I)  # `use_cuda`, `opt.gpu`, not `x.is_cuda`
+_QUESTION = re.compile(r"is_available|device_count|\bis_cuda|\bdevice\b|get_device")
 _RIGID = (VariableKind.INPUT, VariableKind.MODULE)
 
 
@@ -32,9 +40,27 @@ def strays(frame: Frame, known: Tensor, variable: Tensor) -> int:
         if noted is not None:
             if not noted.bare or not noted.guarded or mentions.named(noted.function):
                 return -1
+            if any(_is_flag(test) for test in _tests_around(frame.function.node, step.node)):
+                return 0
             # What is computed with it is where it is: one finding for all that comes of it.
             first = mentions.strayed.setdefault(known.origin.root.node, other)
             return 1 if first is other else -1
         if step.kind is StepKind.MOVED:
             return -1  # to a device that a variable holds
     return -1
+
+
+def _is_flag(test: cst.CSTNode) -> bool:
+    asked = code(test)
+    return bool(_FLAG.search(asked)) and not _QUESTION.search(asked)
+
+
+def _tests_around(block: cst.CSTNode, node: cst.CSTNode) -> list[cst.CSTNode]:
+    """The conditions in a block under which a node in it runs."""
+    inside: list[tuple[cst.CSTNode, list[cst.CSTNode]]] = [(block, [])]
+    for each, tests in inside:  # grows on the way
+        if each is node:
+            return tests
+        own = [each.test] if isinstance(each, (cst.If, cst.IfExp)) else []
+        inside += [(child, tests + own) for child in each.children]
+    return []

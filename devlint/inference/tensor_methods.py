@@ -369,6 +369,7 @@ def _method_of_unknown(
     if known is None:
         from devlint.inference.calls import is_indifferent, is_measure, makes_batch
 
+        evidence.foreign = True
         indifferent = makes_batch(arguments) or is_indifferent(name)
         if indifferent or _was_unknown(tensor):
             return UNKNOWN

@@ -100,16 +100,31 @@ MAX_ANCESTORS = 64  # that one question after a value's evidence goes back to
 class Evidence:
     """Whether a value of unknown type is a tensor: shown by how it is used, here or later on."""
 
-    __slots__ = ("_host", "_tensor", "handed", "index", "moved", "number", "parents", "part")
+    __slots__ = (
+        "_host",
+        "_tensor",
+        "either",
+        "foreign",
+        "handed",
+        "in_place",
+        "index",
+        "moved",
+        "number",
+        "parents",
+        "part",
+    )
 
     def __init__(self, tensor: bool = False, parents: tuple[Evidence, ...] = ()) -> None:
         self._tensor = tensor
         self._host = False
         self.moved = False  # the function itself moves it somewhere
+        self.in_place = False  # the function moves it as modules are moved: `x.to(device)` alone
         self.handed = False  # a callee out of sight gets it, which may move it if it is a module
         self.number = False  # by its name it is rather a number
         self.index = False  # it is used as the index of a device
         self.part = False  # one of several that a batch was unpacked into
+        self.foreign = False  # it has a method that tensors lack: an object of a class out of sight
+        self.either = False  # its annotation admits tensors beside numbers or arrays
         self.parents = parents
 
     def mark_tensor(self) -> None:

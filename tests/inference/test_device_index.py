@@ -66,3 +66,32 @@ def test_a_verb_is_a_flag_and_no_device(name, count):
     list(batches(rows, {name}=True))
     """
     assert len(given(code).mistaken_devices) == count
+
+
+@pytest.mark.parametrize(
+    ("test", "confidence"),
+    [
+        ("x.is_cuda", ["likely"]),
+        ("torch.cuda.is_available()", ["likely"]),
+        ("self.use_cuda", ["possible"]),
+        ("self.opt.gpu", ["possible"]),
+    ],
+)
+def test_a_flag_means_the_current_accelerator_for_everything(test, confidence):
+    code = f"""
+    class Net(nn.Module):
+        def __init__(self, use_cuda, opt):
+            super().__init__()
+            self.use_cuda, self.opt = use_cuda, opt
+            self.proj = nn.Linear(3, 3)
+
+        def forward(self, x):
+            places = torch.zeros(x.size(1), 3)
+            if {test}:
+                places = places.cuda()
+            return self.proj(x) + places
+    """
+    facts = given(code)
+    assert [m.confidence.value for m in facts.meetings if "cuda" in str(m.left.placement)] == (
+        confidence
+    )

@@ -1,7 +1,7 @@
 """Modules: where parameters, buffers and submodules live, and how a module moves."""
 
 import pytest
-from given import given, met, moves, plain_attributes, revealed
+from given import given, meetings, met, moves, plain_attributes, revealed
 
 NET = """
 class Inner(nn.Module):
@@ -566,3 +566,49 @@ def test_an_heir_of_a_layer_has_the_state_of_the_layer():
     kept = given(code.format(base="Linear")).plain_attributes
     assert [a.attribute for a in kept] == ["layers"]
     assert given(code.format(base="Module")).plain_attributes == []
+
+
+STACK = """
+class Stack(nn.Module):
+    def __init__(self, depth):
+        super().__init__()
+        self.parts = [nn.Linear(3, 3)]
+        for _ in range(depth):
+            self.parts.append(nn.Linear(3, 3))
+        {kept}
+
+    def forward(self, x):
+        for part in self.parts:
+            x = part(x)
+        return x
+"""
+
+
+@pytest.mark.parametrize(
+    ("kept", "attributes"),
+    [
+        ("self.layers = nn.ModuleList(self.parts)", []),
+        ("self.body = nn.Sequential(*self.parts)", []),
+        ("self.inner = Inner(self.parts)", []),
+        ("self.count = len(self.parts)", ["Stack.parts@cpu (modules)"]),
+    ],
+)
+def test_a_list_that_a_constructor_gets_may_be_registered_by_it(kept, attributes):
+    facts = given(STACK.format(kept=kept))
+    assert plain_attributes(facts) == attributes
+    assert meetings(facts) == []
+
+
+@pytest.mark.parametrize(
+    ("place", "excused"), [('"cuda"', [True]), ('"cpu"', [False]), ('"cuda:1"', [False])]
+)
+def test_a_tensor_is_kept_where_the_module_puts_itself(place, excused):
+    code = f"""
+    class Bench(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(3, 3)
+            self.x = torch.ones(3, device={place})
+            self.to("cuda")
+    """
+    assert [p.excused for p in given(code).plain_attributes] == excused

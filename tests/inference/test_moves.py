@@ -1,7 +1,7 @@
 """Moves: `.to` in all its overloads, `.cuda`, `.cpu`, `.type`, `type_as`."""
 
 import pytest
-from given import given, moves, revealed, syncs
+from given import given, met, moves, revealed, syncs
 
 TENSORS = 'x = torch.zeros(3)\ng = torch.zeros(1, device="cuda:1")\n'
 
@@ -156,3 +156,65 @@ def test_a_dict_whose_tensors_are_moved_one_by_one_is_moved():
         reveal(move(batch, "cuda")["x"])
     """
     assert revealed(code) == ["cuda"]
+
+
+@pytest.mark.parametrize(
+    ("annotation", "use", "count"),
+    [
+        ("", "prior.sample((3,)).device", 0),
+        (": torch.distributions.Normal", "prior", 0),
+        ("", "prior.view(-1)", 1),
+        (": torch.Tensor", "prior", 1),
+    ],
+)
+def test_an_object_that_is_no_tensor_may_move_in_place(annotation, use, count):
+    code = f"""
+    def run(prior{annotation}):
+        prior.to("cuda")
+        return {use}
+    """
+    assert len(moves(given(code))) == count
+
+
+def test_what_a_helper_moves_as_a_module_is_no_tensor_to_its_caller():
+    code = """
+    def moved(prior, device):
+        if hasattr(prior, "to"):
+            prior.to(device)
+        return prior
+
+    class Potential:
+        def __init__(self, prior, device):
+            self.prior = moved(prior, device)
+
+        def to(self, device):
+            self.prior.to(device)
+    """
+    assert moves(given(code)) == []
+
+
+@pytest.mark.parametrize(("callee", "count"), [("cuda", 0), ("cpu", 0), ("scaled", 1)])
+def test_a_callee_named_like_a_move_may_move(callee, count):
+    code = f"""
+    import helpers
+
+    helpers.{callee}(torch.ones(3)) + torch.zeros(3, device="cuda")
+    """
+    assert len(met(code)) == count
+
+
+def test_a_recursive_move_of_containers_is_no_identity():
+    code = """
+    def put(obj):
+        if hasattr(obj, "cuda"):
+            return obj.cuda()
+        elif isinstance(obj, str):
+            return obj
+        elif isinstance(obj, dict):
+            return type(obj)({k: put(v) for k, v in obj.items()})
+        raise TypeError
+
+    data = {"a": torch.rand(3)}
+    put(data)["a"] == torch.zeros(3, device="cuda")
+    """
+    assert met(code) == []

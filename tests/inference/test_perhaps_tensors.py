@@ -161,3 +161,16 @@ def test_a_number_by_its_name_stays_one_beside_what_is_unknown():
     assert met(MEMORY.format(name="memory_size", said=beside)) == []
     assert len(met(MEMORY.format(name="limits", said=beside))) == 1
     assert len(met(MEMORY.format(name="memory_size", said="self.limit"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("annotation", "count"),
+    [("torch.Tensor | float", 0), ("Union[np.ndarray, torch.Tensor]", 0), ("list", 1)],
+)
+def test_what_may_be_a_tensor_stays_where_it_is_as_a_tensor(annotation, count):
+    code = f"""
+    class Truncated(nn.Module):
+        def forward(self, x: torch.Tensor, mean: {annotation}):
+            return torch.stack([x, torch.as_tensor(mean)])
+    """
+    assert len(met(code)) == count

@@ -267,3 +267,19 @@ class Counts:
             self.table[{pick}] += 1
 """
     assert [m.rpartition(" ")[2] for m in met(code)] == [confidence]
+
+
+def test_broadcasting_scalars_with_one_another_leaves_scalars():
+    code = """
+    from torch.distributions.utils import broadcast_all
+
+    class Tail(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.proj = nn.Linear(3, 3)
+
+        def forward(self, x: torch.Tensor):
+            low, high = broadcast_all(torch.tensor(0.1), torch.tensor(0.5))
+            return self.proj(x) * high
+    """
+    assert met(code) == []
