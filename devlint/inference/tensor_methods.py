@@ -375,7 +375,7 @@ def _method_of_unknown(
             return UNKNOWN
         # An unknown method: what comes back is where its object and its arguments are.
         given = [(v, n) for v, n in arguments.all() if not is_measure(arguments, n)]
-        return meet(
+        made = meet(
             frame,
             node,
             shorten(node.func),
@@ -384,6 +384,9 @@ def _method_of_unknown(
             MeetingKind.CALLEE,
             indirect=True,
         )
+        if type(made) is Tensor and made.evidence is evidence:  # a value of its own
+            return Tensor(made.place, made.origin, made.traits, Evidence(parents=(evidence,)))
+        return made
     if known.result is Result.HOST:
         return HOST
     operands = [(tensor, _subject(node)), *operands_of(known, arguments)]

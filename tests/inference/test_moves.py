@@ -218,3 +218,13 @@ def test_a_recursive_move_of_containers_is_no_identity():
     put(data)["a"] == torch.zeros(3, device="cuda")
     """
     assert met(code) == []
+
+
+def test_what_an_unknown_object_returns_is_a_value_of_its_own():
+    code = """
+    def transcribe(path, parser, device):
+        signal = parser.parse(path)
+        signal.view(1, 1, -1)
+        signal.to(device)
+    """
+    assert moves(given(code)) == ["signal: δ(parser) -> δ(device) discarded"]
