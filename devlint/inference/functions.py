@@ -655,8 +655,8 @@ class Binding:
             if value.evidence is not None and place in self.owners:
                 evidence = Evidence(value.evidence.is_tensor)
             elif value.evidence is not None and value.evidence.in_place:
-                actual = self.values.get(value.evidence)
-                evidence = actual.evidence if type(actual) is Tensor else Evidence()
+                given = self.values.get(value.evidence)
+                evidence = given.evidence if type(given) is Tensor else Evidence()
             return Tensor(stand_in.place, origin, traits, evidence)
         handed = [self.values.get(p) for p in value.evidence.parents] if value.evidence else []
         if value.traits & LOADED and len(handed) == 1 and handed[0] is not None:

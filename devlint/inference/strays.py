@@ -61,6 +61,6 @@ def _tests_around(block: cst.CSTNode, node: cst.CSTNode) -> list[cst.CSTNode]:
     for each, tests in inside:  # grows on the way
         if each is node:
             return tests
-        own = [each.test] if isinstance(each, (cst.If, cst.IfExp)) else []
+        own: list[cst.CSTNode] = [each.test] if isinstance(each, (cst.If, cst.IfExp)) else []
         inside += [(child, tests + own) for child in each.children]
     return []
