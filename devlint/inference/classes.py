@@ -762,7 +762,7 @@ def _is_handed_on(info: ClassInfo, name: str, source: cst.CSTNode) -> bool:
 
 
 def _is_constructor(callee: str) -> bool:
-    return callee.rpartition(".")[2][:1].isupper()
+    return callee.rpartition(".")[2].lstrip("_")[:1].isupper()
 
 
 _SIMPLE = (cst.SimpleStatementLine, cst.SimpleStatementSuite)

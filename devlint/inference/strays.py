@@ -18,7 +18,8 @@ from devlint.inference.text import code
 from devlint.inference.values import Tensor
 
 _FLAG = re.compile(r"(?<!is_)(cuda|gpus?)\b", re.I)  # `use_cuda`, `opt.gpu`, not `x.is_cuda`
-_QUESTION = re.compile(r"is_available|device_count|\bis_cuda|\bdevice\b|get_device")
+_API = re.compile(r"\btorch\.\w+\.\w+")  # `torch.cuda.is_available`
+_QUESTION = re.compile(r"\bis_cuda|\bdevice\b|get_device")
 _RIGID = (VariableKind.INPUT, VariableKind.MODULE)
 
 
@@ -40,7 +41,8 @@ def strays(frame: Frame, known: Tensor, variable: Tensor) -> int:
         if noted is not None:
             if not noted.bare or not noted.guarded or mentions.named(noted.function):
                 return -1
-            if any(_is_flag(test) for test in _tests_around(frame.function.node, step.node)):
+            inside = noted.function.node if noted.function is not None else step.source.tree
+            if any(_is_flag(test) for test in _tests_around(inside, step.node)):
                 return 0
             # What is computed with it is where it is: one finding for all that comes of it.
             first = mentions.strayed.setdefault(known.origin.root.node, other)
@@ -51,7 +53,7 @@ def strays(frame: Frame, known: Tensor, variable: Tensor) -> int:
 
 
 def _is_flag(test: cst.CSTNode) -> bool:
-    asked = code(test)
+    asked = _API.sub("", code(test))
     return bool(_FLAG.search(asked)) and not _QUESTION.search(asked)
 
 

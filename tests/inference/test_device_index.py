@@ -75,6 +75,7 @@ def test_a_verb_is_a_flag_and_no_device(name, count):
         ("torch.cuda.is_available()", ["likely"]),
         ("self.use_cuda", ["possible"]),
         ("self.opt.gpu", ["possible"]),
+        ("torch.cuda.is_available() and not self.opt['no_cuda']", ["possible"]),
     ],
 )
 def test_a_flag_means_the_current_accelerator_for_everything(test, confidence):

@@ -590,6 +590,7 @@ class Stack(nn.Module):
         ("self.layers = nn.ModuleList(self.parts)", []),
         ("self.body = nn.Sequential(*self.parts)", []),
         ("self.inner = Inner(self.parts)", []),
+        ("self.inner = _Inner(parts=self.parts)", []),
         ("self.count = len(self.parts)", ["Stack.parts@cpu (modules)"]),
     ],
 )
