@@ -41,8 +41,8 @@ def strays(frame: Frame, known: Tensor, variable: Tensor) -> int:
         if noted is not None:
             if not noted.bare or not noted.guarded or mentions.named(noted.function):
                 return -1
-            inside = noted.function.node if noted.function is not None else step.source.tree
-            if any(_is_flag(test) for test in _tests_around(inside, step.node)):
+            around = [] if noted.function is None else _tests_around(noted.function.node, step.node)
+            if any(_is_flag(test) for test in around):
                 return 0
             # What is computed with it is where it is: one finding for all that comes of it.
             first = mentions.strayed.setdefault(known.origin.root.node, other)
