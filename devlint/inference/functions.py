@@ -297,7 +297,7 @@ def _infer(function: Function) -> Summary:
     meetings.settle(frame)
     notes.settle(frame)
     gradients.leave(frame)
-    pendings = list(frame.pendings.values())
+    pendings = [pending for pending in frame.pendings.values() if meetings.may_meet(pending)]
     return Summary(parameters, result, pendings, syncs[:1])
 
 

@@ -386,7 +386,7 @@ def factory_result(
 
             place = chosen(frame, device_node)
     traits |= _traits_of_data(last, arguments)
-    sizes = None if last in ("tensor", "as_tensor", "asarray") else _sizes(arguments)
+    sizes = None if last in ("tensor", "as_tensor", "asarray") else _sizes(last, arguments)
     grad = arguments.keywords.get("requires_grad")
     if grad is not None and type(grad[0]) is Const and grad[0].value is True:
         traits |= GRAD | RECORDED
@@ -463,14 +463,29 @@ def _is_plural(arguments: Arguments) -> bool:
     return name.endswith("s") and not singular and not counts
 
 
-def _sizes(arguments: Arguments) -> Tensor | None:
-    """The tensor whose shape gave this one its size."""
+# Factories that are given numbers alone.
+_OF_NUMBERS = frozenset(
+    {"zeros", "ones", "empty", "rand", "randn", "full", "eye", "arange", "range", "linspace"}
+    | {"logspace", "randint", "randperm"}
+)
+
+
+def _sizes(factory: str, arguments: Arguments) -> Tensor | None:
+    """The tensor whose shape gave this one its size. What else a size is, is a number."""
     size = arguments.keywords.get("size")
+    sizes: Tensor | None = None
     for value, _ in [*arguments.positional, *([size] if size is not None else [])]:
         for part in value.items or () if type(value) is Sequence else alternatives(value):
             if type(part) is Host and part.sizes is not None:
-                return part.sizes
-    return None
+                sizes = sizes or part.sizes
+            elif (
+                factory in _OF_NUMBERS
+                and type(part) is Tensor
+                and part.evidence is not None
+                and not part.is_sure
+            ):
+                part.evidence.mark_host()
+    return sizes
 
 
 def _like(

@@ -413,8 +413,16 @@ def add_pending(
 ) -> None:
     """Two operands that a caller may put apart: one note for each pair of places."""
     key = (left.place, right.place)
-    if key not in frame.pendings and len(frame.pendings) < MAX_PENDING:
+    old = frame.pendings.get(key)
+    if (old is None and len(frame.pendings) < MAX_PENDING) or (old and not may_meet(old)):
         frame.pendings[key] = Pending(node, kind, operation, left, right, pointwise)
+
+
+def may_meet(pending: Pending) -> bool:
+    """Neither operand has been shown to be no tensor meanwhile."""
+    return not any(
+        t.evidence is not None and t.evidence.is_host for t in (pending.left, pending.right)
+    )
 
 
 def leave_to_callers(

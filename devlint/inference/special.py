@@ -26,6 +26,7 @@ from devlint.inference.values import (
     GRAD,
     HOST,
     LOADED,
+    MAYBE_SCALAR,
     NON_LEAF,
     NONE,
     PAGEABLE,
@@ -556,7 +557,13 @@ def _extreme(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
             syncs.sync(frame, node, shorten(node.func), inner, argument)
         return inner if type(inner) is Tensor else HOST
     found = [v for v, _ in arguments.positional if type(v) is Tensor]
-    return found[0] if found else HOST
+    if not found:
+        return HOST
+    numbers = any(type(v) is Const or type(v) is Host for v, _ in arguments.positional)
+    first = found[0]
+    if numbers and not first.is_sure:
+        return HOST  # beside a number it is rather one, too
+    return first.with_place(first.place, first.origin, add=MAYBE_SCALAR)
 
 
 def _range(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:

@@ -134,6 +134,13 @@ class Evidence:
         self._host = True
 
     @property
+    def is_host(self) -> bool:
+        """Shown to be no tensor, by its own use or by that of all it was computed from."""
+        if self._host or not self.parents:
+            return self._host
+        return all(parent._host for parent in self.parents)
+
+    @property
     def is_tensor(self) -> bool:
         """Shown of the value itself, or of one that it was computed from."""
         if self._host or self._tensor or not self.parents:

@@ -172,5 +172,21 @@ def test_what_may_be_a_tensor_stays_where_it_is_as_a_tensor(annotation, count):
     class Truncated(nn.Module):
         def forward(self, x: torch.Tensor, mean: {annotation}):
             return torch.stack([x, torch.as_tensor(mean)])
+
+
+@pytest.mark.parametrize(("ratio", "count"), [("max(w / h, 1.0)", 0), ("h", 0), ("w", 1)])
+def test_what_a_callee_uses_as_a_size_is_a_number(ratio, count):
+    code = f"""
+    class Bias(nn.Module):
+        def forward(self, h, w):
+            return (torch.arange(h) * {ratio}).sum().item()
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.bias = Bias()
+
+        def forward(self, x):
+            return x + self.bias(x.mean(0), x)
     """
     assert len(met(code)) == count
