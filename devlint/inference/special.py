@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import libcst as cst
 
-from devlint.inference import contracts, mistaken, orphans, syncs
+from devlint.inference import contracts, mistaken, modules, orphans, syncs
 from devlint.inference.conditions import parse_device
 from devlint.inference.devices import LEGACY_TYPES, place_of
 from devlint.inference.facts import MeetingKind, StepKind
@@ -253,6 +253,23 @@ def _nested(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
 
 def _is_tensor(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     return HOST
+
+
+def _copied(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    """`copy.deepcopy(x)`: another object, where the first one is now."""
+    return union(_copy(frame, v) for v in alternatives(_same(frame, node, arguments)))
+
+
+def _copy(frame: Frame, value: Value) -> Value:
+    if type(value) is Mapping:
+        return Mapping(dict(value.entries), value.element)
+    if type(value) is Instance:
+        place, origin = modules.placed(frame, value)
+        copied = modules.replaced(value, place, origin, None)
+        copied.fields = dict(value.fields)
+        copied.tensor = value.tensor
+        return copied
+    return value
 
 
 def _same(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
@@ -681,8 +698,8 @@ FUNCTIONS: dict[str, Handler] = {
     "torch.vmap": _same,
     "torch.func.vmap": _same,
     "functorch.vmap": _same,
-    "copy.deepcopy": _same,
-    "copy.copy": _same,
+    "copy.deepcopy": _copied,
+    "copy.copy": _copied,
     "typing.cast": lambda f, n, a: a.positional[1][0] if len(a.positional) > 1 else UNKNOWN,
     "torch.nn.DataParallel": _parallel,
     "torch.nn.parallel.DataParallel": _parallel,

@@ -297,3 +297,42 @@ def test_a_model_that_a_function_hands_on_may_be_anywhere():
         model(torch.zeros(3).cuda())
     """)
     assert met(code) == []
+
+
+GRAPH = """
+    import copy
+    import numpy as np
+
+    class Graph:
+        def __init__(self, nodes: np.ndarray):
+            self.nodes = nodes
+
+        def to_torch(self, device: torch.device):
+            other = {}
+            other.nodes = torch.from_numpy(self.nodes).float().to(device)
+            return other
+
+    def check(nodes: np.ndarray, device: torch.device):
+        graph = Graph(nodes)
+        moved = graph.to_torch(device)
+        return np.max({}.nodes)
+"""
+
+
+class TestCopies:
+    def test_what_is_set_on_a_copy_is_not_the_objects_own(self):
+        assert host_reads(given(GRAPH.format("copy.deepcopy(self)", "graph"))) == []
+        (found,) = host_reads(given(GRAPH.format("self", "graph")))
+        assert found.startswith("np.max of graph.nodes@δ(device)")
+
+    def test_a_copy_of_a_module_is_moved_by_itself(self):
+        code = """
+        import copy
+        x = torch.zeros(3).cuda()
+        net = nn.Linear(3, 3)
+        other = copy.deepcopy(net)
+        {}.cuda()
+        other(x)
+        """
+        assert met(code.format("other")) == []
+        assert len(met(code.format("net"))) == 1
