@@ -95,7 +95,7 @@ def _by_name(node: cst.Name | cst.Attribute, value: Value) -> bool | None:
         return None  # the code says itself what it is
     if _NOT_ACCELERATED.match(name):
         return False
-    if _ACCELERATED.match(name):
+    if _ACCELERATED.match(name) or _COUNT.search(name):
         return True
     return None
 

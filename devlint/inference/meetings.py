@@ -344,7 +344,8 @@ def _compare(
             same_choice = _goes_along(tensor, anchor_number, candidates) or (
                 counts[number] > 1 and _is_converted(tensor, anchor)
             )
-        if same_choice:
+        started = counts[number] > 1 and _exempt(tensor)  # a sum before its first term
+        if same_choice or started:
             rank = min(rank, 0)
         if kind is MeetingKind.CALLEE and tensor.traits & KEPT:
             rank = min(rank, 0)

@@ -334,3 +334,18 @@ def scaled(x: torch.Tensor):
         y = x * 2
     reveal(y)
 """) in ([place], [f"cpu | {place}"])
+
+
+@pytest.mark.parametrize("flag", ["cfg.NUM_GPUS", "args.gpu_ids", "opt.n_gpu"])
+def test_a_number_of_accelerators_is_true_where_there_are_some(flag):
+    code = f"""
+    def run(cfg, args, opt, x: torch.Tensor):
+        if {flag}:
+            x = x.cuda()
+        reveal(x)
+        if not {flag}:
+            x = x.cpu()
+        reveal(x)
+    """
+    assert revealed(code) == ["cuda", "cuda"]
+    assert revealed(code.replace(flag, "cfg.verbose")) == ["cuda", "cpu | cuda"]

@@ -172,6 +172,8 @@ def test_what_may_be_a_tensor_stays_where_it_is_as_a_tensor(annotation, count):
     class Truncated(nn.Module):
         def forward(self, x: torch.Tensor, mean: {annotation}):
             return torch.stack([x, torch.as_tensor(mean)])
+    """
+    assert len(met(code)) == count
 
 
 @pytest.mark.parametrize(("ratio", "count"), [("max(w / h, 1.0)", 0), ("h", 0), ("w", 1)])

@@ -283,3 +283,22 @@ def test_broadcasting_scalars_with_one_another_leaves_scalars():
             return self.proj(x) * high
     """
     assert met(code) == []
+
+
+def test_where_a_sum_starts_says_nothing_of_where_it_ends():
+    code = """
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(torch.ones(3, 3))
+
+        def forward(self, edges, n):
+            total = {}
+            for i in range(n):
+                total = total + unseen(edges[i])
+            return torch.matmul(self.weight, total)
+    """
+    likely = [m for m in met(code.format("torch.tensor(0)")) if "possible" not in m]
+    assert likely == []
+    (found,) = met(code.format("torch.zeros(3, 3)"))
+    assert found.startswith("total@cpu torch.matmul self.weight@δ(self)")
