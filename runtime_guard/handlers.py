@@ -18,7 +18,12 @@ from runtime_guard.modes import FunctionMode, Handler, check_generator, tensors_
 from runtime_guard.placement import CPU, Placement, placement_of, tag
 from runtime_guard.recording import explain_error
 from runtime_guard.sites import user_site
-from runtime_guard.torch_internals import default_device_context, functions_in_cpp, nn_in_cpp
+from runtime_guard.torch_internals import (
+    default_device_context,
+    disable_torch_function,
+    functions_in_cpp,
+    nn_in_cpp,
+)
 
 __tracebackhide__ = True  # pytest shows the user's frames only
 
@@ -91,19 +96,27 @@ def _factory(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:
 
 
 def _from_data(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:
-    """``torch.tensor(data)``, ``as_tensor`` and ``asarray``: a tensor keeps its device."""
+    """``torch.tensor(data)``, ``as_tensor`` and ``asarray``: a tensor keeps its device.
+
+    PyTorch asks no subclass about them: what is copied from one is a plain tensor.
+    """
     data: Any = args[0] if args else kwargs.get("data", kwargs.get("obj"))
-    observers.reads_of_elements(_name(func), data)
+    if isinstance(data, torch.Tensor):
+        with disable_torch_function():
+            return _from_tensor(mode, func, data, args, kwargs)
+    return _from_values(mode, func, data, args, kwargs)
+
+
+def _from_tensor(
+    mode: FunctionMode, func: Any, data: torch.Tensor, args: Args, kwargs: Kwargs
+) -> Any:
     target = _asked_device(mode, kwargs)
-    if target is not None and target.type == "meta":
+    source = moves.device_of(data)
+    if source.type == "meta" or (target is not None and target.type == "meta"):
         return func(*args, **kwargs)
-    is_tensor = isinstance(data, torch.Tensor)
-    source = moves.device_of(data) if is_tensor else CPU
     if target is None:
-        target = source if is_tensor else CPU
-    if is_tensor and source.type == "meta":
-        return func(*args, **kwargs)
-    if is_tensor and source is not target:
+        target = source
+    if source is not target:
         kwargs["device"] = CPU
         copy = func is torch.tensor
         moved = moves.move(mode.machine, data.detach() if copy else data, target, what=_name(func))
@@ -115,14 +128,25 @@ def _from_data(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any
         if placement is not None:
             tag(result, placement)
         return result
+    if target is not CPU or kwargs.get("device") is not None:
+        kwargs["device"] = CPU
+    result = func(*args, **kwargs)
+    if func is torch.tensor and target is not CPU:
+        tag(result, Placement(target, user_site()))
+    return result
+
+
+def _from_values(mode: FunctionMode, func: Any, data: Any, args: Args, kwargs: Kwargs) -> Any:
+    observers.reads_of_elements(_name(func), data)
+    target = _asked_device(mode, kwargs)
+    if target is not None and target.type == "meta":
+        return func(*args, **kwargs)
+    if target is None:
+        target = CPU
     pinned = kwargs.pop("pin_memory", False)
     if target is not CPU or kwargs.get("device") is not None:
         kwargs["device"] = CPU
     result = func(*args, **kwargs)
-    if is_tensor:
-        if func is torch.tensor and target is not CPU:
-            tag(result, Placement(target, user_site()))
-        return result
     if target is not CPU:
         if func is not torch.tensor and not isinstance(data, (list, tuple, int, float)):
             grad = result.requires_grad

@@ -223,6 +223,24 @@ class TestFactories:
         with pytest.raises(RuntimeError, match="legacy constructor expects device type: cpu"):
             torch.LongTensor([1], device="cuda")
 
+    def test_what_is_copied_from_a_subclass_is_plain(self):
+        class Noted(torch.Tensor):
+            pass
+
+        host = torch.ones(2).as_subclass(Noted)
+        there = torch.ones(2, device="cuda").as_subclass(Noted)
+        assert type(torch.as_tensor(host)) is Noted  # the very same
+        assert type(torch.as_tensor(there, device="cuda")) is Noted
+        copies = [
+            torch.as_tensor(host, device="cuda:0"),
+            torch.as_tensor(there, dtype=torch.int64),
+            torch.asarray(there, dtype=torch.int64),
+            torch.tensor(there),
+            torch.tensor(host, device="cuda:0"),
+        ]
+        assert [(type(copy), copy.device) for copy in copies] == [(torch.Tensor, CUDA0)] * 5
+        assert type(there + host.cuda()) is Noted
+
 
 class TestMoves:
     @pytest.mark.parametrize(
