@@ -6,6 +6,7 @@ function into facts, once the whole function has shown which values are tensors.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import libcst as cst
@@ -15,7 +16,7 @@ from devlint.inference.facts import Meeting, MeetingKind, Operand, Site, Step, S
 from devlint.inference.frame import Frame, MeetingDraft, Pending
 from devlint.inference.placement import CPU, Device, Variable, VariableKind
 from devlint.inference.strays import strays
-from devlint.inference.text import shorten
+from devlint.inference.text import dotted, shorten
 from devlint.inference.values import (
     COPYING,
     DEFAULT,
@@ -347,7 +348,9 @@ def _compare(
         started = counts[number] > 1 and _exempt(tensor)  # a sum before its first term
         if same_choice or started:
             rank = min(rank, 0)
-        if kind is MeetingKind.CALLEE and tensor.traits & KEPT:
+        if kind is MeetingKind.CALLEE and (
+            tensor.traits & KEPT or _unlike_inputs(operation, expression, anchor_node)
+        ):
             rank = min(rank, 0)
         if rank >= 0:
             if indirect and tensor.traits & anchor.traits & INDIRECT:
@@ -397,6 +400,24 @@ def _goes_along(tensor: Tensor, number: int, candidates: list[Candidate]) -> boo
         for t, _, n in candidates
         if n == number
     )
+
+
+_MODEL_NAME = re.compile(r"(model|net|network|backbone)\d*$", re.I)
+_INPUT_NAME = re.compile(
+    r"(\b|_)([xyzhct]|inputs?|data|batch|images?|imgs?|pixels?|masks?|ids?|tokens?|feats?|features?|"
+    r"embeds?|embeddings?|hidden|states?|latents?|noise|src|tgt|targets?|labels?|attention|queries|"
+    r"query|keys?|values?|memory|timesteps?|cond|context|pos|positions?|coords?|points?|edges?|adj|"
+    r"graph|audio|speech|text|video|frames?)(_|\d|\b)",
+    re.I,
+)
+
+
+def _unlike_inputs(operation: str, odd: cst.CSTNode, anchor: cst.CSTNode) -> bool:
+    """A model out of sight is given something that is not named as what models compute with: it
+    may leave that where it is."""
+    if not _MODEL_NAME.search(operation.rpartition(".")[2]) or not dotted(odd):
+        return False
+    return not all(_INPUT_NAME.search(shorten(node)) for node in (odd, anchor))
 
 
 def _joins(operation: str) -> bool:

@@ -184,3 +184,19 @@ def test_one_in_code_that_prepares_data_is_no_more_than_possible(path, confidenc
     """
     [meeting] = given(code, path=path).meetings
     assert meeting.confidence.value == confidence
+
+
+@pytest.mark.parametrize(
+    ("names", "confidence"),
+    [("images, stamp", "possible"), ("images, masks", "likely"), ("stamp, masks", "possible")],
+)
+def test_a_model_need_not_compute_with_all_that_it_is_given(names, confidence):
+    first, second = names.split(", ")
+    code = f"""
+    def test(loader, model):
+        for {names} in loader:
+            {first} = {first}.cuda()
+            {{}}({names})
+    """
+    (found,) = met(code.format("model"))
+    assert found.endswith(confidence)
