@@ -287,6 +287,8 @@ def syncs_for(known: Call, arguments: Arguments) -> bool:
 
 def _first(frame: Frame, node: cst.CSTNode, operands: list[tuple[Value, cst.CSTNode]]) -> Value:
     for value, _ in operands:
+        if type(value) is Instance and value.module:
+            return value  # `spectral_norm(layer)`
         for tensor in tensors_in(value)[:1]:
             origin = Origin(StepKind.COMPUTED, node, frame.unit.source, tensor.origin)
             return Tensor(tensor.place, origin, tensor.traits, tensor.evidence)

@@ -355,8 +355,9 @@ def _compare(
         if rank >= 0:
             if indirect and tensor.traits & anchor.traits & INDIRECT:
                 rank = 0  # two guesses: where they come from, and what becomes of them
-            if indirect or (counts[number] > 1 and number != -1):
-                rank = min(rank, 1)  # one branch only, or a guess
+            guesses = indirect + (counts[number] > 1 and number != -1)
+            if guesses:  # one branch only, a callee out of sight
+                rank = min(rank, 2 - guesses)
             by_index = expression in indices or anchor_node in indices
             spoken = MeetingKind.INDEX if by_index else kind
             note(frame, node, spoken, operation, tensor, expression, anchor, anchor_node, rank)

@@ -194,10 +194,12 @@ def test_a_loss_holds_its_weight():
         "nn.parallel.DistributedDataParallel(net).module",
         "net.eval()",
         "net.requires_grad_(False)",
+        "create_feature_extractor(net)",
     ],
 )
 def test_a_wrapper_shows_the_module_in_it(wrapped):
-    assert revealed(f"{LINEAR}net.cuda()\nreveal({wrapped}.weight)") == ["cuda"]
+    extractor = "from torchvision.models.feature_extraction import create_feature_extractor\n"
+    assert revealed(f"{extractor}{LINEAR}net.cuda()\nreveal({wrapped}.weight)") == ["cuda"]
 
 
 def test_an_optimizer_keeps_the_parameters_that_it_was_given():

@@ -191,7 +191,7 @@ def test_one_in_code_that_prepares_data_is_no_more_than_possible(path, confidenc
     [("images, stamp", "possible"), ("images, masks", "likely"), ("stamp, masks", "possible")],
 )
 def test_a_model_need_not_compute_with_all_that_it_is_given(names, confidence):
-    first, second = names.split(", ")
+    first = names.partition(", ")[0]
     code = f"""
     def test(loader, model):
         for {names} in loader:
@@ -200,3 +200,20 @@ def test_a_model_need_not_compute_with_all_that_it_is_given(names, confidence):
     """
     (found,) = met(code.format("model"))
     assert found.endswith(confidence)
+
+
+def test_a_placeholder_for_what_a_kernel_does_not_read():
+    code = """
+    class Block(nn.Module):
+        def __init__(self, load):
+            super().__init__()
+            self.kernel = load("kernel")
+
+        def forward(self, tokens: torch.Tensor, context: torch.Tensor, blocking=False):
+            {}
+            return self.kernel.forward(tokens, context, blocking)
+    """
+    branch = "if not blocking: context = torch.zeros(1)"
+    assert [m for m in met(code.format(branch)) if "possible" not in m] == []
+    (found,) = met(code.format("context = torch.zeros(1)"))
+    assert found.endswith("likely")
