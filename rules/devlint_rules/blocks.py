@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import libcst as cst
 
@@ -76,3 +77,25 @@ def line_before(facts: Facts, statement: cst.CSTNode) -> tuple[cst.BaseSmallStat
                     return None
                 return before.body[-1], block.indent
     return None
+
+
+def path_to(tree: cst.CSTNode, node: cst.CSTNode) -> list[cst.CSTNode]:
+    """The nodes around a node, innermost first."""
+    parents = _parents(tree)
+    path = []
+    while node in parents:
+        node = parents[node]
+        path.append(node)
+    return path
+
+
+@lru_cache(maxsize=1)  # the file under check
+def _parents(tree: cst.CSTNode) -> dict[cst.CSTNode, cst.CSTNode]:
+    parents: dict[cst.CSTNode, cst.CSTNode] = {}
+    waiting = [tree]
+    while waiting:
+        current = waiting.pop()
+        for child in current.children:
+            parents[child] = current
+            waiting.append(child)
+    return parents

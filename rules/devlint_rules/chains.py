@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from devlint.inference.facts import Facts, Hotness, Move
+from devlint_rules.blocks import path_to
 from devlint_rules.wording import is_host, may_be_accelerator
 
 _REDUCTIONS = frozenset(
@@ -34,7 +35,7 @@ def steps_after(facts: Facts, node: cst.CSTNode) -> Iterator[Step]:
     tree = getattr(facts.source, "tree", None)
     if not isinstance(tree, cst.Module):
         return
-    chain = _path_to(tree, node)
+    chain = path_to(tree, node)
     for attribute, call in zip(chain[::2], chain[1::2], strict=False):
         if not (isinstance(attribute, cst.Attribute) and attribute.value is node):
             return
@@ -64,21 +65,3 @@ def reduction(facts: Facts, move: Move) -> list[Step]:
 def _is_hot(move: Move) -> bool:
     looped = move.loop is not None and move.loop.hotness is Hotness.HOT
     return (looped or bool(move.in_step)) and not move.cold
-
-
-def _path_to(tree: cst.Module, node: cst.CSTNode) -> list[cst.CSTNode]:
-    """The nodes around a node, innermost first."""
-    parents: dict[int, cst.CSTNode] = {}
-    waiting: list[cst.CSTNode] = [tree]
-    while waiting:
-        current = waiting.pop()
-        if current is node:
-            break
-        for child in current.children:
-            parents[id(child)] = current
-            waiting.append(child)
-    path = []
-    while id(node) in parents:
-        node = parents[id(node)]
-        path.append(node)
-    return path

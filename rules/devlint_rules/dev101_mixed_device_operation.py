@@ -8,6 +8,7 @@ from devlint.findings import Severity
 from devlint.inference.facts import Facts, Meeting
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.meetings import claims
+from devlint_rules.placing import brought_there
 from devlint_rules.rewriting import where_it_meets
 from devlint_rules.wording import device_expression
 
@@ -20,7 +21,8 @@ def _advice(meeting: Meeting) -> str:
 
 
 def _fix(facts: Facts, meeting: Meeting) -> tuple[Replacement, ...]:
-    return where_it_meets(facts, meeting.left, meeting.right)
+    left, right = meeting.left, meeting.right
+    return where_it_meets(facts, left, right) or brought_there(facts, left, right)
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
@@ -107,8 +109,9 @@ def train(model, dataset, optimizer, device):
     ),
     check=_check,
     fix="""\
-Moves the operand that is out of place where the two meet: `bias.to(weights.device)`. Unsafe: the
-copy may belong further up, outside a loop.""",
+Moves the operand that is out of place where the two meet: `bias.to(weights.device)`. Where the
+other one has no name, it is made on the device that the other was moved to, if that is bound there.
+Unsafe: the copy may belong further up, outside a loop, and the host may need what is made.""",
     twin="`devlint confirm` waits for PyTorch's mixed-device error on the way through the line.",
     limits="""\
 A value whose place is unknown meets anything in silence. A tensor made on the default device that

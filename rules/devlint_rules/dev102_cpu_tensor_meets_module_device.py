@@ -11,6 +11,7 @@ from devlint.inference.facts import Facts, Meeting
 from devlint.inference.placement import Variable, VariableKind
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.meetings import claims
+from devlint_rules.placing import moved_where_it_meets
 from devlint_rules.rewriting import (
     add_argument,
     factory_of,
@@ -59,7 +60,7 @@ def _fix(facts: Facts, meeting: Meeting) -> tuple[Replacement, ...]:
     if stands_there and takes_device(left.site) and is_path(right.name) and not right.element:
         device = f"device={right.name}.device"
         return add_argument(left.site, device) if in_file(facts, left.site) else ()
-    return where_it_meets(facts, left, right)
+    return where_it_meets(facts, left, right) or moved_where_it_meets(facts, left, right)
 
 
 def _check(facts: Facts) -> Iterator[Claim]:

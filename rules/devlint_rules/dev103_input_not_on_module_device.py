@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+
 from devlint.findings import Severity
 from devlint.inference.facts import Facts, Meeting
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.meetings import claims
-from devlint_rules.rewriting import is_path, moved_to, where_it_meets
+from devlint_rules.placing import brought_there, made_there, module_moved
+from devlint_rules.rewriting import factory_of, is_path, moved_to, text_of, where_it_meets
+from devlint_rules.scopes import means_the_same
 from devlint_rules.wording import device_expression, is_host, module_is
 
 
@@ -23,12 +27,28 @@ def _advice(meeting: Meeting) -> str:
 def _fix(facts: Facts, meeting: Meeting) -> tuple[Replacement, ...]:
     """Move the input where the module is called."""
     which = module_is(meeting)
-    if not which:
-        return where_it_meets(facts, meeting.left, meeting.right)
-    module = meeting.right.name
-    if which == "left" or not is_path(module) or is_host(meeting.right.placement):
+    left, right = meeting.left, meeting.right
+    call = meeting.site.node
+    if not which and isinstance(call, cst.Call) and text_of(call.func) == right.name:
+        return brought_there(facts, left, right)  # a module has no `.device` to go by
+    if which != "right":
+        if which == "left":
+            return module_moved(facts, left, right)
+        return where_it_meets(facts, left, right) or brought_there(facts, left, right)
+    if not is_path(right.name) or is_host(right.placement):
         return ()
-    return moved_to(facts, meeting.left, f"next({module}.parameters()).device")
+    own = f"next({right.name}.parameters()).device"
+    return moved_to(facts, left, own) or _made_there(facts, meeting, own)
+
+
+def _made_there(facts: Facts, meeting: Meeting, device: str) -> tuple[Replacement, ...]:
+    """An input that is handed over in a container is made on the module's device."""
+    made = factory_of(meeting.left)
+    if made is None:
+        return ()
+    if not means_the_same(facts, meeting.right.name, meeting.site.node, made.node):
+        return ()
+    return made_there(facts, meeting.left, device)
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
@@ -130,8 +150,9 @@ features = model(image)
     ),
     check=_check,
     fix="""\
-Moves the input where the module is called: `x.to(next(model.parameters()).device)`. Unsafe: the
-copy may belong further up, once for several calls.""",
+Moves the input where the module is called: `x.to(next(model.parameters()).device)`, or makes it
+there; moves the module, where that is what was left behind. Unsafe: the copy may belong further up,
+once for several calls.""",
     twin="`devlint confirm` waits for PyTorch's mixed-device error on the way through the line.",
     limits="""\
 A module wrapped by something that moves its inputs itself (`accelerate`, `DataParallel`, a

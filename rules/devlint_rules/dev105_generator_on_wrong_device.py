@@ -7,10 +7,12 @@ from collections.abc import Iterator
 import libcst as cst
 
 from devlint.findings import Applicability, Severity
-from devlint.inference.facts import Facts, Meeting
+from devlint.inference.facts import Facts, Meeting, Site
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.meetings import causes_of
+from devlint_rules.placing import brought_there, device_for
 from devlint_rules.rewriting import add_argument, argument, factory_of, in_file, text_of
+from devlint_rules.scopes import means_the_same
 from devlint_rules.wording import HIDDEN, device_expression, meeting_trace, place_of
 
 
@@ -26,13 +28,22 @@ def _device(meeting: Meeting) -> str | None:
 
 
 def _fix(facts: Facts, meeting: Meeting) -> tuple[Replacement, ...]:
-    """`torch.Generator()` on the device that it fills, where that is written out."""
-    made, device = factory_of(meeting.left), _device(meeting)
-    if made is None or device is None or not device.startswith(("'", '"')):
-        return ()  # a name may not be bound yet where the generator is made
-    if not isinstance(made.node, cst.Call) or made.node.args or not in_file(facts, made):
+    """`torch.Generator()` on the device that it fills, where that can be said there; a tensor that
+    is filled by an accelerator's generator is made there instead."""
+    made = factory_of(meeting.left)
+    if made is None or not isinstance(made.node, cst.Call) or not in_file(facts, made):
         return ()
-    return add_argument(made, f"device={device}")
+    if meeting.right.by_default:
+        return brought_there(facts, meeting.right, meeting.left)
+    device = _device(meeting)
+    if device is None or not means_the_same(facts, device, meeting.right.site.node, made.node):
+        device = device_for(facts, meeting.right, made.node)
+    if device is None:
+        return ()
+    chosen = argument(made.node, "device")
+    if chosen is not None:
+        return (Replacement(Site(made.source, chosen.value), device),)
+    return () if made.node.args else add_argument(made, f"device={device}")
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
@@ -113,8 +124,8 @@ drawn = torch.rand(3, generator=generator, device=device)
     ),
     check=_check,
     fix="""\
-Makes the generator on the device that it fills. Unsafe: the same seed gives other numbers
-there.""",
+Makes the generator on the device that it fills, or on the generator's what is made to be filled.
+Unsafe: the same seed gives other numbers there.""",
     twin="`devlint confirm` waits for PyTorch's refusal of the generator at the line.",
     limits="A generator handed in by the caller is left alone.",
 )

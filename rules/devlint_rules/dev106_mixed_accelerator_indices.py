@@ -11,6 +11,7 @@ from devlint.inference.placement import Device
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.meetings import causes_of
 from devlint_rules.ownership import strays
+from devlint_rules.placing import moved_there_instead, moved_where_it_meets
 from devlint_rules.rewriting import moved_to, where_it_meets
 from devlint_rules.wording import clash, device_expression, meeting_trace, module_is
 
@@ -46,7 +47,12 @@ def _advice(meeting: Meeting) -> str:
 def _fix(facts: Facts, meeting: Meeting) -> tuple[Replacement, ...]:
     """Move the one to the other; a module has no `.device` to go by, but a card in sight."""
     if not module_is(meeting):
-        return where_it_meets(facts, meeting.left, meeting.right)
+        left, right = meeting.left, meeting.right
+        return (
+            where_it_meets(facts, left, right)
+            or moved_where_it_meets(facts, left, right)
+            or moved_there_instead(facts, left, right)
+        )
     there = meeting.right.placement
     if module_is(meeting) != "right" or not isinstance(there, Device) or there.index is None:
         return ()
@@ -157,7 +163,8 @@ def pad(mask: torch.Tensor, length: int) -> torch.Tensor:
     ),
     check=_check,
     fix="""\
-Moves one operand to the other's device where they meet. Unsafe: which of the two devices was
+Moves one operand to the other's device where they meet, or changes the move that took it
+elsewhere. Unsafe: which of the two devices was
 meant, only the author knows.""",
     twin="`devlint confirm` waits for PyTorch's mixed-device error on the way through the line.",
     limits="""\

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import libcst as cst
@@ -10,40 +11,68 @@ from devlint.findings import Applicability, Confidence, Severity
 from devlint.inference.facts import Facts, PlainAttribute, Site
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.attributes import assignment, use_of
-from devlint_rules.rewriting import text_of
+from devlint_rules.rewriting import in_file, text_of
 
 
 def _container(value: cst.BaseExpression) -> str:
     return "ModuleDict" if isinstance(value, (cst.Dict, cst.DictComp)) else "ModuleList"
 
 
-def _holds_containers(value: cst.List | cst.ListComp | cst.Dict | cst.DictComp) -> bool:
-    """`[[nn.Linear(…), nn.ReLU()], …]`."""
-    if isinstance(value, cst.ListComp):
+def _package(facts: Facts, value: cst.CSTNode) -> str | None:
+    """The name under which the file knows torch.nn, with a dot behind it."""
+    text = getattr(facts.source, "text", "")
+    if re.search(r"^(from torch import .*\bnn\b(?! as)|import torch\.nn as nn\b)", text, re.M):
+        return "nn."
+    if re.search(r"^import torch(\.nn)?\s*$", text, re.M):
+        return "torch.nn."
+    return next((name for name in ("torch.nn.", "nn.") if name in text_of(value)), None)
+
+
+def _wrapped(value: cst.BaseExpression, package: str, holds: str = "") -> str | None:
+    """`[nn.Linear(…), …]` as a `ModuleList`, a list in a list as one, too; None where something in
+    it need not be a module. `holds` is what an inner container has to be made of."""
+    if isinstance(value, (cst.List, cst.Tuple)):
+        parts = [element.value for element in value.elements]
+    elif isinstance(value, cst.ListComp):
         parts = [value.elt]
     elif isinstance(value, cst.DictComp):
         parts = [value.value]
-    else:
+    elif isinstance(value, cst.Dict):
         parts = [element.value for element in value.elements]
-    containers = (cst.List, cst.Tuple, cst.Dict, cst.ListComp, cst.DictComp)
-    return any(isinstance(part, containers) for part in parts)
+    else:
+        return None
+    if holds and not all(text_of(part).startswith(holds) for part in parts):
+        return None
+    plain: cst.BaseExpression = cst.List(value.elements) if isinstance(value, cst.Tuple) else value
+    for part in parts:
+        if isinstance(part, (cst.List, cst.Tuple, cst.Dict, cst.ListComp, cst.DictComp)):
+            inner = _wrapped(part, package, package)
+            if inner is None:
+                return None
+            changed = plain.deep_replace(part, cst.parse_expression(inner))
+            assert isinstance(changed, cst.BaseExpression)
+            plain = changed
+    return f"{package}{_container(value)}({text_of(plain) if parts else ''})"
 
 
 def _fix(facts: Facts, fact: PlainAttribute) -> tuple[Replacement, ...]:
     """`self.layers = [nn.Linear(…), …]` becomes `self.layers = nn.ModuleList([…])`."""
     statement = assignment(facts, fact)
-    if statement is None or fact.method != "__init__":
+    if fact.method != "__init__" or not in_file(facts, fact.site):
         return ()
-    value = statement.value
-    if not isinstance(value, (cst.List, cst.ListComp, cst.Dict, cst.DictComp)) or value.lpar:
+    value = fact.site.node if statement is None else statement.value
+    if not isinstance(value, cst.BaseExpression):
         return ()
-    if _holds_containers(value):
-        return ()  # each of them would have to be registered, too
-    text = text_of(value)
-    package = "torch.nn." if "torch.nn." in text else "nn." if "nn." in text else None
-    if package is None:  # the name under which this file knows torch.nn is not in sight
+    if value.lpar and not isinstance(value, cst.Tuple):
         return ()
-    return (Replacement(Site(facts.source, value), f"{package}{_container(value)}({text})"),)
+    package = _package(facts, value)
+    text = _wrapped(value, package) if package is not None else None
+    if text is None:
+        return ()
+    if isinstance(value, cst.Tuple) and statement is not None:  # its parentheses go as well
+        changed = statement.with_changes(value=cst.parse_expression(text))
+        return (Replacement(Site(facts.source, statement), text_of(changed)),)
+    return (Replacement(Site(facts.source, value), text),)
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
@@ -167,8 +196,8 @@ class Tower(nn.Module):
     ),
     check=_check,
     fix="""\
-Wraps the container in `nn.ModuleList` or `nn.ModuleDict`. Unsafe: it changes the `state_dict` and
-what the optimizer trains.""",
+Wraps the container, and those in it, in `nn.ModuleList` or `nn.ModuleDict`. Unsafe: it changes the
+`state_dict` and what the optimizer trains.""",
     twin="""\
 After `Module.to` the guard looks for modules in plain attributes that stayed where they were.""",
     limits="""\

@@ -7,19 +7,21 @@ from collections.abc import Iterator
 from devlint.findings import Applicability, Confidence, Severity
 from devlint.inference.facts import Facts, PlainAttribute
 from devlint.rule import Claim, Replacement, Rule
-from devlint_rules.attributes import attribute_trace
-from devlint_rules.rewriting import add_argument, factory_of, in_file, takes_device
+from devlint_rules.attributes import assignment, attribute_trace
+from devlint_rules.rewriting import add_argument, append_to, factory_of, in_file, takes_device
 from devlint_rules.wording import is_host
 
 
 def _fix(facts: Facts, fact: PlainAttribute) -> tuple[Replacement, ...]:
-    """`device=self.mean.device` at a factory that stands right in the assignment."""
+    """`device=self.mean.device` at a factory that stands right in the assignment, else a move."""
     made, value = factory_of(fact.operand), fact.operand.site
-    if made is None or made.node is not value.node or not in_file(facts, value):
+    device = f"self.{fact.attribute}.device"
+    if made is not None and made.node is value.node and in_file(facts, value):
+        return add_argument(value, f"device={device}") if takes_device(value) else ()
+    statement = assignment(facts, fact)
+    if statement is None or statement.value is not value.node or fact.overwrites != "buffer":
         return ()
-    if not takes_device(value):
-        return ()
-    return add_argument(value, f"device=self.{fact.attribute}.device")
+    return append_to(facts, fact.operand, f".to({device})")
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
@@ -164,8 +166,8 @@ class Counter(nn.Module):
     ),
     check=_check,
     fix="""\
-Passes `device=self.mean.device` to the factory. Unsafe: it fails where the buffer is None at that
-time.""",
+Passes `device=self.mean.device` to the factory, or moves what is computed there. Unsafe: it fails
+where the buffer is None at that time.""",
     twin="`devlint confirm` waits for PyTorch's mixed-device error on the way through the line.",
     limits="An assignment in `__init__`, before the module can have been moved, is left alone.",
 )

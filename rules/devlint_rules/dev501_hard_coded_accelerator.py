@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import libcst as cst
 
 from devlint.findings import Applicability, Confidence, Severity
-from devlint.inference.facts import Facts, Mention
+from devlint.inference.facts import Facts, Mention, Site
 from devlint.rule import Claim, Replacement, Rule
+from devlint_rules.blocks import blocks
 from devlint_rules.mentions import twins, unguarded
 from devlint_rules.ownership import rule_of_mention
-from devlint_rules.rewriting import in_file
+from devlint_rules.rewriting import argument, atom, in_file, move_target, receiver, text_of
+from devlint_rules.scopes import means_the_same
 
 _CHOICE = '"cuda" if torch.cuda.is_available() else "cpu"'
 _ADVICE = (
@@ -21,11 +24,74 @@ _ADVICE = (
 
 
 def _fix(facts: Facts, mentions: list[Mention]) -> tuple[Replacement, ...]:
-    """`torch.device("cuda")` gets the choice inside: only where the text itself is in sight."""
-    first = mentions[0].site
-    if len(mentions) > 1 or not in_file(facts, first):
+    """The choice in the first place, and its name in the others; or an input's own device."""
+    if not in_file(facts, *(mention.site for mention in mentions)):
         return ()
-    node = first.node
+    chosen, *others = mentions
+    found = list(_with_choice(chosen))
+    name = _name_of(facts, chosen)
+    if not found or (others and name is None):
+        found, others, name = [], mentions, None
+    for mention in others:
+        node = mention.site.node
+        device = name if name is not None else _of_input(facts, node)
+        if device is None or (name and not means_the_same(facts, name, node, node)):
+            return ()
+        text = _placed(node, device)
+        if text is None:
+            return ()
+        found.append(Replacement(mention.site, text))
+    return tuple(found)
+
+
+def _name_of(facts: Facts, mention: Mention) -> str | None:
+    """`device` of `device = torch.device("cuda")`."""
+    for block in blocks(facts):
+        for line in block.statements:
+            for small in line.body if isinstance(line, cst.SimpleStatementLine) else ():
+                if isinstance(small, cst.Assign) and small.value is mention.site.node:
+                    return text_of(small.targets[0].target) if len(small.targets) == 1 else None
+    return None
+
+
+def _of_input(facts: Facts, node: cst.CSTNode) -> str | None:
+    """The device of the input whose size a tensor is made with, and then moved."""
+    made = receiver(node)
+    if not isinstance(made, cst.Call) or move_target(node) is None:
+        return None
+    sizes = re.findall(r"(?<![\w.])(\w+)\.(?:size\(|shape\b)", text_of(made))
+    names = {name for name in sizes if means_the_same(facts, name, node, node)}
+    return f"{names.pop()}.device" if len(names) == 1 and "self" not in names else None
+
+
+def _placed(node: cst.CSTNode, device: str) -> str | None:
+    """The same call with this device in the place of the accelerator that it names."""
+    before, named = receiver(node), move_target(node)
+    if before is not None and named is not None:
+        return f"{atom(before)}.to({device})"
+    given = argument(node, "device") if isinstance(node, cst.Call) else None
+    if given is None or not isinstance(given.value, cst.SimpleString):
+        return None
+    changed = node.deep_replace(given.value, cst.parse_expression(device))
+    return text_of(changed) if isinstance(changed, cst.Call) else None
+
+
+def _goes_back(facts: Facts, node: cst.CSTNode) -> tuple[Replacement, ...]:
+    """`.to(x.device)` for the `.cuda()` behind `x.cpu()…`."""
+    before = receiver(node)
+    inner: cst.CSTNode | None = before
+    while inner is not None and receiver(inner) is not None:
+        inner = receiver(inner)
+    if before is None or not isinstance(inner, cst.Name):
+        return ()
+    if not means_the_same(facts, inner.value, node, node):
+        return ()
+    return (Replacement(Site(facts.source, node), f"{atom(before)}.to({inner.value}.device)"),)
+
+
+def _with_choice(mention: Mention) -> tuple[Replacement, ...]:
+    """`torch.device("cuda")` gets the choice inside: only where the text itself is in sight."""
+    first, node = mention.site, mention.site.node
     if not isinstance(node, cst.Call) or len(node.args) != 1 or node.args[0].keyword:
         return ()
     value, func = node.args[0].value, cst.Module([]).code_for_node(node.func)
@@ -54,6 +120,8 @@ def _returns(facts: Facts) -> Iterator[Claim]:
                 f"`{mention.text}` does not go back to where the input was: `.cuda()` is the "
                 "current card, which may be another",
                 advice="go back to the input's own device: `.to(x.device)`",
+                fix=_goes_back(facts, mention.site.node),
+                applicability=Applicability.UNSAFE,
             )
 
 
@@ -141,8 +209,9 @@ if torch.cuda.is_available():
     ),
     check=_check,
     fix="""\
-`torch.device("cuda")` becomes `torch.device("cuda" if torch.cuda.is_available() else "cpu")`, where
-that is the only place. Unsafe: running on the host may not be wanted.""",
+`torch.device("cuda")` becomes `torch.device("cuda" if torch.cuda.is_available() else "cpu")`, and
+the other places name it; a tensor with the size of an input goes to that input's device. Only where
+all places of a finding can be mended. Unsafe: running on the host may not be wanted.""",
     twin="""\
 On a machine without CUDA (`devlint confirm --virtual mps`, or a host) the line raises.""",
     limits="""\

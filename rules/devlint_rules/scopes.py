@@ -1,0 +1,132 @@
+"""Whether an expression means at one place of a file what it means at another."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import libcst as cst
+
+from devlint.inference.facts import Facts
+from devlint_rules.blocks import path_to
+from devlint_rules.rewriting import is_path, text_of
+
+_FUNCTIONS = (cst.FunctionDef, cst.Lambda)
+_SCOPES = (*_FUNCTIONS, cst.ClassDef)
+_COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)
+_LITERAL = re.compile(r"""(["'])[\w:]+\1""")
+
+
+def means_the_same(facts: Facts, text: str, read: cst.CSTNode, there: cst.CSTNode) -> bool:
+    """Whether a name (or `name.attribute`, or a literal) that is read at one node is bound at
+    another, to the same value: it is bound once, before both, in a scope that holds both."""
+    if _LITERAL.fullmatch(text):
+        return True
+    tree = getattr(facts.source, "tree", None)
+    if not is_path(text) or not isinstance(tree, cst.Module):
+        return False
+    name = text.partition(".")[0]
+    scope = _scope_of(tree, name, read)
+    if scope is None or scope is not _scope_of(tree, name, there):
+        return False
+    if any(text_of(target) == text for target in _targets(scope) if text != name):
+        return False
+    bindings = [node for node in _bindings(scope) if _name(node) == name]
+    if len(bindings) != 1:
+        return False
+    return isinstance(bindings[0], cst.Param) or _is_before(tree, scope, bindings[0], there)
+
+
+def method_around(facts: Facts, node: cst.CSTNode) -> tuple[cst.ClassDef, cst.FunctionDef] | None:
+    """The method that a node is in, and its class."""
+    tree = getattr(facts.source, "tree", None)
+    if not isinstance(tree, cst.Module):
+        return None
+    path = [step for step in path_to(tree, node) if isinstance(step, _SCOPES)]
+    for index, outer in enumerate(path[1:]):
+        inner = path[index]
+        if isinstance(inner, cst.FunctionDef) and isinstance(outer, cst.ClassDef):
+            return outer, inner
+    return None
+
+
+def function_around(facts: Facts, node: cst.CSTNode) -> cst.FunctionDef | None:
+    """The innermost function that a node is in."""
+    tree = getattr(facts.source, "tree", None)
+    path = path_to(tree, node) if isinstance(tree, cst.Module) else []
+    return next((step for step in path if isinstance(step, cst.FunctionDef)), None)
+
+
+def _scope_of(tree: cst.Module, name: str, node: cst.CSTNode) -> cst.CSTNode | None:
+    """The function, or the file, that binds a name for a node in it; None inside of a
+    comprehension that binds it."""
+    for step in path_to(tree, node):
+        if isinstance(step, _COMPREHENSIONS) and name in text_of(step.for_in):
+            return None
+        if isinstance(step, _FUNCTIONS) and any(_name(n) == name for n in _bindings(step)):
+            return step
+    return tree if any(_name(n) == name for n in _bindings(tree)) else None
+
+
+def _bindings(scope: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """What binds names in a scope: its parameters, and targets of whatever kind."""
+    if isinstance(scope, _FUNCTIONS):
+        params = scope.params
+        yield from (*params.posonly_params, *params.params, *params.kwonly_params)
+        yield from (p for p in (params.star_arg, params.star_kwarg) if isinstance(p, cst.Param))
+    for target in _targets(scope):
+        if isinstance(target, cst.Name):
+            yield target
+
+
+def _targets(scope: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    waiting: list[cst.CSTNode] = list(scope.children)
+    if isinstance(scope, _FUNCTIONS):
+        waiting = [scope.body]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, (cst.FunctionDef, cst.ClassDef)):
+            yield node.name
+        if isinstance(node, (*_SCOPES, *_COMPREHENSIONS)):
+            continue
+        if isinstance(node, (cst.AssignTarget, cst.AnnAssign, cst.AugAssign, cst.For)):
+            yield from _parts(node.target)
+        elif isinstance(node, cst.NamedExpr):
+            yield node.target
+        elif isinstance(node, cst.AsName):
+            yield from _parts(node.name)
+        elif isinstance(node, (cst.Del, cst.NameItem)):
+            yield from (child for child in node.children if isinstance(child, cst.Name))
+        elif isinstance(node, cst.ImportAlias) and node.asname is None:
+            first: cst.CSTNode = node.name
+            while isinstance(first, cst.Attribute):
+                first = first.value
+            yield first
+        waiting += node.children
+
+
+def _parts(target: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    if isinstance(target, (cst.Tuple, cst.List)):
+        for element in target.elements:
+            yield from _parts(element.value)
+    else:
+        yield target
+
+
+def _name(node: cst.CSTNode) -> str:
+    return node.name.value if isinstance(node, cst.Param) else text_of(node)
+
+
+def _is_before(
+    tree: cst.Module, scope: cst.CSTNode, binding: cst.CSTNode, node: cst.CSTNode
+) -> bool:
+    """The binding is a statement of the scope's own block, above the one that holds the node."""
+    body = scope.body if isinstance(scope, (cst.FunctionDef, cst.Module)) else None
+    statements = body.body if isinstance(body, cst.IndentedBlock) else body
+    if not isinstance(statements, (list, tuple)):
+        return False
+    around = [set(path_to(tree, each)) for each in (binding, node)]
+    first, second = (next((s for s in statements if s in path), None) for path in around)
+    if not isinstance(first, cst.SimpleStatementLine) or second is None or first is second:
+        return False
+    return statements.index(first) < statements.index(second)
