@@ -15,6 +15,7 @@ import libcst as cst
 
 from devlint.findings import Confidence
 from devlint.inference import contracts
+from devlint.inference.attribute_moves import moved_attribute, moved_in_turn
 from devlint.inference.facts import PlainAttribute, Site, StepKind
 from devlint.inference.frame import Flag, Frame
 from devlint.inference.meetings import operand
@@ -38,6 +39,7 @@ from devlint.inference.values import (
     External,
     Instance,
     Mapping,
+    Origin,
     Sequence,
     Tensor,
     Value,
@@ -96,6 +98,9 @@ class ClassInfo:
     cache: dict[str, Value] = field(default_factory=dict)
     declared: dict[str, contracts.Declared] = field(default_factory=dict)  # attributes' contracts
     handed: list[tuple[str, str, str]] = field(default_factory=list)  # `self.helper("name")`
+    moved: dict[str, set[str]] = field(default_factory=dict)  # attributes, by which methods
+    constructed: set[cst.CSTNode] = field(default_factory=set)  # assignments in the constructor
+    remade: set[str] = field(default_factory=set)  # attributes that others put on the host
     places_itself: bool = False  # its constructor moves parts of it
     stands_on: Placement = None  # where its own method moved it as a whole
     running: list[Frame] = field(default_factory=list)  # its methods that are being inferred
@@ -186,9 +191,40 @@ class ClassInfo:
                     found = held if found is None else join(found, held)
                     if info is self:
                         break
+            if found is not None and self._is_moved_later(name):
+                return union(self._once_moved(v) for v in alternatives(found))
             return found
         finally:
             self.reading.discard(name)
+
+    def _is_moved_later(self, name: str) -> bool:
+        """Some other method than the one that reads the attribute moves it."""
+        if any(name in info.remade for info in self.lineage()):
+            return False
+        movers = {method for info in self.lineage() for method in info.moved.get(name, ())}
+        reader = self.running[-1].function if self.running else None
+        return bool(movers) and (reader is None or reader.name not in movers)
+
+    def _once_moved(self, value: Value) -> Value:
+        """What the constructor left on the host, when it has been moved: somewhere."""
+        if type(value) is Mapping or type(value) is Sequence:
+            return UNKNOWN
+        if type(value) is not Tensor and type(value) is not Instance:
+            return value
+        step = value.origin
+        if value.place != CPU or step is None or not self._constructs(step):
+            return value
+        if type(value) is Tensor:
+            traits = value.traits & (SCALAR | GRAD)
+            return Tensor(None, step, traits, value.evidence)
+        from devlint.inference.modules import replaced
+
+        return replaced(value, None, step, value.parent)
+
+    def _constructs(self, step: Origin) -> bool:
+        return step.kind is StepKind.ATTRIBUTE and any(
+            step.node in info.constructed for info in self.lineage()
+        )
 
     def _written_so_far(self, name: str) -> Value | None:
         """What a method that is still being inferred, and called the one that reads, has
@@ -273,6 +309,10 @@ class ClassInfo:
             old = self.attributes.get(name)
             self.attributes[name] = value if old is None else join(old, value)
             return value
+        if _method(frame) == "__init__":
+            self.constructed.add(node)
+        elif any(type(v) is Tensor and v.place == CPU for v in alternatives(value)):
+            self.remade.add(name)
         kept = union(self._kept(frame, name, v, node, source) for v in alternatives(value))
         held = self.attributes.get(name)
         self.attributes[name] = kept if held is None else join(held, kept)
@@ -795,6 +835,9 @@ def _scan(info: ClassInfo, frame: Frame, method: str, suite: cst.BaseSuite) -> N
                 if isinstance(small, cst.Assign):
                     for target in small.targets:
                         _scan_target(info, method, target.target)
+                        moved = moved_attribute(target.target, small.value)
+                        if moved:
+                            info.moved.setdefault(moved, set()).add(method)
                 elif isinstance(small, (cst.AnnAssign, cst.AugAssign)):
                     _scan_target(info, method, small.target)
                 elif isinstance(small, cst.Expr):
@@ -802,6 +845,9 @@ def _scan(info: ClassInfo, frame: Frame, method: str, suite: cst.BaseSuite) -> N
             continue
         if isinstance(statement, (cst.FunctionDef, cst.ClassDef)):
             continue
+        if isinstance(statement, cst.For):
+            for name in moved_in_turn(statement):
+                info.moved.setdefault(name, set()).add(method)
         if isinstance(statement, cst.With):
             for item in statement.items:
                 if item.asname is not None:

@@ -12,11 +12,8 @@ from devlint.inference.frame import Frame
 from devlint.inference.meetings import tensors_in
 from devlint.inference.notes import HostReadNote, LateReadNote, SyncNote, on_accelerator
 from devlint.inference.placement import CPU, Device, Variable
-from devlint.inference.text import code, dotted
+from devlint.inference.text import MOVES, code, dotted
 from devlint.inference.values import COPYING, INDIRECT, Sequence, Tensor, Union, Value, alternatives
-
-# `x.to(device)`, but neither `x.to("cpu")` nor `x.to(torch.half)`.
-MOVES = r"\.to\((?![\"']cpu|torch\.(?!device)|(\w+\.)*dtype)"
 
 # What takes a value only to keep it, to add it up or to show it: that can wait.
 _KEEPS = re.compile(

@@ -7,6 +7,9 @@ import libcst as cst
 _EMPTY = cst.Module([])
 LIMIT = 48
 
+# `x.to(device)` in a text, but neither `x.to("cpu")` nor `x.to(torch.half)`.
+MOVES = r"\.to\((?![\"']cpu|torch\.(?!device)|(\w+\.)*dtype)"
+
 
 def code(node: cst.CSTNode) -> str:
     """The source text of a node; of a parameter its name."""

@@ -1,0 +1,99 @@
+"""Attributes that are made on the host and moved by a method, before others read them."""
+
+import pytest
+from given import met
+
+MEMORY = """
+def to_device(x, other):
+    return x.to(other.device)
+
+class Memory:
+    def __init__(self, n):
+        self.rows = torch.zeros(n)
+        self.kinds = torch.zeros(n)
+
+    def {mover}(self, task):
+        {move}
+
+    def after(self, task: torch.Tensor):
+        return {read} * task.exp()
+"""
+
+
+@pytest.mark.parametrize(
+    "move",
+    [
+        "self.rows = self.rows.to(task.device)",
+        "self.rows = self.rows.detach().to(task.device).float()",
+        "self.rows = self.rows.cuda()",
+        "self.rows = to_device(self.rows, task)",
+        "self.rows = self.rows.to(task.device) if task.ready else self.rows",
+        "self.rows = nn.Parameter(self.rows.to(task.device))",
+        """for name in ["kinds", "rows"]:
+            setattr(self, name, to_device(getattr(self, name), task))""",
+    ],
+)
+def test_what_a_method_moves_is_read_where_it_was_moved_to(move):
+    found = met(MEMORY.format(mover="before", move=move, read="self.rows"))
+    assert [m for m in found if "self.rows" in m] == []
+
+
+@pytest.mark.parametrize(
+    ("move", "read"),
+    [
+        ("self.rows = self.rows.to(task.device)", "self.kinds"),
+        ("self.rows = self.rows.to(torch.half)", "self.rows"),
+        ('self.rows = self.rows.to("cpu")', "self.rows"),
+        ("self.rows = self.rows * 2", "self.rows"),
+        ("self.rows = self.rows.to(task.device)\n        self.rows = torch.zeros(3)", "self.rows"),
+    ],
+)
+def test_what_nobody_moves_is_where_it_was_made(move, read):
+    assert len(met(MEMORY.format(mover="before", move=move, read=read))) == 1
+
+
+def test_a_method_that_reads_before_it_moves_finds_what_was_made():
+    code = """
+    class Memory:
+        def __init__(self, n):
+            self.rows = torch.zeros(n)
+
+        def step(self, task: torch.Tensor):
+            found = self.rows * task.exp()
+            self.rows = self.rows.to(task.device)
+            return found
+    """
+    assert len(met(code)) == 1
+
+
+BASE = """
+class Bench:
+    def __init__(self, n):
+        self.inputs = torch.randn(n, n)
+        {first}
+
+    {method}
+
+class Recurrent(Bench):
+    def __init__(self, n, layer: nn.Module):
+        self.inputs = torch.randn(n, n, n)
+        self.layer = layer
+        self.parts = {{"head": nn.Linear(n, n)}}
+        super().__init__(n)
+
+    def run(self, state: torch.Tensor):
+        return self.parts["head"](state.cuda()), self.inputs * state.cuda()
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "method", "count"),
+    [
+        ("pass", "pass", 2),
+        ("pass", "def to(self, device): self.inputs = self.inputs.to(device)", 1),
+        ("self.parts = {k: v.cuda() for k, v in self.parts.items()}", "pass", 1),
+    ],
+)
+def test_a_base_class_may_move_them(first, method, count):
+    found = [m for m in met(BASE.format(first=first, method=method)) if "possible" not in m]
+    assert len(found) == count, found
