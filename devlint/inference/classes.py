@@ -209,12 +209,12 @@ class ClassInfo:
         """What the constructor left on the host, when it has been moved: somewhere."""
         if type(value) is Mapping or type(value) is Sequence:
             return UNKNOWN
-        if type(value) is not Tensor and type(value) is not Instance:
+        if not isinstance(value, (Tensor, Instance)):
             return value
         step = value.origin
         if value.place != CPU or step is None or not self._constructs(step):
             return value
-        if type(value) is Tensor:
+        if isinstance(value, Tensor):
             traits = value.traits & (SCALAR | GRAD)
             return Tensor(None, step, traits, value.evidence)
         from devlint.inference.modules import replaced

@@ -397,6 +397,7 @@ def type_of_tensor(frame: Frame, node: cst.Call, tensor: Tensor, arguments: Argu
         return Tensor(CUDA, step, tensor.traits & ~drop, tensor.evidence)
     if name.startswith("torch."):
         return tensor.with_place(tensor.place, _computed(frame, node, tensor))
+    orphans.settled(frame, tensor)  # `x.type(other.type())` moves as well
     return Tensor(None, _computed(frame, node, tensor), 0, tensor.evidence)
 
 

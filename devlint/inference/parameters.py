@@ -175,7 +175,7 @@ def _from_annotation(
         if len(heads) > 2 and heads[1] in _LISTS and set(heads[2:]) <= _TENSOR_TYPES:
             inner = Sequence(None, Tensor(place, origin, 0, Evidence(True)), "tuple")
             return Sequence(None, inner, "list")
-        if heads[1:] and set(heads[1:]) <= _NUMBER_TYPES:
+        if _HOST_TYPES & set(heads) and set(heads) <= _HOST_TYPES | _LISTS:
             return Sequence(None, HOST, "list")
         return Tensor(place, origin, 0, Evidence())
     if heads[0] in _MAPPINGS and len(heads) == 3 and heads[2] in _TENSOR_TYPES:
@@ -193,7 +193,7 @@ def _from_annotation(
         return HOST
     if heads[0] in _DICTS:  # its entries need not be together
         return Tensor(place, origin, INDIRECT, Evidence())
-    if heads[0] in _NUMBER_TYPES and set(heads) <= _NUMBER_TYPES | _LISTS:
+    if set(heads) <= _HOST_TYPES | _LISTS:
         return union((HOST, Sequence(None, HOST, "list")))  # a number, or one for each dimension
     if len(heads) == 1:
         known = frame.lookup(heads[0]) if "." not in heads[0] else None

@@ -47,6 +47,13 @@ _ACCELERATED = re.compile(
 _SCRIPT = re.compile(
     r"__name__ *== *[\"']__main__|^(import|from) argparse|optim\.\w+\(|^(print|plt\.show)\(", re.M
 )
+# What keeps a run on the CPU, in a file that has no other device.
+_PINNED = re.compile(
+    r"\bCPU\w*\(\)|\baccelerator *= *[\"']cpu[\"']|\bdevice *= *(torch\.device\()?[\"']cpu[\"']"
+    r"|\b(no|disable)_?(cuda|gpu) *= *True|\b(use_?)(cuda|gpu) *= *False"
+)
+_OTHER_DEVICE = re.compile(r"cuda|gpu|\bmps\b|\bxpu\b|is_available", re.I)
+_DEVICE_OPTION = re.compile(r"--device|\bargs\.device|def \w+\([^)]*\bdevice\b")
 # Frameworks whose loaders yield batches on the device.
 _MOVES_BATCHES = re.compile(
     r"^\s*(from|import) (accelerate|lightning|pytorch_lightning|fastai|deepspeed|poptorch|composer)"
@@ -173,8 +180,14 @@ class Unit:
 
     @cached_property
     def host_script(self) -> bool:
-        """A script that never leaves the host."""
-        return not self.accelerated and _is_script(self.source.text)
+        """A script that never leaves the host, or that says so."""
+        text = self.source.text
+        if not _is_script(text):
+            return False
+        if not self.accelerated:
+            return True
+        rest, pins = _PINNED.subn("", text)
+        return pins > 0 and not _OTHER_DEVICE.search(rest) and not _DEVICE_OPTION.search(text)
 
     @cached_property
     def feeds_host(self) -> bool:

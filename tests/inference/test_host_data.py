@@ -213,3 +213,83 @@ def get_batch(rows, size, device):
     return torch.stack([padded(row) for row in rows]).to(device)
 """
     assert met(code) == []
+
+
+PINNED = """
+from zoo import CPUEngine, Engine, Runner
+
+class Sampler:
+    def act(self, network: nn.Module, state):
+        state = torch.tensor([state, 1.0])
+        return network(state).detach().cpu().numpy()
+
+if __name__ == "__main__":
+    Runner({pin}).train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("pin", "confidence"),
+    [
+        ("engine=CPUEngine()", "possible"),
+        ('accelerator="cpu"', "possible"),
+        ('device="cpu"', "possible"),
+        ("engine=Engine()", "likely"),
+        ('accelerator="gpu" if Engine.gpus else "cpu"', "likely"),
+        ('device="cpu" if Engine.small else "cuda"', "likely"),
+    ],
+)
+def test_a_script_that_keeps_to_the_cpu_has_no_accelerator(pin, confidence):
+    (meeting,) = met(PINNED.format(pin=pin))
+    assert meeting.endswith(confidence), meeting
+
+
+def test_a_device_that_is_an_option_keeps_nothing_to_the_cpu():
+    code = PINNED.format(pin="") + "\ndef main(device='cpu'):\n    Runner().train(device)\n"
+    (meeting,) = met(code)
+    assert meeting.endswith("likely"), meeting
+
+
+@pytest.mark.parametrize(
+    ("annotation", "count"),
+    [
+        ("str | list[str] | np.ndarray", 0),
+        ("list[str] | np.ndarray", 0),
+        ("list[list[int]]", 0),
+        ("list", 1),
+        ("list[torch.Tensor] | np.ndarray", 1),
+        ("str | torch.Tensor", 1),
+    ],
+)
+def test_a_tokenizer_makes_tensors_of_what_has_no_device(annotation, count):
+    code = f"""
+import numpy as np
+
+class Encoder(nn.Module):
+    def encode(self, rows: {annotation}, device):
+        found = self.tokenize(rows)
+        return torch.cat((found["ids"], torch.ones(3, 2))).to(device)
+"""
+    assert len(met(code)) == count
+
+
+@pytest.mark.parametrize(
+    ("kind", "count"), [("torch.LongTensor", 0), ("y.type()", 0), ("torch.int64", 1)]
+)
+def test_a_type_of_the_cpu_puts_it_there(kind, count):
+    code = f"""
+class Net(nn.Module):
+    def forward(self, x, y):
+        return torch.zeros(3, 4).scatter_(1, x.type({kind}), 1)
+"""
+    assert len(met(code)) == count
+
+
+@pytest.mark.parametrize(("move", "count"), [(".type(x.type())", 0), ("", 1)])
+def test_the_type_of_another_moves_to_it(move, count):
+    code = f"""
+def norm(x: torch.Tensor, device):
+    y = nn.Linear(3, 3).to(device)
+    return F.conv1d(x.pow(2), torch.ones(x.size(0), 1, x.size(2)){move})
+"""
+    assert len(met(code)) == count
