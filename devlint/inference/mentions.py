@@ -165,7 +165,9 @@ def of_call(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -
         mentions.weights.update(n for _, n in arguments.all())
         optimizers.loaded(frame, node)
     elif name in ("cuda", "to", "type"):
-        if name == "cuda":
+        if type(callee) is Instance and callee.module and not _has_state(frame, callee):
+            pass  # nothing is moved: it raises nowhere
+        elif name == "cuda":
             _of_cuda(frame, node, callee, arguments)
         elif name == "to":
             _of_to(frame, node, arguments)
@@ -178,6 +180,12 @@ def of_call(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -
     elif name != "load_state_dict":
         optimizers.built(frame, node)
     mentions.workers.of_call(frame, node, callee, name, arguments)
+
+
+def _has_state(frame: Frame, module: Instance) -> bool:
+    from devlint.inference.classes import has_state
+
+    return has_state(frame, module)
 
 
 def _of_cards(frame: Frame, node: cst.Call, value: Value, given: cst.CSTNode) -> None:

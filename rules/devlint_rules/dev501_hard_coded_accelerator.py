@@ -217,6 +217,7 @@ On a machine without CUDA (`devlint confirm --virtual mps`, or a host) the line 
     limits="""\
 Whether a program is meant for one kind of machine only, devlint cannot know; hence a warning. Where
 a library file shows no sign of another machine and no input to go by, it is a `possible` one. Code
-named for CUDA, GPUs or Triton, by its function, class or file, and tests are left alone. A string
-that a variable holds is configuration.""",
+named for CUDA, GPUs or Triton, by its function, class or file, and tests are left alone; so is the
+`.cuda()` of a module without parameters, which moves nothing. A string that a variable holds is
+configuration.""",
 )

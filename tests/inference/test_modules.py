@@ -615,3 +615,10 @@ def test_a_tensor_is_kept_where_the_module_puts_itself(place, excused):
             self.to("cuda")
     """
     assert [p.excused for p in given(code).plain_attributes] == excused
+
+
+def test_a_module_without_state_demands_no_accelerator():
+    code = "loss = {}.cuda()\nact = nn.Softmax(dim=1).cuda()"
+    assert given(code.format("nn.CrossEntropyLoss()")).mentions == []
+    (mention,) = given(code.format("nn.Linear(3, 3)")).mentions
+    assert mention.text == "nn.Linear(3, 3).cuda()"
