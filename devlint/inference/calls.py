@@ -561,18 +561,17 @@ def _call_list(
 ) -> Value:
     func = node.func
     if isinstance(func, cst.Attribute) and isinstance(func.value, cst.Name):
-        for loop in frame.loops:
-            loop.assigned.add(func.value.value)
+        frame.touch(func.value.value)
     if name in ("append", "add", "appendleft"):
         if arguments.positional:
-            base.add(arguments.positional[0][0])
+            base.add(frame.kept(arguments.positional[0][0]))
         return NONE
     if name == "insert" and len(arguments.positional) > 1:
-        base.add(arguments.positional[1][0])
+        base.add(frame.kept(arguments.positional[1][0]))
         return NONE
     if name == "extend":
         for value, argument in arguments.positional:
-            base.add(element_of(frame, value, argument))
+            base.add(frame.kept(element_of(frame, value, argument)))
         return NONE
     if name in ("pop", "popleft"):
         return base.any()

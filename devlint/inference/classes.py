@@ -45,6 +45,7 @@ from devlint.inference.values import (
     Value,
     alternatives,
     join,
+    under,
     union,
 )
 
@@ -267,6 +268,8 @@ class ClassInfo:
         self, frame: Frame, name: str, value: Value, node: cst.CSTNode, source: cst.CSTNode
     ) -> None:
         """`self.name = value` in one of the methods: what survives counts when it is done."""
+        if type(value) is Tensor:
+            value = under(value, frame.when)
         frame.writes.append((name, value, node, source, frozenset(frame.branches)))
 
     def write_data(
@@ -681,10 +684,8 @@ def _survives(value: Value, final: Value) -> bool:
             for v in alternatives(final)
         )
     if type(value) is Tensor:
-        return any(
-            v is value or (type(v) is Tensor and v.origin is value.origin)
-            for v in alternatives(final)
-        )
+        found = [v.origin for v in alternatives(final) if type(v) is Tensor]
+        return any(o is value.origin or (o and o.is_same(value.origin)) for o in found)
     return True
 
 

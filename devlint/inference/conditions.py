@@ -6,11 +6,14 @@ On a machine without an accelerator device bugs do not exist, so only the other 
 
 from __future__ import annotations
 
+import functools
 import re
 
 import libcst as cst
 
-from devlint.inference import syncs, turns
+from devlint.inference import choices, syncs, turns
+from devlint.inference.choices import When
+from devlint.inference.facts import StepKind
 from devlint.inference.frame import Frame
 from devlint.inference.placement import Device, Placement, Variable, VariableKind
 from devlint.inference.text import code, dotted
@@ -25,6 +28,7 @@ from devlint.inference.values import (
     Instance,
     Sequence,
     Tensor,
+    Union,
     Value,
     alternatives,
     union,
@@ -318,6 +322,10 @@ def _narrow_comparison(frame: Frame, node: cst.Comparison, outcome: bool) -> Non
     target = node.comparisons[0]
     operator = target.operator
     left = node.left
+    if isinstance(operator, (cst.Equal, cst.NotEqual)):
+        if isinstance(operator, cst.Equal) is outcome:
+            _narrow_to_one_device(frame, left, target.comparator)
+        return
     if isinstance(left, cst.NamedExpr):
         left = left.target
     path = dotted(left)
@@ -335,6 +343,49 @@ def _narrow_comparison(frame: Frame, node: cst.Comparison, outcome: bool) -> Non
             narrowed = without_none(value)
             if narrowed is not value or type(value) is Const:
                 frame.hold(path, narrowed if type(value) is not Const else UNKNOWN)
+
+
+def _narrow_to_one_device(
+    frame: Frame, left: cst.BaseExpression, right: cst.BaseExpression
+) -> None:
+    """Where `a.device == b.device`, the two are where one of them is: the one whose place does not
+    differ from branch to branch, of two such the second."""
+    owners = [(_owner_of_device(frame, side), side) for side in (right, left)]
+    places = [_one_place(frame, *owner) for owner in owners]
+    if owners[0][0] is None and owners[1][0] is None:
+        return
+    given = places[0] if places[0] is not None else places[1]
+    for (path, side), place in zip(owners, places, strict=True):
+        if path is None or (place is not None and place is given):
+            continue
+        assert isinstance(side, cst.Attribute)
+        value = frame.eval(side.value)
+        if any(type(v) is Tensor for v in alternatives(value)):
+            frame.hold(path, union(_there(frame, v, given, side) for v in alternatives(value)))
+
+
+def _there(frame: Frame, value: Value, place: Placement, node: cst.CSTNode) -> Value:
+    if type(value) is not Tensor:
+        return value
+    return value.with_place(place, frame.origin(StepKind.BRANCH, node, value.origin))
+
+
+def _owner_of_device(frame: Frame, node: cst.BaseExpression) -> str | None:
+    """`a` of `a.device`, `a.is_cuda`, where that is or may be a tensor."""
+    if not isinstance(node, cst.Attribute) or node.attr.value not in ("device", "is_cuda"):
+        return None
+    path = dotted(node.value)
+    return path if path and path != "self" else None
+
+
+def _one_place(frame: Frame, path: str | None, node: cst.BaseExpression) -> Placement:
+    """Where a device, or the tensor that it is asked of, is in all branches."""
+    if path is None:
+        value = frame.eval(node)
+        return value.place if type(value) is DeviceValue else None
+    assert isinstance(node, cst.Attribute)
+    found = {v.place for v in alternatives(frame.eval(node.value)) if type(v) is Tensor}
+    return found.pop() if len(found) == 1 else None
 
 
 def _narrow_call(frame: Frame, node: cst.Call, outcome: bool) -> None:
@@ -430,6 +481,48 @@ def flag(node: cst.BaseExpression, outcome: bool) -> tuple[str, bool] | None:
         return None
     path = dotted(node).removeprefix("self.")
     return (path, outcome) if path else None
+
+
+def enter_branch(
+    frame: Frame, node: cst.BaseExpression, outcome: bool, when: When | None = None
+) -> None:
+    """Go on where a condition came out as `outcome`. `when`: what that says, if it was asked."""
+    if when is None:
+        when = choices.of_test(frame, node)[not outcome]
+    choices.enter(frame, _implied(frame, node, outcome))
+    choices.enter(frame, when)
+    narrow(frame, node, outcome)
+
+
+def _implied(frame: Frame, node: cst.BaseExpression, outcome: bool) -> When:
+    """What holds besides, by the branches that gave the test's subject such a value: behind
+    `if x is None: mode = "none"`, of `x` where `mode == "none"`."""
+    if type(node) is cst.UnaryOperation and isinstance(node.operator, cst.Not):
+        return _implied(frame, node.expression, not outcome)
+    if type(node) is cst.BooleanOperation:
+        if isinstance(node.operator, cst.And) is not outcome:
+            return choices.ALWAYS
+        left = _implied(frame, node.left, outcome)
+        return choices.both(left, _implied(frame, node.right, outcome))
+    subject, test = node, truth_of
+    if type(node) is cst.Comparison and len(node.comparisons) == 1:
+        target, subject = node.comparisons[0], node.left
+        if not isinstance(target.comparator, (cst.Name, cst.SimpleString, cst.Integer)):
+            return choices.ALWAYS
+        right = frame.eval(target.comparator)
+        test = functools.partial(_compared, target.operator, right)
+    if not dotted(subject):
+        return choices.ALWAYS
+    value = frame.env.get(dotted(subject))
+    if type(value) is not Union:
+        return choices.ALWAYS
+    pairs = zip(value.alternatives, value.whens, strict=True)
+    possible = [when for v, when in pairs if test(v) is not (not outcome)]
+    return functools.reduce(choices.either, possible) if possible else choices.ALWAYS
+
+
+def _compared(operator: cst.BaseCompOp, right: Value, left: Value) -> bool | None:
+    return compare(operator, left, right)
 
 
 # ----------------------------------------------------------------- by the look of it

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from devlint.inference.choices import Sides
 from devlint.inference.frame import Environment
 from devlint.inference.values import join
 
 
-def join_environments(a: Environment, b: Environment) -> Environment:
+def join_environments(a: Environment, b: Environment, sides: Sides | None = None) -> Environment:
     """The environment in which each name holds what either branch left in it.
 
     A name that only one branch bound keeps that value: reading it is legal only behind that
-    branch. `a` is reused for the result.
+    branch. `a` is reused for the result. `sides`: the facts under which each of the two is left.
     """
     if a is b:
         return a
@@ -19,5 +20,5 @@ def join_environments(a: Environment, b: Environment) -> Environment:
         if mine is None:
             a[name] = value
         elif mine is not value:
-            a[name] = join(mine, value)
+            a[name] = join(mine, value, sides)
     return a

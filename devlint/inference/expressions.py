@@ -7,6 +7,7 @@ import re
 import libcst as cst
 
 from devlint.inference import gradients, mentions, modules, syncs
+from devlint.inference.choices import lasting
 from devlint.inference.devices import named_device
 from devlint.inference.facts import StepKind
 from devlint.inference.frame import EVALUATORS, Frame, LoopState, read
@@ -46,8 +47,10 @@ from devlint.inference.values import (
     Union,
     Value,
     join,
+    possible,
     tensor_like,
     union,
+    with_facts,
 )
 from devlint.knowledge import Result
 
@@ -71,7 +74,7 @@ def _name(frame: Frame, node: cst.Name) -> Value:
     name = node.value
     value = read(frame.env, name)
     if value is not None:
-        return value
+        return possible(value, frame.when) if frame.when and type(value) is Union else value
     constant = _CONSTANTS.get(name)
     if constant is not None:
         return constant
@@ -84,7 +87,7 @@ def _attribute(frame: Frame, node: cst.Attribute) -> Value:
     if path:
         held = frame.env.get(path)
         if held is not None:
-            return held
+            return possible(held, frame.when) if frame.when else held
     value = attribute_of(frame, node, frame.eval(node.value), node.attr.value)
     if node.attr.value in _GLOBAL_RANKS and type(value) not in (Const, Union):
         return GLOBAL_RANK
@@ -329,37 +332,43 @@ def _dict(frame: Frame, node: cst.Dict) -> Value:
 
 
 def _comprehension(frame: Frame, node: cst.BaseSimpleComp | cst.DictComp) -> Value:
-    before = frame.env
+    before, when, since = frame.env, frame.when, frame.now
     frame.env = dict(before)
     depth = len(frame.loops)
     try:
         _enter(frame, node.for_in, node)
         if isinstance(node, cst.DictComp):
             frame.eval(node.key)
-            return Mapping({}, frame.eval(node.value))
-        element = frame.eval(node.elt)
+            return Mapping({}, _lasting(frame.eval(node.value), since))
+        element = _lasting(frame.eval(node.elt), since)
         kind = "iterator" if type(node) is cst.GeneratorExp else "list"
         return Sequence(None, element, kind, node)
     finally:
         # Its names are its own; where it put a module outlives it.
         before.update({k: v for k, v in frame.env.items() if type(v) is Placed})
-        frame.env = before
+        frame.env, frame.when = before, when
         del frame.loops[depth:]
 
 
+def _lasting(value: Value, since: int) -> Value:
+    """What is known of one element, as far as it holds for all."""
+    return with_facts(value, lambda when: lasting(when, since))
+
+
 def _enter(frame: Frame, clause: cst.CompFor, whole: cst.CSTNode) -> None:
-    from devlint.inference.conditions import narrow
+    from devlint.inference.conditions import enter_branch
     from devlint.inference.statements import assign
 
     while True:
         iterable = frame.eval(clause.iter)
         heat = hotness_of(frame, clause, iterable)
         depth = len(frame.loops) + 1
-        frame.loops.append(LoopState(whole, clause.iter, heat, depth, outer=frame.loop))
+        loop = LoopState(whole, clause.iter, heat, depth, outer=frame.loop, since=frame.now)
+        frame.loops.append(loop)
         assign(frame, clause.target, element_of(frame, iterable, clause.iter), clause.iter)
         for condition in clause.ifs:
             frame.eval(condition.test)
-            narrow(frame, condition.test, True)
+            enter_branch(frame, condition.test, True)
         if clause.inner_for_in is None:
             return
         clause = clause.inner_for_in

@@ -9,9 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
+from devlint.inference.choices import ALWAYS, Choice, When, both, lasting
 from devlint.inference.facts import Hotness, MeetingKind, Site, StepKind
 from devlint.inference.placement import CPU, Placement
-from devlint.inference.values import UNKNOWN, Imported, Instance, Origin, Tensor, Value, join
+from devlint.inference.values import (
+    UNKNOWN,
+    Imported,
+    Instance,
+    Origin,
+    Tensor,
+    Value,
+    join,
+    with_facts,
+)
 
 if TYPE_CHECKING:
     from devlint.inference.classes import ClassInfo
@@ -59,6 +69,7 @@ class LoopState:
     head: Environment | None = None
     back: Environment | None = None
     differs: bool = False  # the first turn takes other branches than those behind it
+    since: int = 0  # when the turn began, by the frame's clock
 
 
 @dataclass(slots=True, eq=False)
@@ -103,9 +114,11 @@ class Frame:
     """One function (or module body) being inferred."""
 
     __slots__ = (
+        "bound",
         "branches",
         "caught",
         "chain",
+        "choices",
         "choosing",
         "cold",
         "constructing",
@@ -131,6 +144,7 @@ class Frame:
         "needed",
         "nonlocal_names",
         "notes",
+        "now",
         "optimizers",
         "orphans",
         "outer",
@@ -147,6 +161,7 @@ class Frame:
         "unit",
         "unsynchronized",
         "went_back",
+        "when",
         "writes",
         "yields",
     )
@@ -170,6 +185,10 @@ class Frame:
         self.yields: list[Value] = []
         self.default_devices: list[Placement] = []
         self.branches: list[Flag] = []  # open conditions on one name, around here
+        self.when: When = ALWAYS  # how the tests came out that lead here
+        self.choices: dict[Any, Choice] = {}  # by what they are on, see choices.py
+        self.now = 0  # the clock: it goes on where a name is bound
+        self.bound: dict[str, int] = {}  # when each name was bound last
         self.caught = 0  # depth of `try … except RuntimeError`
         self.choosing = 0  # depth of calls that go another way for a value on the host
         self.chain = 0  # depth in an `if … elif …` chain
@@ -253,8 +272,18 @@ class Frame:
             for key in [k for k in self.env if isinstance(k, str) and _is_part(k, name)]:
                 del self.env[key]
         self.env[name] = value
+        self.touch(name)
+
+    def touch(self, name: str) -> None:
+        """What a name holds is another now, or was changed in place."""
+        self.forget_tests(name)
         for loop in self.loops:
             loop.assigned.add(name)
+
+    def forget_tests(self, name: str) -> None:
+        """A test on what a name holds may come out otherwise from here on."""
+        self.now += 1
+        self.bound[name] = self.now
 
     def hold(self, path: str, value: Value) -> None:
         """Keep what `x`, `x.part` or `x["part"]` holds, a part until its owner is bound anew."""
@@ -262,6 +291,12 @@ class Frame:
         owner = _OWNER.match(path)
         if owner is not None:
             self.owners.add(owner[1])
+
+    def kept(self, value: Value) -> Value:
+        """A value as a container keeps it that is filled here: with the facts that hold for all
+        that is put there."""
+        since = self.loops[-1].since if self.loops else self.now
+        return with_facts(value, lambda when: lasting(both(when, self.when), since))
 
     # ----------------------------------------------------------------- history
 

@@ -12,6 +12,7 @@ from libcst import matchers
 
 from devlint.inference import (
     autograd,
+    choices,
     contracts,
     dropped,
     feeding,
@@ -58,7 +59,10 @@ from devlint.inference.values import (
     Unknown,
     Value,
     alternatives,
+    choose,
+    under,
     union,
+    with_facts,
 )
 from devlint.knowledge import Result
 
@@ -390,7 +394,8 @@ def _result(frame: Frame) -> Value:
     node = function.node if function is not None else None
     if isinstance(node, cst.FunctionDef) and says_host(frame, node.returns):
         return union(_without_tensors(value) for _, value in frame.returns)
-    result = union(value for _, value in frame.returns)
+    ways = choices.one_of(frame, len(frame.returns))
+    result = choose((value, way) for (_, value), way in zip(frame.returns, ways, strict=True))
     if len(frame.returns) > 1 or returns.differs(frame.returns[0][1]):
         constructing = frame.constructing or (
             function is not None and bool(_HOST_FUNCTIONS.match(function.name))
@@ -451,7 +456,7 @@ def call_function(
         _sync_in_callee(frame, node, summary.syncs[0], binding)
     for pending in () if function.name == "__init__" else summary.pendings:
         _check_pending(frame, node, pending, binding, as_module)
-    result = binding.substitute(summary.result)
+    result = binding.substitute(with_facts(summary.result, binding.chosen))
     return gradients.marked(result, 0) if gradients.are_off(frame) else result
 
 
@@ -469,6 +474,14 @@ class Binding:
         self.handed: list[Tensor] = []  # the tensors among the arguments
         self.actuals: dict[Variable, Value] = {}  # those that differ from branch to branch
         self.given: dict[str, tuple[Value, cst.CSTNode]] = {}  # by parameter
+        self.choices: dict[choices.Choice, choices.Choice] = {}  # the callee's, in this call
+
+    def chosen(self, when: choices.When) -> choices.When:
+        """Facts of the callee: they hold for this call alone."""
+        for choice, _, _ in when:
+            if choice not in self.choices:
+                self.choices[choice] = choices.once(self.frame)
+        return tuple((self.choices[choice], is_so, value) for choice, is_so, value in when)
 
     def put(self, parameter: Parameter, actual: Value, node: cst.CSTNode) -> None:
         """Bind one parameter."""
@@ -635,7 +648,7 @@ class Binding:
         if value.evidence is not None and value.evidence in self.values:
             actual = self.values[value.evidence]
             if value.origin is None or value.origin.kind is StepKind.PARAMETER:
-                return actual
+                return under(actual, value.when)
             if type(actual) is Host or type(actual) is Const:
                 return HOST
         place = value.place
@@ -644,6 +657,7 @@ class Binding:
             if stand_in is None:
                 return self._strange(value, place)
             origin = self._computed(stand_in)
+            origin.when = choices.both(origin.when, value.when)
             traits = value.traits & ~(PARAMETER | SHAPED) | stand_in.traits & (INHERITED & ~DEFAULT)
             if value.traits & SHAPED:
                 traits |= stand_in.traits & (SCALAR | MAYBE_SCALAR | SHAPED)
@@ -765,7 +779,7 @@ def _check_pending(
         return
     for a in _operands(pending.left, binding):
         for b in _operands(pending.right, binding):
-            if a is b or a.place is None or b.place is None:
+            if a is b or a.place is None or b.place is None or meetings.never_meet(frame, a, b):
                 continue
             contract = pending.kind is MeetingKind.CONTRACT
             if contract:

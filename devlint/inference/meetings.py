@@ -12,6 +12,7 @@ from dataclasses import replace
 import libcst as cst
 
 from devlint.findings import Confidence
+from devlint.inference.choices import When, both, either, exclude
 from devlint.inference.facts import Meeting, MeetingKind, Operand, Site, Step, StepKind
 from devlint.inference.frame import Frame, MeetingDraft, Pending
 from devlint.inference.placement import CPU, Device, Variable, VariableKind
@@ -34,6 +35,7 @@ from devlint.inference.values import (
     SHAPED,
     UNKNOWN,
     VECTOR,
+    Const,
     Evidence,
     Instance,
     Mapping,
@@ -43,6 +45,7 @@ from devlint.inference.values import (
     Unknown,
     Value,
     alternatives,
+    same_place,
 )
 
 CONFIDENCES = (Confidence.POSSIBLE, Confidence.LIKELY, Confidence.CERTAIN)
@@ -103,6 +106,8 @@ def contradiction(frame: Frame, odd: Tensor, anchor: Tensor, pointwise: bool) ->
     a, b = odd.place, anchor.place
     if a is None or b is None or a is b:
         return -1
+    if never_meet(frame, odd, anchor):
+        return -1
     if pointwise and (_exempt(odd) or _exempt(anchor)):
         return -1
     rank = _rank(frame, odd, anchor)
@@ -113,6 +118,12 @@ def contradiction(frame: Frame, odd: Tensor, anchor: Tensor, pointwise: bool) ->
     ):
         return 0
     return rank
+
+
+def never_meet(frame: Frame, a: Tensor, b: Tensor) -> bool:
+    """They belong to different branches, or one to another branch than this code."""
+    when = frame.when
+    return exclude(a.when, b.when) or exclude(a.when, when) or exclude(b.when, when)
 
 
 def _rank(frame: Frame, odd: Tensor, anchor: Tensor) -> int:
@@ -187,7 +198,20 @@ def _rigid(frame: Frame, known: Tensor, variable: Tensor) -> int:
         return -1
     if _answers_to_callers(frame, variable):
         rank = 0
+    if kind is VariableKind.INPUT and not frame.in_module and _was_array(known):
+        rank = 0  # a caller that hands in arrays hands in no tensors of an accelerator
     return rank
+
+
+def _was_array(tensor: Tensor) -> bool:
+    """`if isinstance(x, np.ndarray): x = torch.from_numpy(x)`, `x` being handed in."""
+    step = tensor.origin.root if tensor.origin is not None else None
+    return (
+        step is not None
+        and type(step.before) is Variable
+        and isinstance(step.node, cst.Call)
+        and dotted(step.node.func).endswith("from_numpy")
+    )
 
 
 def _answers_to_callers(frame: Frame, tensor: Tensor) -> bool:
@@ -221,7 +245,11 @@ def meet(
     for value, expression in operands:
         for part in _parts(value):
             mixed = type(part) is Sequence and part.mixed
-            candidates += [(t, expression, -1 if mixed else count) for t in tensors_in(part)]
+            candidates += [
+                (t, expression, -1 if mixed else count)
+                for t in tensors_in(part)
+                if not exclude(t.when, frame.when)
+            ]
             count += 1
         if type(value) is Unknown:
             uncertain = True
@@ -330,7 +358,14 @@ def _compare(
         anchor, anchor_node, anchor_number = first, first_node, first_number
         if number == first_number and number != -1:
             # Another branch of the value that sets the place: it meets the other operands.
-            others = [c for c in candidates if c[2] != number and c[0].place is not None]
+            others = _others(tensor, number, candidates)
+            if not others:
+                continue
+            anchor, anchor_node, anchor_number = max(others, key=_weight)
+            if tensor.place is anchor.place:
+                continue
+        elif exclude(tensor.when, first.when):
+            others = _others(tensor, number, candidates)
             if not others:
                 continue
             anchor, anchor_node, anchor_number = max(others, key=_weight)
@@ -346,7 +381,8 @@ def _compare(
                 counts[number] > 1 and _is_converted(tensor, anchor)
             )
         started = counts[number] > 1 and _exempt(tensor)  # a sum before its first term
-        if same_choice or started:
+        fits = _fits_default(frame, tensor, anchor, anchor_number, candidates)
+        if same_choice or started or fits:
             rank = min(rank, 0)
         if kind is MeetingKind.CALLEE and (
             tensor.traits & KEPT or _unlike_inputs(operation, expression, anchor_node)
@@ -366,6 +402,17 @@ def _compare(
                 leave_to_callers(frame, node, kind, operation, tensor, anchor, pointwise)
         elif not indirect and Variable in (type(tensor.place), type(anchor.place)):
             add_pending(frame, node, kind, operation, tensor, anchor, pointwise)
+
+
+def _others(tensor: Tensor, number: int, candidates: list[Candidate]) -> list[Candidate]:
+    """What one alternative of an operand meets in the others."""
+    return [
+        c
+        for c in candidates
+        if (c[2] != number or number == -1)
+        and c[0].place is not None
+        and not exclude(c[0].when, tensor.when)
+    ]
 
 
 def _came_to_host(tensor: Tensor) -> bool:
@@ -389,6 +436,26 @@ def _is_converted(tensor: Tensor, other: Tensor) -> bool:
         and step.kind is StepKind.CREATED
         and type(step.before) is Variable
         and step.before is other.place
+    )
+
+
+def is_optional(frame: Frame, tensor: Tensor) -> bool:
+    """It comes of a parameter that the caller may leave out: the other stands in for that."""
+    root = tensor.origin.root if tensor.origin is not None else None
+    if root is None or not isinstance(root.node, cst.Param) or frame.function is None:
+        return False
+    default = frame.function.defaults.get(root.node.name.value)
+    return type(default) is Const and default.value is None
+
+
+def _fits_default(
+    frame: Frame, tensor: Tensor, anchor: Tensor, number: int, candidates: list[Candidate]
+) -> bool:
+    """The anchor is a parameter that may be left out, and what stands in for it is where the
+    tensor is: `if limits is None: limits = torch.arange(…)`."""
+    return is_optional(frame, anchor) and any(
+        n == number and same_place(t.place, tensor.place) and not never_meet(frame, t, tensor)
+        for t, _, n in candidates
     )
 
 
@@ -511,8 +578,9 @@ def _result(
     empty = EMPTY
     requires = 0
     evidence: list[Evidence] = []
-    sure = False
+    sure = chosen = False
     for tensor, _, _ in candidates:
+        chosen = chosen or bool(tensor.when)
         scalar &= tensor.traits
         empty &= tensor.traits
         if not tensor.traits & maybe:
@@ -540,12 +608,25 @@ def _result(
         known = evidence[0]
     else:
         known = Evidence(parents=tuple(evidence[:4]))
-    return Tensor(
-        anchor.place,
-        Origin(StepKind.COMPUTED, node, frame.unit.source, anchor.origin),
-        traits,
-        known,
-    )
+    origin = Origin(StepKind.COMPUTED, node, frame.unit.source, anchor.origin)
+    if chosen:
+        origin.when = _meanwhile(candidates, anchor)
+    return Tensor(anchor.place, origin, traits, known)
+
+
+def _meanwhile(candidates: list[Candidate], anchor: Tensor) -> When:
+    """What holds of a result that is where the anchor is: what holds of that, and of each operand
+    beside it."""
+    operands: dict[int, When] = {}
+    own = next(number for tensor, _, number in candidates if tensor is anchor)
+    for tensor, _, number in candidates:
+        if number != own and not exclude(tensor.when, anchor.when):
+            held = operands.get(number)
+            operands[number] = tensor.when if held is None else either(held, tensor.when)
+    when = anchor.when
+    for held in operands.values():
+        when = both(held, when)
+    return when
 
 
 # --------------------------------------------------------------------- facts

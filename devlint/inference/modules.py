@@ -9,7 +9,14 @@ import libcst as cst
 from devlint.inference.facts import MeetingKind, StepKind
 from devlint.inference.frame import Frame
 from devlint.inference.functions import Arguments, Function, call_function
-from devlint.inference.meetings import add_pending, contradiction, meet, note, tensors_in
+from devlint.inference.meetings import (
+    add_pending,
+    contradiction,
+    meet,
+    never_meet,
+    note,
+    tensors_in,
+)
 from devlint.inference.placement import CPU, Placement, Variable
 from devlint.inference.text import shorten
 from devlint.inference.values import (
@@ -221,13 +228,15 @@ def _seen_from(frame: Frame, node: cst.Attribute, holder: Instance, value: Value
     """An attribute's value, with δ(self) replaced by where this object is."""
     if is_self(frame, holder) or holder.info is None:
         return value
+    if type(value) is Union:
+        return union(_seen_from(frame, node, holder, v) for v in value.alternatives)
     variables = {i.variable for i in holder.info.lineage()}
     place = getattr(value, "place", None)
     if type(place) is Variable and place not in variables and place.parameter:
         return _given(holder, value, place)
     if type(value) is Tensor and value.place in variables:
         place, origin = placed(frame, holder)
-        step = Origin(StepKind.REGISTERED, node, frame.unit.source, origin)
+        step = Origin(StepKind.REGISTERED, node, frame.unit.source, origin).known(value.when)
         return Tensor(place, step, value.traits, value.evidence)
     if type(value) is Instance and value.place in variables:
         sub = replaced(value, None, value.origin, holder)
@@ -343,6 +352,8 @@ def _check_inputs(
         for tensor in inputs:
             if tensor.place is None or tensor.place is place or tensor.traits & EMPTY:
                 continue  # without elements it is a placeholder
+            if never_meet(frame, tensor, own):
+                continue
             rank = contradiction(frame, tensor, own, pointwise=False)
             if rank < 0:
                 if Variable in (type(place), type(tensor.place)):

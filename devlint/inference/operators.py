@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import libcst as cst
 
-from devlint.inference import gradients, mentions, mistaken, syncs
+from devlint.inference import choices, gradients, mentions, mistaken, syncs
 from devlint.inference.conditions import (
     asks_for_accelerator,
     compare,
+    enter_branch,
     handles_none,
     is_cold,
-    narrow,
     truth,
     truth_of,
 )
@@ -217,10 +217,15 @@ def _boolean(frame: Frame, node: cst.BooleanOperation) -> Value:
             return frame.eval(node.right)
         return left
     cold = is_and and is_cold(node.left)  # `step % n == 0 and loss.item()`
+    when = frame.when
+    if_true, if_false = choices.of_test(frame, node.left)
+    goes_on, stays = (if_true, if_false) if is_and else (if_false, if_true)
     frame.cold += cold
+    choices.enter(frame, goes_on)
     right = frame.eval(node.right)
+    frame.when = when
     frame.cold -= cold
-    return join(left, right)
+    return join(left, right, (stays, goes_on))
 
 
 def _conditional(frame: Frame, node: cst.IfExp) -> Value:
@@ -230,18 +235,19 @@ def _conditional(frame: Frame, node: cst.IfExp) -> Value:
     try:
         if known is not None:
             return frame.eval(node.body if known else node.orelse)
-        before = frame.env
+        before, when = frame.env, frame.when
         frame.env = dict(before)
-        narrow(frame, node.test, True)
+        if_true, if_false = choices.of_test(frame, node.test)
+        enter_branch(frame, node.test, True, if_true)
         cold = is_cold(node.test)  # `loss.item() if step % n == 0 else None`
         frame.cold += cold
         left = frame.eval(node.body)
         frame.cold -= cold
-        frame.env = dict(before)
-        narrow(frame, node.test, False)
+        frame.env, frame.when = dict(before), when
+        enter_branch(frame, node.test, False, if_false)
         right = frame.eval(node.orelse)
-        frame.env = before
-        return join(left, right)
+        frame.env, frame.when = before, when
+        return join(left, right, (if_true, if_false))
     finally:
         frame.guards -= asks
 

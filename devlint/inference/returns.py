@@ -20,7 +20,6 @@ from devlint.inference.values import (
     DEFAULT,
     INDIRECT,
     SCALAR,
-    Const,
     Mapping,
     Sequence,
     Tensor,
@@ -57,7 +56,7 @@ def compare(frame: Frame) -> bool:
             if type(t.place) is Variable
             and t.is_sure
             and not (t.origin is not None and t.origin.kind is StepKind.PARAMETER)
-            and not (len(frame.returns) == 1 and _is_optional(frame, t))
+            and not (len(frame.returns) == 1 and meetings.is_optional(frame, t))
         ]
         if not made or not rigid:
             continue
@@ -85,15 +84,6 @@ def compare(frame: Frame) -> bool:
     if noted and frame.function is not None:
         unit.odd_returns.append((frame.function, noted))
     return said
-
-
-def _is_optional(frame: Frame, tensor: Tensor) -> bool:
-    """It comes of a parameter that the caller may leave out: the other stands in for that."""
-    root = tensor.origin.root if tensor.origin is not None else None
-    if root is None or not isinstance(root.node, cst.Param) or frame.function is None:
-        return False
-    default = frame.function.defaults.get(root.node.name.value)
-    return type(default) is Const and default.value is None
 
 
 def _is_moved(elsewhere: Tensor, tensor: Tensor) -> bool:

@@ -7,9 +7,11 @@ from collections.abc import Sequence as Many
 
 import libcst as cst
 
-from devlint.inference import contracts, gradients, mentions, rebindings, syncs, turns
+from devlint.inference import choices, contracts, gradients, mentions, rebindings, syncs, turns
+from devlint.inference.choices import ALWAYS, When
 from devlint.inference.conditions import (
     asks_for_accelerator,
+    enter_branch,
     flag,
     guards_error,
     is_cold,
@@ -80,6 +82,10 @@ def _expression(frame: Frame, node: cst.Expr) -> bool:
     frame.eval(node.value)
     frame.fresh = None
     frame.statement = None
+    if type(node.value) is cst.Call and type(node.value.func) is cst.Attribute:
+        changed = dotted(node.value.func.value)  # `names.append(x)`
+        if changed and changed != "self":
+            frame.forget_tests(changed)
     return not _never_returns(node.value)
 
 
@@ -325,19 +331,22 @@ def _if(frame: Frame, node: cst.If) -> bool:
             return _otherwise(frame, node.orelse)
         finally:
             frame.guards -= accelerated
-    before = frame.env
+    before, when = frame.env, frame.when
     frame.env = dict(before)
     frame.guards += accelerated
     frame.cold += cold
-    narrow(frame, node.test, True)
+    if_true, if_false = choices.of_test(frame, node.test)
+    enter_branch(frame, node.test, True, if_true)
+    after_true = frame.when
     around = frame.branches
     taken, untaken = flag(node.test, True), flag(node.test, False)
     frame.branches = [*around, taken] if taken is not None else around
     falls = block(frame, node.body)
     frame.cold -= cold
     then_env = frame.env
-    frame.env = dict(before)
-    narrow(frame, node.test, False)
+    frame.env, frame.when = dict(before), when
+    enter_branch(frame, node.test, False, if_false)
+    after_false = frame.when
     trains_only = is_training(node.test)
     frame.cold += trains_only
     frame.branches = [*around, untaken] if untaken is not None else around
@@ -348,9 +357,13 @@ def _if(frame: Frame, node: cst.If) -> bool:
     if falls and else_falls:
         if node.orelse is None and frame.chain:
             _forget_initial(before, then_env, frame.env)
-        frame.env = join_environments(then_env, frame.env)
+        frame.env = join_environments(then_env, frame.env, (if_true, if_false))
     elif falls:
         frame.env = then_env
+    if falls is not else_falls:  # what follows runs only where the one branch was taken
+        frame.when = after_true if falls else after_false
+    else:
+        frame.when = when
     return falls or else_falls
 
 
@@ -383,22 +396,26 @@ def _otherwise(frame: Frame, orelse: cst.If | cst.Else | None) -> bool:
 
 def _match(frame: Frame, node: cst.Match) -> bool:
     subject = frame.eval(node.subject)
-    before = frame.env
-    left: list[Environment] = []
+    before, when = frame.env, frame.when
+    left: list[tuple[Environment, When]] = []
     exhaustive = False
-    for case in node.cases:
+    *cases, no_case = choices.one_of(frame, len(node.cases) + 1)
+    for case, taken in zip(node.cases, cases, strict=True):
         frame.env = dict(before)
+        frame.when = when
+        choices.enter(frame, taken)
         _bind_pattern(frame, case.pattern, subject)
         if case.guard is not None:
             frame.eval(case.guard)
         if block(frame, case.body):
-            left.append(frame.env)
+            left.append((frame.env, taken))
         pattern = case.pattern
         exhaustive = exhaustive or (
             isinstance(pattern, cst.MatchAs) and pattern.pattern is None and case.guard is None
         )
     if not exhaustive:
-        left.append(before)
+        left.append((before, no_case))
+    frame.when = when
     return _continue_with(frame, left, before)
 
 
@@ -430,14 +447,15 @@ def _bind_pattern(frame: Frame, pattern: cst.MatchPattern, subject: Value) -> No
             _bind_pattern(frame, keyword.pattern, UNKNOWN)
 
 
-def _continue_with(frame: Frame, left: list[Environment], before: Environment) -> bool:
+def _continue_with(frame: Frame, left: list[tuple[Environment, When]], before: Environment) -> bool:
     """Go on with the join of the environments that reach this point."""
     if not left:
         frame.env = dict(before)
         return False
-    joined = left[0]
-    for env in left[1:]:
-        joined = join_environments(joined, env)
+    joined, known = left[0]
+    for env, when in left[1:]:
+        joined = join_environments(joined, env, (known, when))
+        known = ALWAYS
     frame.env = joined
     return True
 
@@ -456,27 +474,32 @@ def _catches(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
 
 
 def _try(frame: Frame, node: cst.Try | cst.TryStar) -> bool:
-    before = dict(frame.env)
+    before, when = dict(frame.env), frame.when
+    runs, *handled = choices.one_of(frame, len(node.handlers) + 1)
     hides = any(_catches(handler) for handler in node.handlers)
     frame.caught += hides
     falls = block(frame, node.body)
     frame.caught -= hides
     after = frame.env
-    left: list[Environment] = []
+    left: list[tuple[Environment, When]] = []
     if falls and node.orelse is not None:
         falls = block(frame, node.orelse.body)
         after = frame.env
     if falls:
-        left.append(after)
+        left.append((after, runs))
     entered = join_environments(dict(before), after) if falls else before
     frame.cold += 1
+    ways = iter(handled)
     for handler in node.handlers:
-        frame.env = dict(entered)
+        taken = next(ways)
+        frame.env, frame.when = dict(entered), when
+        choices.enter(frame, taken)
         if handler.name is not None and isinstance(handler.name.name, cst.Name):
             frame.bind(handler.name.name.value, UNKNOWN)
         if block(frame, handler.body):
-            left.append(frame.env)
+            left.append((frame.env, taken))
     frame.cold -= 1
+    frame.when = when
     falls = _continue_with(frame, left, entered)
     if node.finalbody is not None:
         falls = block(frame, node.finalbody.body) and falls
@@ -536,7 +559,7 @@ def _while(frame: Frame, node: cst.While) -> bool:
     def enter() -> None:
         value = frame.eval(node.test)
         syncs.test_of(frame, node.test, value, "while")
-        narrow(frame, node.test, True)
+        enter_branch(frame, node.test, True)
 
     return _loop(frame, node, node.test, heat, enter)
 
@@ -553,6 +576,7 @@ def _loop(
     loop = LoopState(node=node, over=over, hotness=heat, depth=depth, outer=frame.loop)
     frame.loops.append(loop)
     before = loop.entry = frame.env
+    when, loop.since = frame.when, frame.now
     mark = len(frame.notes)
     frame.env = dict(before)
     frame.settling += 1
@@ -566,13 +590,15 @@ def _loop(
         del frame.notes[mark:]
         loop.breaks.clear()
         loop.continues.clear()
-        frame.env = dict(settled)
+        frame.env, frame.when = dict(settled), when
+        loop.since = frame.now
         enter()
         block(frame, node.body)
         left = _around(frame, loop, frame.env)
         settled = _around(frame, loop, settled)
         if loop.differs:
             turns.leave(before, left, settled)
+    frame.when = when
     frame.loops.pop()
     if frame.loops:
         frame.loops[-1].feeds_device |= loop.feeds_device
@@ -592,10 +618,12 @@ def _loop(
 
 
 def _around(frame: Frame, loop: LoopState, before: Environment) -> Environment:
-    """The environment at the head of the loop after one more turn (or none)."""
-    joined = join_environments(dict(before), frame.env)
+    """The environment at the head of the loop after one more turn (or none): what names hold goes
+    by the turn."""
+    none, more = choices.one_of(frame, 2)
+    joined = join_environments(dict(before), frame.env, (none, more))
     for env in loop.continues:
-        joined = join_environments(joined, env)
+        joined = join_environments(joined, env, (ALWAYS, more))
     return joined
 
 

@@ -331,8 +331,7 @@ def assign_item(frame: Frame, target: cst.Subscript, value: Value, source: cst.C
     indices = [_index(frame, element.slice) for element in target.slice]
     path = dotted(target.value)
     if path:
-        for loop in frame.loops:
-            loop.assigned.add(path)
+        frame.touch(path)
     for holder in alternatives(base):
         if type(holder) is Instance and holder.library:
             from devlint.inference import objects

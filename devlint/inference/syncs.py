@@ -7,6 +7,7 @@ import re
 import libcst as cst
 
 from devlint.inference import orphans
+from devlint.inference.choices import exclude
 from devlint.inference.facts import Site, StepKind
 from devlint.inference.frame import Frame
 from devlint.inference.meetings import tensors_in
@@ -151,7 +152,7 @@ def read_by_host(
     frame: Frame, node: cst.CSTNode, sink: str, value: Value, value_node: cst.CSTNode
 ) -> None:
     """Something that reads host memory gets a value: it fails if that is on an accelerator."""
-    found = tensors_in(value)
+    found = [tensor for tensor in tensors_in(value) if not exclude(tensor.when, frame.when)]
     for tensor in found:
         orphans.settled(frame, tensor)
     branches = len(alternatives(value))
@@ -183,7 +184,7 @@ def brought_to_host(value: Union) -> bool:
         type(v) is Tensor
         and v.place == CPU
         and v.origin is not None
-        and v.origin.kind is StepKind.MOVED
+        and any(step.kind is StepKind.MOVED for step in v.origin.chain())
         for v in value.alternatives
     )
 

@@ -329,8 +329,7 @@ def _wrote(frame: Frame, node: cst.Call) -> None:
     """An in-place method changes what its receiver's name holds."""
     path = dotted(_subject(node))
     if path:
-        for loop in frame.loops:
-            loop.assigned.add(path)
+        frame.touch(path)
 
 
 def _method_of_unknown(

@@ -22,6 +22,7 @@ from devlint.inference import (
     returns,
     steps,
 )
+from devlint.inference.choices import Test
 from devlint.inference.facts import DroppedArgument, Facts, MistakenDevice, Source
 from devlint.inference.frame import BudgetExceeded, Environment, Frame, read
 from devlint.inference.functions import Function, summarize
@@ -149,6 +150,7 @@ class Unit:
         self.dropped_into: dict[cst.CSTNode, list[tuple[cst.CSTNode, str]]] = {}
         self._rebound: set[str] | None = None
         self.mentions = mentions.Mentions(parsed.text, parsed.path)
+        self.tests: dict[cst.CSTNode, Test] = {}  # what each condition says, once it was asked
         self.optimizers: dict[Function | None, list[Built]] = {}
         self.undetached: list[gradients.Undetached] = []  # reads, see gradients.py
         self.moved_calls: set[cst.CSTNode] = set()  # calls whose result is moved at once

@@ -6,11 +6,12 @@ as far as it leads to one: containers, modules, devices, functions, constants.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
+from devlint.inference.choices import ALWAYS, Sides, When, both, either, exclude
 from devlint.inference.facts import Source, StepKind
 from devlint.inference.placement import Device, Placement, Variable
 
@@ -55,9 +56,12 @@ INHERITED = DEFAULT | LOADED | INDIRECT | KEPT | MATRIX
 
 
 class Origin:
-    """One step of a value's history, linked to the step before."""
+    """One step of a value's history, linked to the step before.
 
-    __slots__ = ("before", "kind", "node", "note", "parent", "rival", "source")
+    `when`: the way that tests came out under which it came about, and all that follows from it.
+    """
+
+    __slots__ = ("before", "kind", "node", "note", "parent", "rival", "source", "when")
 
     def __init__(
         self,
@@ -77,6 +81,23 @@ class Origin:
         self.note = note
         # Of a computation: an operand that decides where its result is, should it be a tensor.
         self.rival: Tensor | None = None
+        self.when: When = ALWAYS if parent is None else parent.when
+
+    def known(self, when: When) -> Origin:
+        """The same step, of a value of which just these facts hold."""
+        step = Origin(self.kind, self.node, self.source, self.parent, self.note, self.before)
+        step.rival = self.rival
+        step.when = when
+        return step
+
+    def is_same(self, other: Origin | None) -> bool:
+        """One step, whatever is known of the values that took it."""
+        return self is other or (
+            other is not None
+            and self.node is other.node
+            and self.kind is other.kind
+            and self.parent is other.parent
+        )
 
     def chain(self) -> Iterator[Origin]:
         """This step and those before it, newest first."""
@@ -241,6 +262,11 @@ class Tensor(Value):
     def __repr__(self) -> str:
         maybe = "?" if self.evidence is not None else ""
         return f"Tensor{maybe}({self.place}, {self.traits:b})"
+
+    @property
+    def when(self) -> When:
+        """The facts under which it came about."""
+        return ALWAYS if self.origin is None else self.origin.when
 
     @property
     def is_sure(self) -> bool:
@@ -593,12 +619,13 @@ class Contract(Value):
 
 
 class Union(Value):
-    """One of several values: what different branches left."""
+    """One of several values: what different branches left. `whens`: what holds where it is each."""
 
-    __slots__ = ("alternatives",)
+    __slots__ = ("alternatives", "whens")
 
-    def __init__(self, alternatives: tuple[Value, ...]) -> None:
+    def __init__(self, alternatives: tuple[Value, ...], whens: tuple[When, ...] = ()) -> None:
         self.alternatives = alternatives
+        self.whens = whens or (ALWAYS,) * len(alternatives)
 
     def __repr__(self) -> str:
         return f"Union{self.alternatives}"
@@ -609,6 +636,23 @@ def alternatives(value: Value) -> tuple[Value, ...]:
     if type(value) is Imported:
         value = value.resolve() or UNKNOWN
     return value.alternatives if type(value) is Union else (value,)
+
+
+def possible(value: Value, when: When) -> Value:
+    """The value where these facts hold: without the alternatives that are contrary to them."""
+    if type(value) is not Union:
+        return value
+    pairs = zip(value.alternatives, value.whens, strict=True)
+    left = [
+        (v, known)
+        for v, known in pairs
+        if not exclude(known, when) and not (type(v) is Tensor and exclude(v.when, when))
+    ]
+    if not left or len(left) == len(value.alternatives):
+        return value
+    if len(left) == 1:
+        return left[0][0]
+    return Union(tuple(v for v, _ in left), tuple(known for _, known in left))
 
 
 def without_none(value: Value) -> Value:
@@ -644,11 +688,76 @@ def _stand_for(kept: Instance, other: Value) -> None:
         kept.twins.append(other)
 
 
-def join(a: Value, b: Value) -> Value:
-    """What a name holds after two branches."""
+def join(a: Value, b: Value, sides: Sides | None = None) -> Value:
+    """What a name holds after two branches; `sides`: what holds in the one and in the other."""
     if a is b:
         return a
-    return union((a, b))
+    return union((a, b)) if sides is None else choose(((a, sides[0]), (b, sides[1])))
+
+
+def choose(values: Iterable[tuple[Value, When]]) -> Value:
+    """One value for several, each with what holds where it is taken: alternatives that only one
+    of them has keep that."""
+    kept: list[tuple[Value, When]] = []
+    for value, when in values:
+        known = value.whens if type(value) is Union else (ALWAYS,)
+        for alternative, own in zip(alternatives(value), known, strict=True):
+            whole = both(own, when)
+            for index, (other, meanwhile) in enumerate(kept):
+                merged = _merge(other, alternative, (meanwhile, whole))
+                if merged is not None:
+                    kept[index] = merged, either(meanwhile, whole)
+                    break
+            else:
+                kept.append((alternative, whole))
+    if len(kept) == 1:
+        return kept[0][0]
+    if len(kept) > MAX_ALTERNATIVES:
+        return UNKNOWN
+    return Union(tuple(under(v, when) for v, when in kept), tuple(when for _, when in kept))
+
+
+def under(value: Value, when: When) -> Value:
+    """The value where these facts hold."""
+    return with_facts(value, lambda known: both(known, when)) if when else value
+
+
+def with_facts(value: Value, change: Callable[[When], When]) -> Value:
+    """The value with other facts known of each tensor that it is or holds; itself if they are the
+    same."""
+    if type(value) is Tensor:
+        origin = value.origin
+        if origin is None or value.place is None:
+            return value
+        when = change(origin.when)
+        if when == origin.when:
+            return value
+        return Tensor(value.place, origin.known(when), value.traits, value.evidence, value.sizes)
+    if type(value) is Union:
+        changed = tuple(with_facts(v, change) for v in value.alternatives)
+        whens = tuple(change(when) for when in value.whens)
+        if whens == value.whens and _are_same(changed, value.alternatives):
+            return value
+        return Union(changed, whens)
+    if type(value) is Sequence:
+        items = None if value.items is None else [with_facts(v, change) for v in value.items]
+        element = None if value.element is None else with_facts(value.element, change)
+        if element is value.element and _are_same(items or (), value.items or ()):
+            return value
+        sequence = Sequence(items, element, value.kind, value.node, value.names)
+        sequence.mixed = value.mixed
+        return sequence
+    if type(value) is Mapping:
+        entries = {key: with_facts(entry, change) for key, entry in value.entries.items()}
+        element = None if value.element is None else with_facts(value.element, change)
+        if element is value.element and _are_same(entries.values(), value.entries.values()):
+            return value
+        return Mapping(entries, element)
+    return value
+
+
+def _are_same(a: Iterable[Value], b: Iterable[Value]) -> bool:
+    return all(x is y for x, y in zip(a, b, strict=True))
 
 
 def join_all(values: list[Value]) -> Value:
@@ -657,8 +766,8 @@ def join_all(values: list[Value]) -> Value:
     return union(values, MAX_MODULES if only_modules else MAX_ALTERNATIVES)
 
 
-def _merge(a: Value, b: Value) -> Value | None:
-    """One alternative for two that say the same, or None."""
+def _merge(a: Value, b: Value, sides: Sides | None = None) -> Value | None:
+    """One alternative for two that say the same, or None; of containers that, part by part."""
     if a is b:
         return a
     if type(a) is Unknown and type(b) is Unknown:
@@ -676,16 +785,16 @@ def _merge(a: Value, b: Value) -> Value | None:
     if type(a) is DeviceValue and type(b) is DeviceValue:
         return a if a.place == b.place else None
     if type(a) is Sequence and type(b) is Sequence:
-        return _merge_sequences(a, b)
+        return _merge_sequences(a, b, sides)
     if type(a) is Mapping and type(b) is Mapping:
         merged = Mapping(dict(a.entries), a.element)
         for key, value in b.entries.items():
             merged.entries[key] = (
-                join(merged.entries[key], value) if key in merged.entries else value
+                join(merged.entries[key], value, sides) if key in merged.entries else value
             )
         if b.element is not None:
             merged.element = (
-                b.element if merged.element is None else join(merged.element, b.element)
+                b.element if merged.element is None else join(merged.element, b.element, sides)
             )
         return merged
     if type(a) is Placed and type(b) is Placed:
@@ -700,8 +809,8 @@ def _merge(a: Value, b: Value) -> Value | None:
             merged_tensor = _merge_tensors(a.tensor, b.tensor)
             if merged_tensor is a.tensor or merged_tensor is b.tensor:
                 return a if merged_tensor is a.tensor else b
-        same = a.info is b.info and a.library == b.library and a.place == b.place
-        return a if same and a.info is not None else None
+        alike = a.info is b.info and a.library == b.library and a.place == b.place
+        return _merge_objects(a, b, sides) if alike and a.info is not None else None
     if type(a) is Loader and type(b) is Loader:
         return a
     return None
@@ -716,45 +825,79 @@ def _merge_tensors(a: Tensor, b: Tensor) -> Tensor | None:
         return None
     if same_place(a.place, b.place):
         sure = a if a.evidence is None else b
-        both = a.traits & b.traits
-        if a.traits & _ZERO_DIM and b.traits & _ZERO_DIM and not both & SCALAR:
-            both |= MAYBE_SCALAR
-        either = (a.traits | b.traits) & (INDIRECT | GRAD | NON_LEAF | COPYING | KEPT)
-        if not both & SCALAR and all(t.traits & (SCALAR | MAYBE_SCALAR) for t in (a, b)):
-            either |= MAYBE_SCALAR
-        if sure.traits == (both | either):
-            return sure
+        common = a.traits & b.traits
+        if a.traits & _ZERO_DIM and b.traits & _ZERO_DIM and not common & SCALAR:
+            common |= MAYBE_SCALAR
+        some = (a.traits | b.traits) & (INDIRECT | GRAD | NON_LEAF | COPYING | KEPT)
+        if not common & SCALAR and all(t.traits & (SCALAR | MAYBE_SCALAR) for t in (a, b)):
+            some |= MAYBE_SCALAR
         # By default only if both are: a tensor put on the CPU on purpose in one branch is meant.
-        merged = Tensor(sure.place, sure.origin, both | either, sure.evidence, sure.sizes)
-        return merged
+        return _of_either(sure, a.when, b.when, common | some)
     for moved, unmoved in ((a, b), (b, a)):
         if (
             moved.origin is not None
             and moved.origin.kind is StepKind.MOVED
             and moved.origin.parent is not None
-            and moved.origin.parent is unmoved.origin
+            and moved.origin.parent.is_same(unmoved.origin)
             and (
                 type(moved.place) is Variable
                 or (type(moved.place) is Device and moved.place.is_accelerator)
             )
         ):
-            return moved
+            return _of_either(moved, a.when, b.when, moved.traits)
     return None
 
 
-def _merge_sequences(a: Sequence, b: Sequence) -> Sequence:
+def _of_either(tensor: Tensor, a: When, b: When, traits: int) -> Tensor:
+    """One tensor for two: what holds of it is what holds of both."""
+    origin, when = tensor.origin, either(a, b)
+    if origin is not None and origin.when != when:
+        origin = origin.known(when)
+    elif tensor.traits == traits:
+        return tensor
+    return Tensor(tensor.place, origin, traits, tensor.evidence, tensor.sizes)
+
+
+def _merge_sequences(a: Sequence, b: Sequence, sides: Sides | None = None) -> Sequence:
     if a.items is not None and b.items is not None and len(a.items) == len(b.items):
         if all(x is y for x, y in zip(a.items, b.items, strict=True)):
             return a
-        joined = [join(x, y) for x, y in zip(a.items, b.items, strict=True)]
+        joined = [join(x, y, sides) for x, y in zip(a.items, b.items, strict=True)]
         return Sequence(joined, None, a.kind, a.node, a.names)
-    elements: list[Value] = []
-    for side in (a, b):
-        if side.items or side.element is not None:
-            elements.append(side.any())
-    merged = Sequence(None, join_all(elements) if elements else None, a.kind, a.node)
+    elements = [side.any() for side in (a, b) if side.items or side.element is not None]
+    if len(elements) == 2:
+        elements = [join(elements[0], elements[1], sides)]
+    merged = Sequence(None, elements[0] if elements else None, a.kind, a.node)
     merged.mixed = a.mixed or b.mixed
     return merged
+
+
+def _merge_objects(a: Instance, b: Instance, sides: Sides | None) -> Instance:
+    """One object for two of a class: what they were made with, and hold, may differ."""
+    if a.module or (a.given is b.given and a.fields is b.fields):
+        return a
+    fields = {
+        name: join(held, b.fields[name], sides) if name in b.fields else held
+        for name, held in (b.fields | a.fields).items()
+    }
+    given = _merge_given(a.given or {}, b.given or {})
+    if given == a.given and all(a.fields.get(name) is held for name, held in fields.items()):
+        return a
+    merged = Instance(a.info, a.library, False, a.place, a.origin, a.parent, a.items, a.name)
+    merged.fields, merged.given, merged.tensor = fields, given, a.tensor
+    return merged
+
+
+def _merge_given(
+    a: dict[Variable, Tensor], b: dict[Variable, Tensor]
+) -> dict[Variable, Tensor] | None:
+    """Where two objects' constructors were given the same, and otherwise unknown."""
+    merged = dict(a)
+    for variable, tensor in b.items():
+        mine = a.get(variable)
+        if mine is None or not same_place(mine.place, tensor.place):
+            merged[variable] = Tensor(None)
+    return merged or None
 
 
 def _merge_placed(a: Placed, b: Placed) -> Placed:

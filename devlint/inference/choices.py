@@ -1,0 +1,255 @@
+"""Which way the tests came out under which a value came about.
+
+    if to_numpy:
+        rows = rows.cpu()
+    …
+    if to_numpy:
+        rows.numpy()
+
+Behind the first `if`, `rows` is one of two; only one of them is there in the second. Where branches
+join, each side's alternatives keep the facts of their side, and whatever is computed of them keeps
+those as well. Two values with contrary facts never meet, nor does a value in a branch contrary to
+it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from devlint.inference.text import dotted
+
+if TYPE_CHECKING:
+    from devlint.inference.frame import Frame
+
+MAX_FACTS = 4  # that one value keeps: the latest
+MAX_AROUND = 16  # that are known of one place in the code
+
+
+class Choice:
+    """What a test is on, as it was when the test was made: the same object for the same text, as
+    long as none of its names is bound anew. `born`: when the last of them was bound."""
+
+    __slots__ = ("born",)
+
+    def __init__(self, born: int = 0) -> None:
+        self.born = born
+
+
+Fact = tuple[Choice, bool, Hashable]  # it was, or was not, this value
+When = tuple[Fact, ...]
+Sides = tuple[When, When]  # of a test that came out true, and of one that came out false
+
+ALWAYS: When = ()
+_TRUE = "true"
+
+
+def exclude(a: When, b: When) -> bool:
+    """The two never hold together."""
+    for choice, is_so, value in a:
+        for other, other_is_so, other_value in b:
+            if choice is not other or not (is_so or other_is_so):
+                continue
+            if (value == other_value) is not (is_so is other_is_so):
+                return True
+    return False
+
+
+def both(a: When, b: When, limit: int = MAX_FACTS) -> When:
+    """What holds of a value that takes both."""
+    if not b or a is b:
+        return a
+    if not a:
+        return b
+    return (*(fact for fact in a if fact not in b), *b)[-limit:]
+
+
+def either(a: When, b: When) -> When:
+    """What holds of a value that is the one or the other."""
+    if a is b or not a:
+        return a
+    return tuple(fact for fact in a if fact in b)
+
+
+def lasting(when: When, since: int) -> When:
+    """The facts on what was bound before: they hold for every turn of a loop that began then."""
+    return tuple(fact for fact in when if fact[0].born <= since)
+
+
+def one_of(frame: Frame, count: int) -> list[When]:
+    """What holds on each of several ways of which one is taken here."""
+    choice = once(frame)
+    return [((choice, True, index),) for index in range(count)]
+
+
+def enter(frame: Frame, when: When) -> None:
+    """Go on where these facts hold as well."""
+    frame.when = both(frame.when, when, MAX_AROUND)
+
+
+def once(frame: Frame) -> Choice:
+    """What may come out otherwise the next time."""
+    frame.now += 1
+    return Choice(frame.now)
+
+
+# ----------------------------------------------------------------- what a test says
+
+# As it is written: what it is on, whether it is so, the value, and the names that it reads.
+_Written = tuple[Hashable, bool, Hashable, tuple[str, ...]]
+Test = tuple[list[_Written], list[_Written]]
+
+
+def of_test(frame: Frame, node: cst.BaseExpression) -> Sides:
+    """What holds where a condition is true, and where it is false."""
+    tests = frame.unit.tests
+    written = tests.get(node)
+    if written is None:
+        written = tests[node] = _written(node)
+    seen: dict[Hashable, Choice] = {}
+    if_true, if_false = ([_fact(frame, each, seen) for each in side] for side in written)
+    return tuple(if_true), tuple(if_false)
+
+
+def _fact(frame: Frame, written: _Written, seen: dict[Hashable, Choice]) -> Fact:
+    subject, is_so, value, paths = written
+    choice = seen.get(subject)
+    if choice is None:
+        bound = frame.bound
+        if isinstance(subject, cst.CSTNode):
+            choice = once(frame)
+        else:
+            born = max((bound.get(path, 0) for path in paths), default=0)
+            choice = frame.choices.get((subject, born))
+            if choice is None:
+                choice = frame.choices[subject, born] = Choice(born)
+        seen[subject] = choice
+    return choice, is_so, value
+
+
+_LITERALS = (cst.SimpleString, cst.Integer, cst.Float)
+_CONTRARY: dict[type[cst.BaseCompOp], tuple[str, bool]] = {
+    cst.Is: ("is", True),
+    cst.IsNot: ("is", False),
+    cst.Equal: ("is", True),
+    cst.NotEqual: ("is", False),
+    cst.In: ("in", True),
+    cst.NotIn: ("in", False),
+    cst.LessThan: ("<", True),
+    cst.GreaterThanEqual: ("<", False),
+    cst.GreaterThan: (">", True),
+    cst.LessThanEqual: (">", False),
+}
+
+
+def _written(node: cst.BaseExpression) -> Test:
+    if type(node) is cst.UnaryOperation and isinstance(node.operator, cst.Not):
+        if_true, if_false = _written(node.expression)
+        return if_false, if_true
+    if type(node) is cst.Comparison and len(node.comparisons) == 1:
+        return _compared(node, node.comparisons[0])
+    paths: list[str] = []
+    text = _text(node, paths)
+    subject: Hashable = node if text is None else text
+    names = tuple(paths)
+    if_true = [(("bool", subject) if text is not None else node, True, _TRUE, names)]
+    if_false = [(if_true[0][0], False, _TRUE, names)]
+    if type(node) is cst.BooleanOperation:
+        left, right = _written(node.left), _written(node.right)
+        if isinstance(node.operator, cst.And):
+            if_true += left[0] + right[0]
+        else:
+            if_false += left[1] + right[1]
+    elif isinstance(text, str):  # a name
+        if_true.append((subject, False, "None", names))
+    return if_true, if_false
+
+
+def _compared(node: cst.Comparison, target: cst.ComparisonTarget) -> Test:
+    paths: list[str] = []
+    left, right = _text(node.left, paths), _text(target.comparator, paths)
+    kind = _CONTRARY.get(type(target.operator))
+    if left is None or right is None or kind is None:
+        return [(node, True, _TRUE, ())], [(node, False, _TRUE, ())]
+    names = tuple(paths)
+    symbol, is_so = kind
+    if symbol == "is" and _is_literal(target.comparator):
+        # Of one subject: `mode == "a"` is contrary to `mode == "b"`, too.
+        if_so: list[_Written] = [(left, True, right, names)]
+        if_not: list[_Written] = [(left, False, right, names)]
+        if right == "None":
+            if_so.append((("bool", left), False, _TRUE, names))
+    else:
+        subject = (symbol, left, right)
+        if_so, if_not = [(subject, True, _TRUE, names)], [(subject, False, _TRUE, names)]
+    return (if_so, if_not) if is_so else (if_not, if_so)
+
+
+def _is_literal(node: cst.BaseExpression) -> bool:
+    if isinstance(node, cst.Name):
+        return node.value in ("None", "True", "False")
+    return isinstance(node, _LITERALS)
+
+
+# Calls that give the same for the same.
+_STEADY = re.compile(
+    r"(^|\.)(isinstance|issubclass|hasattr|getattr|callable|len|type|bool|int|float|str|abs|min|"
+    r"max|any|all|sum|is_\w+|has_\w+|dim|size|numel|ndimension|get|keys|lower|upper|strip|"
+    r"startswith|endswith|item|equal|device_count)$"
+)
+
+
+def _text(node: cst.CSTNode, paths: list[str]) -> Hashable:
+    """The structure of an expression, and the names in it; None if it need not give the same when
+    it is evaluated again."""
+    kind = type(node)
+    if kind is cst.Name or kind is cst.Attribute:
+        path = dotted(node)
+        if not path:
+            assert isinstance(node, cst.Attribute)
+            inner = _text(node.value, paths)
+            return None if inner is None else (inner, node.attr.value)
+        end = path.find(".")
+        while end >= 0:
+            paths.append(path[:end])
+            end = path.find(".", end + 1)
+        paths.append(path)
+        return path
+    if isinstance(node, _LITERALS):
+        return node.value
+    parts: list[cst.CSTNode] = []
+    mark: Hashable = kind
+    if isinstance(node, cst.Call):
+        if not _STEADY.search(dotted(node.func) or _method(node.func)):
+            return None
+        name = dotted(node.func).rpartition(".")[2]
+        if name == "is_tensor" and len(node.args) == 1:  # as `isinstance(x, torch.Tensor)` is
+            inner = _text(node.args[0].value, paths)
+            return None if inner is None else (kind, "isinstance", inner, "torch.Tensor")
+        parts = [node.func, *(argument.value for argument in node.args)]
+    elif isinstance(node, cst.Comparison):
+        mark = tuple(type(target.operator) for target in node.comparisons)
+        parts = [node.left, *(target.comparator for target in node.comparisons)]
+    elif isinstance(node, (cst.BooleanOperation, cst.BinaryOperation)):
+        mark, parts = type(node.operator), [node.left, node.right]
+    elif isinstance(node, cst.UnaryOperation):
+        mark, parts = type(node.operator), [node.expression]
+    elif isinstance(node, (cst.Tuple, cst.List, cst.Set)):
+        parts = [element.value for element in node.elements]
+    elif isinstance(node, cst.Subscript):
+        parts = [node.value]
+        for element in node.slice:
+            if not isinstance(element.slice, cst.Index):
+                return None
+            parts.append(element.slice.value)
+    else:
+        return None
+    found = [_text(part, paths) for part in parts]
+    return None if None in found else (mark, *found)
+
+
+def _method(node: cst.BaseExpression) -> str:
+    return node.attr.value if isinstance(node, cst.Attribute) else ""

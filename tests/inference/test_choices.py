@@ -1,0 +1,337 @@
+"""The alternatives of a value keep under which tests they came about: contrary ones never meet."""
+
+import pytest
+from given import given, host_reads, met, revealed
+
+
+def sure(code):
+    """The contradictions that are shown by default."""
+    return [m for m in met(code) if not m.endswith("possible")]
+
+
+def in_two_steps(first, between, second):
+    """A value that one test copies to the host, and its partner that the next test does."""
+    return f"""
+        def run(x: torch.Tensor, z: torch.Tensor, y, mode, quick, names, other, self):
+            a, b = x.cuda(), z.cuda()
+            if {first}:
+                a = a.cpu()
+            {between}
+            if {second}:
+                b = b.cpu()
+            return a + b
+    """
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("quick", "quick"),
+        ("not quick", "not quick"),
+        ("self.quick", "self.quick"),
+        ("mode == 'fast'", "mode == 'fast'"),
+        ("mode != 'fast'", "not mode == 'fast'"),
+        ("names is None", "not (names is not None)"),
+        ("len(names) > 3", "len( names ) > 3"),
+        ("len(names) <= 3", "not len(names) > 3"),
+        ("mode in names", "not (mode not in names)"),
+        ("names[0] == quick", "names[0] == quick"),
+        ("isinstance(y, torch.Tensor)", "torch.is_tensor(y)"),
+        ("quick and names", "quick and names"),
+    ],
+)
+def test_one_test_made_twice_comes_out_the_same(first, second):
+    assert sure(in_two_steps(first, "pass", second)) == []
+
+
+@pytest.mark.parametrize(
+    ("first", "between", "second"),
+    [
+        ("quick", "pass", "names"),
+        ("quick", "pass", "not quick"),
+        ("mode == 'fast'", "pass", "mode == 'slow'"),
+        ("quick", "quick = other()", "quick"),
+        ("self.quick", "self = other()", "self.quick"),
+        ("self.quick", "self.quick = other()", "self.quick"),
+        ("len(names) > 3", "names.append(y)", "len(names) > 3"),
+        ("other()", "pass", "other()"),
+        ("quick or names", "pass", "names"),
+    ],
+)
+def test_another_test_may_come_out_otherwise(first, between, second):
+    assert sure(in_two_steps(first, between, second)) != []
+
+
+def test_what_was_assigned_in_one_branch_stays_together():
+    code = """
+        def run(x: torch.Tensor, unsteady):
+            if unsteady():
+                a, b = x.cpu(), x.cpu()
+            else:
+                a, b = x.cuda(), x.cuda()
+            return {meeting}
+    """
+    assert sure(code.format(meeting="(a * 2) @ b[0]")) == []
+    assert len(sure(code.format(meeting="a + torch.ones(3)"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("choice", "other"),
+    [
+        ("a = x.cpu() if quick else x.cuda()", "b = x.cpu() if quick else x.cuda()"),
+        ("a = b = x.cpu() if names() else x.cuda()", "pass"),
+        ("a, b = (x.cpu(), x.cpu()) if names() else (x.cuda(), x.cuda())", "pass"),
+    ],
+)
+def test_conditional_expressions_choose_as_statements_do(choice, other):
+    code = f"""
+        def run(x: torch.Tensor, quick, names):
+            {choice}
+            {other}
+            return a + b
+    """
+    assert sure(code) == []
+
+
+def test_each_case_and_each_handler_is_a_way_of_its_own():
+    code = """
+        def run(x: torch.Tensor, mode):
+            match mode:
+                case "a":
+                    a, b = x.cpu(), x.cpu()
+                case "b":
+                    a, b = x.cuda(), x.cuda()
+                case _:
+                    raise ValueError
+            try:
+                c, d = load(), x.cuda()
+            except OSError:
+                c, d = torch.zeros(3), x.cpu()
+            a + b
+            c + d
+            a + torch.ones(3)
+    """
+    assert [m.partition("@")[0] for m in sure(code)] == ["torch.ones(3)"]
+
+
+@pytest.mark.parametrize(
+    ("condition", "reads"),
+    [
+        ("to_numpy", []),
+        ("to_numpy and rows", []),
+        ("True", ["row"]),
+        ("not to_numpy", ["row"]),
+    ],
+)
+def test_a_branch_reads_what_its_own_test_brought_there(condition, reads):
+    code = f"""
+        def embed(model, xs, to_numpy):
+            rows = []
+            for x in xs:
+                row = model(x.cuda()).sigmoid().cuda()
+                if to_numpy:
+                    row = row.cpu()
+                rows.append(row)
+            if {condition}:
+                return [row.numpy() for row in rows]
+    """
+    found = host_reads(given(code))
+    assert [f.partition(" of ")[2].partition("@")[0] for f in found] == reads
+
+
+def test_what_follows_an_early_return_runs_where_that_was_not_taken():
+    code = """
+        def run(x: torch.Tensor, quick):
+            a = x.cpu() if quick else x.cuda()
+            if {condition}:
+                return None
+            return a + torch.ones(3)
+    """
+    assert sure(code.format(condition="not quick")) == []
+    assert len(sure(code.format(condition="quick"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("condition", "contradicts"), [("quick", False), ("x.sum() > 3", True), ("unsteady()", True)]
+)
+def test_what_holds_for_one_turn_of_a_loop_says_nothing_of_another(condition, contradicts):
+    code = f"""
+        def run(xs, quick, unsteady):
+            rows = []
+            for x in xs:
+                if {condition}:
+                    rows.append(x.cuda())
+                else:
+                    rows.append(torch.zeros(3, 3))
+            return torch.cat(rows)
+    """
+    assert bool(sure(code)) is contradicts
+
+
+def test_a_test_that_each_turn_makes_anew_still_holds_within_the_turn():
+    code = """
+        def run(xs):
+            for x in xs:
+                if x.sum() > 3:
+                    a, b = x.cuda(), x.cuda()
+                else:
+                    a, b = x.cpu(), x.cpu()
+                a + b
+    """
+    assert sure(code) == []
+
+
+@pytest.mark.parametrize("taken", ["mask is None", "mask is not None"])
+def test_one_of_the_branches_may_still_be_the_wrong_one(taken):
+    code = f"""
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.w = nn.Parameter(torch.ones(3))
+
+            def forward(self, x, mask=None):
+                if {taken}:
+                    mask = torch.ones(3)
+                else:
+                    mask = self.w
+                return x * self.w * mask
+    """
+    assert [m.partition(" ")[0] for m in sure(code)] == ["mask@cpu"]
+
+
+CHOOSES = """
+        def chosen(x: torch.Tensor, quick):
+            if quick:
+                return torch.ones(3), x.cpu()
+            return x.cuda(), torch.ones(3).cuda()
+
+        def run(x: torch.Tensor, y: torch.Tensor, one, two):
+            a, b = chosen(x, one)
+            c, d = chosen(y, two)
+            return {meeting}
+"""
+
+
+def test_what_one_call_returns_stays_together():
+    assert sure(CHOOSES.format(meeting="a + b, c + d")) == []
+
+
+def test_what_two_calls_return_need_not_be_alike():
+    assert sure(CHOOSES.format(meeting="a + d")) != []
+
+
+@pytest.mark.parametrize(
+    ("condition", "reads"),
+    [
+        ("kind == 'array'", []),
+        ("not (kind != 'array')", []),
+        ("kind == 'array' and y.sum() > 3", []),
+        ("is_array", []),
+        ("kind == 'tensor'", ["y"]),
+        ("not is_array", ["y"]),
+    ],
+)
+def test_a_name_may_say_which_branch_was_taken(condition, reads):
+    code = f"""
+        def scaled(y, load):
+            if isinstance(y, list):
+                kind, is_array = "array", True
+                y = torch.tensor(load(y))
+            else:
+                kind, is_array = "tensor", False
+                y = y.cuda()
+            if {condition}:
+                return y.numpy()
+    """
+    found = host_reads(given(code))
+    assert [f.partition(" of ")[2].partition("@")[0] for f in found] == reads
+
+
+# ----------------------------------------------------------------- where two devices are one
+
+AS_THE_OTHER = """
+    import numpy as np
+
+    def score(query: torch.Tensor, corpus: torch.Tensor, at: torch.device):
+        if isinstance(corpus, np.ndarray):
+            corpus = torch.ones(3)
+        query = torch.zeros(3)
+        if {test}:
+            query = query.to(corpus.{what})
+        return query @ corpus
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "what", "contradicts"),
+    [
+        ("corpus.device != query.device", "device", False),
+        ("not query.device == corpus.device", "device", False),
+        ("query.is_cuda != corpus.is_cuda", "device", False),
+        ("query.dtype != corpus.dtype", "dtype", True),
+    ],
+)
+def test_a_value_that_is_moved_unless_it_is_there(test, what, contradicts):
+    assert bool(sure(AS_THE_OTHER.format(test=test, what=what))) is contradicts
+
+
+def test_where_devices_are_equal_both_are_where_one_is():
+    code = """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.w = nn.Parameter(torch.ones(3))
+
+            def forward(self, x):
+                if x.device == self.w.device:
+                    reveal(x)
+                else:
+                    reveal(x)
+    """
+    assert revealed(code) == ["δ(self)", "δ(x)"]
+
+
+def test_a_helper_gives_back_what_it_moved_unless_it_was_there():
+    code = """
+        def like(x, other):
+            if x.device != other.device:
+                x = x.to(other.device)
+            return x
+
+        class Net(nn.Module):
+            def forward(self, x):
+                return {meeting}
+    """
+    assert sure(code.format(meeting="like(torch.ones(3), x) * x")) == []
+    assert len(sure(code.format(meeting="like(x, torch.ones(3)) * x.sigmoid()"))) == 1
+
+
+# ----------------------------------------------------------------- what stands in for an input
+
+
+@pytest.mark.parametrize(
+    ("converted", "contradicts"),
+    [("torch.from_numpy(np.array(y))", False), ("torch.ones(3)", True)],
+)
+def test_who_hands_in_one_array_hands_in_no_tensor_of_an_accelerator(converted, contradicts):
+    code = f"""
+        import numpy as np
+
+        def accuracy(x: torch.Tensor, y):
+            if not torch.is_tensor(y):
+                y = {converted}
+            return (x.long() == y.long()).sum()
+    """
+    assert bool(sure(code)) is contradicts
+
+
+@pytest.mark.parametrize(("default", "contradicts"), [("=None", False), ("", True)])
+def test_what_a_parameter_that_may_be_left_out_is_by_default(default, contradicts):
+    code = f"""
+        def recall(limits{default}):
+            found = torch.zeros(3)
+            if limits is None:
+                limits = torch.arange(0.5, 0.95)
+            return found >= limits.float()
+    """
+    assert bool(sure(code)) is contradicts
