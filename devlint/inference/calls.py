@@ -49,10 +49,12 @@ from devlint.inference.values import (
     Union,
     Value,
     alternatives,
+    choose,
     join,
     no_circle,
     tensor_like,
     union,
+    without_none,
 )
 
 if TYPE_CHECKING:
@@ -170,16 +172,15 @@ def call_attribute(
     if type(base) is Union:
         brought = brought_to_host(base)
         frame.choosing += brought
-        results = [
-            call_attribute(frame, node, v, func, arguments)
-            for v in base.alternatives
-            if not (type(v) is Const and v.value is None)
-        ]
+        results = frame.each(
+            without_none(base), lambda v: call_attribute(frame, node, v, func, arguments)
+        )
         frame.choosing -= brought
         gradients.read_of(frame, node, base)
         if sum(type(v) is Instance and not v.module for v in base.alternatives) > 1:
-            results = _agreed(results)  # which object it is decides later branches, too
-        return union(results) if results else UNKNOWN
+            # which object it is decides later branches, too
+            return union(_agreed([result for result, _ in results]))
+        return choose(results)
     if type(base) in _CONTAINERS:
         return call_container(frame, node, base, name, arguments)
     if type(base) is ProjectModule or type(base) is ClassValue:
@@ -320,7 +321,7 @@ def _call_one_of(frame: Frame, node: cst.Call, callee: Union, arguments: Argumen
     """One of several callees: which one it is goes with what it is given."""
     frame.choosing += 1
     try:
-        return union(call_value(frame, node, v, arguments) for v in callee.alternatives)
+        return choose(frame.each(callee, lambda v: call_value(frame, node, v, arguments)))
     finally:
         frame.choosing -= 1
 

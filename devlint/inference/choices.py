@@ -31,12 +31,14 @@ MAX_AROUND = 16  # that are known of one place in the code
 
 class Choice:
     """What a test is on, as it was when the test was made: the same object for the same text, as
-    long as none of its names is bound anew. `born`: when the last of them was bound."""
+    long as none of its names is bound anew. `born`: when the last of them was bound; `inner`: a
+    callee made it."""
 
-    __slots__ = ("born",)
+    __slots__ = ("born", "inner")
 
-    def __init__(self, born: int = 0) -> None:
+    def __init__(self, born: int = 0, inner: bool = False) -> None:
         self.born = born
+        self.inner = inner
 
 
 Fact = tuple[Choice, bool, Hashable]  # it was, or was not, this value
@@ -49,13 +51,18 @@ _TRUE = "true"
 
 def exclude(a: When, b: When) -> bool:
     """The two never hold together."""
+    return contrary(a, b) is not None
+
+
+def contrary(a: When, b: When) -> Choice | None:
+    """That on which the two differ, if they never hold together."""
     for choice, is_so, value in a:
         for other, other_is_so, other_value in b:
             if choice is not other or not (is_so or other_is_so):
                 continue
             if (value == other_value) is not (is_so is other_is_so):
-                return True
-    return False
+                return choice
+    return None
 
 
 def both(a: When, b: When, limit: int = MAX_FACTS) -> When:
@@ -90,10 +97,10 @@ def enter(frame: Frame, when: When) -> None:
     frame.when = both(frame.when, when, MAX_AROUND)
 
 
-def once(frame: Frame) -> Choice:
+def once(frame: Frame, inner: bool = False) -> Choice:
     """What may come out otherwise the next time."""
     frame.now += 1
-    return Choice(frame.now)
+    return Choice(frame.now, inner)
 
 
 # ----------------------------------------------------------------- what a test says

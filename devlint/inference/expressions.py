@@ -46,6 +46,7 @@ from devlint.inference.values import (
     Tensor,
     Union,
     Value,
+    choose,
     join,
     possible,
     tensor_like,
@@ -121,7 +122,7 @@ def attribute_of(frame: Frame, node: cst.Attribute, base: Value, name: str) -> V
     if type(base) is Union and name == "device":
         return _device_of_branches(frame, node, base)
     if type(base) is Union:
-        return union(attribute_of(frame, node, v, name) for v in base.alternatives)
+        return choose(frame.each(base, lambda v: attribute_of(frame, node, v, name)))
     if type(base) is Loader and name == "dataset":
         return UNKNOWN
     if type(base) is Host or type(base) is Const:

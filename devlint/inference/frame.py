@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from devlint.inference.choices import ALWAYS, Choice, When, both, lasting
+from devlint.inference.choices import ALWAYS, MAX_AROUND, Choice, When, both, lasting
 from devlint.inference.facts import Hotness, MeetingKind, Site, StepKind
 from devlint.inference.placement import CPU, Placement
 from devlint.inference.values import (
@@ -18,8 +18,11 @@ from devlint.inference.values import (
     Instance,
     Origin,
     Tensor,
+    Union,
     Value,
+    alternatives,
     join,
+    possible,
     with_facts,
 )
 
@@ -292,9 +295,21 @@ class Frame:
         if owner is not None:
             self.owners.add(owner[1])
 
+    def each(self, values: Value, evaluate: Callable[[Value], Value]) -> list[tuple[Value, When]]:
+        """What becomes of each alternative where that is the one, and what holds there."""
+        around = self.when
+        found: list[tuple[Value, When]] = []
+        whens = values.whens if type(values) is Union else (ALWAYS,)
+        for value, when in zip(alternatives(values), whens, strict=True):
+            self.when = both(around, when, MAX_AROUND)
+            found.append((evaluate(value), when))
+        self.when = around
+        return found
+
     def kept(self, value: Value) -> Value:
         """A value as a container keeps it that is filled here: with the facts that hold for all
         that is put there."""
+        value = possible(value, self.when)
         since = self.loops[-1].since if self.loops else self.now
         return with_facts(value, lambda when: lasting(both(when, self.when), since))
 

@@ -480,7 +480,7 @@ class Binding:
         """Facts of the callee: they hold for this call alone."""
         for choice, _, _ in when:
             if choice not in self.choices:
-                self.choices[choice] = choices.once(self.frame)
+                self.choices[choice] = choices.once(self.frame, inner=True)
         return tuple((self.choices[choice], is_so, value) for choice, is_so, value in when)
 
     def put(self, parameter: Parameter, actual: Value, node: cst.CSTNode) -> None:

@@ -32,7 +32,7 @@ from devlint.inference.values import (
     Tensor,
     Union,
     Value,
-    union,
+    choose,
 )
 
 # Methods that only a training loop calls.
@@ -129,7 +129,7 @@ def element_of(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
         if {type(v) for v in value.alternatives} >= {Loader, Instance}:
             # A loader that one branch wraps in another: whether that moves is open.
             return Tensor(None, None, 0, Evidence())
-        return union(element_of(frame, v, node) for v in value.alternatives)
+        return choose(frame.each(value, lambda v: element_of(frame, v, node)))
     if names_loader(frame, node):
         return batch(frame, node)
     return UNKNOWN

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from devlint.inference import meetings
+from devlint.inference.choices import contrary
 from devlint.inference.facts import MeetingKind, StepKind
 from devlint.inference.frame import Frame
 from devlint.inference.placement import CPU, Placement, Variable
@@ -65,6 +66,8 @@ def compare(frame: Frame) -> bool:
         for tensor, node in made:
             if any(_is_moved(t, tensor) or _converts(tensor, t.place) for t, _ in rigid):
                 continue
+            if any(_by_callee(t, tensor) for t, _ in rigid):
+                continue
             if _looks_up(node):
                 continue
             weak = on_host or guessed or tensor.traits & SCALAR
@@ -90,6 +93,12 @@ def _is_moved(elsewhere: Tensor, tensor: Tensor) -> bool:
     """The same value, which one branch moves and the other does not: a choice, not a slip."""
     a, b = elsewhere.origin, tensor.origin
     return a is not None and b is not None and a.kind is StepKind.MOVED and a.root is b.root
+
+
+def _by_callee(elsewhere: Tensor, tensor: Tensor) -> bool:
+    """One call returns the one or the other: what there is to say of that is said there."""
+    choice = contrary(elsewhere.when, tensor.when)
+    return choice is not None and choice.inner
 
 
 _CONVERTERS = CONVERTERS | {"to_tensor", "pil_to_tensor"}  # and those of images

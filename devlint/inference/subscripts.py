@@ -40,6 +40,7 @@ from devlint.inference.values import (
     Union,
     Value,
     alternatives,
+    choose,
     no_circle,
     union,
 )
@@ -122,8 +123,8 @@ def item_of(
     if type(base) is Union:
         if any(type(v) in (Mapping, Sequence) for v in base.alternatives):
             indices = [(UNKNOWN, n) for _, n in indices]  # perhaps a key, or a list's index
-        return union(
-            item_of(frame, node, v, _of_branch(v, base, indices)) for v in base.alternatives
+        return choose(
+            frame.each(base, lambda v: item_of(frame, node, v, _of_branch(v, base, indices)))
         )
     return UNKNOWN
 

@@ -6,6 +6,7 @@ as far as it leads to one: containers, modules, devices, functions, constants.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -642,24 +643,29 @@ def possible(value: Value, when: When) -> Value:
     """The value where these facts hold: without the alternatives that are contrary to them."""
     if type(value) is not Union:
         return value
-    pairs = zip(value.alternatives, value.whens, strict=True)
-    left = [
-        (v, known)
-        for v, known in pairs
-        if not exclude(known, when) and not (type(v) is Tensor and exclude(v.when, when))
+    fits = [
+        not exclude(known, when) and not (type(v) is Tensor and exclude(v.when, when))
+        for v, known in zip(value.alternatives, value.whens, strict=True)
     ]
-    if not left or len(left) == len(value.alternatives):
-        return value
-    if len(left) == 1:
-        return left[0][0]
-    return Union(tuple(v for v, _ in left), tuple(known for _, known in left))
+    return _some_of(value, fits) if any(fits) else value
 
 
 def without_none(value: Value) -> Value:
     """The value in a branch where it is not None."""
     if type(value) is Union:
-        return union(v for v in value.alternatives if not (type(v) is Const and v.value is None))
+        return _some_of(
+            value, [not (type(v) is Const and v.value is None) for v in value.alternatives]
+        )
     return value
+
+
+def _some_of(value: Union, chosen: list[bool]) -> Value:
+    left = list(itertools.compress(zip(value.alternatives, value.whens, strict=True), chosen))
+    if len(left) == len(value.alternatives):
+        return value
+    if len(left) > 1:
+        return Union(tuple(v for v, _ in left), tuple(when for _, when in left))
+    return left[0][0] if left else UNKNOWN
 
 
 def union(values: Iterable[Value], limit: int = MAX_ALTERNATIVES) -> Value:

@@ -335,3 +335,72 @@ def test_what_a_parameter_that_may_be_left_out_is_by_default(default, contradict
             return found >= limits.float()
     """
     assert bool(sure(code)) is contradicts
+
+
+# ----------------------------------------------------------------- each alternative where it is
+
+
+@pytest.mark.parametrize(("kept", "contradicts"), [("bias", False), ("other", True)])
+def test_a_container_of_one_branch_is_filled_with_what_that_branch_has(kept, contradicts):
+    code = f"""
+        class Net(nn.Module):
+            def __init__(self, n, bias, other):
+                super().__init__()
+                self.w = nn.Parameter(torch.ones(3, 3))
+                self.b = nn.ParameterList() if bias else []
+                for _ in range(n):
+                    self.b.append(nn.Parameter(torch.ones(3)) if {kept} else None)
+
+            def forward(self, x):
+                return F.linear(x, self.w, self.b[0])
+    """
+    assert bool(sure(code)) is contradicts
+
+
+@pytest.mark.parametrize(("given_to", "contradicts"), [("quick", False), ("other", True)])
+def test_one_of_two_callees_is_given_what_belongs_to_it(given_to, contradicts):
+    code = f"""
+        def run(x: torch.Tensor, quick, other):
+            net = nn.Linear(3, 3) if quick else nn.Linear(3, 3).cuda()
+            x = x.cpu() if {given_to} else x.cuda()
+            return net(x)
+    """
+    assert bool(sure(code)) is contradicts
+
+
+def test_which_of_a_call_s_results_came_back_is_said_in_the_callee():
+    code = """
+        def as_type(image, kind):
+            if isinstance(image, kind):
+                return {kept}
+            return {made}
+
+        def cut(image: torch.Tensor, kind):
+            image = image * 2
+            return as_type(image, kind)
+    """
+    assert sure(code.format(kept="image", made="torch.ones(3)")) == []
+    found = sure(code.format(kept="image.relu()", made="torch.ones(3)"))
+    assert [m.partition(" ")[0] for m in found] == ["return:"]
+
+
+def test_an_object_that_is_made_in_one_way_or_the_other_is_one_object():
+    code = """
+        class Boxes:
+            def __init__(self, at):
+                self.at = at
+
+            @classmethod
+            def joined(cls, boxes):
+                if len(boxes) == 0:
+                    return cls(torch.ones(0, 4))
+                return cls(torch.cat([box.at for box in boxes]))
+
+            def sizes(self):
+                return self.at[:, 2] - self.at[:, 0]
+
+        def run(boxes):
+            boxes = Boxes.joined(boxes)
+            return boxes.sizes() * boxes.at[:, 1]
+    """
+    assert sure(code) == []
