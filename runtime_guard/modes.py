@@ -17,7 +17,6 @@ from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from runtime_guard import moves, observers, rules
 from runtime_guard.events import Kind
@@ -33,8 +32,12 @@ from runtime_guard.placement import (
     tag,
     tag_storage,
 )
-from runtime_guard.plans import Plan, Treatment, make_plan
-from runtime_guard.torch_internals import disable_torch_function, function_mode_count
+from runtime_guard.plans import PLANS, Plan, Treatment
+from runtime_guard.torch_internals import (
+    DispatchHook,
+    disable_torch_function,
+    function_mode_count,
+)
 
 __tracebackhide__ = True  # pytest shows the user's frames only
 
@@ -257,20 +260,12 @@ def check_generator(generator: torch.Generator, device: torch.device, func: Any)
 
 
 _KERNELS_IN_CPP = frozenset({"aten", "prim", "prims", "profiler", "torchvision", "torchaudio"})
-_plans: dict[Any, Plan] = {}
 _Tensor = torch.Tensor
 _Parameter = torch.nn.Parameter
 
 
-class DispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
+class DispatchMode(DispatchHook):
     """Checks operands and tags results for one thread of a virtual machine."""
-
-    supports_higher_order_operators = True
-
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        # the wrapper that PyTorch would put around __torch_dispatch__ imports all of torch._dynamo
-        return False
 
     def __init__(self, machine: Machine, function_mode: FunctionMode) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -298,12 +293,10 @@ class DispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def _dispatch(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> Any:
         if self.machine.over:
             return func(*args, **kwargs) if kwargs else func(*args)
-        plan = _plans.get(func)
+        plan = PLANS[func]
         if plan is None:
-            if not isinstance(func, torch._ops.OpOverload):
-                with self:  # higher-order operators: their bodies are seen op by op
-                    return func(*args, **(kwargs or {}))
-            plan = _plans[func] = make_plan(func)
+            with self:
+                return func(*args, **(kwargs or {}))
         if plan.treatment is not Treatment.SAME or (kwargs and plan.keyword_tensors):
             return self._special(plan, func, args, kwargs or {})
         first: Placement | None = None

@@ -111,3 +111,13 @@ def make_plan(func: Any) -> Plan:
         composite=_composite_key(func) if name in rules.COMPOSITES else None,
         host_results=HOST_RESULTS.get(name, frozenset()),
     )
+
+
+class _Plans(dict[Any, "Plan | None"]):
+    def __missing__(self, func: Any) -> Plan | None:
+        plan = self[func] = make_plan(func) if isinstance(func, torch._ops.OpOverload) else None
+        return plan
+
+
+PLANS = _Plans()
+"""By overload; None for higher-order operators, whose bodies are seen operation by operation."""

@@ -11,15 +11,14 @@ from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from runtime_guard import observers
 from runtime_guard.events import Kind
 from runtime_guard.explain import explain_operands, with_explanation
 from runtime_guard.placement import Placement, intern_device, placement_of, storage_of, tag
-from runtime_guard.plans import Plan, make_plan
+from runtime_guard.plans import PLANS, Plan
 from runtime_guard.sites import user_site, user_stack
-from runtime_guard.torch_internals import default_device_context
+from runtime_guard.torch_internals import DispatchHook, default_device_context
 
 __tracebackhide__ = True  # pytest shows the user's frames only
 
@@ -123,17 +122,8 @@ class RecordFunctionMode(TorchFunctionMode):
         return result
 
 
-_plans: dict[Any, Plan] = {}
-
-
-class RecordDispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
+class RecordDispatchMode(DispatchHook):  # type: ignore[no-untyped-call]
     """Transfers and syncs of real devices."""
-
-    supports_higher_order_operators = True
-
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        return False  # its wrapper would import all of torch._dynamo
 
     def __torch_dispatch__(
         self,
@@ -142,12 +132,10 @@ class RecordDispatchMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        plan = _plans.get(func)
+        plan = PLANS[func]
         if plan is None:
-            if not isinstance(func, torch._ops.OpOverload):
-                with self:
-                    return func(*args, **(kwargs or {}))
-            plan = _plans[func] = make_plan(func)
+            with self:
+                return func(*args, **(kwargs or {}))
         if plan.sync is None and not plan.copies and not plan.indexing:
             try:
                 return func(*args, **kwargs) if kwargs else func(*args)

@@ -44,3 +44,14 @@ disable_torch_function: Callable[[], AbstractContextManager[Any]] = _c.DisableTo
 def enter(mode: Any) -> None:
     """Push a function or dispatch mode."""
     mode.__enter__()
+
+
+class DispatchHook(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """A mode that sees every ATen operation, those inside of higher-order operators included."""
+
+    supports_higher_order_operators = True
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        # the wrapper that PyTorch would put around __torch_dispatch__ imports all of torch._dynamo
+        return False
