@@ -22,7 +22,7 @@ from runtime_guard.placement import (
     storage_of,
     tag,
 )
-from runtime_guard.sites import Stack, user_site, user_stack
+from runtime_guard.sites import Stack, thrown_away_at, user_site, user_stack
 from runtime_guard.torch_internals import disable_torch_function, real_device, tensor_base
 
 __tracebackhide__ = True  # pytest shows the user's frames only
@@ -219,17 +219,17 @@ def _watch_until_dead(tensor: torch.Tensor, watched: Move, what: str) -> None:
 
     def died(_: object) -> None:
         _watched.pop(key, None)
-        # thrown away: dead by the very statement that made it, not by an exception, for example
-        here = user_site()
-        moved = watched.stack[0]
-        thrown_away = here.file == moved.file and moved.line <= here.end_line <= moved.end_line
-        if not watched.used:
-            observers.problem(
-                Kind.DISCARDED_MOVE if thrown_away else Kind.UNUSED_MOVE,
-                what,
-                "the moved tensor died without having been used",
-                stack=watched.stack,
-            )
+        if watched.used:
+            return
+        here, moved = thrown_away_at(), watched.stack[0]
+        # by the very statement that made it; not by an exception or the end of a call, for example
+        at_once = here and here.file == moved.file and moved.line <= here.end_line <= moved.end_line
+        observers.problem(
+            Kind.DISCARDED_MOVE if at_once else Kind.UNUSED_MOVE,
+            what,
+            "the moved tensor died without having been used",
+            stack=watched.stack,
+        )
 
     _watched[key] = weakref.ref(storage, died)
 

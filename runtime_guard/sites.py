@@ -7,6 +7,7 @@ standard library.  Installed third-party packages count as user code of torch, b
 
 from __future__ import annotations
 
+import dis
 import itertools
 import os
 import sys
@@ -153,6 +154,17 @@ def user_frames() -> list[FrameType]:
             frames.append(frame)
         frame = frame.f_back
     return frames
+
+
+_POP_TOP = dis.opmap["POP_TOP"]
+
+
+def thrown_away_at() -> Site | None:
+    """Where the user's innermost frame throws away the value of a statement, if it does so now."""
+    frame = next(iter(user_frames()), None)
+    if frame is None or frame.f_code.co_code[frame.f_lasti] != _POP_TOP:
+        return None
+    return _site(frame)
 
 
 def user_stack() -> Stack:

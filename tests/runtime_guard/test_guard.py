@@ -231,6 +231,26 @@ class TestProblems:
             x.sum()
         assert self.seen(guard) == [(Kind.DISCARDED_MOVE, at)]
 
+    def test_every_way_to_throw_a_move_away(self):
+        def unnamed(x):
+            return x
+
+        with DeviceGuard() as guard:
+            x, holder = torch.ones(2), [torch.ones(2)]
+            at = line() + 1
+            x.cuda()
+            x.to("cuda")
+            holder[0].to(
+                device="cuda",
+                non_blocking=True,
+            )
+            unnamed(x.cuda())
+            for _ in range(2):
+                x.cuda()
+        assert self.seen(guard) == [
+            (Kind.DISCARDED_MOVE, at + offset) for offset in (0, 1, 2, 6, 8)
+        ]
+
     def test_a_move_that_is_used_or_kept_is_not_discarded(self):
         with DeviceGuard() as guard:
             (torch.ones(2).cuda() * 2).sum()
@@ -240,6 +260,8 @@ class TestProblems:
             torch.ones(2).cuda().cpu()[0].item()
             there = torch.ones(2, device="cuda")
             torch.cat([there, torch.ones(2).cuda(), torch.zeros(2).to("cuda")])
+            torch.set_rng_state(torch.get_rng_state().cuda().cpu())  # C++ reads it unseen
+            assert there.cpu().shape == (2,)
         del kept, layer
         assert self.seen(guard) == []
 
