@@ -111,9 +111,15 @@ def apply_call(
             syncs.read_by_host(frame, node, shorten(node.func), measured, place)
     if known.collective and (not name.startswith("torch.") or _uses_nccl(frame)):
         check_collective(frame, node, shorten(node.func), operands)
-    if known.instance and known.agreement is Agreement.FREE:
+    if (known.instance or known.instances) and known.agreement is Agreement.FREE:
         from devlint.inference import objects
 
+        if known.instances:
+            parts: list[Value] = [
+                objects.made(frame, node, each, known.result, operands, arguments)
+                for each in known.instances
+            ]
+            return Sequence(parts, None, "tuple")
         return objects.made(frame, node, known.instance, known.result, operands, arguments)
     if known.result in (Result.DEVICE, Result.LIKE) and not (
         known.result is Result.LIKE and "device" not in arguments.keywords and operands

@@ -212,20 +212,22 @@ def _boolean(frame: Frame, node: cst.BooleanOperation) -> Value:
     handles_none(frame, left)
     known = truth_of(left)
     is_and = isinstance(node.operator, cst.And)
-    if known is not None and type(left) in (Const, DeviceValue, Instance, Sequence):
-        if known is is_and:
-            return frame.eval(node.right)
+    certain = known is not None and type(left) in (Const, DeviceValue, Instance, Sequence)
+    if certain and known is not is_and:
         return left
     cold = is_and and is_cold(node.left)  # `step % n == 0 and loss.item()`
+    asks = is_and and asks_for_accelerator(node.left)  # `is_available() and synchronize()`
     when = frame.when
     if_true, if_false = choices.of_test(frame, node.left)
     goes_on, stays = (if_true, if_false) if is_and else (if_false, if_true)
     frame.cold += cold
+    frame.guards += asks
     choices.enter(frame, goes_on)
     right = frame.eval(node.right)
     frame.when = when
+    frame.guards -= asks
     frame.cold -= cold
-    return join(left, right, (stays, goes_on))
+    return right if certain else join(left, right, (stays, goes_on))
 
 
 def _conditional(frame: Frame, node: cst.IfExp) -> Value:

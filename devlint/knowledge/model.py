@@ -58,6 +58,7 @@ class Call:
     reads_host: it reads the memory of every tensor it gets on the host, and raises for a tensor on
         an accelerator (NumPy, PIL, matplotlib).
     instance: the dotted name of the class that the result is an instance of, where that is known.
+    instances: the same of each of several results, in their order (`plt.subplots`).
     moves: it returns its arguments (modules, optimizers, loaders, tensors), one or as a tuple of as
         many, moved to where `result` says (`Accelerator.prepare`: to where the accelerator is).
     collective: it sends its tensors through a process group; the NCCL backend refuses host tensors.
@@ -83,6 +84,7 @@ class Call:
     zero_dim: frozenset[str] = frozenset()
     reads_host: bool = False
     instance: str = ""
+    instances: tuple[str, ...] = ()
     sync_unless: frozenset[str] = frozenset()
     sync_only_if: frozenset[str] = frozenset()
     collective: bool = False

@@ -55,9 +55,9 @@ def _name_of(facts: Facts, mention: Mention) -> str | None:
 
 
 def _of_input(facts: Facts, node: cst.CSTNode) -> str | None:
-    """The device of the input whose size a tensor is made with, and then moved."""
-    made = receiver(node)
-    if not isinstance(made, cst.Call) or move_target(node) is None:
+    """The device of the input whose size a tensor is made with, there or before it is moved."""
+    made = receiver(node) if move_target(node) is not None else node
+    if not isinstance(made, cst.Call):
         return None
     sizes = re.findall(r"(?<![\w.])(\w+)\.(?:size\(|shape\b)", text_of(made))
     names = {name for name in sizes if means_the_same(facts, name, node, node)}
