@@ -16,7 +16,14 @@ from devlint.inference.libraries import call_library, check_collective, construc
 from devlint.inference.meetings import meet, tensors_in
 from devlint.inference.notes import on_accelerator
 from devlint.inference.placement import Device, Variable
-from devlint.inference.syncs import brought_to_host, formatted, host_needs, read_by_host, sync
+from devlint.inference.syncs import (
+    brought_to_host,
+    formatted,
+    host_needs,
+    of_number,
+    read_by_host,
+    sync,
+)
 from devlint.inference.tensor_methods import call_tensor_method
 from devlint.inference.text import dotted, shorten
 from devlint.inference.values import (
@@ -333,6 +340,8 @@ def call_external(frame: Frame, node: cst.Call, name: str, arguments: Arguments)
     handler = special.FUNCTIONS.get(name)
     if handler is not None:
         return handler(frame, node, arguments)
+    if name.startswith("logging."):
+        _log(frame, node, arguments)
     if name.startswith("builtins."):
         return special.call_builtin(frame, node, name[9:], arguments)
     result = call_library(frame, node, name, arguments)
@@ -347,6 +356,12 @@ def call_external(frame: Frame, node: cst.Call, name: str, arguments: Arguments)
     if _CLASS_NAME.match(last):
         return construct_library(frame, node, name, arguments)
     return call_unknown(frame, node, External(name), arguments)
+
+
+def _log(frame: Frame, node: cst.Call, arguments: Arguments) -> None:
+    """`logging.info("loss %s", t)`: what is put into the message is read."""
+    for value, argument in arguments.positional[1:]:
+        of_number(frame, node, f"{shorten(node.func)}()", value, argument)
 
 
 def call_unknown(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> Value:

@@ -401,6 +401,9 @@ def factory_result(
     pinned = arguments.keywords.get("pin_memory")
     if pinned is not None and type(pinned[0]) is Const and pinned[0].value is True:
         traits |= PINNED
+    if last in _OF_NUMBERS:
+        for value, argument in arguments.positional:
+            syncs.of_number(frame, node, f"{shorten(node.func)}()", value, argument)
     origin = frame.origin(StepKind.CREATED, node, None, given_note)
     result = Tensor(place, origin, traits, None, sizes)
     orphans.made(frame, node, result)

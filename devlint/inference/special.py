@@ -570,14 +570,15 @@ def _extreme(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     if len(arguments.positional) == 1:
         value, argument = arguments.positional[0]
         inner = element_of(frame, value, argument)
-        if type(inner) is Tensor and inner.evidence is None:
-            syncs.sync(frame, node, shorten(node.func), inner, argument)
+        syncs.of_number(frame, node, shorten(node.func), inner, argument)
         return inner if type(inner) is Tensor else HOST
     found = [v for v, _ in arguments.positional if type(v) is Tensor]
     if not found:
         return HOST
     numbers = any(type(v) is Const or type(v) is Host for v, _ in arguments.positional)
     first = found[0]
+    for value, argument in arguments.positional:
+        syncs.of_number(frame, node, f"{shorten(node.func)}()", value, argument)
     if numbers and not first.is_sure:
         return HOST  # beside a number it is rather one, too
     return first.with_place(first.place, first.origin, add=MAYBE_SCALAR)
@@ -593,6 +594,13 @@ def _range(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
 def _absolute(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     value = arguments.positional[0][0] if arguments.positional else UNKNOWN
     return value if type(value) is Tensor else HOST
+
+
+def _every(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    """Python's `any` and `all` ask a tensor's elements one by one."""
+    for value, argument in arguments.positional[:1]:
+        syncs.of_number(frame, node, f"{shorten(node.func)}()", value, argument)
+    return HOST
 
 
 def _host(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
@@ -641,8 +649,8 @@ _BUILTINS: dict[str, Handler] = {
     "hash": _host,
     "type": _host,
     "open": _host,
-    "any": _host,
-    "all": _host,
+    "any": _every,
+    "all": _every,
 }
 
 

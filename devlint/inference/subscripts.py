@@ -76,8 +76,7 @@ def _index(frame: Frame, part: cst.BaseSlice) -> tuple[Value, cst.CSTNode]:
         for bound in (part.lower, part.upper, part.step):
             if bound is not None:
                 value = frame.eval(bound)
-                if type(value) is Tensor and value.evidence is None:
-                    syncs.sync(frame, bound, "slice bound", value, bound)
+                syncs.of_number(frame, bound, "slice bound", value, bound)
     return UNKNOWN, part
 
 

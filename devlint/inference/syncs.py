@@ -131,9 +131,32 @@ def test_of(frame: Frame, node: cst.CSTNode, value: Value, keyword: str) -> None
         if type(tensor) is not Tensor or _is_guess(frame, tensor):
             continue
         shown = type(node) is cst.Comparison and tensor.is_sure
+        shown = shown or (value is tensor and is_computed(frame, tensor))
         if tensor.evidence is None or shown or _is_result(node):
             sync(frame, node, keyword, tensor, node)
             return
+
+
+def is_computed(frame: Frame, tensor: Tensor) -> bool:
+    """It is a tensor for certain: not only used as one, but made by an operation on tensors."""
+    if tensor.evidence is None:
+        return True
+    if not tensor.is_sure or tensor.origin is None or tensor.origin.kind is not StepKind.COMPUTED:
+        return False
+    node = tensor.origin.node
+    if isinstance(node, cst.Call):
+        func = node.func
+        name = func.attr.value if isinstance(func, cst.Attribute) else ""
+        return name in frame.unit.context.knowledge.methods
+    return isinstance(node, (cst.BinaryOperation, cst.Comparison))
+
+
+def of_number(
+    frame: Frame, node: cst.CSTNode, call: str, value: Value, value_node: cst.CSTNode
+) -> None:
+    """A tensor is taken where a number is wanted: for a size, a bound, a comparison."""
+    if type(value) is Tensor and is_computed(frame, value):
+        sync(frame, node, call, value, value_node)
 
 
 def _is_result(node: cst.CSTNode) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from devlint.findings import Applicability, Severity
@@ -11,11 +12,18 @@ from devlint_rules.causes import reads
 from devlint_rules.rewriting import append_to
 from devlint_rules.wording import HIDDEN, history, may_be_accelerator, place_of
 
+# NumPy calls the method of the same name, with arguments that a tensor does not know.
+_DELEGATING = re.compile(r"(np|numpy)\.(sum|prod|max|min|amax|amin|any|all|mean|std|var)")
 _TO_HOST = ".detach().cpu()"
 
 
 def _suffix(read: HostRead) -> str:
     return ".cpu()" if read.operand.name.endswith(".detach()") else _TO_HOST
+
+
+def _wants(read: HostRead) -> str:
+    """What a sink does with its argument: some of NumPy call the method of the same name."""
+    return "takes arrays of the host" if _DELEGATING.fullmatch(read.sink) else "reads host memory"
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
@@ -27,7 +35,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
             read.site,
             Severity.ERROR,
             read.confidence,
-            f"`{read.sink}` reads host memory, and `{operand.name}` is on {place_of(operand)}"
+            f"`{read.sink}` {_wants(read)}, and `{operand.name}` is on {place_of(operand)}"
             f"{HIDDEN if read.caught else ''}",
             advice=f"copy it to the host first: `{operand.name}{_suffix(read)}`",
             trace=history(operand),

@@ -204,3 +204,47 @@ def test_tests_run_where_their_fixtures_put_them(path, confidence):
     """
     (read,) = host_reads(given(code, path=path))
     assert read.endswith(confidence), read
+
+
+@pytest.mark.parametrize(
+    ("code", "sync"),
+    [
+        ("if y:\n    pass", "if of y@cuda"),
+        ("while y:\n    break", "while of y@cuda"),
+        ("max(0, y)", "max() of y@cuda"),
+        ("min(y, 1)", "min() of y@cuda"),
+        ("x[: y]", "slice bound of y@cuda"),
+        ("torch.zeros(y)", "torch.zeros() of y@cuda"),
+        ("torch.arange(y)", "torch.arange() of y@cuda"),
+        ("any(y)", "any() of y@cuda"),
+        ("all(y)", "all() of y@cuda"),
+        ("import logging\nlogging.info('at %s', y)", "logging.info() of y@cuda"),
+    ],
+)
+def test_a_tensor_in_the_place_of_a_number_is_waited_for(code, sync):
+    assert syncs(given(f"{GPU}y = x.sum()\n{code}"))[-1:] == [sync]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "if y:\n        pass",
+        "max(0, y)",
+        "x[: y]",
+        "torch.zeros(y)",
+        "any(y)",
+        "logging.info('at %s', y)",
+        "logging.info('at %s', x.shape)",
+        "max(0, x.shape[0])",
+        "torch.zeros(x.size(0))",
+        "if y is None:\n        pass",
+    ],
+)
+def test_what_may_be_a_number_or_a_list_does_not_wait(code):
+    function = f"def f(x: torch.Tensor, y):\n    x = x.cuda()\n    {code}\n"
+    assert syncs(given(f"import logging\n{function}")) == []
+
+
+def test_what_was_only_used_as_a_tensor_may_be_none():
+    code = "def f(x, mask=None):\n    if mask:\n        x = x.masked_fill(mask, 0)\n    return x\n"
+    assert syncs(given(code)) == []
