@@ -599,12 +599,22 @@ def _has_tensor(function: Function | None) -> bool:
     return False
 
 
+def _is_saved_beside(note: MentionNote, text: str) -> bool:
+    """The script's own body saves to the path that it loads from."""
+    if not isinstance(note.node, cst.Call) or not note.node.args:
+        return False
+    path = re.escape(code(note.node.args[0].value))
+    return bool(re.search(rf"^torch\.save\([^\n]*,\s*(?:f=)?{path}\s*[,)]", text, re.M))
+
+
 def _holds_weights(note: MentionNote, mentions: Mentions) -> bool:
     """What is loaded goes to `load_state_dict`, or is named for weights."""
     if note.mapped:
         return False
     function = note.function
     around = code(function.node) if function is not None else ""
+    if function is None and _is_saved_beside(note, mentions.text):
+        return False
     if function is None and mentions.loads_state and not _HOST_DATA.search(note.text):
         return True
     if _MADE_HERE.search(around):

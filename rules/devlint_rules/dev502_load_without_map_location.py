@@ -94,5 +94,6 @@ that are used as loaded are then on the host.""",
     limits="""\
 A file that holds no tensors, or was saved from the host, loads everywhere; devlint does not look
 into files. It goes by what is done with the result (`load_state_dict`) and by names: data sets,
-features and the like are `possible` findings.""",
+features and the like are `possible` findings, and so is what the same script saved under that
+path.""",
 )

@@ -156,6 +156,23 @@ def test_a_load_says_where_its_tensors_go(statement, findings):
     assert told(LOADS.format(statement=statement)) == findings
 
 
+SAVES = """\
+import torch
+from torch import nn
+
+model = nn.Linear(2, 2)
+torch.save(model.state_dict(), {saved})
+model.load_state_dict(torch.load("best.pt"))
+"""
+
+
+@pytest.mark.parametrize(
+    ("saved", "confidence"), [('"best.pt"', "possible"), ('"other.pt"', "likely")]
+)
+def test_what_the_script_itself_has_saved_is_where_it_was(saved, confidence):
+    assert told(SAVES.format(saved=saved)) == [f"DEV502 warning {confidence} 6"]
+
+
 SINKS = """\
 import cv2
 import matplotlib.pyplot as plt
