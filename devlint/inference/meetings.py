@@ -384,10 +384,10 @@ def _compare(
         fits = _fits_default(frame, tensor, anchor, anchor_number, candidates)
         if same_choice or started or fits:
             rank = min(rank, 0)
-        if kind is MeetingKind.CALLEE and (
-            tensor.traits & KEPT or _unlike_inputs(operation, expression, anchor_node)
+        if kind is MeetingKind.CALLEE and not _are_inputs(
+            operation, tensor, expression, candidates
         ):
-            rank = min(rank, 0)
+            rank = min(rank, 0)  # what it does with them is out of sight
         if rank >= 0:
             if indirect and tensor.traits & anchor.traits & INDIRECT:
                 rank = 0  # two guesses: where they come from, and what becomes of them
@@ -470,7 +470,7 @@ def _goes_along(tensor: Tensor, number: int, candidates: list[Candidate]) -> boo
     )
 
 
-_MODEL_NAME = re.compile(r"(model|net|network|backbone)\d*$", re.I)
+_MODEL_NAME = re.compile(r"(model|net|network|backbone|criterion|loss)\d*$", re.I)
 _INPUT_NAME = re.compile(
     r"(\b|_)([xyzhct]|inputs?|data|batch|images?|imgs?|pixels?|masks?|ids?|tokens?|feats?|features?|"
     r"embeds?|embeddings?|hidden|states?|latents?|noise|src|tgt|targets?|labels?|attention|queries|"
@@ -480,12 +480,20 @@ _INPUT_NAME = re.compile(
 )
 
 
-def _unlike_inputs(operation: str, odd: cst.CSTNode, anchor: cst.CSTNode) -> bool:
-    """A model out of sight is given something that is not named as what models compute with: it
-    may leave that where it is."""
-    if not _MODEL_NAME.search(operation.rpartition(".")[2]) or not dotted(odd):
+def _are_inputs(
+    operation: str, odd: Tensor, expression: cst.CSTNode, candidates: list[Candidate]
+) -> bool:
+    """A model or a criterion gets what its caller moved, beside something of the kind that stayed
+    behind: it computes with both. Any other callee may have them for different ends."""
+    if odd.traits & KEPT or not _MODEL_NAME.search(operation.rpartition(".")[2]):
         return False
-    return not all(_INPUT_NAME.search(shorten(node)) for node in (odd, anchor))
+    return bool(_INPUT_NAME.search(shorten(expression))) and any(
+        t.place is not odd.place
+        and t.origin is not None
+        and any(step.kind is StepKind.MOVED for step in t.origin.chain())
+        and _INPUT_NAME.search(shorten(node))
+        for t, node, _ in candidates
+    )
 
 
 def _joins(operation: str) -> bool:

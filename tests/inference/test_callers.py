@@ -51,16 +51,3 @@ def test_a_function_within_a_function_gets_what_that_hands_it():
 def test_one_that_is_handed_on_is_called_who_knows_with_what():
     found = met(NESTED.format(use="torch.vmap(joined)(torch.arange(9))"))
     assert [m for m in found if "likely" in m] != []
-
-
-def test_two_guesses_in_a_row_are_no_more_than_possible():
-    code = """
-    import somewhere
-
-    def compute(x: torch.Tensor):
-        x = x.cuda()
-        table = torch.zeros(3)
-        somewhere.solve({}, somewhere.pointer(table))
-    """
-    assert met(code.format("somewhere.pointer(x)"))[0].endswith("possible")
-    assert met(code.format("x"))[0].endswith("likely")

@@ -29,9 +29,9 @@ def test_what_came_through_an_unknown_callee_is_never_certain():
     ]
 
 
-def test_an_unknown_callee_wants_its_tensors_together():
+def test_an_unknown_callee_may_have_its_tensors_for_different_ends():
     assert met(in_forward("p = torch.arange(3)", "return attend(h, p)")) == [
-        "callee: p@cpu attend h@δ(self) likely"
+        "callee: p@cpu attend h@δ(self) possible"
     ]
 
 
@@ -200,20 +200,3 @@ def test_a_model_need_not_compute_with_all_that_it_is_given(names, confidence):
     """
     (found,) = met(code.format("model"))
     assert found.endswith(confidence)
-
-
-def test_a_placeholder_for_what_a_kernel_does_not_read():
-    code = """
-    class Block(nn.Module):
-        def __init__(self, load):
-            super().__init__()
-            self.kernel = load("kernel")
-
-        def forward(self, tokens: torch.Tensor, context: torch.Tensor, blocking=False):
-            {}
-            return self.kernel.forward(tokens, context, blocking)
-    """
-    branch = "if not blocking: context = torch.zeros(1)"
-    assert [m for m in met(code.format(branch)) if "possible" not in m] == []
-    (found,) = met(code.format("context = torch.zeros(1)"))
-    assert found.endswith("likely")
