@@ -10,7 +10,7 @@ from runtime_guard import virtual
 from runtime_guard.contracts import Watch
 from runtime_guard.events import PROBLEMS, Event, Kind
 from runtime_guard.ledger import Ledger
-from runtime_guard.left_behind import watch_module_moves
+from runtime_guard.left_behind import settle, watch_module_moves
 from runtime_guard.observers import Observer, Policy, add_observer, remove_observer
 from runtime_guard.patches import Patches
 from runtime_guard.recording import RecordDispatchMode, RecordFunctionMode
@@ -45,6 +45,7 @@ class DeviceGuard(contextlib.ContextDecorator):
     @property
     def ledger(self) -> Ledger:
         """What was recorded so far."""
+        settle()
         return self._observer.ledger
 
     @property
@@ -89,6 +90,7 @@ class DeviceGuard(contextlib.ContextDecorator):
             remove_dispatch_mode(dispatch_mode)
             remove_function_mode(function_mode)
             patches.undo()
+        settle()
         remove_observer(self._observer)
 
     @contextlib.contextmanager

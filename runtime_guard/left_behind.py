@@ -9,6 +9,7 @@ import contextlib
 import threading
 import weakref
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -18,7 +19,7 @@ from runtime_guard.attributes import where_assigned
 from runtime_guard.events import Kind
 from runtime_guard.patches import Patches
 from runtime_guard.placement import placement_of
-from runtime_guard.sites import user_stack
+from runtime_guard.sites import Stack, user_frames, user_stack
 from runtime_guard.torch_internals import disable_torch_function
 
 _local = threading.local()
@@ -58,8 +59,12 @@ def watch_module_moves(patches: Patches, device_of: DeviceOf) -> None:
         finally:
             _local.inside = False
         observers.problem(Kind.MODULE_MOVE, f"{type(module).__name__}.to", "", target=str(target))
+        settle()
         if target is not None and before != target:
-            report_left_behind(module, target, device_of)
+            if _is_own_mover(module):
+                _wait_for(_Move(weakref.ref(module), target, device_of, user_stack()))
+            else:
+                report_left_behind(module, target, device_of)
         if after is not None and before != after:
             _report_optimized(module, after)
             for tell in _told:
@@ -108,7 +113,58 @@ def _report_optimized(module: torch.nn.Module, device: torch.device) -> None:
             )
 
 
-def report_left_behind(module: torch.nn.Module, device: torch.device, device_of: DeviceOf) -> None:
+_MOVERS = frozenset({"_apply", "to", "cuda", "cpu", "xpu", "type", "float", "double", "half"})
+
+
+def _is_own_mover(module: torch.nn.Module) -> bool:
+    """Was the move asked for by the module's own ``to``, ``_apply`` or the like?  It may go on."""
+    return any(
+        frame.f_locals.get(frame.f_code.co_varnames[0]) is module
+        for frame in user_frames()
+        if frame.f_code.co_name in _MOVERS and frame.f_code.co_argcount
+    )
+
+
+@dataclass(frozen=True)
+class _Move:
+    """A move of a module whose own method may have more to do."""
+
+    module: weakref.ref[torch.nn.Module]
+    device: torch.device
+    device_of: DeviceOf
+    stack: Stack
+
+
+_unsettled: list[_Move] = []
+_hooks: list[Any] = []
+
+
+def _wait_for(move: _Move) -> None:
+    """Look when the next module is called, is moved, or when the guard is asked."""
+    _unsettled.append(move)
+    if not _hooks:
+        register: Any = torch.nn.modules.module.register_module_forward_pre_hook
+        _hooks.append(register(lambda *_: settle()))
+
+
+def settle() -> None:
+    """Record what modules have left behind whose own ``to`` or ``_apply`` has returned."""
+    moves = _unsettled[:]
+    _unsettled.clear()
+    for move in moves:
+        module = move.module()
+        if module is not None and _is_own_mover(module):
+            _unsettled.append(move)
+        elif module is not None:
+            report_left_behind(module, move.device, move.device_of, move.stack)
+    if not _unsettled:
+        while _hooks:
+            _hooks.pop().remove()
+
+
+def report_left_behind(
+    module: torch.nn.Module, device: torch.device, device_of: DeviceOf, stack: Stack | None = None
+) -> None:
     """Record every tensor in plain attributes of ``module``'s tree that is not on ``device``."""
     registered = set(map(id, module.modules()))
     for prefix, child in module.named_modules():
@@ -124,7 +180,7 @@ def report_left_behind(module: torch.nn.Module, device: torch.device, device_of:
                 path = f"{prefix}.{label}" if prefix else label
                 made = placement.made if placement is not None else None
                 assigned = where_assigned(type(child), name)  # type: ignore[arg-type]
-                stack = user_stack()
+                stack = user_stack() if stack is None else stack
                 observers.problem(
                     Kind.LEFT_BEHIND,
                     f"{type(module).__name__}.to",

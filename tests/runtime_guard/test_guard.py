@@ -288,6 +288,55 @@ class TestProblems:
         (event,) = guard.problems
         assert "`mask` of Masked is a plain attribute and stays on cpu" in event.detail
 
+    def test_a_module_that_moves_the_rest_itself(self):
+        class Mover(nn.Module):
+            def __init__(self, forgets=False):
+                super().__init__()
+                self.layer = nn.Linear(2, 2)
+                self.inner = nn.Linear(2, 2)
+                self.mask = torch.ones(2)
+                self.scale = torch.ones(2)
+                self.forgets = forgets
+
+            def forward(self, x):
+                return self.layer(x) * self.mask
+
+        class ByTo(Mover):
+            def to(self, *args):
+                super().to(*args)
+                self.inner.to(*args)
+                self.mask = self.mask.to(*args)
+                if not self.forgets:
+                    self.scale = self.scale.to(*args)
+                return self
+
+        class ByApply(Mover):
+            def _apply(self, fn, recurse=True):
+                super()._apply(fn, recurse)
+                self.mask = fn(self.mask)
+                if not self.forgets:
+                    self.scale = fn(self.scale)
+                return self
+
+        x = torch.ones(1, 2, device="cuda")
+        hooks = len(torch.nn.modules.module._global_forward_pre_hooks)
+        with DeviceGuard() as guard:
+            modules = [ByTo().to("cuda"), ByApply().cuda(), nn.Sequential(ByApply()).cuda()]
+            for module in modules:
+                module(x)
+        assert self.seen(guard) == []
+        with DeviceGuard() as guard:
+            called = ByApply(forgets=True).cuda()
+            called(x)
+            waiting = ByTo(forgets=True).to("cuda")
+            details = [event.detail for event in guard.problems]
+        assert [detail.split(" is ")[0] for detail in details] == [
+            "`scale` of ByApply",
+            "`scale` of ByTo",
+        ]
+        del modules, waiting
+        assert len(torch.nn.modules.module._global_forward_pre_hooks) == hooks
+
     def test_reading_before_a_copy_has_landed(self):
         x = torch.ones(2, device="cuda")
         with DeviceGuard() as guard:
