@@ -11,7 +11,7 @@ from devlint.inference.facts import Facts, Mention
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.mentions import twins
 from devlint_rules.ownership import rule_of_mention
-from devlint_rules.rewriting import atom, in_file, receiver, text_of
+from devlint_rules.rewriting import argument, atom, in_file, receiver, text_of
 
 _DTYPES = {
     "FloatTensor": "float32",
@@ -43,8 +43,10 @@ def _meaning(node: cst.CSTNode) -> tuple[str, str] | None:
 
 def _modern(node: cst.CSTNode) -> str | None:
     """The same in today's words; None where that depends on more than the call shows."""
-    if not isinstance(node, cst.Call) or len(node.args) != 1:
+    if not isinstance(node, cst.Call) or not node.args:
         return None
+    if len(node.args) > 1:
+        return _of_several(node)
     value = node.args[0].value
     func, subject = text_of(node.func), receiver(node)
     if func.endswith("set_default_tensor_type"):
@@ -60,6 +62,23 @@ def _modern(node: cst.CSTNode) -> str | None:
         where = ', device="cuda"' if meaning[0] == "cuda" else ""
         return f"torch.tensor({text_of(value)}, dtype={meaning[1]}{where})"
     return None
+
+
+def _of_several(node: cst.Call) -> str | None:
+    """A list and the device that the old constructor refuses; or the sizes of an empty tensor."""
+    meaning = _meaning(node.func)
+    first, *others = node.args
+    if meaning is None or any(arg.star for arg in node.args):
+        return None
+    if all(arg.keyword is None for arg in node.args):
+        sizes = ", ".join(text_of(arg.value) for arg in node.args)
+        where = ', device="cuda"' if meaning[0] == "cuda" else ""
+        return f"torch.empty({sizes}, dtype={meaning[1]}{where})"
+    device = argument(node, "device")
+    if device is None or len(others) != 1 or not isinstance(first.value, (cst.List, cst.ListComp)):
+        return None
+    where = f", device={text_of(device.value)}"
+    return f"torch.tensor({text_of(first.value)}, dtype={meaning[1]}{where})"
 
 
 def _fix(facts: Facts, mention: Mention, modern: str | None) -> tuple[Replacement, ...]:
@@ -169,9 +188,9 @@ torch.set_default_dtype(torch.float32)
     ),
     check=_check,
     fix="""\
-`torch.tensor([...], dtype=..., device="cuda")`, `x.to("cpu", torch.float32)`,
-`torch.set_default_device("cuda")`. Unsafe: whether the move to the named device was meant, only the
-author knows.""",
+`torch.tensor([...], dtype=..., device="cuda")`, `torch.empty(n, 1, dtype=..., device="cuda")`,
+`x.to("cpu", torch.float32)`, `torch.set_default_device("cuda")`. Unsafe: whether the move to the
+named device was meant, only the author knows.""",
     twin="""\
 The guard sees the transfer that the type hides or, on a machine without CUDA, PyTorch's
 refusal. A type that is merely old shows nothing.""",

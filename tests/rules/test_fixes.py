@@ -58,3 +58,24 @@ def test_every_rule_that_promises_a_fix_has_a_fixed_fixture():
     promised = {code for code, rule in RULES.items() if rule.fix}
     shown = {path.parent.name for path in FIXED.glob("*/*.py")}
     assert promised == shown
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("torch.cuda.FloatTensor(n, 1)", 'torch.empty(n, 1, dtype=torch.float32, device="cuda")'),
+        (
+            "torch.LongTensor([0, n], device=x.device)",
+            "torch.tensor([0, n], dtype=torch.int64, device=x.device)",
+        ),
+        ("torch.cuda.LongTensor([n])", 'torch.tensor([n], dtype=torch.int64, device="cuda")'),
+        ("torch.cuda.FloatTensor(*n)", None),  # a list, or sizes
+        ("torch.cuda.FloatTensor(n)", None),
+        ("torch.LongTensor(n, device=x.device)", None),
+    ],
+)
+def test_what_a_fix_makes_of_a_legacy_type(tmp_path: Path, old: str, new: str | None):
+    file = tmp_path / "old.py"
+    text = f"import torch\n\n\ndef made(n, x: torch.Tensor):\n    return x + {old}\n"
+    file.write_text(text)
+    assert after(file, fix_all(file, "DEV503")).decode() == text.replace(old, new or old)
