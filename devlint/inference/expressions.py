@@ -200,7 +200,8 @@ def _device_of_unknown(frame: Frame, node: cst.Attribute, base: Tensor) -> Value
     if _CONFIGURES.search(owner):
         return DeviceValue(named_device(frame, dotted(node)).place)
     assert base.evidence is not None
-    base.evidence.mark_tensor()
+    if not base.evidence.in_place:  # objects that move as modules do have a device, too
+        base.evidence.mark_tensor()
     return DeviceValue(base.place, base)
 
 

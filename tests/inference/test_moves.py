@@ -162,6 +162,7 @@ def test_a_dict_whose_tensors_are_moved_one_by_one_is_moved():
     ("annotation", "use", "count"),
     [
         ("", "prior.sample((3,)).device", 0),
+        ("", "prior.device", 0),
         (": torch.distributions.Normal", "prior", 0),
         ("", "prior.view(-1)", 1),
         (": torch.Tensor", "prior", 1),
