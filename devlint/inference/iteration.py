@@ -90,6 +90,16 @@ def derive(tensor: Tensor) -> Tensor:
     return Tensor(tensor.place, tensor.origin, tensor.traits & ~(SCALAR | SHAPED), evidence)
 
 
+def _without_a_dimension(tensor: Tensor) -> int:
+    """The traits of what is left of a tensor when one of its dimensions is gone."""
+    traits = tensor.traits & ~(SCALAR | SHAPED | VECTOR | MATRIX)
+    if tensor.traits & VECTOR:
+        return traits | SCALAR
+    if tensor.traits & MATRIX or (tensor.evidence is not None and tensor.traits & LOADED):
+        return traits
+    return traits | MAYBE_SCALAR
+
+
 def element_of(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
     """One element of an iterable."""
     if type(value) is Sequence:
@@ -97,18 +107,15 @@ def element_of(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
     if type(value) is Tensor:
         if value.evidence is None:
             origin = Origin(StepKind.COMPUTED, node, frame.unit.source, value.origin)
-            traits = value.traits & ~(SCALAR | SHAPED | VECTOR | MATRIX)
-            if value.traits & VECTOR:
-                traits |= SCALAR
-            elif not value.traits & MATRIX:
-                traits |= MAYBE_SCALAR  # of one dimension none is left
-            return Tensor(value.place, origin, traits)
+            return Tensor(value.place, origin, _without_a_dimension(value))
         loaded = value.traits & LOADED
         if not loaded and not value.evidence.is_tensor and names_loader(frame, node):
             yielded = batch(frame, node)
             yielded.evidence = Evidence(parents=(value.evidence,))  # a caller may know better
             return yielded
-        return derive(value)
+        part = derive(value)
+        part.traits = _without_a_dimension(value)
+        return part
     if type(value) is Loader:
         return value.batch
     if type(value) in (Host, Const, Mapping):

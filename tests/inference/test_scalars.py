@@ -302,3 +302,20 @@ def test_where_a_sum_starts_says_nothing_of_where_it_ends():
     assert likely == []
     (found,) = met(code.format("torch.zeros(3, 3)"))
     assert found.startswith("total@cpu torch.matmul self.weight@δ(self)")
+
+
+def test_the_elements_of_what_a_callee_returns_may_be_numbers():
+    code = """
+def best(loss_func, found, targets):
+    net = nn.Linear(3, 3).cuda()
+    orders = torch.tensor([[0, 1], [1, 0]])
+    losses = torch.stack([loss_func(found[:, order], targets) for order in orders], dim=1)
+    least, index = torch.min(losses, dim=1)
+    return torch.stack([orders[i] for i in index], dim=0)
+
+class Best:
+    def run(self, found: torch.Tensor, targets: torch.Tensor):
+        return torch.index_select(found, 0, best(nn.MSELoss(), found, targets))
+"""
+    found = [m for m in met(code) if "possible" not in m]
+    assert len(found) == 1 and "index_select" in found[0], found
