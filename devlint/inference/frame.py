@@ -141,6 +141,7 @@ class Frame:
         "goes_back",
         "guarding",
         "guards",
+        "host_inputs",
         "info",
         "instance",
         "loops",
@@ -205,6 +206,7 @@ class Frame:
         self.evaluating = 0  # depth of `torch.no_grad()` and of branches for evaluation
         self.needed: set[cst.CSTNode] = set()  # moves to the host of which the host made use
         self.read_by_host: set[Placement] = set()  # inputs that the host reads as they are
+        self.host_inputs: set[Placement] = set()  # those of which nothing shows that it may not
         self.guarding = False  # in a test whose branch only raises or warns
         self.consumers: list[cst.Call] = []  # the calls whose arguments are being evaluated
         self.current: cst.CSTNode | None = None  # the statement being run

@@ -659,13 +659,23 @@ def settle(frame: Frame) -> None:
                 operation=draft.operation,
                 left=_spoken(operand(frame, draft.left, draft.left_node), draft, draft.left),
                 right=_spoken(operand(frame, draft.right, draft.right_node), draft, draft.right),
-                confidence=CONFIDENCES[draft.rank],
+                confidence=CONFIDENCES[0 if _with_host_inputs(frame, draft) else draft.rank],
                 in_module=frame.in_module,
                 inside=draft.inside,
                 caught=draft.caught,
             )
         )
     frame.drafts.clear()
+
+
+def _with_host_inputs(frame: Frame, draft: MeetingDraft) -> bool:
+    """The function reads an input on the host, as it is, and meets it, or another one, with what
+    is on the host: whoever wrote that expects its inputs there."""
+    if not frame.host_inputs or frame.in_module:
+        return False
+    own = {p.variable for p in frame.function.parameters} if frame.function is not None else set()
+    places = {draft.left.place, draft.right.place}
+    return CPU in places and not places.isdisjoint(frame.host_inputs | own)
 
 
 def _spoken(shown: Operand, draft: MeetingDraft, tensor: Tensor) -> Operand:

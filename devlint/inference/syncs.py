@@ -12,7 +12,7 @@ from devlint.inference.facts import Site, StepKind
 from devlint.inference.frame import Frame
 from devlint.inference.meetings import tensors_in
 from devlint.inference.notes import HostReadNote, LateReadNote, SyncNote, on_accelerator
-from devlint.inference.placement import CPU, Device, Variable
+from devlint.inference.placement import CPU, Device, Variable, VariableKind
 from devlint.inference.text import MOVES, code, dotted
 from devlint.inference.values import COPYING, INDIRECT, Sequence, Tensor, Union, Value, alternatives
 
@@ -197,8 +197,14 @@ def read_by_host(
                 rank = 1  # an input that the code around expects on an accelerator
             elif frame.unit.is_test and type(tensor.place) is Variable:
                 rank = 0  # tests run where their fixtures put them
+            if rank == 0 and sink == ".numpy()" and tensor.is_sure and _is_input(tensor):
+                frame.host_inputs.add(tensor.place)
             frame.notes.append(HostReadNote(node, sink, tensor, value_node, rank, frame.caught > 0))
             return
+
+
+def _is_input(tensor: Tensor) -> bool:
+    return type(tensor.place) is Variable and tensor.place.kind is VariableKind.INPUT
 
 
 def brought_to_host(value: Union) -> bool:

@@ -248,3 +248,33 @@ def test_what_may_be_a_number_or_a_list_does_not_wait(code):
 def test_what_was_only_used_as_a_tensor_may_be_none():
     code = "def f(x, mask=None):\n    if mask:\n        x = x.masked_fill(mask, 0)\n    return x\n"
     assert syncs(given(code)) == []
+
+
+DISTANCES = """
+from scipy import ndimage
+
+def start(net):
+    net.cuda()
+
+def distances(maps: torch.Tensor, sizes: torch.Tensor):
+    found = torch.ones(3, 3) * {what}
+    return found, ndimage.distance({read})
+"""
+
+
+@pytest.mark.parametrize(
+    ("what", "read", "confidence"),
+    [
+        ("maps", "maps.sum(1).numpy()", "possible"),
+        ("sizes", "maps.sum(1).numpy()", "possible"),
+        ("sizes", "maps.sum(1).tolist()", "likely"),
+        ("sizes.cuda()", "maps.sum(1).numpy()", "certain"),
+        ("sizes", "maps.to(sizes.device).numpy()", "likely"),
+    ],
+)
+def test_who_reads_an_input_on_the_host_expects_the_others_there(what, read, confidence):
+    code = DISTANCES.format(what=what, read=read).replace(
+        "torch.from_numpy(order(3))", "torch.ones(3, 3)"
+    )
+    (meeting,) = met(code)
+    assert meeting.endswith(confidence), meeting
