@@ -5,8 +5,8 @@
 Runs operations under a guard, in an interpreter of its own for each mode: `record` watches the
 machine's real devices, `virtual` the made-up `cuda:0`, with transfers, syncs and refused operations
 among them.  The events come from more places than a ledger tells apart, so that its bounds are
-reached, too.  Prints by how much the resident set has grown since the first hundredth of the
-operations, after each fifth of them; exits with 1 where the last is above 100 MB.
+reached, too.  Prints by how much the resident set has grown since the first thousand operations,
+after each fifth of them; exits with 1 where the last is above 100 MB.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def measure(mode: str, operations: int) -> int:
     machine = virtual_devices("cuda:1") if mode == "virtual" else contextlib.nullcontext()
     with machine, DeviceGuard() as guard:
         device = "cuda" if mode == "virtual" or torch.cuda.is_available() else "cpu"
-        work(operations // 100, device)
+        work(1000, device)
         before, grown = resident_mb(), 0.0
         for part in range(1, PARTS + 1):
             work(operations // PARTS, device)

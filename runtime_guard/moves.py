@@ -137,7 +137,8 @@ def move(
     node = result.grad_fn
     if node is not None:
         node.register_hook(_GradientBack(machine, source, 0))
-        if tensor.is_leaf and tensor.requires_grad and stack:
+        # copies to the host are made to be looked at; on the accelerator it is to be trained
+        if tensor.is_leaf and tensor.requires_grad and target is not CPU and stack:
             observers.problem(
                 Kind.NON_LEAF_MOVE,
                 what,

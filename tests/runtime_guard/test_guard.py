@@ -271,6 +271,8 @@ class TestProblems:
             w = torch.rand(2, requires_grad=True).cuda()
             w.sum()
             torch.rand(2).cuda().requires_grad_().sum()
+            kept = nn.Linear(2, 2).cuda()
+            kept.weight.cpu().sum()
         assert self.seen(guard) == [(Kind.NON_LEAF_MOVE, at)]
 
     def test_an_attribute_left_behind(self):
