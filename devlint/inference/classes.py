@@ -172,7 +172,8 @@ class ClassInfo:
 
     def _assigned(self, name: str) -> Value | None:
         if name in self.reading:
-            return self.attributes.get(name)
+            held_so_far = self.attributes.get(name)
+            return None if held_so_far is None else self._where_read(name, held_so_far)
         self.reading.add(name)
         try:
             from devlint.inference.functions import summarize
@@ -192,11 +193,15 @@ class ClassInfo:
                     found = held if found is None else join(found, held)
                     if info is self:
                         break
-            if found is not None and self._is_moved_later(name):
-                return union(self._once_moved(v) for v in alternatives(found))
-            return found
+            return None if found is None else self._where_read(name, found)
         finally:
             self.reading.discard(name)
+
+    def _where_read(self, name: str, found: Value) -> Value:
+        """What an attribute holds by the time that others read what the constructor left."""
+        if not self._is_moved_later(name):
+            return found
+        return union(self._once_moved(v) for v in alternatives(found))
 
     def _is_moved_later(self, name: str) -> bool:
         """Some other method than the one that reads the attribute moves it."""
@@ -205,6 +210,13 @@ class ClassInfo:
         movers = {method for info in self.lineage() for method in info.moved.get(name, ())}
         reader = self.running[-1].function if self.running else None
         return bool(movers) and (reader is None or reader.name not in movers)
+
+    def _is_anew(self, value: Value) -> bool:
+        """On the host, and not computed of what the constructor left there."""
+        if type(value) is not Tensor or value.place != CPU:
+            return False
+        steps = value.origin.chain() if value.origin is not None else ()
+        return not any(step.node in self.constructed for step in steps)
 
     def _once_moved(self, value: Value) -> Value:
         """What the constructor left on the host, when it has been moved: somewhere."""
@@ -312,9 +324,9 @@ class ClassInfo:
             old = self.attributes.get(name)
             self.attributes[name] = value if old is None else join(old, value)
             return value
-        if _method(frame) == "__init__":
+        if _method(frame) == "__init__" or frame.constructing:
             self.constructed.add(node)
-        elif any(type(v) is Tensor and v.place == CPU for v in alternatives(value)):
+        elif any(self._is_anew(v) for v in alternatives(value)):
             self.remade.add(name)
         kept = union(self._kept(frame, name, v, node, source) for v in alternatives(value))
         held = self.attributes.get(name)
@@ -847,8 +859,8 @@ def _scan(info: ClassInfo, frame: Frame, method: str, suite: cst.BaseSuite) -> N
         if isinstance(statement, (cst.FunctionDef, cst.ClassDef)):
             continue
         if isinstance(statement, cst.For):
-            for name in moved_in_turn(statement):
-                info.moved.setdefault(name, set()).add(method)
+            for name in moved_in_turn(statement):  # which the loop's body does not show
+                info.moved.setdefault(name, set()).add(f"{method}: setattr")
         if isinstance(statement, cst.With):
             for item in statement.items:
                 if item.asname is not None:

@@ -66,6 +66,47 @@ def test_a_method_that_reads_before_it_moves_finds_what_was_made():
     assert len(met(code)) == 1
 
 
+def test_what_is_computed_of_what_was_moved_is_not_made_anew():
+    code = """
+    class Memory:
+        def __init__(self, n):
+            self.rows = torch.zeros(n)
+
+        def step(self, task: torch.Tensor):
+            self.rows = self.rows.to(task.device)
+            self.decay(task)
+            return self.after(task)
+
+        def decay(self, task: torch.Tensor):
+            self.rows = 0.5 * self.rows + task.exp()
+            self.rows /= self.rows.sum()
+
+        def after(self, task: torch.Tensor):
+            return self.rows.cumsum(0) * task.exp()
+    """
+    assert met(code) == []
+
+
+@pytest.mark.parametrize(("names", "count"), [('("rows", "kinds")', 0), ('("kinds",)', 1)])
+def test_names_in_turn_are_moved_for_what_follows_too(names, count):
+    code = f"""
+    class Memory(nn.Module):
+        def __init__(self, n):
+            super().__init__()
+            self.init_rows(n)
+
+        def init_rows(self, n: int):
+            self.rows = torch.zeros(n)
+            self.kinds = torch.zeros(n)
+
+        def forward(self, task: torch.Tensor):
+            for name in {names}:
+                setattr(self, name, getattr(self, name).to(task.device))
+            return self.rows * task.exp()
+    """
+    assert len(met(code)) == count
+
+
 BASE = """
 class Bench:
     def __init__(self, n):
