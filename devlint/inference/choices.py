@@ -15,7 +15,7 @@ it.
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -30,15 +30,23 @@ MAX_AROUND = 16  # that are known of one place in the code
 
 
 class Choice:
-    """What a test is on, as it was when the test was made: the same object for the same text, as
-    long as none of its names is bound anew. `born`: when the last of them was bound; `inner`: a
+    """What a test is on, as it was when the test was made: the same object for the same subject,
+    as long as none of its names is bound anew. `born`: when the last of them was bound; `inner`: a
     callee made it."""
 
-    __slots__ = ("born", "inner")
+    __slots__ = ("born", "inner", "names", "subject")
 
-    def __init__(self, born: int = 0, inner: bool = False) -> None:
+    def __init__(
+        self,
+        born: int = 0,
+        inner: bool = False,
+        subject: Hashable = None,
+        names: tuple[str, ...] = (),
+    ) -> None:
         self.born = born
         self.inner = inner
+        self.subject = subject
+        self.names = names
 
 
 Fact = tuple[Choice, bool, Hashable]  # it was, or was not, this value
@@ -125,16 +133,42 @@ def _fact(frame: Frame, written: _Written, seen: dict[Hashable, Choice]) -> Fact
     subject, is_so, value, paths = written
     choice = seen.get(subject)
     if choice is None:
-        bound = frame.bound
         if isinstance(subject, cst.CSTNode):
             choice = once(frame)
         else:
-            born = max((bound.get(path, 0) for path in paths), default=0)
+            born = _born(frame, paths)
             choice = frame.choices.get((subject, born))
             if choice is None:
-                choice = frame.choices[subject, born] = Choice(born)
+                choice = frame.choices[subject, born] = Choice(born, False, subject, paths)
         seen[subject] = choice
     return choice, is_so, value
+
+
+def _born(frame: Frame, paths: Iterable[str]) -> int:
+    bound = frame.bound
+    return max((bound.get(path, 0) for path in paths), default=0)
+
+
+def seen_from(
+    frame: Frame, choice: Choice, function: Hashable, given: Mapping[str, cst.BaseExpression]
+) -> Choice:
+    """A callee's choice as its caller sees it. A test on nothing but what the callee was given
+    comes out the same in another call that is given the same. `given`: expressions by parameter."""
+    paths: list[str] = []
+    texts: list[Hashable] = []
+    for name in choice.names if not choice.born else ():
+        if "." not in name:
+            text = _text(given[name], paths) if name in given else None
+            if text is None:
+                return once(frame, inner=True)
+            texts.append(text)
+    if not texts:
+        return once(frame, inner=True)
+    born = _born(frame, paths)
+    key = (function, choice.subject, *texts), born
+    if key not in frame.choices:
+        frame.choices[key] = Choice(born, inner=True)
+    return frame.choices[key]
 
 
 _LITERALS = (cst.SimpleString, cst.Integer, cst.Float)

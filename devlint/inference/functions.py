@@ -463,9 +463,10 @@ def call_function(
 class Binding:
     """What a call puts in the place of a function's parameters."""
 
-    def __init__(self, frame: Frame, node: cst.CSTNode) -> None:
+    def __init__(self, frame: Frame, node: cst.CSTNode, function: Function) -> None:
         self.frame = frame
         self.node = node
+        self.function = function
         self.places: dict[Variable, Tensor] = {}  # a stand-in with the actual place and traits
         self.values: dict[Evidence, Value] = {}
         self.nodes: dict[Variable, cst.CSTNode] = {}
@@ -480,8 +481,28 @@ class Binding:
         """Facts of the callee: they hold for this call alone."""
         for choice, _, _ in when:
             if choice not in self.choices:
-                self.choices[choice] = choices.once(self.frame, inner=True)
+                seen = choices.seen_from(self.frame, choice, self.function, self._expressions())
+                self.choices[choice] = seen
         return tuple((self.choices[choice], is_so, value) for choice, is_so, value in when)
+
+    def _expressions(self) -> dict[str, cst.BaseExpression]:
+        """What the caller wrote for each parameter, and for the object of a method."""
+        params = self.function.node.params
+        found = {
+            p.name.value: p.default
+            for p in (*params.posonly_params, *params.params, *params.kwonly_params)
+            if p.default is not None
+        }
+        for name, (_, node) in self.given.items():
+            if isinstance(node, cst.BaseExpression) and node is not self.node:
+                found[name] = node
+        parameters = self.function.parameters
+        if self.function.info is not None and parameters and isinstance(self.node, cst.Call):
+            func = self.node.func
+            found.setdefault(
+                parameters[0].name, func.value if isinstance(func, cst.Attribute) else func
+            )
+        return found
 
     def put(self, parameter: Parameter, actual: Value, node: cst.CSTNode) -> None:
         """Bind one parameter."""
@@ -722,7 +743,7 @@ def _bind(
     arguments: Arguments,
 ) -> Binding:
     function = callee.function
-    binding = Binding(frame, node)
+    binding = Binding(frame, node, function)
     parameters = summary.parameters
     start = 0
     info = function.info

@@ -42,6 +42,7 @@ from devlint.inference.values import (
     alternatives,
     same,
     tensor_like,
+    under,
 )
 
 
@@ -273,6 +274,8 @@ def _return(frame: Frame, node: cst.Return) -> bool:
     value = frame.eval(node.value) if node.value is not None else Const(None)
     if frame.function is not None:
         value = baked(frame, value)
+        if type(value) is Tensor or (type(value) is Sequence and value.kind == "tuple"):
+            value = under(value, frame.when)
     frame.returns.append((node, value))
     frame.exits.append(frame.env)
     return False

@@ -200,24 +200,59 @@ def test_one_of_the_branches_may_still_be_the_wrong_one(taken):
 
 
 CHOOSES = """
-        def chosen(x: torch.Tensor, quick):
+        def chosen(x: torch.Tensor, quick, slow=False):
             if quick:
                 return torch.ones(3), x.cpu()
             return x.cuda(), torch.ones(3).cuda()
 
         def run(x: torch.Tensor, y: torch.Tensor, one, two):
             a, b = chosen(x, one)
-            c, d = chosen(y, two)
+            {between}
+            c, d = chosen(y, {given})
             return {meeting}
 """
 
 
 def test_what_one_call_returns_stays_together():
-    assert sure(CHOOSES.format(meeting="a + b, c + d")) == []
+    code = CHOOSES.format(between="pass", given="two", meeting="(a + b, c + d)")
+    assert sure(code) == []
 
 
-def test_what_two_calls_return_need_not_be_alike():
-    assert sure(CHOOSES.format(meeting="a + d")) != []
+@pytest.mark.parametrize(
+    ("between", "given", "contradicts"),
+    [
+        ("pass", "one", False),
+        ("pass", "one, slow=two", False),
+        ("pass", "quick=one", False),
+        ("pass", "two", True),
+        ("pass", "not one", True),
+        ("pass", "two()", True),
+        ("one = two()", "one", True),
+    ],
+)
+def test_two_calls_that_are_given_the_same_return_the_same(between, given, contradicts):
+    code = CHOOSES.format(between=between, given=given, meeting="a + d")
+    assert bool(sure(code)) is contradicts
+
+
+@pytest.mark.parametrize(
+    ("test", "contradicts"), [("self.quick", False), ("quick", False), ("x.sum() > 3", True)]
+)
+def test_what_calls_in_a_loop_return_is_alike_by_what_they_are_given(test, contradicts):
+    code = f"""
+        class Cells:
+            def one(self, x: torch.Tensor, quick):
+                if {test}:
+                    return torch.ones(3)
+                return x.cuda()
+
+            def all(self, xs, quick):
+                cells = []
+                for x in xs:
+                    cells.append(self.one(x, quick))
+                return torch.stack(cells)
+    """
+    assert bool([m for m in sure(code) if not m.startswith("return")]) is contradicts
 
 
 @pytest.mark.parametrize(
