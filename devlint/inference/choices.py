@@ -54,7 +54,7 @@ When = tuple[Fact, ...]
 Sides = tuple[When, When]  # of a test that came out true, and of one that came out false
 
 ALWAYS: When = ()
-_TRUE = "true"
+TRUE = "true"
 
 
 def exclude(a: When, b: When) -> bool:
@@ -196,8 +196,8 @@ def _written(node: cst.BaseExpression) -> Test:
     text = _text(node, paths)
     subject: Hashable = node if text is None else text
     names = tuple(paths)
-    if_true = [(("bool", subject) if text is not None else node, True, _TRUE, names)]
-    if_false = [(if_true[0][0], False, _TRUE, names)]
+    if_true = [(("bool", subject) if text is not None else node, True, TRUE, names)]
+    if_false = [(if_true[0][0], False, TRUE, names)]
     if type(node) is cst.BooleanOperation:
         left, right = _written(node.left), _written(node.right)
         if isinstance(node.operator, cst.And):
@@ -214,7 +214,7 @@ def _compared(node: cst.Comparison, target: cst.ComparisonTarget) -> Test:
     left, right = _text(node.left, paths), _text(target.comparator, paths)
     kind = _CONTRARY.get(type(target.operator))
     if left is None or right is None or kind is None:
-        return [(node, True, _TRUE, ())], [(node, False, _TRUE, ())]
+        return [(node, True, TRUE, ())], [(node, False, TRUE, ())]
     names = tuple(paths)
     symbol, is_so = kind
     if symbol == "is" and _is_literal(target.comparator):
@@ -222,10 +222,10 @@ def _compared(node: cst.Comparison, target: cst.ComparisonTarget) -> Test:
         if_so: list[_Written] = [(left, True, right, names)]
         if_not: list[_Written] = [(left, False, right, names)]
         if right == "None":
-            if_so.append((("bool", left), False, _TRUE, names))
+            if_so.append((("bool", left), False, TRUE, names))
     else:
         subject = (symbol, left, right)
-        if_so, if_not = [(subject, True, _TRUE, names)], [(subject, False, _TRUE, names)]
+        if_so, if_not = [(subject, True, TRUE, names)], [(subject, False, TRUE, names)]
     return (if_so, if_not) if is_so else (if_not, if_so)
 
 
@@ -260,7 +260,7 @@ def _text(node: cst.CSTNode, paths: list[str]) -> Hashable:
         paths.append(path)
         return path
     if isinstance(node, _LITERALS):
-        return node.value
+        return repr(node.raw_value) if isinstance(node, cst.SimpleString) else node.value
     parts: list[cst.CSTNode] = []
     mark: Hashable = kind
     if isinstance(node, cst.Call):

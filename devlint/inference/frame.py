@@ -101,6 +101,7 @@ class Pending:
     left: Tensor
     right: Tensor
     pointwise: bool
+    when: When = ALWAYS
 
 
 def read(env: Environment, name: str) -> Value | None:

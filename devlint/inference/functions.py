@@ -24,6 +24,7 @@ from devlint.inference import (
     orphans,
     returns,
 )
+from devlint.inference.conditions import truth_of
 from devlint.inference.facts import MeetingKind, Site, Source, StepKind
 from devlint.inference.frame import BudgetExceeded, Frame, Pending
 from devlint.inference.iteration import element_of
@@ -60,6 +61,7 @@ from devlint.inference.values import (
     Value,
     alternatives,
     choose,
+    possible,
     under,
     union,
     with_facts,
@@ -456,7 +458,13 @@ def call_function(
         _sync_in_callee(frame, node, summary.syncs[0], binding)
     for pending in () if function.name == "__init__" else summary.pendings:
         _check_pending(frame, node, pending, binding, as_module)
-    result = binding.substitute(with_facts(summary.result, binding.chosen))
+    result = summary.result
+    if type(result) is Union:
+        whens = [*result.whens, *(v.when for v in result.alternatives if type(v) is Tensor)]
+        here = possible(result, binding.facts(tuple(fact for when in whens for fact in when)))
+        if not any(type(v) is Unknown for v in alternatives(here)):  # as of a recursion
+            result = here
+    result = binding.substitute(with_facts(result, binding.chosen))
     return gradients.marked(result, 0) if gradients.are_off(frame) else result
 
 
@@ -484,6 +492,26 @@ class Binding:
                 seen = choices.seen_from(self.frame, choice, self.function, self._expressions())
                 self.choices[choice] = seen
         return tuple((self.choices[choice], is_so, value) for choice, is_so, value in when)
+
+    def facts(self, when: choices.When) -> choices.When:
+        """What this call's arguments say of the callee's choices on a parameter alone."""
+        found: list[choices.Fact] = []
+        for choice, _, _ in when:
+            subject, asks_truth = choice.subject, False
+            if isinstance(subject, tuple) and subject[0] == "bool":
+                subject, asks_truth = subject[1], True
+            if choice.born or not isinstance(subject, str) or subject not in self.given:
+                continue
+            actual, _ = self.given[subject]
+            if asks_truth:
+                answer = truth_of(actual)
+                if answer is not None:
+                    found.append((choice, answer, choices.TRUE))
+            elif type(actual) is Const:
+                found.append((choice, True, repr(actual.value)))
+            elif type(actual) is Tensor and actual.is_sure:
+                found.append((choice, False, "None"))
+        return tuple(found)
 
     def _expressions(self) -> dict[str, cst.BaseExpression]:
         """What the caller wrote for each parameter, and for the object of a method."""
@@ -798,6 +826,9 @@ def _check_pending(
 ) -> None:
     if _moves(pending.left) or _moves(pending.right):
         return
+    for when in (pending.when, pending.left.when, pending.right.when):
+        if when and choices.exclude(when, binding.facts(when)):
+            return  # this call does not come there
     for a in _operands(pending.left, binding):
         for b in _operands(pending.right, binding):
             if a is b or a.place is None or b.place is None or meetings.never_meet(frame, a, b):

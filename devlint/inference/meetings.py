@@ -512,8 +512,10 @@ def add_pending(
     """Two operands that a caller may put apart: one note for each pair of places."""
     key = (left.place, right.place)
     old = frame.pendings.get(key)
+    if old is not None:
+        old.when = either(old.when, frame.when)
     if (old is None and len(frame.pendings) < MAX_PENDING) or (old and not may_meet(old)):
-        frame.pendings[key] = Pending(node, kind, operation, left, right, pointwise)
+        frame.pendings[key] = Pending(node, kind, operation, left, right, pointwise, frame.when)
 
 
 def may_meet(pending: Pending) -> bool:

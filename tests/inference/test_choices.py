@@ -439,3 +439,37 @@ def test_an_object_that_is_made_in_one_way_or_the_other_is_one_object():
             return boxes.sizes() * boxes.at[:, 1]
     """
     assert sure(code) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "contradicts"),
+    [("", True), ("None", True), ("x", False), ("None, mode='b'", False), ("quick()", True)],
+)
+def test_what_a_call_is_given_tells_the_callee_s_branches_apart(given, contradicts):
+    code = f"""
+        def chosen(y, total=None, mode="a"):
+            if mode == "a" and total is None:
+                return torch.ones(3)
+            return y.cuda()
+
+        def run(x: torch.Tensor, quick):
+            y = chosen(x.cuda(), {given})
+            return x.cuda() * y
+    """.replace("x.cuda(), )", "x.cuda())")
+    assert bool([m for m in sure(code) if not m.startswith("return")]) is contradicts
+
+
+@pytest.mark.parametrize(
+    ("given", "contradicts"), [("", True), (", mode='a'", True), (", mode='b'", False)]
+)
+def test_operands_meet_in_a_callee_where_it_comes_to_that(given, contradicts):
+    code = f"""
+        def scaled(x, y, mode="a"):
+            if mode == "a":
+                return x.float() * y.float()
+            return x
+
+        def run(x: torch.Tensor):
+            return scaled(x.cuda(), torch.ones(3){given})
+    """
+    assert bool(sure(code)) is contradicts
