@@ -414,6 +414,8 @@ class ClassInfo:
                 return replaced(value, None, value.origin, value.parent)
             step = frame.origin(StepKind.ATTRIBUTE, node, value.origin, "kept here")
             return replaced(value, value.place, step, value.parent)
+        if isinstance(value, (Sequence, Mapping)) and _modules_in(value.any()):
+            return self._kept_modules(frame, value, node)
         if type(value) is Tensor and type(value.place) is not Variable:
             place = value.place
             if value.traits & PARAMETER and self.has_base_out_of_sight:
@@ -425,6 +427,23 @@ class ClassInfo:
                 value.evidence,
             )
         return value
+
+    def _kept_modules(
+        self, frame: Frame, value: Sequence | Mapping, node: cst.CSTNode
+    ) -> Sequence | Mapping:
+        """A list or dict of modules that an object keeps: each as if it kept that alone."""
+
+        def kept(part: Value) -> Value:
+            return union(
+                self._kept_by_object(frame, v, node) if type(v) is Instance and v.module else v
+                for v in alternatives(part)
+            )
+
+        element = None if value.element is None else kept(value.element)
+        if isinstance(value, Mapping):
+            return Mapping({k: kept(v) for k, v in value.entries.items()}, element)
+        items = None if value.items is None else [kept(v) for v in value.items]
+        return Sequence(items, element, value.kind, value.node, value.names)
 
     def _kept_tensor(
         self, frame: Frame, name: str, value: Tensor, node: cst.CSTNode, source: cst.CSTNode

@@ -599,6 +599,7 @@ def _loop(
         block(frame, node.body)
         left = _around(frame, loop, frame.env)
         settled = _around(frame, loop, settled)
+        turns.add_up(before, left, settled)
         if loop.differs:
             turns.leave(before, left, settled)
     frame.when = when

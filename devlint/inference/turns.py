@@ -14,7 +14,7 @@ import libcst as cst
 from devlint.inference.frame import Environment, Frame, LoopState
 from devlint.inference.iteration import targets_of
 from devlint.inference.text import dotted
-from devlint.inference.values import DEFAULT, Const, Tensor, Value, alternatives
+from devlint.inference.values import DEFAULT, SCALAR, Const, Tensor, Value, alternatives, union
 
 _COMPARE: dict[type[cst.BaseCompOp], Callable[[Any, Any], bool]] = {
     cst.Equal: operator.eq,
@@ -69,6 +69,17 @@ def leave(before: Environment, left: Environment, after: Environment) -> None:
             for v in alternatives(now)
         ):
             after[name] = now
+
+
+def add_up(before: Environment, left: Environment, after: Environment) -> None:
+    """Behind a loop that adds to a 0-dim tensor: the sum is where its terms are, and where they
+    are not known, nor is the sum."""
+    for name, old in before.items():
+        if type(old) is not Tensor or not old.traits & SCALAR or not old.traits & DEFAULT:
+            continue
+        terms = [v for v in alternatives(left.get(name, old)) if v is not old]
+        if terms and all(type(v) is Tensor and v.place is None for v in terms):
+            after[name] = union(terms)
 
 
 def _subject(node: cst.BaseExpression) -> str:

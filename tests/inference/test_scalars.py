@@ -285,23 +285,23 @@ def test_broadcasting_scalars_with_one_another_leaves_scalars():
     assert met(code) == []
 
 
-def test_where_a_sum_starts_says_nothing_of_where_it_ends():
-    code = """
+@pytest.mark.parametrize("term", ["unseen(edges[i])", "torch.relu(edges[i])"])
+def test_where_a_sum_starts_says_nothing_of_where_it_ends(term):
+    code = f"""
     class Net(nn.Module):
         def __init__(self):
             super().__init__()
             self.weight = nn.Parameter(torch.ones(3, 3))
 
         def forward(self, edges, n):
-            total = {}
+            total = {{}}
             for i in range(n):
-                total = total + unseen(edges[i])
-            return torch.matmul(self.weight, total)
+                total = total + {term}
+            return torch.matmul(self.weight, total.view(3, 3))
     """
-    likely = [m for m in met(code.format("torch.tensor(0)")) if "possible" not in m]
-    assert likely == []
-    (found,) = met(code.format("torch.zeros(3, 3)"))
-    assert found.startswith("total@cpu torch.matmul self.weight@δ(self)")
+    assert met(code.format("torch.tensor(0)")) == []
+    found = met(code.format("torch.zeros(3, 3)"))
+    assert any("total" in m and "@cpu" in m for m in found)
 
 
 def test_the_elements_of_what_a_callee_returns_may_be_numbers():

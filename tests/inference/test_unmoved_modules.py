@@ -157,3 +157,20 @@ KEPT = """
 def test_a_constructor_of_a_base_moves_what_the_class_built(moves):
     assert met(KEPT.format(moves)) == []
     assert len(met(KEPT.format("self.n = len(parts)"))) == 1
+
+
+@pytest.mark.parametrize("kept", ["net", '{"net": net}', "[net]"])
+def test_an_object_that_keeps_its_modules_on_the_cpu_is_fed_from_there(kept):
+    part = {"net": "self.kept", "[net]": "self.kept[0]"}.get(kept, 'self.kept["net"]')
+    code = f"""{NET}
+class Model:
+    def __init__(self):
+        net = Net()
+        self.kept = {kept}
+
+    def loss(self, image: torch.Tensor):
+        return {part}(image)
+"""
+    assert [m for m in met(code) if "possible" not in m] == []
+    unseen = code.replace("Model:", "Model(Trainer):")
+    assert met("from trainers import Trainer\n" + unseen) == []  # the base may move it
