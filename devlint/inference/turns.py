@@ -72,13 +72,12 @@ def leave(before: Environment, left: Environment, after: Environment) -> None:
 
 
 def add_up(before: Environment, left: Environment, after: Environment) -> None:
-    """Behind a loop that adds to a 0-dim tensor: the sum is where its terms are, and where they
-    are not known, nor is the sum."""
+    """Behind a loop that adds to a 0-dim tensor: the sum is where its terms are, or somewhere."""
     for name, old in before.items():
         if type(old) is not Tensor or not old.traits & SCALAR or not old.traits & DEFAULT:
             continue
         terms = [v for v in alternatives(left.get(name, old)) if v is not old]
-        if terms and all(type(v) is Tensor and v.place is None for v in terms):
+        if terms and all(type(v) is Tensor and v.place != old.place for v in terms):
             after[name] = union(terms)
 
 
