@@ -183,6 +183,8 @@ def of_call(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -
 
 
 def _has_state(frame: Frame, module: Instance) -> bool:
+    if module.info is not None:
+        return True  # it may register more than is in sight, under computed names
     from devlint.inference.classes import has_state
 
     return has_state(frame, module)

@@ -622,3 +622,16 @@ def test_a_module_without_state_demands_no_accelerator():
     assert given(code.format("nn.CrossEntropyLoss()")).mentions == []
     (mention,) = given(code.format("nn.Linear(3, 3)")).mentions
     assert mention.text == "nn.Linear(3, 3).cuda()"
+
+
+def test_a_module_may_register_what_is_not_in_sight():
+    code = """
+    class Stages(nn.Module):
+        def __init__(self, layers):
+            super().__init__()
+            for i, layer in enumerate(layers):
+                self.add_module(str(i), layer)
+            self.to("cuda")
+    """
+    (mention,) = given(code).mentions
+    assert mention.text == 'self.to("cuda")'
