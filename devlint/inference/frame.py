@@ -18,9 +18,8 @@ from devlint.inference.values import (
     Instance,
     Origin,
     Tensor,
-    Union,
     Value,
-    alternatives,
+    cases,
     join,
     possible,
     with_facts,
@@ -302,8 +301,7 @@ class Frame:
         """What becomes of each alternative where that is the one, and what holds there."""
         around = self.when
         found: list[tuple[Value, When]] = []
-        whens = values.whens if type(values) is Union else (ALWAYS,)
-        for value, when in zip(alternatives(values), whens, strict=True):
+        for value, when in cases(values):
             self.when = both(around, when, MAX_AROUND)
             found.append((evaluate(value), when))
         self.when = around

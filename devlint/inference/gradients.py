@@ -182,7 +182,7 @@ def marked(value: Value, traits: int) -> Value:
         if value.element is not None:
             return Sequence(None, marked(value.element, traits), value.kind, value.node)
     if type(value) is Union:
-        return Union(tuple(marked(v, traits) for v in value.alternatives))
+        return Union(tuple(marked(v, traits) for v in value.alternatives), value.whens)
     return value
 
 

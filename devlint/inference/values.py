@@ -639,6 +639,15 @@ def alternatives(value: Value) -> tuple[Value, ...]:
     return value.alternatives if type(value) is Union else (value,)
 
 
+def cases(value: Value) -> tuple[tuple[Value, When], ...]:
+    """The values that `value` may be, each with what holds where it is."""
+    if type(value) is Imported:
+        value = value.resolve() or UNKNOWN
+    if type(value) is Union:
+        return tuple(zip(value.alternatives, value.whens, strict=True))
+    return ((value, ALWAYS),)
+
+
 def possible(value: Value, when: When) -> Value:
     """The value where these facts hold: without the alternatives that are contrary to them."""
     if type(value) is not Union:
@@ -706,8 +715,7 @@ def choose(values: Iterable[tuple[Value, When]]) -> Value:
     of them has keep that."""
     kept: list[tuple[Value, When]] = []
     for value, when in values:
-        known = value.whens if type(value) is Union else (ALWAYS,)
-        for alternative, own in zip(alternatives(value), known, strict=True):
+        for alternative, own in cases(value):
             whole = both(own, when)
             for index, (other, meanwhile) in enumerate(kept):
                 merged = _merge(other, alternative, (meanwhile, whole))
@@ -718,7 +726,7 @@ def choose(values: Iterable[tuple[Value, When]]) -> Value:
                 kept.append((alternative, whole))
     if len(kept) == 1:
         return kept[0][0]
-    if len(kept) > MAX_ALTERNATIVES:
+    if not kept or len(kept) > MAX_ALTERNATIVES:
         return UNKNOWN
     return Union(tuple(under(v, when) for v, when in kept), tuple(when for _, when in kept))
 

@@ -473,3 +473,22 @@ def test_operands_meet_in_a_callee_where_it_comes_to_that(given, contradicts):
             return scaled(x.cuda(), torch.ones(3){given})
     """
     assert bool(sure(code)) is contradicts
+
+
+def test_an_imported_name_may_be_one_of_several_values():
+    lib = """
+    import os
+
+    if os.environ.get("FAST"):
+        table = torch.ones(3)
+    else:
+        table = torch.ones(3, device="cuda")
+    """
+    code = """
+    try:
+        from lib import table
+    except ImportError:
+        table = None
+    reveal(table)
+    """
+    assert revealed(code, {"lib.py": lib}) == ["cpu | cuda"]
