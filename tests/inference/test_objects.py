@@ -307,14 +307,14 @@ GRAPH = """
         def __init__(self, nodes: np.ndarray):
             self.nodes = nodes
 
-        def to_torch(self, device: torch.device):
+        def to_torch(self):
             other = {}
-            other.nodes = torch.from_numpy(self.nodes).float().to(device)
+            other.nodes = torch.from_numpy(self.nodes).float().cuda()
             return other
 
-    def check(nodes: np.ndarray, device: torch.device):
+    def check(nodes: np.ndarray):
         graph = Graph(nodes)
-        moved = graph.to_torch(device)
+        moved = graph.to_torch()
         return np.max({}.nodes)
 """
 
@@ -323,7 +323,7 @@ class TestCopies:
     def test_what_is_set_on_a_copy_is_not_the_objects_own(self):
         assert host_reads(given(GRAPH.format("copy.deepcopy(self)", "graph"))) == []
         (found,) = host_reads(given(GRAPH.format("self", "graph")))
-        assert found.startswith("np.max of graph.nodes@δ(device)")
+        assert found.startswith("np.max of graph.nodes@cuda")
 
     def test_a_copy_of_a_module_is_moved_by_itself(self):
         code = """
