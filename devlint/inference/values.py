@@ -690,12 +690,12 @@ def union(values: Iterable[Value], limit: int = MAX_ALTERNATIVES) -> Value:
                     kept[index] = merged
                     break
             else:
+                if len(kept) == limit:
+                    return UNKNOWN
                 kept.append(alternative)
     if not kept:
         return UNKNOWN
-    if len(kept) == 1:
-        return kept[0]
-    return Union(tuple(kept)) if len(kept) <= limit else UNKNOWN
+    return Union(tuple(kept)) if len(kept) > 1 else kept[0]
 
 
 def _stand_for(kept: Instance, other: Value) -> None:
@@ -723,11 +723,13 @@ def choose(values: Iterable[tuple[Value, When]]) -> Value:
                     kept[index] = merged, either(meanwhile, whole)
                     break
             else:
+                if len(kept) == MAX_ALTERNATIVES:
+                    return UNKNOWN
                 kept.append((alternative, whole))
+    if not kept:
+        return UNKNOWN
     if len(kept) == 1:
         return kept[0][0]
-    if not kept or len(kept) > MAX_ALTERNATIVES:
-        return UNKNOWN
     return Union(tuple(under(v, when) for v, when in kept), tuple(when for _, when in kept))
 
 

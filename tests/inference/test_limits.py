@@ -6,6 +6,7 @@ import libcst as cst
 import pytest
 from given import given, parsed, revealed
 
+from devlint.inference import values
 from devlint.inference.engine import infer_with
 from devlint.inference.text import shorten
 from devlint.inference.unit import Context
@@ -148,3 +149,17 @@ def test_a_function_beyond_the_budget_is_left_and_the_next_one_is_not():
 def test_files_with_nothing_in_them(code):
     facts = given(code)
     assert facts.meetings == facts.moves == facts.syncs == []
+
+
+def test_a_long_table_is_compared_no_further_than_the_limit(monkeypatch):
+    compared = 0
+    merge = values._merge
+
+    def counted(*arguments):
+        nonlocal compared
+        compared += 1
+        return merge(*arguments)
+
+    monkeypatch.setattr(values, "_merge", counted)
+    assert values.union(values.Const(str(n)) for n in range(5_000)) is values.UNKNOWN
+    assert compared <= values.MAX_ALTERNATIVES**2
