@@ -95,7 +95,20 @@ def _parents(tree: cst.CSTNode) -> dict[cst.CSTNode, cst.CSTNode]:
     waiting = [tree]
     while waiting:
         current = waiting.pop()
-        for child in current.children:
+        for child in _children(current):
             parents[child] = current
             waiting.append(child)
     return parents
+
+
+def _children(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """The nodes that a node holds, but for white space: much faster than `CSTNode.children`, which
+    visits them."""
+    for name in node.__dataclass_fields__:
+        if "whitespace" in name or name.endswith(("lines", "header", "footer")):
+            continue
+        held = getattr(node, name)
+        if isinstance(held, cst.CSTNode):
+            yield held
+        elif isinstance(held, (tuple, list)):
+            yield from (each for each in held if isinstance(each, cst.CSTNode))
