@@ -573,6 +573,7 @@ class ClassInfo:
                     excused=self.moves_itself
                     or self._moved_elsewhere(note.name)
                     or (held.placement is not None and held.placement == self.stands_on)
+                    or _by_switch(self.unit, note.tensor)
                     or (self.unit.is_test and not note.of_modules),
                     method=note.method,
                 )
@@ -615,6 +616,18 @@ class ClassInfo:
             ):
                 return True
         return any(move.subject.name == f"self.{name}" for move in self.unit.facts.moves)
+
+
+def _by_switch(unit: Unit, tensor: Tensor) -> bool:
+    """A function of the project put it on the current accelerator, behind a switch: the same that
+    moves the modules."""
+    for step in tensor.origin.chain() if tensor.origin is not None else ():
+        made_in = unit.context.units.get(step.source.path)
+        noted = made_in.mentions.notes.get(step.node) if made_in is not None else None
+        if noted is not None:
+            is_helper = noted.function is not None and noted.function.info is None
+            return is_helper and noted.guarded and noted.index is None
+    return False
 
 
 def _is_placeholder(tensor: Tensor) -> bool:

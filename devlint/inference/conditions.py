@@ -77,7 +77,7 @@ def truth(frame: Frame, node: cst.BaseExpression) -> bool | None:
     handles_none(frame, value)
     syncs.test_of(frame, node, value, "if")
     if type(node) is cst.Name or type(node) is cst.Attribute:
-        named = _by_name(node, value)
+        named = _by_name(frame, node, value)
         if named is not None:
             return named
     return truth_of(value)
@@ -89,19 +89,31 @@ def handles_none(frame: Frame, value: Value) -> None:
         frame.unit.context.none_handled.add(value.place)
 
 
-def _by_name(node: cst.Name | cst.Attribute, value: Value) -> bool | None:
+def _by_name(frame: Frame, node: cst.Name | cst.Attribute, value: Value) -> bool | None:
     if type(value) is Const and value.value is not None and type(value.value) is not bool:
         return None
     if type(value) is Instance:
         return None
     name = node.attr.value if isinstance(node, cst.Attribute) else node.value
-    if type(value) is Const and isinstance(node, cst.Name):
+    # A global is a switch, as it stands at first: whoever runs the program turns it, often from
+    # another file.
+    is_switch = value is not NONE and _is_global(frame, name)
+    if type(value) is Const and isinstance(node, cst.Name) and not is_switch:
         return None  # the code says itself what it is
     if _NOT_ACCELERATED.match(name):
         return False
     if _ACCELERATED.match(name) or _COUNT.search(name):
         return True
     return None
+
+
+def _is_global(frame: Frame, name: str) -> bool:
+    around: Frame | None = frame
+    while around is not None and around.function is not None:
+        if name in around.env:
+            return False
+        around = around.outer
+    return True
 
 
 def truth_of(value: Value) -> bool | None:

@@ -178,6 +178,8 @@ it.""",
     twin="""\
 After `Module.to` the guard looks for tensors in plain attributes that stayed where they were.""",
     limits="""\
-An overridden `_apply` or `to`, or a `.to(x.device)` at the use, excuses the attribute. Host data
-that is kept on purpose and never meets the device shows only as a `possible` warning.""",
+An overridden `_apply` or `to`, or a `.to(x.device)` at the use, excuses the attribute, and so does
+a helper that makes it on the accelerator behind a switch (`if USE_CUDA:`), which moves the modules,
+too. Host data that is kept on purpose and never meets the device shows only as a `possible`
+warning.""",
 )
