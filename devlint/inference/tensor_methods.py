@@ -184,11 +184,7 @@ def call_tensor_method(
     if name == "copy_":
         orphans.settled(frame, tensor)  # made to be filled from elsewhere
     if name in ("numpy", "__array__"):
-        forced = arguments.get(0, "force")
-        if forced is None or (type(forced) is Const and forced.value is False):
-            syncs.read_by_host(frame, node, f".{name}()", tensor, _subject(node))
-            gradients.read(frame, node, f".{name}()", tensor, _subject(node))
-        return Host(array=True)
+        return _as_array(frame, node, tensor, name, arguments)
     if name in ("requires_grad_", "detach_"):
         wanted = arguments.get(0, "requires_grad") if name == "requires_grad_" else FALSE
         return _require_grad(frame, node, tensor, TRUE if wanted is None else wanted)
@@ -250,6 +246,17 @@ def call_tensor_method(
         _wrote(frame, node)
         return tensor
     return shape_result(frame, node, result, known, arguments)
+
+
+def _as_array(
+    frame: Frame, node: cst.Call, tensor: Tensor, name: str, arguments: Arguments
+) -> Value:
+    """`.numpy()` reads the memory itself; `.numpy(force=True)` detaches and copies to the host."""
+    forced = arguments.get(0, "force") if name == "numpy" else None
+    if forced is None or (type(forced) is Const and forced.value is False):
+        syncs.read_by_host(frame, node, f".{name}()", tensor, _subject(node))
+        gradients.read(frame, node, f".{name}()", tensor, _subject(node))
+    return Host(array=True)
 
 
 def _was_unknown(tensor: Tensor) -> bool:
@@ -361,9 +368,7 @@ def _method_of_unknown(
         return UNKNOWN
     if name == "numpy":
         evidence.mark_tensor()
-        syncs.read_by_host(frame, node, ".numpy()", tensor, _subject(node))
-        gradients.read(frame, node, ".numpy()", tensor, _subject(node))
-        return Host(array=True)
+        return _as_array(frame, node, tensor, name, arguments)
     if name == "tolist":
         return HOST
     known = frame.unit.context.knowledge.methods.get(name)

@@ -53,6 +53,19 @@ def test_a_copy_on_the_host_may_be_read(code):
     assert host_reads(given(GPU + code)) == []
 
 
+@pytest.mark.parametrize(
+    ("force", "reads"), [("force=True", []), ("", [".numpy() of boxes.corners@cuda certain"])]
+)
+def test_a_forced_array_of_what_is_perhaps_no_tensor_is_a_copy_too(force, reads):
+    code = f"""
+    def widths(boxes):
+        boxes = boxes.to("cuda")
+        corners = boxes.corners.numpy({force})
+        return corners * 2
+    """
+    assert host_reads(given(code)) == reads
+
+
 def test_the_memory_of_a_host_tensor_may_be_read():
     assert host_reads(given("x = torch.zeros(3)\nx.numpy()")) == []
 
