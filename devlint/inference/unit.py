@@ -61,6 +61,19 @@ _MOVES_BATCHES = re.compile(
     r"|setup_dataloaders|DeviceDataLoader|CUDAPrefetcher|PrefetchLoader|to_device\(",
     re.M,
 )
+# Other frameworks with tensors on devices, whose methods have names that torch's have as well.
+_OTHER_FRAMEWORK = re.compile(
+    r"^[ \t]*(?:from|import) +(?:tensorflow|keras|mxnet|jax|flax|paddle|cupy|chainer|mindspore"
+    r"|mlx)\b",
+    re.M,
+)
+# torch, or a library that is made of it.
+_TORCH = re.compile(
+    r"^[ \t]*(?:from|import)\b.*\b(?:\w*torch\w*|lightning\w*|accelerate|deepspeed|diffusers|ignite"
+    r"|timm|transformers)\b",
+    re.M,
+)
+_IMPORTED = re.compile(r"^[ \t]*(?:from +(\.*)([\w.]*) +import\b|import +([\w.]+))", re.M)
 _DATA = re.compile(r"(^|/)(datasets?|(data_?)?loaders?|data)(/|\.py$)")
 _COLLATE = re.compile(r"\bcollate_fn *= *(?:\w+\.)*(\w+)")
 _TEST = re.compile(r"(^|/)(tests?|testing)(/|\.py$)|(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$")
@@ -171,6 +184,20 @@ class Unit:
         return bool(_ACCELERATED.search(self.source.text))
 
     @cached_property
+    def is_foreign(self) -> bool:
+        """The file is about another framework's tensors: neither it nor a file of the project that
+        it imports imports torch."""
+        text = self.source.text
+        if not _OTHER_FRAMEWORK.search(text) or _TORCH.search(text):
+            return False
+        names = {
+            name or self.absolute(base, len(dots)) for dots, base, name in _IMPORTED.findall(text)
+        }
+        importer = self.context.importer
+        found = [importer.load(name) for name in sorted(names) if name] if importer else []
+        return not any(_TORCH.search(parsed.text) for parsed in found if parsed is not None)
+
+    @cached_property
     def moves_batches(self) -> bool:
         """A framework is used whose loaders move their batches."""
         return bool(_MOVES_BATCHES.search(self.source.text))
@@ -221,6 +248,8 @@ class Unit:
 
     def finish(self) -> Facts:
         """Infer all that is left and settle the facts."""
+        if self.is_foreign:
+            return self.facts  # torch's rules say nothing of it
         self.run()
         if self._finished:
             return self.facts

@@ -1,8 +1,11 @@
 """Imports across files: relative ones, re-exports, packages, stars, circles."""
 
+import libcst as cst
+import pytest
 from given import Files, met, parsed, revealed
 
 from devlint.inference.engine import infer_file
+from devlint.project.source import ParsedFile
 
 OPS = """
 TABLE = torch.zeros(3)
@@ -155,3 +158,31 @@ def test_two_modules_that_import_from_each_other():
         "right.py": "from left import make\n\n\ndef move():\n    return make().cuda()\n",
     }
     assert revealed("from left import move\nreveal(move())", files) == ["cuda"]
+
+
+def plain(path: str, code: str) -> ParsedFile:
+    """A file that imports what its code does, and no more."""
+    return ParsedFile(path, path.removesuffix(".py"), False, code, cst.parse_module(code))
+
+
+@pytest.mark.parametrize(
+    ("first", "helper", "reads"),
+    [
+        ("import tensorflow as tf", "import numpy as np", 0),
+        ("from mxnet import nd", "import numpy as np", 0),
+        ("import tensorflow as tf", "import torch", 1),
+        ("import tensorflow as tf, torch", "import numpy as np", 1),
+        ("import tensorflow as tf\nfrom torchvision import models", "import numpy as np", 1),
+        ("import math", "import numpy as np", 1),
+    ],
+)
+def test_the_tensors_of_another_framework_are_none_of_torchs(first, helper, reads):
+    code = f"""{first}
+from helper import load
+
+def shares(graph, device):
+    graph = graph.to(device)
+    return graph.weights.numpy().sum()
+"""
+    files = Files({"helper.py": plain("helper.py", f"{helper}\n\ndef load():\n    pass\n")})
+    assert len(infer_file(plain("main.py", code), files).host_reads) == reads
