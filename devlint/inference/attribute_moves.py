@@ -15,6 +15,8 @@ from devlint.inference.text import MOVES, code, dotted
 _MOVE = re.compile(MOVES + r"|\.(cuda|xpu|npu)\(|\b\w*(to_|_to_)?(device|cuda|gpu)\(")
 _METHODS = frozenset({"to", "cuda", "xpu", "npu"})
 _HELPER = re.compile(r"(^|_)(to_?(device|cuda|gpu)|cuda|gpu|move\w*)$")
+# Methods that are there to be called, or not, by whoever has the object.
+_MOVER = re.compile(r"^(to|cuda|xpu|npu)$|(^|_)(to|set)(_\w+)?_(device|cuda|gpu)$|^_?move(_|$)")
 _COMPREHENSIONS = (cst.DictComp, cst.ListComp, cst.GeneratorExp, cst.Dict, cst.List, cst.Tuple)
 
 
@@ -55,6 +57,11 @@ def _is_of(path: str, receiver: cst.CSTNode) -> bool:
             return True
         receiver = receiver.func if isinstance(receiver, cst.Call) else receiver.value
     return False
+
+
+def is_mover(method: str) -> bool:
+    """By its name, a method that puts its object elsewhere: `to_cuda`, `set_device`."""
+    return bool(_MOVER.search(method))
 
 
 def moved_in_turn(loop: cst.For) -> list[str]:

@@ -15,7 +15,7 @@ import libcst as cst
 
 from devlint.findings import Confidence
 from devlint.inference import contracts
-from devlint.inference.attribute_moves import moved_attribute, moved_in_turn
+from devlint.inference.attribute_moves import is_mover, moved_attribute, moved_in_turn
 from devlint.inference.facts import PlainAttribute, Site, StepKind
 from devlint.inference.frame import Flag, Frame
 from devlint.inference.meetings import operand
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from devlint.inference.unit import Unit
 
 MAX_BASES = 12
+IN_TURN = ": setattr"  # behind the name of a method that moves attributes in a loop
 
 # Bases that are modules by their name, when their definition is out of sight.
 _MODULE_ENDINGS = ("Module", "PreTrainedModel", "ModelMixin", "Metric", "Loss", "MessagePassing")
@@ -102,6 +103,7 @@ class ClassInfo:
     moved: dict[str, set[str]] = field(default_factory=dict)  # attributes, by which methods
     constructed: set[cst.CSTNode] = field(default_factory=set)  # assignments in the constructor
     remade: set[str] = field(default_factory=set)  # attributes that others put on the host
+    movers: dict[str, frozenset[str]] = field(default_factory=dict)  # by attribute, once asked for
     places_itself: bool = False  # its constructor moves parts of it
     stands_on: Placement = None  # where its own method moved it as a whole
     running: list[Frame] = field(default_factory=list)  # its methods that are being inferred
@@ -210,6 +212,33 @@ class ClassInfo:
         movers = {method for info in self.lineage() for method in info.moved.get(name, ())}
         reader = self.running[-1].function if self.running else None
         return bool(movers) and (reader is None or reader.name not in movers)
+
+    def on_demand(self, frame: Frame, name: str, found: Value, node: cst.Attribute) -> Value:
+        """What an attribute holds that a method of the object moves, if somebody calls it: it may
+        be in either place, where the code around `node` does not call that method."""
+        movers = self._movers(name)
+        function = frame.function
+        if not movers or (function is not None and function.name in movers):
+            return found
+        around = frame.unit.source.text if function is None else code(function.node)
+        called = rf"(\b{re.escape(code(node.value))}|\))\.({'|'.join(sorted(movers))})\("
+        if re.search(called, around):
+            return found
+        return union(_somewhere(v) for v in alternatives(found))
+
+    def _movers(self, name: str) -> frozenset[str]:
+        """The methods that move an attribute of an object, and that no other method calls."""
+        found = self.movers.get(name)
+        if found is None:
+            moved = [m for info in self.lineage() for m in info.moved.get(name, ())]
+            movers = {m.removesuffix(IN_TURN) for m in moved if not self.is_module}
+            found = frozenset(m for m in movers if is_mover(m) and not self._calls(m))
+            self.movers[name] = found
+        return found
+
+    def _calls(self, method: str) -> bool:
+        called = re.compile(rf"\bself\.{method}\(")
+        return any(called.search(code(info.node)) for info in self.lineage())
 
     def _is_anew(self, value: Value) -> bool:
         """On the host, and not computed of what the constructor left there."""
@@ -630,6 +659,19 @@ def _by_switch(unit: Unit, tensor: Tensor) -> bool:
     return False
 
 
+def _somewhere(value: Value) -> Value:
+    """A value that is moved or not, as others chose."""
+    if type(value) is Tensor:
+        return Tensor(None, value.origin, value.traits & (SCALAR | GRAD), value.evidence)
+    if type(value) is Mapping or type(value) is Sequence:
+        return UNKNOWN
+    if type(value) is Instance and value.module:
+        from devlint.inference.modules import replaced
+
+        return replaced(value, None, value.origin, value.parent)
+    return value
+
+
 def _is_placeholder(tensor: Tensor) -> bool:
     """One element or none, by its factory's only argument: `torch.zeros(1)`."""
     made = tensor.origin.root.node if tensor.origin is not None else None
@@ -892,7 +934,7 @@ def _scan(info: ClassInfo, frame: Frame, method: str, suite: cst.BaseSuite) -> N
             continue
         if isinstance(statement, cst.For):
             for name in moved_in_turn(statement):  # which the loop's body does not show
-                info.moved.setdefault(name, set()).add(f"{method}: setattr")
+                info.moved.setdefault(name, set()).add(method + IN_TURN)
         if isinstance(statement, cst.With):
             for item in statement.items:
                 if item.asname is not None:

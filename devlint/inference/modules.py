@@ -184,6 +184,8 @@ def attribute(frame: Frame, node: cst.Attribute, holder: Instance, name: str) ->
         if found is not None and frame.branches and is_self(frame, holder):
             found = info.held_where(name, found, frame.branches)
         if found is not None:
+            found = info.on_demand(frame, name, found, node)
+        if found is not None:
             return _seen_from(frame, node, holder, found)
     if holder.module:
         if name in ("device", "_device"):

@@ -138,3 +138,43 @@ class Recurrent(Bench):
 def test_a_base_class_may_move_them(first, method, count):
     found = [m for m in met(BASE.format(first=first, method=method)) if "possible" not in m]
     assert len(found) == count, found
+
+
+SCALER = """
+import numpy as np
+
+class Scaler:
+    def fit(self, rows: np.ndarray):
+        self.scale = torch.from_numpy(rows.max(0))
+        self.shift = torch.from_numpy(rows.mean(0))
+
+    def to_gpu(self):
+        self.scale = self.scale.cuda()
+
+    def start(self):
+        {start}
+
+    def apply(self, rows: torch.Tensor):
+        return {applied}
+
+def check(rows: np.ndarray):
+    scaler = Scaler()
+    scaler.fit(rows)
+    {moved}
+    return torch.ones(3) * scaler.scale
+"""
+
+
+@pytest.mark.parametrize(
+    ("start", "applied", "moved", "count"),
+    [
+        ("pass", "rows.exp() * self.scale", "pass", 0),
+        ("pass", "torch.ones(3) * self.scale", "pass", 0),
+        ("pass", "rows.exp() - self.shift", "pass", 1),  # which it does not move
+        ("pass", "rows.exp() * self.scale", "scaler.to_gpu()", 1),
+        ("self.to_gpu()", "torch.ones(3) * self.scale", "pass", 2),
+    ],
+)
+def test_what_is_moved_on_demand_may_be_in_either_place(start, applied, moved, count):
+    found = met(SCALER.format(start=start, applied=applied, moved=moved))
+    assert len(found) == count, found
