@@ -230,11 +230,12 @@ def _move_of_unknown(
     frame: Frame, node: cst.Call, base: Value, name: str, arguments: Arguments
 ) -> Value:
     """A move of something unknown: what comes back is there, whatever it is."""
-    from devlint.inference.moves import target_of
+    from devlint.inference.moves import target_of, wait_for_copies
 
     target, _ = target_of(frame, name, arguments)
     if not isinstance(target, (Device, Variable)):
         return base
+    wait_for_copies(frame, name, target, arguments)
     step = Origin(StepKind.MOVED, node, frame.unit.source, None)
     if frame.statement is node and isinstance(node.func, cst.Attribute):
         frame.unit.moved_objects.add(dotted(node.func.value))

@@ -128,13 +128,7 @@ def move_of_tensor(
         # In place if it is a module, lost if it is a tensor: the ordinary caller means a module.
         tensor.evidence.in_place = True
         _rebind_moved(frame, subject_node, tensor, place, node)
-    non_blocking = (
-        _is_true(arguments.get(1, "non_blocking"))
-        if name != "to"
-        else _is_true(
-            arguments.keywords["non_blocking"][0] if "non_blocking" in arguments.keywords else None
-        )
-    )
+    non_blocking = _is_non_blocking(name, arguments)
     _note_move(frame, node, name, tensor, subject_node, place, target_node, discarded, non_blocking)
     step = Origin(StepKind.MOVED, node, frame.unit.source, tensor.origin, "", before=tensor.place)
     traits = tensor.traits & ~(DEFAULT | LOADED | INDIRECT | KEPT | PARAMETER | PINNED | EMPTY)
@@ -150,6 +144,8 @@ def move_of_tensor(
         from devlint.inference.syncs import sync
 
         sync(frame, node, f".{name}()", tensor, subject_node)
+    elif tensor.place is None:
+        wait_for_copies(frame, name, place, arguments)
     if place is None:
         return Tensor(None, step, traits, tensor.evidence)
     if frame.loop is not None and on_accelerator(Tensor(place)) >= 1:
@@ -174,6 +170,7 @@ def move_of_object(
     target, target_node = target_of(frame, name, arguments)
     if isinstance(target, _Stay):
         return held
+    wait_for_copies(frame, name, target, arguments)
     frame.notes.append(
         MoveNote(
             node=node,
@@ -195,6 +192,20 @@ def move_of_object(
         frame.loop.feeds_device = True
     step = Origin(StepKind.MOVED, node, frame.unit.source, held.origin, before=held.place)
     return held.with_place(target, step, drop=DEFAULT | LOADED | INDIRECT | KEPT)
+
+
+def wait_for_copies(frame: Frame, name: str, place: Placement, arguments: Arguments) -> None:
+    """A blocking copy to the host of what is perhaps on an accelerator: whatever was copied before
+    it, on the same stream, has landed as well."""
+    if place == CPU and not _is_non_blocking(name, arguments):
+        frame.unsynchronized.clear()
+
+
+def _is_non_blocking(name: str, arguments: Arguments) -> bool:
+    if name != "to":
+        return _is_true(arguments.get(1, "non_blocking"))
+    given = arguments.keywords.get("non_blocking")
+    return given is not None and _is_true(given[0])
 
 
 def _computed(frame: Frame, node: cst.CSTNode, tensor: Tensor) -> Origin:

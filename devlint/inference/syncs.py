@@ -50,7 +50,7 @@ def sync(
             late_read(frame, node, tensor, value_node)
         if call in _GUESSED and _is_guess(frame, tensor):
             continue
-        if on_accelerator(tensor) >= 0:
+        if on_accelerator(tensor) >= 0 or (tensor.place is None and tensor.is_sure):
             frame.unsynchronized.clear()  # earlier copies on the stream have landed, too
         if on_accelerator(tensor) >= 0 or (tensor.place is None and not frame.unit.host_script):
             consumer = _consumer(frame)

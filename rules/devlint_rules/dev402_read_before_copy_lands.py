@@ -103,6 +103,8 @@ total = on_device.sum()
     fix="Drops `non_blocking=True`, so that the call waits for the copy.",
     twin="The guard sees the read of a copy that no synchronisation has followed.",
     limits="""\
-A synchronisation in a callee that devlint cannot see is missed. Some PyTorch versions wait by
+A synchronisation in a callee that devlint cannot see is missed. A blocking copy to the host
+(`.cpu()`, `.item()`) is taken to wait for all copies before it, as it does on one stream. Some
+PyTorch versions wait by
 themselves where the host memory is pageable; code should not rest on that.""",
 )

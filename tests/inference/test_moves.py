@@ -114,6 +114,33 @@ def test_a_synchronisation_makes_the_copy_land():
 
 
 @pytest.mark.parametrize(
+    ("between", "late"),
+    [
+        ('rest.to("cpu", non_blocking=False)', []),
+        ('rest.sum(0).to(torch.device("cpu"))', []),
+        ("rest.cpu()", []),
+        ("rest.tolist()", []),
+        ("rest.sum().item()", []),
+        ('rest.to("cpu", non_blocking=True)', ["here"]),
+        ("torch.zeros(3).tolist()", ["here"]),
+        ("torch.zeros(3).cpu()", ["here"]),
+        ("rest.cuda()", ["here"]),
+    ],
+)
+def test_a_blocking_copy_waits_for_those_before_it(between, late):
+    code = f"""
+    import exchange
+
+    def counts(own: torch.Tensor):
+        rest = exchange.gather(own.shape)
+        here = own.cuda().to("cpu", non_blocking=True)
+        there = {between}
+        return here.tolist(), there
+    """
+    assert [late.operand.name for late in given(code).late_reads] == late
+
+
+@pytest.mark.parametrize(
     ("value", "places"), [("v.to(device)", ["δ(device)"]), ("v.clone()", ["δ(data)"])]
 )
 def test_a_loop_that_moves_every_entry_moves_the_mapping(value, places):
