@@ -16,6 +16,7 @@ import libcst as cst
 from devlint.findings import Confidence
 from devlint.inference import contracts
 from devlint.inference.attribute_moves import is_mover, moved_attribute, moved_in_turn
+from devlint.inference.choices import ALWAYS, Choice
 from devlint.inference.facts import PlainAttribute, Site, StepKind
 from devlint.inference.frame import Flag, Frame
 from devlint.inference.meetings import operand
@@ -42,8 +43,10 @@ from devlint.inference.values import (
     Origin,
     Sequence,
     Tensor,
+    Union,
     Value,
     alternatives,
+    choose,
     join,
     under,
     union,
@@ -76,6 +79,15 @@ class AttributeNote:
     overwrites: str
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Written:
+    """What an assignment to an attribute left, and the conditions around it."""
+
+    value: Value
+    flags: frozenset[Flag]
+    source: cst.CSTNode
+
+
 @dataclass(slots=True, eq=False)
 class ClassInfo:
     """A class of the project."""
@@ -93,7 +105,12 @@ class ClassInfo:
     registered: dict[str, str] = field(default_factory=dict)
     notes: dict[str, AttributeNote] = field(default_factory=dict)
     # What each assignment left, and the conditions around it.
-    branches: dict[str, list[tuple[frozenset[Flag], Value]]] = field(default_factory=dict)
+    branches: dict[str, list[Written]] = field(default_factory=dict)
+    # The assignments to each attribute: the suite of the method that has it, and the value.
+    assigned: dict[str, list[tuple[cst.BaseSuite, cst.BaseExpression]]] = field(
+        default_factory=dict
+    )
+    together: dict[frozenset[cst.BaseSuite], Choice] = field(default_factory=dict)
     used: dict[str, Site] = field(default_factory=dict)
     self_value: Instance = field(init=False)
     reading: set[str] = field(default_factory=set)
@@ -292,8 +309,32 @@ class ClassInfo:
         """What `self.name` holds where conditions came out as they did when it was assigned."""
         written = self.branches.get(name, ())
         opposite = {(path, not outcome) for path, outcome in flags}
-        fitting = [value for around, value in written if not around & opposite]
+        fitting = [each.value for each in written if not each.flags & opposite]
         return union(fitting) if fitting and len(fitting) < len(written) else found
+
+    def told_apart(self, name: str, found: Value) -> Value:
+        """The alternatives of an attribute, each with the fact which suite left it there: where
+        others are always assigned beside it, what one suite left never meets another's."""
+        if type(found) is not Union or found is not self.attributes.get(name):
+            return found
+        suites = self._sets(name)
+        if len(suites) < 2 or not any(self._sets(n) == suites for n in self.assigned if n != name):
+            return found
+        choice = self.together.setdefault(suites, Choice())
+        left = []
+        for each in self.branches.get(name, ()):
+            own = next(
+                (s for s, value in self.assigned.get(name, ()) if value is each.source), None
+            )
+            left.append((each.value, ((choice, True, own),) if own in suites else ALWAYS))
+        return choose(left)
+
+    def _sets(self, name: str) -> frozenset[cst.BaseSuite]:
+        """The suites that give an attribute a value of its own, not computed of the one before."""
+        own = re.compile(rf"\bself\.{name}\b")
+        return frozenset(
+            s for s, value in self.assigned.get(name, ()) if not own.search(code(value))
+        )
 
     def unknown_attribute(self, name: str) -> Value:
         """An attribute of a module that nothing in sight assigns: perhaps a tensor of its own."""
@@ -339,7 +380,7 @@ class ClassInfo:
             if left and not any(_survives(value, final) for final in left):
                 continue
             kept = self._write(frame, name, value, node, source)
-            self.branches.setdefault(name, []).append((flags, kept))
+            self.branches.setdefault(name, []).append(Written(kept, flags, source))
 
     def _write(
         self, frame: Frame, name: str, value: Value, node: cst.CSTNode, source: cst.CSTNode
@@ -553,7 +594,7 @@ class ClassInfo:
             held = self.registered_tensor(frame, node, traits)
         old = self.attributes.get(name)
         self.attributes[name] = held if old is None else join(old, held)
-        self.branches.setdefault(name, []).append((frozenset(frame.branches), held))
+        self.branches.setdefault(name, []).append(Written(held, frozenset(frame.branches), node))
 
     def _note_place(self, place: Placement) -> None:
         """A part that is elsewhere than on the default device: the class places itself. Of a part
@@ -922,11 +963,14 @@ def _scan(info: ClassInfo, frame: Frame, method: str, suite: cst.BaseSuite) -> N
                 if isinstance(small, cst.Assign):
                     for target in small.targets:
                         _scan_target(info, method, target.target)
+                        _scan_assignment(info, suite, target.target, small.value)
                         moved = moved_attribute(target.target, small.value)
                         if moved:
                             info.moved.setdefault(moved, set()).add(method)
                 elif isinstance(small, (cst.AnnAssign, cst.AugAssign)):
                     _scan_target(info, method, small.target)
+                    if isinstance(small, cst.AnnAssign) and small.value is not None:
+                        _scan_assignment(info, suite, small.target, small.value)
                 elif isinstance(small, cst.Expr):
                     _scan_registration(info, method, small.value)
             continue
@@ -980,6 +1024,16 @@ def _scan_target(info: ClassInfo, method: str, target: cst.CSTNode) -> None:
             _scan_target(info, method, element.value)
     elif isinstance(target, cst.Subscript):
         _scan_target(info, method, target.value)
+
+
+def _scan_assignment(
+    info: ClassInfo, suite: cst.BaseSuite, target: cst.BaseExpression, value: cst.BaseExpression
+) -> None:
+    if isinstance(target, (cst.Tuple, cst.List)):
+        for element in target.elements:
+            _scan_assignment(info, suite, element.value, value)
+    elif isinstance(target, cst.Attribute) and dotted(target.value) == "self":
+        info.assigned.setdefault(target.attr.value, []).append((suite, value))
 
 
 def _scan_registration(info: ClassInfo, method: str, node: cst.CSTNode) -> None:

@@ -183,6 +183,8 @@ def attribute(frame: Frame, node: cst.Attribute, holder: Instance, name: str) ->
         found = info.attribute(name)
         if found is not None and frame.branches and is_self(frame, holder):
             found = info.held_where(name, found, frame.branches)
+        if found is not None and is_self(frame, holder):
+            found = info.told_apart(name, found)
         if found is not None:
             found = info.on_demand(frame, name, found, node)
         if found is not None:

@@ -178,3 +178,45 @@ def check(rows: np.ndarray):
 def test_what_is_moved_on_demand_may_be_in_either_place(start, applied, moved, count):
     found = met(SCALER.format(start=start, applied=applied, moved=moved))
     assert len(found) == count, found
+
+
+TALLY = """
+class Tally:
+    def __init__(self):
+        self.reset()
+
+    def reset(self):
+        self.total = torch.zeros(3)
+        self.recent = torch.zeros(3)
+
+    def restore(self, state: torch.Tensor):
+        self.reset()
+        {restore}
+
+    def sync(self, seen: torch.Tensor):
+        self.total += {added}
+"""
+
+
+@pytest.mark.parametrize(
+    ("restore", "added", "is_apart"),
+    [
+        ("self.total, self.recent = state[0].cuda(), state[1].cuda()", "self.recent", False),
+        (
+            "self.total = state[0].cuda()\n        self.recent = state[1].cuda()",
+            "self.recent",
+            False,
+        ),
+        ("self.total = state[0].cuda()", "self.recent", True),
+        ("self.total = state.cuda(); self.recent = self.recent.abs()", "self.recent", True),
+        (
+            "self.recent = state.cuda()\n        if state.any(): self.total = state.cuda()",
+            "self.recent",
+            True,
+        ),
+        ("self.total, self.recent = state[0].cuda(), state[1].cuda()", "seen.exp()", True),
+    ],
+)
+def test_what_is_always_assigned_together_is_in_one_place(restore, added, is_apart):
+    found = met(TALLY.format(restore=restore, added=added))
+    assert bool(found) is is_apart, found
