@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from devlint.inference import contracts, gradients, mentions, modules, objects, special
+from devlint.inference.devices import place_of
 from devlint.inference.facts import MeetingKind, StepKind
 from devlint.inference.frame import EVALUATORS, Frame
 from devlint.inference.functions import Arguments, Function, call_function
@@ -15,7 +16,7 @@ from devlint.inference.iteration import TRAINING, element_of, names_loader, note
 from devlint.inference.libraries import call_library, check_collective, construct_library
 from devlint.inference.meetings import meet, tensors_in
 from devlint.inference.notes import on_accelerator
-from devlint.inference.placement import Device, Variable
+from devlint.inference.placement import CPU, Device, Variable
 from devlint.inference.syncs import (
     brought_to_host,
     formatted,
@@ -29,7 +30,9 @@ from devlint.inference.text import dotted, shorten
 from devlint.inference.values import (
     ARRAY,
     HOST,
+    INDIRECT,
     NONE,
+    PLACED,
     UNKNOWN,
     ClassValue,
     Const,
@@ -109,7 +112,26 @@ def _call(frame: Frame, node: cst.Call) -> Value:
         callee_name = func.value if type(func) is cst.Name else ""
     if callee_name.endswith("Loader") and _is_over_moved_data(frame, arguments):
         return Loader(UNKNOWN)
+    if _is_guess(result, node) and _is_told_a_device(frame, arguments):
+        return PLACED
     return result
+
+
+def _is_guess(result: Value, node: cst.Call) -> bool:
+    """Of what a callee out of sight returns nothing is known, or what its arguments suggest."""
+    if type(result) is not Tensor:
+        return result is UNKNOWN
+    made_here = result.origin is not None and result.origin.node is node
+    return made_here and bool(result.traits & INDIRECT) and on_accelerator(result) < 1
+
+
+def _is_told_a_device(frame: Frame, arguments: Arguments) -> bool:
+    """The callee gets a device, and may put there what it makes."""
+    found: list[Value] = [v for v, _ in arguments.all() if type(v) is DeviceValue]
+    named = arguments.keywords.get("device")
+    if named is not None and named[0] is not NONE:
+        found.append(named[0])
+    return any(place_of(frame, value) != CPU for value in found)
 
 
 def _is_over_moved_data(frame: Frame, arguments: Arguments) -> bool:

@@ -15,6 +15,7 @@ from devlint.inference.values import (
     LOADED,
     MATRIX,
     MAYBE_SCALAR,
+    PLACED,
     SCALAR,
     SHAPED,
     UNKNOWN,
@@ -137,6 +138,8 @@ def element_of(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
             # A loader that one branch wraps in another: whether that moves is open.
             return Tensor(None, None, 0, Evidence())
         return choose(frame.each(value, lambda v: element_of(frame, v, node)))
+    if value is PLACED:
+        return PLACED
     if names_loader(frame, node):
         return batch(frame, node)
     return UNKNOWN

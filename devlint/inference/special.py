@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import libcst as cst
 
-from devlint.inference import contracts, mistaken, modules, orphans, syncs
+from devlint.inference import contracts, mistaken, modules, objects, orphans, syncs
 from devlint.inference.conditions import parse_device
 from devlint.inference.devices import LEGACY_TYPES, place_of
 from devlint.inference.facts import MeetingKind, StepKind
@@ -32,6 +32,7 @@ from devlint.inference.values import (
     PAGEABLE,
     PARAMETER,
     PINNED,
+    PLACED,
     RECORDED,
     SCALAR,
     TRUE,
@@ -304,11 +305,25 @@ def _contract(name: str) -> Handler:
 # ----------------------------------------------------------------- data, optimizers
 
 
+def _tensor_dataset(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    """`TensorDataset(x, y)`: rows of each, where it is."""
+    name = "torch.utils.data.TensorDataset"
+    kind = frame.unit.context.knowledge.class_(name)
+    assert kind is not None
+    made = objects.construct(frame, node, name, kind, arguments)
+    if type(made) is Instance and not arguments.open:
+        made.fields["tensors"] = Sequence([v for v, _ in arguments.positional], None, "tuple")
+    return made
+
+
 def _loader(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     """DataLoaders yield host tensors, pinned with `pin_memory=True`."""
     elsewhere = _made_on_accelerator(frame, node, arguments)
     if elsewhere is not None:
         return Loader(elsewhere)
+    columns = _moved_columns(frame, node, arguments)
+    if columns is not None:
+        return Loader(columns)
     pinned = arguments.keywords.get("pin_memory")
     held = pinned[0] if pinned is not None else None
     yielded = batch(frame, node)
@@ -340,6 +355,32 @@ def _made_on_accelerator(frame: Frame, node: cst.Call, arguments: Arguments) -> 
             alike = all(t.place == moved[0].place for t in found)
             return Tensor(moved[0].place if alike else None, origin, 0, Evidence())
     return None
+
+
+def _moved_columns(frame: Frame, node: cst.Call, arguments: Arguments) -> Sequence | None:
+    """The batch of a `TensorDataset` some of whose tensors were moved before it got them."""
+    dataset = arguments.get(0, "dataset")
+    columns = dataset.fields.get("tensors") if type(dataset) is Instance else None
+    if type(columns) is not Sequence or not columns.items or "collate_fn" in arguments.keywords:
+        return None
+    if not any(_was_moved(column) for column in columns.items):
+        return None
+    return Sequence([_column(frame, node, column) for column in columns.items], None, "list")
+
+
+def _was_moved(column: Value) -> bool:
+    if type(column) is not Tensor:
+        return column is PLACED
+    moved = column.origin is not None and column.origin.kind is StepKind.MOVED
+    return (moved and column.place != CPU) or on_accelerator(column) >= 1
+
+
+def _column(frame: Frame, node: cst.Call, column: Value) -> Value:
+    if not _was_moved(column):
+        return batch(frame, node)
+    if type(column) is not Tensor:
+        return column
+    return Tensor(column.place, Origin(StepKind.LOADED, node, frame.unit.source, column.origin))
 
 
 def _optimizer(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
@@ -712,6 +753,8 @@ FUNCTIONS: dict[str, Handler] = {
     "torch.nn.DataParallel": _parallel,
     "torch.nn.parallel.DataParallel": _parallel,
     "torch.nn.parallel.DistributedDataParallel": _parallel,
+    "torch.utils.data.TensorDataset": _tensor_dataset,
+    "torch.utils.data.dataset.TensorDataset": _tensor_dataset,
     "torch.utils.data.DataLoader": _loader,
     "torch.utils.data.dataloader.DataLoader": _loader,
     "functools.partial": _partial,

@@ -58,7 +58,8 @@ _DEVICE_OPTION = re.compile(r"--device|\bargs\.device|def \w+\([^)]*\bdevice\b")
 # Frameworks whose loaders yield batches on the device.
 _MOVES_BATCHES = re.compile(
     r"^\s*(from|import) (accelerate|lightning|pytorch_lightning|fastai|deepspeed|poptorch|composer)"
-    r"|setup_dataloaders|DeviceDataLoader|CUDAPrefetcher|PrefetchLoader|to_device\(",
+    r"|setup_dataloaders|DeviceDataLoader|CUDAPrefetcher|PrefetchLoader|to_device\("
+    r"|\.copy_to\(",
     re.M,
 )
 # Other frameworks with tensors on devices, whose methods have names that torch's have as well.

@@ -194,6 +194,8 @@ class Unknown(Value):
 
 
 UNKNOWN = Unknown()
+# Anything, and what made it was told a device: where its tensors are is open, too.
+PLACED = Unknown()
 
 
 class Const(Value):

@@ -168,3 +168,77 @@ for batch in loader:
     net(batch.x)
 """
     assert met(code) == []
+
+
+@pytest.mark.parametrize(
+    ("made", "found"),
+    [
+        ("GraphLoader(graph, sampler, device=device)", 0),
+        ("make_loader(graph, device)", 0),
+        ('GraphLoader(graph, sampler, device="cuda")', 0),
+        ('GraphLoader(graph, sampler, device="cpu")', 1),
+        ("GraphLoader(graph, sampler, device=None)", 1),
+        ("GraphLoader(graph, sampler)", 1),
+        ("torch.utils.data.DataLoader(graph, 4)", 1),
+    ],
+)
+def test_a_loader_that_is_told_a_device_may_yield_batches_there(made, found):
+    code = f"""
+from graphs import GraphLoader, make_loader
+def train(net, graph, sampler, device):
+    net = nn.Linear(3, 3).to(device)
+    loader = {made}
+    for x, y in loader:
+        net(x)
+"""
+    assert len(met(code)) == found
+
+
+@pytest.mark.parametrize(("stage", "found"), [(".copy_to(device)", 0), (".shuffle(device)", 1)])
+def test_a_pipeline_with_a_stage_that_copies_to_a_device_yields_batches_there(stage, found):
+    code = f"""
+from pipes import Sampler, PipeLoader
+def make(graph, device):
+    return PipeLoader(Sampler(graph){stage})
+
+def train(dataloader, device):
+    net = nn.Linear(3, 3).to(device)
+    for x, y in dataloader:
+        net(x)
+"""
+    assert len(met(code)) == found
+
+
+COLUMNS = """
+from torch.utils.data import DataLoader, TensorDataset
+from preparing import windows
+def train(data, device):
+    net = nn.Linear(3, 3).to(device)
+    {made}
+    loader = DataLoader(TensorDataset(x, y), batch_size=4)
+    for rows, targets in loader:
+        loss = F.mse_loss(net(rows), targets)
+"""
+ON_THE_HOST = "x, y = torch.ones(9, 3), torch.ones(9, 3)"
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "x, y = windows(data, device)",
+        "x, y = torch.ones(9, 3).to(device), torch.ones(9, 3).to(device)",
+        "x, y = torch.ones(9, 3, device=device), torch.ones(9, 3, device=device)",
+    ],
+)
+def test_rows_of_tensors_that_were_moved_are_where_those_are(made):
+    assert met(COLUMNS.format(made=made)) == []
+
+
+@pytest.mark.parametrize("made", ["x, y = windows(data)", ON_THE_HOST])
+def test_rows_of_others_are_on_the_host(made):
+    assert met(COLUMNS.format(made=made)) == ["input: rows@cpu net net@δ(device) certain"]
+
+
+def test_one_column_may_have_been_left_behind():
+    made = f"{ON_THE_HOST}\n    x = x.to(device)"
+    assert met(COLUMNS.format(made=made)) == ["targets@cpu F.mse_loss net(rows)@δ(device) certain"]
