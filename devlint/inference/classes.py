@@ -530,6 +530,8 @@ class ClassInfo:
         ):
             self.registered[name] = "parameter"
             self._note_place(value.place)
+            if value.place is None and not value.traits & DEFAULT:
+                self.places_itself = True  # of what the constructor was given, which is somewhere
             return self.registered_tensor(frame, node, value.traits)
         if value.evidence is not None and not value.evidence.is_tensor:
             return value

@@ -49,6 +49,7 @@ from devlint.inference.values import (
     Evidence,
     FunctionValue,
     Host,
+    Imported,
     Instance,
     Loader,
     Mapping,
@@ -133,6 +134,7 @@ class Summary:
     result: Value
     pendings: list[Pending] = field(default_factory=list)
     syncs: list[Site] = field(default_factory=list)
+    fresh: tuple[Instance, ...] = ()  # modules in the result: others with each call
 
 
 @dataclass(eq=False)
@@ -304,7 +306,7 @@ def _infer(function: Function) -> Summary:
     notes.settle(frame)
     gradients.leave(frame)
     pendings = [pending for pending in frame.pendings.values() if meetings.may_meet(pending)]
-    return Summary(parameters, result, pendings, syncs[:1])
+    return Summary(parameters, result, pendings, syncs[:1], _fresh_modules(frame, result))
 
 
 def _constructs(function: Function) -> bool:
@@ -408,6 +410,29 @@ def _result(frame: Frame) -> Value:
     return result
 
 
+def _fresh_modules(frame: Frame, result: Value) -> tuple[Instance, ...]:
+    """The modules that the function returns, and that nothing but its caller holds then."""
+    parts = result.items if type(result) is Sequence and result.items is not None else [result]
+    found = [
+        v
+        for part in parts
+        for v in alternatives(part)
+        if type(v) is Instance and v.module and v.parent is None and type(v.place) is not Variable
+    ]
+    if not found:
+        return ()
+    kept = [held for name, held in frame.env.items() if type(name) is str and "." in name]
+    kept += frame.unit.env.values()
+    if frame.info is not None:
+        kept += frame.info.attributes.values()
+    around = frame.outer
+    while around is not None:
+        kept += around.env.values()
+        around = around.outer
+    held = {id(v) for value in kept if type(value) is not Imported for v in alternatives(value)}
+    return tuple(module for module in found if id(module) not in held)
+
+
 def _without_tensors(value: Value) -> Value:
     return union(HOST if type(v) is Tensor else v for v in alternatives(value))
 
@@ -464,6 +489,7 @@ def call_function(
         here = possible(result, binding.facts(tuple(fact for when in whens for fact in when)))
         if not any(type(v) is Unknown for v in alternatives(here)):  # as of a recursion
             result = here
+    binding.fresh = summary.fresh
     result = binding.substitute(with_facts(result, binding.chosen))
     return gradients.marked(result, 0) if gradients.are_off(frame) else result
 
@@ -484,6 +510,8 @@ class Binding:
         self.actuals: dict[Variable, Value] = {}  # those that differ from branch to branch
         self.given: dict[str, tuple[Value, cst.CSTNode]] = {}  # by parameter
         self.choices: dict[choices.Choice, choices.Choice] = {}  # the callee's, in this call
+        self.fresh: tuple[Instance, ...] = ()
+        self.made: dict[Instance, Instance] = {}  # what this call makes, by what any call does
 
     def chosen(self, when: choices.When) -> choices.When:
         """Facts of the callee: they hold for this call alone."""
@@ -640,6 +668,8 @@ class Binding:
             )
         if type(value) is Union:
             return union(self.substitute(v, depth - 1) for v in value.alternatives)
+        if type(value) is Instance and value in self.fresh:
+            return self._made_anew(value)
         if type(value) is Instance:
             place = value.place
             if type(place) is Variable and place in self.places:
@@ -662,6 +692,15 @@ class Binding:
         if type(value) is Host and value.sizes is not None:
             return HOST
         return value
+
+    def _made_anew(self, module: Instance) -> Instance:
+        """What each call makes: a move of the one is no move of the others."""
+        from devlint.inference.modules import replaced
+
+        if module not in self.made:
+            copy = self.made[module] = replaced(module, module.place, module.origin, None)
+            copy.fields = dict(module.fields)
+        return self.made[module]
 
     def _batch_of(self, loader: Value, batch: Tensor) -> Value:
         """A batch of what by its name alone is a DataLoader: the caller may know what it is."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -18,7 +19,7 @@ from devlint.inference.meetings import (
     tensors_in,
 )
 from devlint.inference.placement import CPU, Placement, Variable
-from devlint.inference.text import shorten
+from devlint.inference.text import code, shorten
 from devlint.inference.values import (
     DEFAULT,
     DTYPE,
@@ -30,10 +31,13 @@ from devlint.inference.values import (
     RECORDED,
     SCALAR,
     UNKNOWN,
+    ClassValue,
     Const,
     DeviceValue,
     Evidence,
+    External,
     FunctionValue,
+    Host,
     Instance,
     Mapping,
     Method,
@@ -335,7 +339,34 @@ def stateful(frame: Frame, module: Instance) -> bool:
     if module.library:
         known = frame.unit.context.knowledge.module(module.library)
         return known is None or known.stateful != "never"
-    return True
+    return module.info is None or any(_adds_state(frame, each) for each in module.info.lineage())
+
+
+_REGISTERS = re.compile(
+    r"register_(buffer|parameter|module)|add_module|setattr|\b_(modules|buffers)\b"
+)
+_WITHOUT_STATE = (Const, Host, FunctionValue, DeviceValue)
+
+
+def _adds_state(frame: Frame, info: ClassInfo) -> bool:
+    """Whether a class of the project may register anything, as far as its own methods show."""
+    for base in info.bases:
+        known = type(base) is External and base.name in ("torch.nn.Module", "builtins.object")
+        if not known and type(base) is not ClassValue:
+            return True
+    held = [v for value in info.attributes.values() for v in alternatives(value)]
+    return (
+        any(_may_hold(frame, value) for value in held)
+        or info.writers.keys() != info.attributes.keys()
+        or bool(_REGISTERS.search(code(info.node)))
+    )
+
+
+def _may_hold(frame: Frame, value: Value) -> bool:
+    if type(value) is Instance and value.module:
+        return stateful(frame, value)
+    plain = type(value) is Tensor and value.evidence is None and not value.traits & PARAMETER
+    return not (plain or type(value) in _WITHOUT_STATE)
 
 
 def _check_inputs(

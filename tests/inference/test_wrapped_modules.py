@@ -1,0 +1,136 @@
+"""Modules that functions make, wrap and hand back, and modules that hold nothing."""
+
+import pytest
+from given import met
+
+WRAP = """
+import functools
+from patching import patch_norms
+
+class Small(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lin = nn.Linear(2, 2)
+
+    def forward(self, x):
+        return self.lin(x)
+
+def patched(module: nn.Module) -> nn.Module:
+    patch_norms(module)
+    module.forward = functools.partial(run, type(module).forward)
+    return module
+
+def tagged(module):
+    module.tag = True
+    return module
+
+def built():
+    net = nn.Linear(2, 2)
+    return net
+
+def on_gpu():
+    net = nn.Sequential({made}, nn.Linear(2, 2)).cuda()
+    net(torch.rand(4, 2).cuda())
+
+def alone_on_gpu():
+    net = {made}.cuda()
+    net(torch.rand(4, 2).cuda())
+
+"""
+MADE = ["patched(Small())", "tagged(nn.Linear(2, 2))", "built()"]
+
+
+@pytest.mark.parametrize("made", MADE)
+def test_a_move_of_what_one_call_gives_is_no_move_of_what_another_gives(made):
+    code = WRAP + "def on_host():\n    net = {made}\n    net(torch.rand(4, 2))\n"
+    assert met(code.replace("{made}", made)) == []
+
+
+@pytest.mark.parametrize("made", ["tagged(nn.Linear(2, 2))", "built()"])
+def test_what_was_moved_itself_is_there(made):
+    code = WRAP + "def mixed():\n    net = {made}.cuda()\n    net(torch.rand(4, 2))\n"
+    assert met(code.replace("{made}", made)) == [
+        "input: torch.rand(4, 2)@cpu net net@cuda certain"
+    ]
+
+
+def test_a_module_that_a_global_holds_is_one_for_all_calls():
+    code = """
+        shared = nn.Linear(2, 2)
+
+        def get():
+            return shared
+
+        def run():
+            get().cuda()
+            shared(torch.rand(4, 2))
+        """
+    assert met(code) == ["input: torch.rand(4, 2)@cpu shared shared@cuda certain"]
+
+
+WITHOUT_STATE = """
+class Twice(nn.Module):
+    def __init__(self, factor=2):
+        super().__init__()
+        self.factor = factor
+        self.act = nn.ReLU()
+        {state}
+
+    def forward(self, x):
+        return self.act(x) * self.factor
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("state", "found"),
+    [
+        ("pass", 0),
+        ("self.shift = nn.Parameter(torch.zeros(1))", 1),
+        ('self.register_buffer("shift", torch.zeros(1))', 1),
+        ("self.lin = nn.Linear(2, 2)", 1),
+        ("self.parts = make_parts()", 1),
+    ],
+)
+def test_a_module_without_parameters_and_buffers_has_no_device(state, found):
+    code = WITHOUT_STATE + "net = nn.Sequential(Twice(), Twice()).cuda()\nnet(torch.rand(4))\n"
+    assert len(met(code.replace("{state}", state))) == found
+
+
+def test_what_it_gives_is_where_its_input_is():
+    code = (
+        WITHOUT_STATE
+        + """
+def test():
+    net = nn.DataParallel(nn.Sequential(Twice(), Twice()), device_ids=[0, 0])
+    x = torch.rand(4, device="cuda")
+    return net(x) - {other}
+"""
+    ).replace("{state}", "pass")
+    assert met(code.replace("{other}", "4 * x")) == []
+    assert len(met(code.replace("{other}", "torch.rand(4)"))) == 1
+
+
+PRODUCT = """
+class Product(nn.Module):
+    def __init__(self, w):
+        super().__init__()
+        self.w = nn.Parameter({kept}, requires_grad=False)
+
+    def forward(self, x):
+        return torch.bmm(x, self.w)
+
+def check():
+    x = torch.randn(2, 3, 4, device="cuda")
+    w = torch.randn(2, 4, 5, device="cuda")
+    net = Product(w).eval()
+    return net(x)
+"""
+
+
+def test_a_parameter_is_where_the_tensor_is_that_the_constructor_was_given():
+    assert met(PRODUCT.replace("{kept}", "w")) == []
+
+
+def test_one_of_the_constructors_own_making_is_on_the_default_device():
+    assert len(met(PRODUCT.replace("{kept}", "torch.randn(2, 4, 5)"))) == 1
