@@ -144,6 +144,7 @@ class Frame:
         "host_inputs",
         "info",
         "instance",
+        "left_default",
         "loops",
         "needed",
         "nonlocal_names",
@@ -188,6 +189,7 @@ class Frame:
         self.returns: list[tuple[cst.CSTNode, Value]] = []
         self.yields: list[Value] = []
         self.default_devices: list[Placement] = []
+        self.left_default: Placement = None  # the default device, where this function sets it
         self.branches: list[Flag] = []  # open conditions on one name, around here
         self.when: When = ALWAYS  # how the tests came out that lead here
         self.choices: dict[Any, Choice] = {}  # by what they are on, see choices.py
@@ -332,6 +334,8 @@ class Frame:
             if frame.default_devices:
                 return frame.default_devices[-1]
             frame = frame.outer
+        if self.unit.default_device is None and self.unit.restores_default:
+            return None
         return self.unit.default_device or CPU
 
     @property

@@ -135,6 +135,7 @@ class Summary:
     pendings: list[Pending] = field(default_factory=list)
     syncs: list[Site] = field(default_factory=list)
     fresh: tuple[Instance, ...] = ()  # modules in the result: others with each call
+    left_default: Placement = None  # the default device, where the function sets it
 
 
 @dataclass(eq=False)
@@ -252,12 +253,22 @@ def summarize(function: Function) -> Summary | None:
     return function.summary
 
 
+# Methods that run before each test of their class.
+_SETTING_UP = ("setUpClass", "setup_class", "setUp", "asyncSetUp", "setup_method")
+
+
 def _construct_first(function: Function) -> None:
-    """A method runs on what the constructor built."""
+    """A method runs on what the constructor built, and where the test was set up."""
     info = function.info
     built = info.methods.get("__init__") if info is not None else None
     if built is not None and built is not function and built.summary is None:
         summarize(built)
+    if info is not None and function.name not in _SETTING_UP and not info.is_module:
+        for name in _SETTING_UP:
+            prepared = info.method(name)
+            summary = summarize(prepared) if prepared is not None else None
+            if summary is not None and summary.left_default is not None:
+                function.unit.default_device = summary.left_default
 
 
 def _infer(function: Function) -> Summary:
@@ -306,7 +317,9 @@ def _infer(function: Function) -> Summary:
     notes.settle(frame)
     gradients.leave(frame)
     pendings = [pending for pending in frame.pendings.values() if meetings.may_meet(pending)]
-    return Summary(parameters, result, pendings, syncs[:1], _fresh_modules(frame, result))
+    return Summary(
+        parameters, result, pendings, syncs[:1], _fresh_modules(frame, result), frame.left_default
+    )
 
 
 def _constructs(function: Function) -> bool:
@@ -473,6 +486,8 @@ def call_function(
     signature = contracts.signature_of(function)
     if summary is None:
         return contracts.promised(signature)
+    if summary.left_default is not None:
+        frame.unit.default_device = frame.left_default = summary.left_default
     binding = _bind(frame, node, callee, summary, arguments)
     feeding.note(frame, function, binding.handed)
     if signature:

@@ -113,15 +113,16 @@ def _default_device(frame: Frame, node: cst.Call, arguments: Arguments) -> Value
 def _set_default_device(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     value = arguments.get(0, "device")
     if value is not None:
-        frame.unit.default_device = place_of(frame, value)
+        frame.unit.default_device = frame.left_default = place_of(frame, value)
     return NONE
 
 
 def _set_default_type(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     value = arguments.get(0, "t")
     name = value.name if type(value) is External else (value.value if type(value) is Const else "")
-    if isinstance(name, str) and name.startswith("torch.cuda."):
-        frame.unit.default_device = CUDA
+    if isinstance(name, str) and name.startswith("torch."):
+        place = CUDA if name.startswith("torch.cuda.") else CPU
+        frame.unit.default_device = frame.left_default = place
     return NONE
 
 
@@ -204,7 +205,7 @@ def _typed(place: Placement) -> Handler:
             origin = Origin(StepKind.COMPUTED, node, frame.unit.source, first.origin)
             return Tensor(first.place, origin, first.traits)
         origin = frame.origin(StepKind.CREATED, node)
-        default = DEFAULT if place == CPU and frame.unit.default_device is None else 0
+        default = DEFAULT if place == CPU and frame.unit.default_device in (None, CPU) else 0
         if first is None and not arguments.open:
             default |= EMPTY
         sizes = first.sizes if type(first) is Host else None

@@ -75,6 +75,11 @@ _TORCH = re.compile(
     re.M,
 )
 _IMPORTED = re.compile(r"^[ \t]*(?:from +(\.*)([\w.]*) +import\b|import +([\w.]+))", re.M)
+_RESTORES_DEFAULT = re.compile(
+    r"^[ \t]+torch\.set_default_tensor_type\(.?torch\.[A-Z]"
+    r"[^#]*^[ \t]+torch\.set_default_tensor_type\(.?torch\.cuda",
+    re.M,
+)
 _DATA = re.compile(r"(^|/)(datasets?|(data_?)?loaders?|data)(/|\.py$)")
 _COLLATE = re.compile(r"\bcollate_fn *= *(?:\w+\.)*(\w+)")
 _TEST = re.compile(r"(^|/)(tests?|testing)(/|\.py$)|(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$")
@@ -202,6 +207,12 @@ class Unit:
     def moves_batches(self) -> bool:
         """A framework is used whose loaders move their batches."""
         return bool(_MOVES_BATCHES.search(self.source.text))
+
+    @cached_property
+    def restores_default(self) -> bool:
+        """The file goes back to a default tensor type of CUDA, which it had before: whoever set
+        that is out of sight."""
+        return bool(_RESTORES_DEFAULT.search(self.source.text))
 
     @cached_property
     def freezes(self) -> bool:

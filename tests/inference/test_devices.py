@@ -216,3 +216,58 @@ def test_a_number_that_is_a_rank_is_the_number_of_a_card():
         reveal(torch.zeros(3).to(kind))
         """
     assert revealed(code) == ["δ(local_rank)", "cpu"]
+
+
+SET_UP = """
+import unittest
+from cases import common, plain
+
+class Packed(unittest.TestCase):
+    def setUp(self):
+        self.size = 8
+        {set_up}
+
+    def test_packed(self):
+        rnn = nn.RNN(3, 3)
+        x = torch.randn(5, 4, 3)
+        torch.set_default_tensor_type(torch.FloatTensor)
+        lens = torch.tensor([5, 4])
+        torch.set_default_tensor_type({then})
+        hidden = torch.zeros(1, 4, 3)
+        reveal(x)
+        reveal(rnn.weight)
+        reveal(lens)
+        reveal(hidden)
+        rnn(x, hidden)
+"""
+CASES = {
+    "cases.py": """
+        def common(case):
+            case.width = 4
+            torch.set_default_tensor_type(torch.cuda.FloatTensor)
+
+        def plain(case):
+            case.width = 4
+        """
+}
+CUDA_TYPE = "torch.cuda.FloatTensor"
+
+
+@pytest.mark.parametrize("set_up", [f"torch.set_default_tensor_type({CUDA_TYPE})", "common(self)"])
+def test_what_a_test_sets_up_is_the_default_of_its_methods(set_up):
+    code = SET_UP.format(set_up=set_up, then=CUDA_TYPE)
+    assert revealed(code, CASES) == ["cuda", "cuda", "cpu", "cuda"]
+    assert met(code, CASES) == []
+
+
+def test_a_default_that_is_gone_back_to_was_set_before():
+    code = SET_UP.format(set_up="plain(self)", then=CUDA_TYPE)
+    assert revealed(code, CASES) == ["?", "?", "cpu", "cuda"]
+    assert met(code, CASES) == []
+
+
+def test_a_default_that_nobody_set_is_the_host():
+    code = SET_UP.format(set_up="plain(self)", then="torch.DoubleTensor")
+    assert revealed(code, CASES) == ["cpu", "cpu", "cpu", "cpu"]
+    moved = code.replace("rnn(x, hidden)", "rnn(x.cuda(), hidden)")
+    assert met(moved, CASES)[0] == "input: rnn@cpu rnn x.cuda()@cuda certain"

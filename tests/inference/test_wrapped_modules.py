@@ -49,9 +49,7 @@ def test_a_move_of_what_one_call_gives_is_no_move_of_what_another_gives(made):
 @pytest.mark.parametrize("made", ["tagged(nn.Linear(2, 2))", "built()"])
 def test_what_was_moved_itself_is_there(made):
     code = WRAP + "def mixed():\n    net = {made}.cuda()\n    net(torch.rand(4, 2))\n"
-    assert met(code.replace("{made}", made)) == [
-        "input: torch.rand(4, 2)@cpu net net@cuda certain"
-    ]
+    assert met(code.replace("{made}", made)) == ["input: torch.rand(4, 2)@cpu net net@cuda certain"]
 
 
 def test_a_module_that_a_global_holds_is_one_for_all_calls():
