@@ -76,7 +76,8 @@ _INDIFFERENT = re.compile(
     r"assert\w*|save\w*|dump\w*|format|join|isinstance|hasattr|setattr|getattr|register\w*|"
     r"numpy|to_numpy|tolist|item|str|repr|len|int|float|bool|type|id|hash|super|range|"
     r"push|put|insert|extend|set_\w+|check_\w+|validate\w*|test\w*|plot\w*|draw\w*|show\w*|"
-    r"send\w*|store\w*|record\w*|visuali\w*|move\w*|cuda|cpu|to_\w+|device\w*|callback\w*|hook\w*|"
+    r"send\w*|store\w*|record\w*|visuali\w*|move\w*|place(_\w+)?|transfer\w*|upload\w*|var(iable)?s?|callback\w*|hook\w*|"
+    r"cpu|to_\w+|\w*cuda\w*|\w*gpu\w*|\w*device\w*|"
     r"is_\w+|has_\w+|\w*size|\w*len|\w*count|num_\w+|n_\w+|apply|load\w*|copy_?\w*|"
     r"init\w*|create_\w+|build_\w+|collate\w*)$",
     re.I,

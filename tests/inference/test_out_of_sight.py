@@ -200,3 +200,28 @@ def test_a_model_need_not_compute_with_all_that_it_is_given(names, confidence):
     """
     (found,) = met(code.format("model"))
     assert found.endswith(confidence)
+
+
+@pytest.mark.parametrize(
+    ("callee", "found"),
+    [
+        ("place", 0),
+        ("cuda_if_on", 0),
+        ("on_gpu", 0),
+        ("as_device", 0),
+        ("transfer_batch", 0),
+        ("variable", 0),
+        ("frobnicate", 1),
+        ("replace", 1),
+    ],
+)
+@pytest.mark.parametrize("then", ["out[0] = 1\n    return out", "return x + out"])
+def test_a_callee_that_moves_by_its_name_moves_what_it_is_handed(callee, found, then):
+    code = f"""
+from helpers import {callee}
+
+def shift(x: torch.Tensor):
+    out = {callee}(torch.zeros(x.size(0)))
+    {then}
+"""
+    assert len(met(code)) == found
