@@ -508,11 +508,10 @@ class DispatchMode(DispatchHook):
         placement = placement_of(tensors[decision])
         device = operands[decision].device
         self.latest = placement
-        if device.type != "cpu":
-            if plan.sync is not None:
-                self._sync(plan, kwargs)
-            if plan.indexing:
-                self._indices(plan, operands, tensors)
+        if device.type != "cpu" and plan.sync is not None:
+            self._sync(plan, kwargs)
+        if plan.indexing:
+            self._indices(plan, operands, tensors)
         if placement is not None and (
             plan.tags_results or any(t.layout is not torch.strided for t in tensors)
         ):
@@ -522,7 +521,8 @@ class DispatchMode(DispatchHook):
     def _indices(
         self, plan: Plan, operands: list[rules.Operand], tensors: list[torch.Tensor]
     ) -> None:
-        """Host indices are copied to the tensor's device; a mask's count is read by the host."""
+        """Indices from elsewhere are copied to the tensor's device; of a mask on an accelerator's
+        tensor the count is read by the host."""
         if not observers.observing():
             return
         device = operands[0].device
@@ -530,17 +530,18 @@ class DispatchMode(DispatchHook):
         for operand, tensor in zip(operands[1:], tensors[1:], strict=True):
             if not operand.name.startswith("indices"):
                 continue
-            if operand.device.type == "cpu" and operand.dim > 0:
+            if operand.device != device and operand.dim > 0:
                 moves.record_transfer(
                     self.machine,
                     tensor,
-                    CPU,
+                    operand.device,
                     device,
                     plan.name,
                     non_blocking=False,
                     pinned=moves.is_pinned(tensor),
                 )
-            if operand.mask and not self.function_mode.quiet and not fills:
+            counted = operand.mask and device.type != "cpu" and not fills
+            if counted and not self.function_mode.quiet:
                 moves.land_all()
                 observers.sync(
                     plan.name, "a boolean mask: its result's shape depends on the values"

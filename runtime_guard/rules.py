@@ -8,8 +8,9 @@ Nothing here looks at a tensor; operands come as ``Operand`` records.  Sources o
   that are is ``device_checks``, generated from that file;
 * ``aten/src/ATen/TensorIterator.cpp`` (``compute_types``): a 0-dim CPU *input* is accepted beside
   an accelerator when the iterator allows CPU scalars, and only one of them;
-* ``aten/src/ATen/native/TensorAdvancedIndexing.cpp`` and ``cuda/IndexKernel.cpp``: CPU indices are
-  accepted into an accelerator's tensor, the reverse is not;
+* ``aten/src/ATen/native/TensorAdvancedIndexing.cpp`` and ``cuda/IndexKernel.cpp``: reading, CPU
+  indices are accepted into an accelerator's tensor, the reverse is not; writing, ``make_info``
+  copies indices to the tensor's device, wherever they are;
 * ``torch/_subclasses/fake_tensor.py`` and ``fake_impls.py`` for the devices of results.
 """
 
@@ -97,6 +98,8 @@ INDEXING = frozenset(
     """
     )
 )
+INDEX_WRITES = frozenset(_names("index_put index_put_ _index_put_impl_ _unsafe_index_put"))
+"""Indexing that copies its indices to the tensor's device, wherever they are."""
 COMPOSITES = frozenset(
     # run the same kernel on every device, made of other operations only: what their operands may
     # be is a matter of the operations in it (convolutions, for one, reach into memory instead)
@@ -303,7 +306,7 @@ def _decide_indexing(name: str, operands: Sequence[Operand]) -> int | Refusal:
         if operand.device == device:
             continue
         if operand.name.startswith(("indices", "mask")):
-            if operand.device.type == "cpu":
+            if operand.device.type == "cpu" or name in INDEX_WRITES:
                 continue
             return Refusal(
                 "indices should be either on cpu or on the same device as the indexed tensor "

@@ -28,6 +28,7 @@ from devlint.inference.values import (
     PINNED,
     RECORDED,
     SCALAR,
+    SHAPED,
     UNKNOWN,
     VECTOR,
     Const,
@@ -307,6 +308,9 @@ def shape_result(
     """One tensor, a tuple of them, or a 0-dim one, as the table says."""
     if type(value) is not Tensor:
         return value
+    found = _found_positions(node, value, arguments)
+    if found is not None:
+        return found
     scalar = known.scalar
     reduced = False
     if scalar:
@@ -325,8 +329,9 @@ def shape_result(
         value = Tensor(value.place, value.origin, value.traits | SCALAR, value.evidence)
         if scalar == "without-dim":
             return value
-    elif value.traits & SCALAR and scalar:
-        value = Tensor(value.place, value.origin, value.traits & ~SCALAR, value.evidence)
+    elif scalar and value.traits & (SCALAR | MATRIX):  # of two dimensions one may be left
+        left = value.traits & ~(SCALAR | MATRIX)
+        value = Tensor(value.place, value.origin, left, value.evidence)
     if known.results > 0:
         items: list[Value] = [value] * known.results
         for index in known.host_results:
@@ -338,6 +343,25 @@ def shape_result(
     if known.results < 0:
         return Sequence(None, value, "tuple")
     return value
+
+
+def _found_positions(node: cst.CSTNode, value: Tensor, arguments: Arguments) -> Value | None:
+    """What `nonzero` and `where(condition)` find: rows of positions, or a tuple that has the
+    positions in each dimension."""
+    func = node.func if isinstance(node, cst.Call) else node
+    last = func.attr.value if isinstance(func, cst.Attribute) else dotted(func)
+    if last == "nonzero":
+        asked = arguments.keywords.get("as_tuple")
+        as_tuple = asked is not None and not (type(asked[0]) is Const and not asked[0].value)
+    elif last == "where" and len(arguments.all()) == 1 and not arguments.open:
+        as_tuple = True
+    else:
+        return None
+    traits = value.traits & ~(SCALAR | MAYBE_SCALAR | SHAPED | VECTOR | MATRIX)
+    found = Tensor(
+        value.place, value.origin, traits | (VECTOR if as_tuple else MATRIX), value.evidence
+    )
+    return Sequence(None, found, "tuple") if as_tuple else found
 
 
 def _has_dim(known: Call, arguments: Arguments) -> bool:

@@ -1,8 +1,9 @@
 """Indexing: which index an indexed tensor accepts, and what containers hold.
 
-PyTorch: a CUDA tensor takes CPU indices (they are copied), a CPU tensor refuses CUDA indices and
-masks ("indices should be either on cpu or on the same device as the indexed tensor"). Assigning
-through an index copies across devices in silence; through a mask it does not (index_put_).
+PyTorch: when it is read, a CUDA tensor takes CPU indices (they are copied), a CPU tensor refuses
+CUDA indices and masks ("indices should be either on cpu or on the same device as the indexed
+tensor"). When it is written to, indices are copied to where it is, wherever they are (index_put_);
+a value is copied across devices by a slice, and through an index or mask only if it is 0-dim.
 """
 
 from __future__ import annotations
@@ -182,6 +183,7 @@ def _tensor_item(
         for index in alternatives(value):
             if type(index) is Tensor and index.is_sure:
                 if not beside:
+                    _copy_index(frame, node, base, index, expression)
                     _check_index(frame, node, base, index, expression)
                 masked = masked or bool(index.traits & MASK) or _is_boolean(expression, index)
     if masked:
@@ -194,7 +196,7 @@ def _tensor_item(
         traits |= SCALAR if _is_integer(node, index) else MATRIX if index is NONE else VECTOR
         if any(type(v) is Tensor and not v.is_sure for v in alternatives(indices[0][0])):
             traits |= MAYBE_SCALAR  # the index may be a number
-    elif len(indices) > 1 and all(_is_number(value) for value, _ in indices):
+    elif len(indices) > 1 and all(_is_number(v) or _is_zero_dim(v) for v, _ in indices):
         traits |= MAYBE_SCALAR  # `pairs[i, 1]`: of two dimensions none is left
     elif len(indices) == 1 and _is_integer(node, indices[0][0]) and not _is_large(base):
         traits |= MAYBE_SCALAR  # `x[i]`: of one dimension none is left
@@ -231,10 +233,17 @@ def _is_tensor(index: Value) -> bool:
 
 
 def _is_integer(node: cst.Subscript, index: Value) -> bool:
-    """A single element is picked: no slice, no tensor, no list."""
+    """A single element is picked: no slice, no list, no tensor of several."""
     if isinstance(node.slice[0].slice, cst.Slice):
         return False
+    if _is_zero_dim(index):
+        return True
     return type(index) is Host or (type(index) is Const and index.value is not None)
+
+
+def _is_zero_dim(index: Value) -> bool:
+    """A 0-dim tensor of integers is read as a number."""
+    return type(index) is Tensor and bool(index.traits & SCALAR) and not index.traits & MASK
 
 
 def _is_number(value: Value) -> bool:
@@ -260,12 +269,23 @@ def _is_beside(index: Value, base: Tensor) -> bool:
     return type(index) is Tensor and base.place is not None and index.place == base.place
 
 
+def _copy_index(
+    frame: Frame, node: cst.Subscript, base: Tensor, index: Tensor, expression: cst.CSTNode
+) -> None:
+    """A tensor on an accelerator takes an index on the CPU, and copies it."""
+    if index.traits & SCALAR:
+        return  # read as a number
+    orphans.settled(frame, index)
+    if index.place == CPU and on_accelerator(base) >= 0:
+        hidden_copy(frame, node, "index", index, expression, base, node.value)
+
+
 def _check_index(
     frame: Frame, node: cst.Subscript, base: Tensor, index: Tensor, expression: cst.CSTNode
 ) -> None:
-    """A tensor on the CPU refuses an index on an accelerator; the reverse is a copy."""
+    """A tensor on the CPU refuses to be read at an index on an accelerator."""
     place = base.place
-    if index.traits & SCALAR and not index.traits & MASK:
+    if index.traits & SCALAR:
         return
     on_host = type(place) is Device and place.type == "cpu"
     if on_host and base.traits & EMPTY:
@@ -276,9 +296,6 @@ def _check_index(
         rank = contradiction(frame, index, base, pointwise=False)
     else:
         rank = -1
-    orphans.settled(frame, index)
-    if not on_host and index.place == CPU and on_accelerator(base) >= 0:
-        hidden_copy(frame, node, "index", index, expression, base, node.value)
     if rank >= 0:
         if index.traits & MAYBE_SCALAR:
             rank = 0  # a 0-dim index is read as a number
@@ -406,12 +423,12 @@ def _assign_tensor_item(
         for alternative in alternatives(index):
             if type(alternative) is Tensor and alternative.is_sure:
                 if not beside:
-                    _check_index(frame, target, base, alternative, expression)
+                    _copy_index(frame, target, base, alternative, expression)
                 advanced = advanced or not alternative.traits & SCALAR
     if advanced and base.evidence is None:
         # index_put_: the values must be where the tensor is, unless they are 0-dim.
         for item in alternatives(value):
-            if type(item) is Tensor and item.place is not base.place:
+            if type(item) is Tensor and item.place is not base.place and not item.traits & SCALAR:
                 rank = contradiction(frame, item, base, pointwise=True)
                 if rank >= 0:
                     odd, anchor = (item, base), (source, target.value)

@@ -226,7 +226,7 @@ def call_tensor_method(
         drop = GRAD if name == "detach" else 0
         if name in ("expand", "repeat", "view", "reshape", "unsqueeze"):
             drop |= SCALAR | MAYBE_SCALAR | VECTOR | SHAPED
-        if name in ("view", "reshape", "squeeze", "flatten"):
+        if name in ("view", "reshape", "squeeze", "flatten", "unbind", "select", "diagonal"):
             drop |= MATRIX
         return shape_result(frame, node, _computed(frame, node, tensor, drop), known, arguments)
     others = operands_of(known, arguments)

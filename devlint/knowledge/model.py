@@ -41,7 +41,7 @@ class Call:
     tensors: the parameters that take tensors and must agree; for a method the tensor itself always
         takes part. A parameter that takes a list of tensors counts too.
     host: the parameters that must be on the CPU (`lengths` of pack_padded_sequence).
-    indices: the parameters that index the first operand: they may be where it is or on the CPU.
+    indices: the parameters at which the first operand is read: where it is, or on the CPU.
     results: how many tensors it returns (0: one value, n: a tuple of n, -1: a list or tuple of
         unknown length). Where `scalar` is "without-dim", a call without `dim` returns one value.
     host_results: the positions among several results that are host tensors in any case.

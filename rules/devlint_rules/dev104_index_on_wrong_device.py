@@ -54,14 +54,14 @@ RULE = Rule(
     severity=Severity.ERROR,
     summary="An index, mask or `out=` that the indexed tensor's device does not accept.",
     what="""\
-Reports an index or boolean mask on an accelerator that indexes a host tensor, an index for
+Reports an index or boolean mask on an accelerator at which a host tensor is read, an index for
 `gather`, `scatter`, `index_select` and their like on another device than the tensor, and an `out=`
 on another device than the result.""",
     why="""\
 Indices may be on the CPU or on the device of the indexed tensor, and nowhere else: `x[i]` with `x`
 on the host and `i` on an accelerator raises `RuntimeError: indices should be either on cpu or on
 the same device as the indexed tensor (cpu)`. `gather`, `scatter` and `index_select` accept only the
-tensor's own device.""",
+tensor's own device. Writing is laxer: `x[i] = 0` and `index_put_` copy the index to the tensor.""",
     reference="https://docs.pytorch.org/docs/stable/generated/torch.index_select.html",
     bad=(
         """\

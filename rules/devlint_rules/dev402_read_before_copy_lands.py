@@ -105,6 +105,6 @@ total = on_device.sum()
     limits="""\
 A synchronisation in a callee that devlint cannot see is missed. A blocking copy to the host
 (`.cpu()`, `.item()`) is taken to wait for all copies before it, as it does on one stream. Some
-PyTorch versions wait by
-themselves where the host memory is pageable; code should not rest on that.""",
+PyTorch versions wait by themselves where the host memory is pageable; code should not rest on
+that.""",
 )

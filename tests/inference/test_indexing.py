@@ -18,11 +18,75 @@ def test_a_device_index_of_a_host_tensor_is_refused(index):
 
 
 @pytest.mark.parametrize(
-    "index", ["0", ":2", "None", "...", "torch.tensor(1)", "[0, 1]", "x.argmax()"]
+    "index",
+    ["0", ":2", "None", "...", "torch.tensor(1)", "[0, 1]", "x.argmax()", "x.argmax():", "x.any()"],
 )
 def test_numbers_slices_and_scalars_index_anything(index):
     facts = given(f"{X}x[{index}]\ny[{index}]")
     assert meetings(facts) == []
+
+
+@pytest.mark.parametrize("index", ["i.cuda()", "x > 0", "i.cuda(), 0"])
+def test_what_is_written_takes_its_index_from_anywhere(index):
+    assert met(f"{X}y[{index}] = 1") == []
+    assert met(f"{X}y[{index}] = x.sum()") == []
+    assert [m.partition(" index ")[0] for m in met(f"{X}y[{index}] += 1")] == ["index: y@cpu"]
+    assert met(f"{X}y[{index}] = x[:2]") == ["x[:2]@cuda index assignment y@cpu certain"]
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        ("x.index_put_((i,), x[:2])", []),
+        ("x.index_put([i, i.cuda()], x[:2], accumulate=True)", []),
+        ("x.index_put((i,), torch.tensor(1.0))", []),
+        ("y.index_put_((i.cuda(),), torch.zeros(2))", []),
+        ("torch.index_put(x, (i,), x[:2])", []),
+        ("x.index_put_((i,), y[:2])", ["y[:2]@cpu .index_put_ x@cuda certain"]),
+        ("y.index_put_((i,), x[:2])", ["y@cpu .index_put_ x[:2]@cuda certain"]),
+        ("y.gather(0, i.cuda())", ["index: y@cpu .gather i.cuda()@cuda certain"]),
+    ],
+)
+def test_index_put_takes_indices_from_anywhere_and_values_from_where_the_tensor_is(call, expected):
+    assert met(X + call) == expected
+
+
+@pytest.mark.parametrize(
+    ("index", "confidence"),
+    [
+        ("spots", "likely"),
+        ("spots[counts > 1]", "likely"),
+        ("counts.nonzero(as_tuple=True)[0]", "likely"),
+        ("counts[spots[0]]", "possible"),
+        ("counts[counts.argmax()] - 1", "possible"),
+        ("counts.argmax(), counts[spots[0]] - 1", "possible"),
+        ("counts.argmax()", ""),
+    ],
+)
+def test_an_element_picked_by_one_number_may_be_one_itself(index, confidence):
+    code = f"""
+    def pick(counts: torch.Tensor):
+        (spots,) = torch.where(counts > 2)
+        return torch.zeros(9, 9)[{index}]
+    """
+    assert [m.rpartition(" ")[2] for m in met(code)] == [confidence] * bool(confidence)
+
+
+@pytest.mark.parametrize(
+    ("rows", "confidence"),
+    [
+        ("(counts > 2).nonzero(as_tuple=True)[0]", ""),
+        ("torch.where(counts > 2)[0]", ""),
+        ("(counts > 2).nonzero().unbind(1)[0]", "possible"),
+        ("(counts > 2).nonzero()", "likely"),
+    ],
+)
+def test_the_positions_of_what_is_not_zero(rows, confidence):
+    code = f"""
+    def pick(counts: torch.Tensor):
+        return [torch.zeros(9)[row] for row in {rows}]
+    """
+    assert [m.rpartition(" ")[2] for m in met(code)] == [confidence] * bool(confidence)
 
 
 @pytest.mark.parametrize("index", ["i", "0", ":2", "x > 0", "..., 0"])

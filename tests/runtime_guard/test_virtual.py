@@ -463,9 +463,26 @@ class TestWhatIsRefused:
             ):
                 here[index]
         assert here[[0, 1]].device == CPU
+        with pytest.raises(RuntimeError, match="indices should be either on cpu"):
+            here[torch.tensor([0, 1], device="cuda")] += 1
         there[there > 1] = 9
         here[[0]] = there[0]
         assert here.device == CPU
+
+    def test_indices_of_what_is_written_may_be_anywhere(self):
+        here, there = torch.zeros(4), torch.zeros(4, device="cuda")
+        at = torch.tensor([0, 1])
+        here[at.cuda()] = 1
+        assert here.tolist() == [1, 1, 0, 0]
+        here[torch.tensor([False, False, True, False], device="cuda")] = 2
+        here.index_put_((torch.tensor([3], device="cuda"),), torch.tensor(3.0, device="cuda"))
+        assert here.tolist() == [1, 1, 2, 3]
+        assert here.device == CPU
+        there.index_put_((at,), torch.ones(2, device="cuda"), accumulate=True)
+        assert there.index_put((at,), torch.tensor(5.0)).device == CUDA0
+        for tensor, values in ((here, torch.ones(2, device="cuda")), (there, torch.ones(2))):
+            with pytest.raises(RuntimeError, match="to be on the same device"):
+                tensor.index_put_((at,), values)
 
     def test_checks_of_composites_come_first(self):
         with pytest.raises(RuntimeError, match="stft input and window must be on the same device"):
