@@ -72,6 +72,9 @@ class LoopState:
     back: Environment | None = None
     differs: bool = False  # the first turn takes other branches than those behind it
     since: int = 0  # when the turn began, by the frame's clock
+    # `xs[i] = value` for each element of the list that it goes over, and what that put there.
+    replacing: cst.Subscript | None = None
+    replacement: Value | None = None
 
 
 @dataclass(slots=True, eq=False)

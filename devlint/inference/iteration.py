@@ -9,7 +9,7 @@ import libcst as cst
 from devlint.inference.facts import Hotness, StepKind
 from devlint.inference.frame import Frame
 from devlint.inference.placement import CPU
-from devlint.inference.text import dotted
+from devlint.inference.text import code, dotted
 from devlint.inference.values import (
     HOST,
     LOADED,
@@ -175,6 +175,30 @@ def _names(target: cst.BaseExpression) -> set[str]:
     if isinstance(target, (cst.Tuple, cst.List)):
         return {name for element in target.elements for name in _names(element.value)}
     return {target.value} if isinstance(target, cst.Name) else set()
+
+
+def replaced_elements(loop: cst.For | cst.While) -> cst.Subscript | None:
+    """`xs[i]` of `for i, x in enumerate(xs): xs[i] = f(x)`, assigned in each turn."""
+    if not isinstance(loop, cst.For) or not isinstance(loop.iter, cst.Call) or not loop.iter.args:
+        return None
+    called, over = dotted(loop.iter.func), loop.iter.args[0].value
+    counter: cst.BaseExpression = loop.target
+    if called == "enumerate" and isinstance(counter, cst.Tuple):
+        counter = counter.elements[0].value
+    elif called == "range" and isinstance(over, cst.Call) and dotted(over.func) == "len":
+        over = over.args[0].value
+    else:
+        return None
+    if len(loop.iter.args) > 1 or not isinstance(counter, cst.Name) or not dotted(over):
+        return None
+    replaced = f"{dotted(over)}[{counter.value}]"
+    simple = (cst.SimpleStatementLine, cst.SimpleStatementSuite)
+    for line in (loop.body, *loop.body.body):
+        for statement in line.body if isinstance(line, simple) else ():
+            target = statement.targets[0].target if isinstance(statement, cst.Assign) else None
+            if isinstance(target, cst.Subscript) and code(target) == replaced:
+                return target
+    return None
 
 
 def hotness_of(frame: Frame, node: cst.For | cst.While | cst.CompFor, iterable: Value) -> Hotness:

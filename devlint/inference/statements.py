@@ -25,7 +25,7 @@ from devlint.inference.environments import join_environments
 from devlint.inference.facts import Hotness
 from devlint.inference.frame import EXECUTORS, Environment, Frame, LoopState
 from devlint.inference.functions import declare_class, declare_function
-from devlint.inference.iteration import derive, element_of, hotness_of
+from devlint.inference.iteration import derive, element_of, hotness_of, replaced_elements
 from devlint.inference.modules import baked
 from devlint.inference.text import code, dotted
 from devlint.inference.values import (
@@ -577,6 +577,7 @@ def _loop(
     """Walk a body twice: once to see what it rebinds, once with that known."""
     depth = len(frame.loops) + 1
     loop = LoopState(node=node, over=over, hotness=heat, depth=depth, outer=frame.loop)
+    loop.replacing = replaced_elements(node)
     frame.loops.append(loop)
     before = loop.entry = frame.env
     when, loop.since = frame.when, frame.now
@@ -612,6 +613,7 @@ def _loop(
             frame.loops[-1].trains |= loop.trains
             frame.loops[-1].wraps_training |= loop.wraps_training
     frame.env = settled
+    _replace_elements(frame, loop)
     if node.orelse is not None and not block(frame, node.orelse.body):
         return bool(loop.breaks)
     for env in loop.breaks:
@@ -619,6 +621,15 @@ def _loop(
     if isinstance(node, cst.For):
         rebindings.note(frame, node)
     return True
+
+
+def _replace_elements(frame: Frame, loop: LoopState) -> None:
+    """A list of which the loop replaced every element holds nothing else."""
+    if loop.replacing is None or loop.replacement is None or loop.continues or loop.breaks:
+        return
+    held = frame.eval(loop.replacing.value)
+    if type(held) is Sequence:
+        frame.bind(dotted(loop.replacing.value), Sequence(None, loop.replacement, held.kind))
 
 
 def _around(frame: Frame, loop: LoopState, before: Environment) -> Environment:

@@ -368,6 +368,8 @@ def assign_item(frame: Frame, target: cst.Subscript, value: Value, source: cst.C
                 holder.items[first.value] = value
             else:
                 holder.add(value)
+                if frame.loop is not None and frame.loop.replacing is target:
+                    frame.loop.replacement = frame.kept(value)
         elif type(holder) is Mapping:
             first = indices[0][0]
             if type(first) is Const:

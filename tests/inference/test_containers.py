@@ -210,3 +210,43 @@ def test_the_elements_of_a_parameter_list_live_where_the_module_lives(element):
                 reveal({element})
         """
     assert revealed(code) == ["δ(self)"]
+
+
+FILLED = """
+def pad(rows: dict[str, torch.Tensor], device):
+    xs = [x.cuda() for x in rows.values()]
+    {}
+    reveal(xs[0])
+"""
+
+
+@pytest.mark.parametrize(
+    ("loop", "place"),
+    [
+        ("for i, x in enumerate(xs): xs[i] = torch.zeros(len(x))", "cpu"),
+        (
+            """for i in range(len(xs)):
+        padded = torch.zeros(len(xs[i]))
+        padded[:3] = xs[i].cpu()
+        xs[i] = padded""",
+            "cpu",
+        ),
+        ("for i, x in enumerate(rows): xs[i] = torch.zeros(len(x))", "cpu | cuda"),
+        ("for i in range(3): xs[i] = torch.zeros(3)", "cpu | cuda"),
+        (
+            """for i, x in enumerate(xs):
+        if len(x) > 3:
+            xs[i] = torch.zeros(len(x))""",
+            "cpu | cuda",
+        ),
+        (
+            """for i, x in enumerate(xs):
+        if len(x) > 3:
+            continue
+        xs[i] = torch.zeros(len(x))""",
+            "cpu | cuda",
+        ),
+    ],
+)
+def test_a_list_of_which_a_loop_replaces_every_element_forgets_the_old_ones(loop, place):
+    assert revealed(FILLED.format(loop)) == [place]
