@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from devlint.inference.unit import Unit
 
 MAX_BASES = 12
+_OF_MODULES = frozenset({"to", "cuda", "xpu", "npu"})  # the moves of a module as a whole
 IN_TURN = ": setattr"  # behind the name of a method that moves attributes in a loop
 
 # Bases that are modules by their name, when their definition is out of sight.
@@ -232,7 +233,8 @@ class ClassInfo:
 
     def on_demand(self, frame: Frame, name: str, found: Value, node: cst.Attribute) -> Value:
         """What an attribute holds that a method of the object moves, if somebody calls it: it may
-        be in either place, where the code around `node` does not call that method."""
+        be in either place, where the code around `node` does not call that method. Of a module
+        these are the parts that do not follow it then."""
         movers = self._movers(name)
         function = frame.function
         if not movers or (function is not None and function.name in movers):
@@ -241,14 +243,23 @@ class ClassInfo:
         called = rf"(\b{re.escape(code(node.value))}|\))\.({'|'.join(sorted(movers))})\("
         if re.search(called, around):
             return found
-        return union(_somewhere(v) for v in alternatives(found))
+        return union(
+            _somewhere(v) if not self.is_module or self._follows(v) else v
+            for v in alternatives(found)
+        )
+
+    def _follows(self, value: Value) -> bool:
+        """A parameter, buffer or submodule."""
+        return isinstance(value, (Tensor, Instance)) and value.place is self.variable
 
     def _movers(self, name: str) -> frozenset[str]:
-        """The methods that move an attribute of an object, and that no other method calls."""
+        """The methods that move an attribute by itself, and that no other method calls."""
         found = self.movers.get(name)
         if found is None:
             moved = [m for info in self.lineage() for m in info.moved.get(name, ())]
-            movers = {m.removesuffix(IN_TURN) for m in moved if not self.is_module}
+            movers = {m.removesuffix(IN_TURN) for m in moved}
+            if self.is_module:
+                movers -= _OF_MODULES
             found = frozenset(m for m in movers if is_mover(m) and not self._calls(m))
             self.movers[name] = found
         return found

@@ -220,3 +220,29 @@ class Tally:
 def test_what_is_always_assigned_together_is_in_one_place(restore, added, is_apart):
     found = met(TALLY.format(restore=restore, added=added))
     assert bool(found) is is_apart, found
+
+
+TABLES = """
+class Tables(nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.rows = nn.Embedding(n, 8)
+        self.columns = nn.Embedding(n, 8)
+        self.device = torch.device("cpu")
+
+    def {mover}(self, device):
+        self.device = device
+        self.rows = self.rows.to(device)
+
+    def learn(self, nodes: torch.Tensor):
+        step = torch.ones(3, 8)
+        self.{read}.weight.data.add_(step)
+"""
+
+
+@pytest.mark.parametrize(
+    ("mover", "read", "count"),
+    [("put_rows_to_device", "rows", 0), ("put_rows_to_device", "columns", 1), ("to", "rows", 1)],
+)
+def test_a_part_that_a_module_moves_on_demand_does_not_follow_it(mover, read, count):
+    assert len(met(TABLES.format(mover=mover, read=read))) == count
