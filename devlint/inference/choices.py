@@ -82,6 +82,27 @@ def both(a: When, b: When, limit: int = MAX_FACTS) -> When:
     return (*(fact for fact in a if fact not in b), *b)[-limit:]
 
 
+_OF_DEVICES = re.compile(r"gpu|cuda|cpu|device", re.I)
+
+
+def want_two_settings(a: When, b: When) -> bool:
+    """The two come together only where two settings of an object are on, one of which is about
+    devices: such settings may exclude each other."""
+    mine, others = _settings(a), _settings(b)
+    apart = mine - others, others - mine
+    return all(apart) and any(_OF_DEVICES.search(name) for name in mine ^ others)
+
+
+def _settings(when: When) -> set[str]:
+    """The attributes of `self` that were true."""
+    return {
+        choice.names[-1]
+        for choice, is_so, value in when
+        if is_so and value == TRUE and choice.names and choice.names[-1].startswith("self.")
+        if choice.subject == ("bool", choice.names[-1])
+    }
+
+
 def either(a: When, b: When) -> When:
     """What holds of a value that is the one or the other."""
     if a is b or not a:

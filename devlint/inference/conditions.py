@@ -45,6 +45,7 @@ _NOT_ACCELERATED = re.compile(
     r"|^(use_?|only_?|on_?|force_?)?cpu(_only)?$",
     re.IGNORECASE,
 )
+_ONE_OF_SEVERAL = re.compile(r"^_?only_", re.I)  # modes that use an accelerator: `only_gpu`
 _ABOUT_DEVICES = re.compile(r"cuda|gpu|device|accelerator|is_available|\bmps\b|xpu|npu|hpu", re.I)
 _RARE = re.compile(
     r"metric|report|verbose|debug|log|print|save|plot|best|\bval|checkpoint|eval_|interval", re.I
@@ -102,6 +103,8 @@ def _by_name(frame: Frame, node: cst.Name | cst.Attribute, value: Value) -> bool
         return None  # the code says itself what it is
     if _NOT_ACCELERATED.match(name):
         return False
+    if _ONE_OF_SEVERAL.match(name):
+        return None
     if _ACCELERATED.match(name) or _COUNT.search(name):
         return True
     return None

@@ -12,7 +12,7 @@ from dataclasses import replace
 import libcst as cst
 
 from devlint.findings import Confidence
-from devlint.inference.choices import When, both, either, exclude
+from devlint.inference.choices import When, both, either, exclude, want_two_settings
 from devlint.inference.facts import Meeting, MeetingKind, Operand, Site, Step, StepKind
 from devlint.inference.frame import Frame, MeetingDraft, Pending
 from devlint.inference.placement import CPU, Device, Variable, VariableKind
@@ -111,6 +111,8 @@ def contradiction(frame: Frame, odd: Tensor, anchor: Tensor, pointwise: bool) ->
     if pointwise and (_exempt(odd) or _exempt(anchor)):
         return -1
     rank = _rank(frame, odd, anchor)
+    if rank > 0 and want_two_settings(odd.assumed, anchor.assumed):
+        return 0
     if (
         pointwise
         and rank > 0

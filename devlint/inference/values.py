@@ -60,9 +60,10 @@ class Origin:
     """One step of a value's history, linked to the step before.
 
     `when`: the way that tests came out under which it came about, and all that follows from it.
+    `assumed`: those of a move that is taken to have been made, since it is in one branch.
     """
 
-    __slots__ = ("before", "kind", "node", "note", "parent", "rival", "source", "when")
+    __slots__ = ("assumed", "before", "kind", "node", "note", "parent", "rival", "source", "when")
 
     def __init__(
         self,
@@ -83,12 +84,13 @@ class Origin:
         # Of a computation: an operand that decides where its result is, should it be a tensor.
         self.rival: Tensor | None = None
         self.when: When = ALWAYS if parent is None else parent.when
+        self.assumed: When = ALWAYS if parent is None else parent.assumed
 
     def known(self, when: When) -> Origin:
         """The same step, of a value of which just these facts hold."""
         step = Origin(self.kind, self.node, self.source, self.parent, self.note, self.before)
         step.rival = self.rival
-        step.when = when
+        step.when, step.assumed = when, self.assumed
         return step
 
     def is_same(self, other: Origin | None) -> bool:
@@ -270,6 +272,11 @@ class Tensor(Value):
     def when(self) -> When:
         """The facts under which it came about."""
         return ALWAYS if self.origin is None else self.origin.when
+
+    @property
+    def assumed(self) -> When:
+        """The facts under which it came about, or was moved."""
+        return ALWAYS if self.origin is None else both(self.origin.when, self.origin.assumed)
 
     @property
     def is_sure(self) -> bool:
@@ -793,7 +800,7 @@ def _merge(a: Value, b: Value, sides: Sides | None = None) -> Value | None:
         # whole is no longer certain: rules of meeting treat it through the other alternatives.
         return a
     if type(a) is Tensor and type(b) is Tensor:
-        return _merge_tensors(a, b)
+        return _merge_tensors(a, b, sides)
     if type(a) is Const and type(b) is Const:
         return a if type(a.value) is type(b.value) and a.value == b.value else None
     if type(a) is Host and type(b) is Host:
@@ -834,7 +841,7 @@ def _merge(a: Value, b: Value, sides: Sides | None = None) -> Value | None:
     return None
 
 
-def _merge_tensors(a: Tensor, b: Tensor) -> Tensor | None:
+def _merge_tensors(a: Tensor, b: Tensor, sides: Sides | None = None) -> Tensor | None:
     """Two tensors with one placement are one; a moved tensor outweighs itself unmoved.
 
     `if gpu is not None: x = x.cuda(gpu)` is taken in the accelerated world.
@@ -862,7 +869,12 @@ def _merge_tensors(a: Tensor, b: Tensor) -> Tensor | None:
                 or (type(moved.place) is Device and moved.place.is_accelerator)
             )
         ):
-            return _of_either(moved, a.when, b.when, moved.traits)
+            merged = _of_either(moved, a.when, b.when, moved.traits)
+            if sides is not None:
+                step = moved.origin.known(merged.when)
+                step.assumed = both(moved.origin.assumed, sides[moved is b])
+                merged = merged.with_place(merged.place, step)
+            return merged
     return None
 
 

@@ -49,3 +49,32 @@ def test_where_it_is_not_the_attribute_is_the_other_one(built, used):
 )
 def test_any_other_condition_says_nothing(use):
     assert len(met(in_forward("spin", use, "return x"))) == 1
+
+
+SETTINGS = """
+class Table:
+    def __init__(self, {first}, {second}, device):
+        self.{first}, self.{second}, self.device = {first}, {second}, device
+
+    def learn(self, rows: torch.Tensor, nodes: torch.Tensor):
+        if self.{first}:
+            nodes = nodes.to(self.device)
+        if self.{second}:
+            rows = rows.cpu()
+        return rows[nodes].exp() + nodes.exp() * rows
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "confidence"),
+    [
+        ("only_gpu", "mixed", "possible"),
+        ("sparse", "gpu_mixed", "possible"),
+        ("sparse", "mixed", "likely"),
+    ],
+)
+def test_what_wants_two_settings_of_which_one_is_about_devices_is_possible(
+    first, second, confidence
+):
+    found = met(SETTINGS.format(first=first, second=second))
+    assert {m.rpartition(" ")[2] for m in found} == {confidence}, found
