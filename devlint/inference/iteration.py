@@ -36,6 +36,8 @@ from devlint.inference.values import (
     choose,
 )
 
+# The kind of a sequence that `zip(*rows)` yields.
+COLUMNS = "columns"
 # Methods that only a training loop calls.
 TRAINING = frozenset({"backward", "step", "zero_grad", "manual_backward"})
 _OPTIMIZER = re.compile(r"optim|scaler|\bopt(_?\w)?\b|solver", re.I)
@@ -104,7 +106,8 @@ def _without_a_dimension(tensor: Tensor) -> int:
 def element_of(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
     """One element of an iterable."""
     if type(value) is Sequence:
-        return value.any()
+        # One after the other, columns are no alternatives: what they hold need not be together.
+        return UNKNOWN if value.kind == COLUMNS else value.any()
     if type(value) is Tensor:
         if value.evidence is None:
             origin = Origin(StepKind.COMPUTED, node, frame.unit.source, value.origin)

@@ -12,7 +12,7 @@ from devlint.inference.devices import LEGACY_TYPES, place_of
 from devlint.inference.facts import MeetingKind, StepKind
 from devlint.inference.frame import Frame
 from devlint.inference.functions import Arguments
-from devlint.inference.iteration import batch, element_of
+from devlint.inference.iteration import COLUMNS, batch, element_of
 from devlint.inference.meetings import meet, tensors_in
 from devlint.inference.nonleaves import use_non_leaf
 from devlint.inference.notes import on_accelerator
@@ -521,7 +521,8 @@ def _listed(kind: str) -> Handler:
         value, argument = arguments.positional[0]
         if type(value) is Sequence:
             items = None if value.items is None else list(value.items)
-            return Sequence(items, value.element, kind, node)
+            held = COLUMNS if value.kind == COLUMNS else kind
+            return Sequence(items, value.element, held, node)
         if type(value) in (Parameters, Loader):
             return value
         if type(value) is Host and value.sizes is not None:
@@ -533,9 +534,24 @@ def _listed(kind: str) -> Handler:
 
 def _zip(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     if arguments.open:
-        return UNKNOWN  # `zip(*rows)`: columns, which the rows say nothing of
+        return _columns(frame, node)
     parts = [element_of(frame, v, n) for v, n in arguments.positional]
     return Sequence(None, Sequence(parts, None, "tuple"), "iterator")
+
+
+def _columns(frame: Frame, node: cst.Call) -> Value:
+    """`zip(*rows)`: the first, the second and so on of every row."""
+    given = node.args[0].value
+    rows = frame.env.get(given.value) if isinstance(given, cst.Name) else None
+    row = rows.element if type(rows) is Sequence and len(node.args) == 1 else None
+    if type(rows) is not Sequence or type(row) is not Sequence or row.items is None:
+        return UNKNOWN
+    columns: list[Value] = []
+    for item in row.items:
+        column = Sequence(None, item, "tuple")
+        column.mixed = rows.mixed
+        columns.append(column)
+    return Sequence(columns, None, COLUMNS)
 
 
 def _enumerate(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:

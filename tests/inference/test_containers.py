@@ -250,3 +250,31 @@ def pad(rows: dict[str, torch.Tensor], device):
 )
 def test_a_list_of_which_a_loop_replaces_every_element_forgets_the_old_ones(loop, place):
     assert revealed(FILLED.format(loop)) == [place]
+
+
+COLUMNS = """
+    def run(images, net: nn.Module, device):
+        rows = []
+        for image in images:
+            rows.append((net(image), {made}))
+        {columns}
+        return torch.cat(first) + torch.cat(second)
+"""
+
+
+@pytest.mark.parametrize(
+    "columns",
+    ["first, second = zip(*rows)", "columns = list(zip(*rows))\n        first, second = columns"],
+)
+@pytest.mark.parametrize(
+    ("made", "contradicts"), [("torch.zeros(3, 3)", True), ("torch.zeros_like(net(image))", False)]
+)
+def test_the_columns_of_rows_are_apart(columns, made, contradicts):
+    assert bool(met(COLUMNS.format(columns=columns, made=made))) is contradicts
+
+
+def test_columns_in_turn_are_no_alternatives():
+    """One column is on the host throughout, the other nowhere there."""
+    code = COLUMNS.format(made="torch.zeros(3, 3)", columns="pass")
+    turn = "return [torch.cat(column) for column in zip(*rows)]"
+    assert met(code.replace("return torch.cat(first) + torch.cat(second)", turn)) == []
