@@ -360,6 +360,13 @@ def of_comparison(frame: Frame, node: cst.Comparison) -> None:
                 notes.pop(operand.value, None)
 
 
+def of_choice(frame: Frame, node: cst.IfExp, chosen: Value) -> None:
+    """`rank if torch.cuda.is_available() else "cpu"`: the number is a card's."""
+    other = node.orelse.evaluated_value if isinstance(node.orelse, cst.SimpleString) else None
+    if chosen is GLOBAL_RANK and other == "cpu":
+        _note(frame, node, "device", global_rank=True)
+
+
 def of_default(frame: Frame, node: cst.BaseExpression) -> None:
     """A parameter's default is configuration."""
     frame.unit.mentions.notes.pop(node, None)

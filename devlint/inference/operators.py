@@ -236,7 +236,9 @@ def _conditional(frame: Frame, node: cst.IfExp) -> Value:
     frame.guards += asks
     try:
         if known is not None:
-            return frame.eval(node.body if known else node.orelse)
+            chosen = frame.eval(node.body if known else node.orelse)
+            mentions.of_choice(frame, node, chosen)
+            return chosen
         before, when = frame.env, frame.when
         frame.env = dict(before)
         if_true, if_false = choices.of_test(frame, node.test)
