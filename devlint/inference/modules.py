@@ -504,6 +504,9 @@ def call_method(
         if name.startswith("named"):
             return Sequence(None, Sequence([HOST, tensor], None, "tuple"), "iterator")
         return Parameters(module, tensor)
+    if name in ("get_parameter", "get_buffer"):
+        step = Origin(StepKind.REGISTERED, node, frame.unit.source, origin)
+        return Tensor(place, step, PARAMETER | GRAD if name == "get_parameter" else 0)
     if name in ("children", "modules", "named_children", "named_modules"):
         inner = Instance(None, "", True, place, origin, module)
         if name.startswith("named"):

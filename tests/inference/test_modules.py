@@ -44,6 +44,8 @@ def in_forward(*lines):
         "self.scale",
         "self.mask",
         "self.shift",
+        'self.get_parameter("shift")',
+        'self.get_buffer("mask")',
         "self.late.weight",
         "self.seq(x)",
         "self.seq[0].weight",
