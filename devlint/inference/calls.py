@@ -14,7 +14,7 @@ from devlint.inference.frame import EVALUATORS, Frame
 from devlint.inference.functions import Arguments, Function, call_function
 from devlint.inference.iteration import TRAINING, element_of, names_loader, note_training
 from devlint.inference.libraries import call_library, check_collective, construct_library
-from devlint.inference.meetings import meet, tensors_in
+from devlint.inference.meetings import add_pending, meet, tensors_in
 from devlint.inference.notes import on_accelerator
 from devlint.inference.placement import CPU, Device, Variable
 from devlint.inference.syncs import (
@@ -29,6 +29,7 @@ from devlint.inference.tensor_methods import call_tensor_method
 from devlint.inference.text import dotted, shorten
 from devlint.inference.values import (
     ARRAY,
+    EMPTY,
     HOST,
     INDIRECT,
     NONE,
@@ -401,6 +402,7 @@ def call_unknown(frame: Frame, node: cst.Call, callee: Value, arguments: Argumen
         return UNKNOWN  # one of a table of callees
     if type(callee) is Tensor and callee.evidence is not None:
         callee.evidence.mark_host()  # what is called is no tensor
+        _called_by_name(frame, node, callee, arguments)
     if names_loader(frame, node.func) and not any(tensors_in(v) for v, _ in values):
         return UNKNOWN
     if (
@@ -437,6 +439,30 @@ def call_unknown(frame: Frame, node: cst.Call, callee: Value, arguments: Argumen
                 tensor.show()
     output = meet(frame, node, name, values, True, MeetingKind.CALLEE, indirect=True)
     return gradients.after_unknown(frame, node, output)
+
+
+def _called_by_name(frame: Frame, node: cst.Call, callee: Tensor, arguments: Arguments) -> None:
+    """A parameter is called: where a caller hands in a module, its inputs must be with it."""
+    kept = (StepKind.PARAMETER, StepKind.ATTRIBUTE)
+    if callee.origin is None or any(step.kind not in kept for step in callee.origin.chain()):
+        return
+    own = Tensor(callee.place, callee.origin)
+    for number, (value, argument) in enumerate(arguments.all()):
+        if number and is_measure(arguments, argument):
+            continue
+        for tensor in tensors_in(value):
+            if tensor.place is None or tensor.place is own.place or tensor.traits & EMPTY:
+                continue
+            add_pending(
+                frame,
+                node,
+                MeetingKind.INPUT,
+                shorten(node.func),
+                tensor,
+                own,
+                False,
+                callee.evidence,
+            )
 
 
 def is_indifferent(name: str) -> bool:

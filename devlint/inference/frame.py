@@ -14,6 +14,7 @@ from devlint.inference.facts import Hotness, MeetingKind, Site, StepKind
 from devlint.inference.placement import CPU, Placement
 from devlint.inference.values import (
     UNKNOWN,
+    Evidence,
     Imported,
     Instance,
     Origin,
@@ -104,6 +105,7 @@ class Pending:
     right: Tensor
     pointwise: bool
     when: When = ALWAYS
+    called: Evidence | None = None  # `right` is a parameter that is called like a module
 
 
 def read(env: Environment, name: str) -> Value | None:

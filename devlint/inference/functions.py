@@ -521,6 +521,7 @@ class Binding:
         self.nodes: dict[Variable, cst.CSTNode] = {}
         self.owners: set[Variable] = set()  # where modules live: their parts need be no tensors
         self.inside = False  # the caller is a method of the same object
+        self.holder: Instance | None = None  # the object of a method, seen from outside
         self.handed: list[Tensor] = []  # the tensors among the arguments
         self.actuals: dict[Variable, Value] = {}  # those that differ from branch to branch
         self.given: dict[str, tuple[Value, cst.CSTNode]] = {}  # by parameter
@@ -574,6 +575,16 @@ class Binding:
                 parameters[0].name, func.value if isinstance(func, cst.Attribute) else func
             )
         return found
+
+    def handed_in(self, called: Evidence) -> Value | None:
+        """What this call hands in for a parameter, or what its object's constructor was given."""
+        if called in self.values or self.holder is None or self.holder.info is None:
+            return self.values.get(called)
+        for name, given in self.holder.fields.items():
+            held = self.holder.info.attributes.get(name)
+            if type(held) is Tensor and held.evidence is called:
+                return given
+        return None
 
     def put(self, parameter: Parameter, actual: Value, node: cst.CSTNode) -> None:
         """Bind one parameter."""
@@ -841,6 +852,7 @@ def _bind(
                 binding.places[each.variable] = Tensor(place, origin, 0)
                 binding.owners.add(each.variable)
                 binding.nodes[each.variable] = _holder(node, function)
+            binding.holder = bound
             if bound.given is not None:
                 binding.places.update(bound.given)
         elif bound is None and arguments.positional:
@@ -880,12 +892,25 @@ def _check_pending(
 ) -> None:
     if _moves(pending.left) or _moves(pending.right):
         return
+    called = pending.called
+    if called is not None:
+        handed = binding.handed_in(called)
+        if called.moved or called.handed or not _wants_inputs(frame, handed):
+            return
+        if pending.left.traits & LOADED and _loader_of(pending.left, binding) is None:
+            return
+        called = handed.evidence if type(handed) is Tensor else None
     for when in (pending.when, pending.left.when, pending.right.when):
         if when and choices.exclude(when, binding.facts(when)):
             return  # this call does not come there
     for a in _operands(pending.left, binding):
         for b in _operands(pending.right, binding):
             if a is b or a.place is None or b.place is None or meetings.never_meet(frame, a, b):
+                continue
+            if called is not None:  # a parameter of this function, too: its callers know
+                meetings.add_pending(
+                    frame, node, pending.kind, pending.operation, a, b, pending.pointwise, called
+                )
                 continue
             contract = pending.kind is MeetingKind.CONTRACT
             if contract:
@@ -925,6 +950,37 @@ def _check_pending(
             return
 
 
+def _loader_of(batch: Tensor, binding: Binding) -> cst.CSTNode | None:
+    """What the caller hands in for the loader of a batch, where that moves nothing itself."""
+    step = batch.origin.root if batch.origin is not None else None
+    names = matchers.findall(step.node, matchers.Name()) if step is not None else ()
+    for name in names:
+        actual, node = binding.given.get(getattr(name, "value", ""), (UNKNOWN, None))
+        if type(actual) is Loader and type(actual.batch) is Tensor and actual.batch.place == CPU:
+            return node
+    return None
+
+
+def _wants_inputs(frame: Frame, handed: Value | None) -> bool:
+    """What is called is a module that wants its inputs where it is, or a parameter that may be."""
+    from devlint.inference.modules import stateful
+
+    if type(handed) is Tensor:
+        return handed.evidence is not None and not handed.evidence.is_tensor
+    if type(handed) is not Instance or not handed.module:
+        return False
+    if handed.info is None:
+        known = frame.unit.context.knowledge.module(handed.library) if handed.library else None
+        scatters = handed.library.endswith("Parallel")
+        return not scatters and bool(known or not handed.library) and stateful(frame, handed)
+    function = handed.info.method("forward")
+    summary = summarize(function) if function is not None else None
+    if summary is None:
+        return False
+    own = {info.variable for info in handed.info.lineage()}
+    return any(own & {p.left.place, p.right.place} for p in summary.pendings)
+
+
 def _fed_by_its_holder(held: Tensor, given: Tensor, binding: Binding) -> bool:
     """An object that keeps its module where it was made, on the CPU, is fed from there."""
     return (
@@ -933,6 +989,7 @@ def _fed_by_its_holder(held: Tensor, given: Tensor, binding: Binding) -> bool:
         and held.origin is not None
         and any(step.kind is StepKind.ATTRIBUTE for step in held.origin.chain())
         and type(given.place) is Variable
+        and given.place.kind is VariableKind.INPUT
         and bool(binding.owners)
     )
 
@@ -981,7 +1038,8 @@ def _argument(tensor: Tensor, binding: Binding, node: cst.CSTNode) -> cst.CSTNod
     place = tensor.place
     if type(place) is Variable:
         return binding.nodes.get(place, node)
-    return node
+    loader = _loader_of(tensor, binding) if tensor.traits & LOADED else None
+    return node if loader is None else loader
 
 
 def _sync_in_callee(frame: Frame, node: cst.CSTNode, site: Site, binding: Binding) -> None:

@@ -510,6 +510,7 @@ def add_pending(
     left: Tensor,
     right: Tensor,
     pointwise: bool,
+    called: Evidence | None = None,
 ) -> None:
     """Two operands that a caller may put apart: one note for each pair of places."""
     key = (left.place, right.place)
@@ -517,7 +518,9 @@ def add_pending(
     if old is not None:
         old.when = either(old.when, frame.when)
     if (old is None and len(frame.pendings) < MAX_PENDING) or (old and not may_meet(old)):
-        frame.pendings[key] = Pending(node, kind, operation, left, right, pointwise, frame.when)
+        frame.pendings[key] = Pending(
+            node, kind, operation, left, right, pointwise, frame.when, called
+        )
 
 
 def may_meet(pending: Pending) -> bool:

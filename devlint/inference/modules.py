@@ -18,7 +18,7 @@ from devlint.inference.meetings import (
     note,
     tensors_in,
 )
-from devlint.inference.placement import CPU, Placement, Variable
+from devlint.inference.placement import CPU, Placement, Variable, VariableKind
 from devlint.inference.text import code, shorten
 from devlint.inference.values import (
     DEFAULT,
@@ -406,6 +406,7 @@ def _check_inputs(
                 origin is not None
                 and origin.kind is StepKind.ATTRIBUTE
                 and type(tensor.place) is Variable
+                and tensor.place.kind is VariableKind.INPUT
             ):
                 rank = 0  # an object that keeps its module on the CPU is fed from there
             module_at_fault = type(place) is not Variable and place == CPU and tensor.place != CPU

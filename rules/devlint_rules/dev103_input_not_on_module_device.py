@@ -18,6 +18,10 @@ from devlint_rules.wording import device_expression, is_host, module_is
 
 def _advice(meeting: Meeting) -> str:
     left, right = meeting.left, meeting.right
+    if meeting.inside is not None and is_path(right.name):
+        moved = f"each batch of `{left.name}`" if left.loaded else f"`{left.name}`"
+        named = right.name.endswith("device")  # the callee's own device, as it is given here
+        return f"move {moved} to {'' if named else 'the device of '}`{right.name}` before the call"
     device = device_expression(right)
     if module_is(meeting) == "right" or device is None:
         return f"move `{left.name}` to the module's device before the call"

@@ -53,7 +53,9 @@ def clash(meeting: Meeting) -> str:
     """The claim of a meeting: both values and both devices, then what brings them together."""
     left, right = meeting.left, meeting.right
     operation = _operation(meeting)
-    if left.site.node is right.site.node:
+    if left.site.node is right.site.node and meeting.inside is not None:
+        there = f"`{left.name}` is on {place_of(left)}, what it meets on {place_of(right)}"
+    elif left.site.node is right.site.node:
         there = f"`{left.name}` holds tensors on {place_of(left)} and on {place_of(right)}"
     else:
         there = f"`{left.name}` is on {place_of(left)}, `{right.name}` on {place_of(right)}"

@@ -1,0 +1,190 @@
+"""A parameter that is called: whoever hands in a module hands in what is where its inputs are."""
+
+import pytest
+from given import met
+
+NET = """
+    from torch.utils.data import DataLoader
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.last = nn.Linear(3, 3)
+
+        def forward(self, x):
+            {forward}
+            return self.last(x)
+
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+"""
+PLAIN = NET.format(forward="x = x * 2")
+
+
+def shown(code: str) -> list[str]:
+    return [m for m in met(code) if "possible" not in m]
+
+
+CALLED = """
+    def scores(net, rows):
+        return net(rows).sigmoid()
+
+    def run(n):
+        return scores({net}, {rows})
+"""
+
+
+@pytest.mark.parametrize(
+    ("net", "rows", "contradicts"),
+    [
+        ("Net().to(device)", "torch.rand(n, 3)", True),
+        ("Net().to(device)", "torch.rand(n, 3).to(device)", False),
+        ("Net()", "torch.rand(n, 3).to(device)", True),
+        ("Net()", "torch.rand(n, 3)", False),
+        ("nn.ReLU()", "torch.rand(n, 3).to(device)", False),  # nothing in it is anywhere
+        ("torch.sigmoid", "torch.rand(n, 3)", False),
+        ("nn.DataParallel(Net()).to(device)", "torch.rand(n, 3)", False),  # it scatters
+    ],
+)
+def test_a_module_handed_in_wants_what_is_handed_in_beside_it(net, rows, contradicts):
+    assert bool(shown(PLAIN + CALLED.format(net=net, rows=rows))) is contradicts
+
+
+@pytest.mark.parametrize(
+    ("forward", "contradicts"), [("x = x.to(self.last.weight.device)", False), ("x = -x", True)]
+)
+def test_a_module_that_fetches_its_inputs_wants_them_nowhere(forward, contradicts):
+    calls = CALLED.format(net="Net().to(device)", rows="torch.rand(n, 3)")
+    assert bool(shown(NET.format(forward=forward) + calls)) is contradicts
+
+
+@pytest.mark.parametrize(
+    ("moves", "contradicts"),
+    [
+        ("net.to(device)", False),
+        ("net = net.to(device)", False),
+        ("net = prepared(net)", False),
+        ("net.eval()", True),
+    ],
+)
+def test_the_function_may_move_what_it_is_handed(moves, contradicts):
+    found = shown(f"""{PLAIN}
+    def scores(net, rows):
+        {moves}
+        return net(rows.to(device))
+
+    def run(n):
+        return scores(Net(), torch.rand(n, 3))
+    """)
+    assert bool(found) is contradicts
+
+
+EPOCH = """
+    def epoch(net, criterion, loader):
+        for rows, labels in loader:
+            {moves}
+            loss = criterion(net(rows), labels)
+            loss.backward()
+
+    def run(rows):
+        net = Net().to(device)
+        criterion = nn.CrossEntropyLoss({weight})
+        epoch(net, criterion, {loader})
+"""
+
+
+@pytest.mark.parametrize(
+    ("moves", "weight", "contradicts"),
+    [
+        ("rows, labels = rows.to(device), labels.to(device)", "", False),
+        ("rows, labels = rows.to(device), labels.to(device)", "weight=torch.ones(3)", True),
+        ("labels = labels.to(device)", "", True),
+    ],
+)
+def test_a_training_loop_gets_its_model_and_criterion(moves, weight, contradicts):
+    code = EPOCH.format(moves=moves, weight=weight, loader="DataLoader(rows)")
+    assert bool(shown(PLAIN + code)) is contradicts
+
+
+@pytest.mark.parametrize(
+    ("loader", "contradicts"),
+    [("DataLoader(rows)", True), ("DataLoader(rows, collate_fn=there)", False), ("rows", False)],
+)
+def test_a_loader_handed_in_may_yield_what_is_there_already(loader, contradicts):
+    there = """
+    def there(rows):
+        return torch.stack([r for r, _ in rows]).to(device), torch.ones(3).to(device)
+    """
+    code = EPOCH.format(moves="labels = labels.to(device)", weight="", loader=loader)
+    assert bool(shown(PLAIN + there + code)) is contradicts
+
+
+@pytest.mark.parametrize(("net", "contradicts"), [("f", False), ("Net().to(device)", True)])
+def test_what_is_handed_on_is_for_the_first_caller_to_know(net, contradicts):
+    found = shown(f"""{PLAIN}
+    def scores(net, rows):
+        return net(rows)
+
+    def noise(f, n):
+        return scores({net}, torch.rand(n, 3))
+    """)
+    assert bool(found) is contradicts
+
+
+TRAINER = """
+    class Trainer:
+        def __init__(self, net, criterion, device):
+            self.net = net
+            self.criterion = criterion
+            self.device = device
+            {moves}
+
+        def fit(self, loader):
+            for rows, labels in loader:
+                rows, labels = rows.to(self.device), labels.to(self.device)
+                self.criterion(self.net(rows), labels).backward()
+
+    def run(rows):
+        trainer = Trainer({net}, nn.CrossEntropyLoss(), device)
+        trainer.fit(DataLoader(rows))
+"""
+
+
+@pytest.mark.parametrize(
+    ("moves", "net", "contradicts"),
+    [
+        ("pass", "Net()", True),
+        ("pass", "Net().to(device)", False),
+        ("self.net.to(device)", "Net()", False),
+    ],
+)
+def test_an_object_keeps_what_its_constructor_was_handed(moves, net, contradicts):
+    assert bool(shown(PLAIN + TRAINER.format(moves=moves, net=net))) is contradicts
+
+
+KEPT = """
+    class Trainer:
+        def __init__(self, weights, device):
+            self.device = device
+            self.net = Net().to(device)
+            self.criterion = nn.CrossEntropyLoss(weight=torch.tensor(weights))
+            {moves}
+
+        def loss(self, rows, labels):
+            {fetched}
+            return self.criterion({outputs}, labels)
+"""
+
+
+@pytest.mark.parametrize(
+    ("moves", "fetched", "outputs", "contradicts"),
+    [
+        ("pass", "labels = labels.to(self.device)", "self.net(rows.to(self.device))", True),
+        ("self.criterion.to(device)", "pass", "self.net(rows.to(self.device))", False),
+        ("pass", "pass", "rows", False),  # it may be fed from the host
+    ],
+)
+def test_an_object_that_chose_a_device_is_not_fed_from_the_host(
+    moves, fetched, outputs, contradicts
+):
+    code = KEPT.format(moves=moves, fetched=fetched, outputs=outputs)
+    assert bool(shown(PLAIN + code)) is contradicts
