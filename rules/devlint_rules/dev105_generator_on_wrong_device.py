@@ -6,14 +6,18 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from devlint.findings import Applicability, Severity
-from devlint.inference.facts import Facts, Meeting, Site
+from devlint.findings import Applicability, Confidence, Severity
+from devlint.inference.facts import Facts, Meeting, Move, Site
+from devlint.inference.placement import Variable, VariableKind, describe
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.meetings import causes_of
 from devlint_rules.placing import brought_there, device_for
-from devlint_rules.rewriting import add_argument, argument, factory_of, in_file, text_of
-from devlint_rules.scopes import means_the_same
+from devlint_rules.rewriting import add_argument, argument, factory_of, in_file, short, text_of
+from devlint_rules.scopes import function_around, means_the_same
 from devlint_rules.wording import HIDDEN, device_expression, meeting_trace, place_of
+
+# Noise for what is at hand. Indices are drawn for data, whose generators are the host's.
+_NOISE = frozenset({"rand", "randn", "normal"})
 
 
 def _device(meeting: Meeting) -> str | None:
@@ -46,7 +50,42 @@ def _fix(facts: Facts, meeting: Meeting) -> tuple[Replacement, ...]:
     return () if made.node.args else add_argument(made, f"device={device}")
 
 
+def _drawn_for(facts: Facts, move: Move) -> str:
+    """The caller's generator, which what is moved to an input or a module was drawn with."""
+    call = move.creation.node if move.creation is not None else None
+    target = move.target
+    if not isinstance(call, cst.Call) or not isinstance(target, Variable):
+        return ""
+    if short(call.func).rpartition(".")[2] not in _NOISE:
+        return ""
+    generator = argument(call, "generator")
+    name = text_of(generator.value) if generator is not None else ""
+    function = function_around(facts, call)
+    if target.kind is VariableKind.DEVICE or argument(call, "device") or function is None:
+        return ""
+    params = (*function.params.params, *function.params.kwonly_params)
+    handed_in = any(param.name.value == name for param in params)
+    return name if handed_in and means_the_same(facts, name, call, call) else ""
+
+
+def _refused(facts: Facts, move: Move, generator: str) -> Claim:
+    made = move.creation
+    assert made is not None and isinstance(made.node, cst.Call)
+    return Claim(
+        made,
+        Severity.WARNING,
+        Confidence.LIKELY,
+        f"`{short(made.node.func)}` draws on the CPU for what lives on {describe(move.target)}: it "
+        f"refuses a `{generator}` of that device",
+        advice=f"draw where the generator is, and move then: `device={generator}.device`",
+    )
+
+
 def _check(facts: Facts) -> Iterator[Claim]:
+    for move in facts.moves:
+        generator = _drawn_for(facts, move)
+        if generator:
+            yield _refused(facts, move, generator)
     for cause in causes_of(facts, "DEV105"):
         meeting = cause.meeting
         left, right = meeting.left, meeting.right
@@ -71,7 +110,8 @@ RULE = Rule(
     summary="A `torch.Generator` on another device than what it fills.",
     what="""\
 Reports a random factory or in-place sampler that is given a `generator=` of another device than
-that of the tensor it fills.""",
+that of the tensor it fills; also noise (`torch.randn`) without `device=` that is drawn with the
+caller's generator, and moved to an input's or a module's device at once.""",
     why="""\
 `torch.Generator()` is a CPU generator. Filling an accelerator's tensor with it raises
 `RuntimeError: Expected a 'cuda' device type for generator but found 'cpu'`. Draw on the host and
@@ -100,6 +140,14 @@ generator = torch.Generator("cpu")
 probabilities = torch.full((3, 5), 0.2).to(device)
 drawn = torch.multinomial(probabilities, 2, generator=generator)
 """,
+        """\
+import torch
+
+
+def step(x: torch.Tensor, generator: torch.Generator | None = None) -> torch.Tensor:
+    noise = torch.randn(x.shape, generator=generator).to(x.device)
+    return x + noise
+""",
     ),
     good=(
         """\
@@ -121,11 +169,21 @@ device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 generator = torch.Generator(device)
 drawn = torch.rand(3, generator=generator, device=device)
 """,
+        """\
+import torch
+
+
+def step(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    noise = torch.randn(x.shape, generator=generator, device=generator.device)
+    return x + noise.to(x.device)
+""",
     ),
     check=_check,
     fix="""\
 Makes the generator on the device that it fills, or on the generator's what is made to be filled.
 Unsafe: the same seed gives other numbers there.""",
     twin="`devlint confirm` waits for PyTorch's refusal of the generator at the line.",
-    limits="A generator handed in by the caller is left alone.",
+    limits="""\
+A generator handed in by the caller may be anywhere: it is reported only where the result is moved
+to an input's or a module's device, and not to a device that the caller names beside it.""",
 )
