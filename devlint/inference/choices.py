@@ -132,6 +132,30 @@ def once(frame: Frame, inner: bool = False) -> Choice:
     return Choice(frame.now, inner)
 
 
+def asks_for_type(fact: Fact) -> str:
+    """What a fact says is no tensor, or one of several types: `xs` of `isinstance(xs, list)`, and
+    of `isinstance(xs, torch.Tensor)` where that is false."""
+    choice, is_so, _ = fact
+    text = choice.subject[1] if isinstance(choice.subject, tuple) else None
+    if not (isinstance(text, tuple) and len(text) > 3 and text[0] is cst.Call):
+        return ""
+    func, asked, kind = text[1:4]
+    if not (isinstance(func, str) and func.endswith("isinstance") and isinstance(asked, str)):
+        return ""
+    return "" if is_so and kind == "torch.Tensor" else asked
+
+
+def is_falsy(fact: Fact) -> str:
+    """What a fact says is empty, or missing: `xs` behind `if not xs:`, `if xs is None:`."""
+    choice, is_so, value = fact
+    subject = choice.subject
+    if isinstance(subject, str):
+        return subject if is_so and value == "None" else ""
+    if not isinstance(subject, tuple) or subject[0] != "bool" or is_so:
+        return ""
+    return subject[1] if isinstance(subject[1], str) else ""
+
+
 # ----------------------------------------------------------------- what a test says
 
 # As it is written: what it is on, whether it is so, the value, and the names that it reads.

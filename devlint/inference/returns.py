@@ -6,21 +6,23 @@ bug where the function leaves the choice to its caller, or where every caller mo
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from devlint.inference import meetings
-from devlint.inference.choices import contrary
+from devlint.inference.choices import asks_for_type, contrary, is_falsy
 from devlint.inference.facts import MeetingKind, StepKind
 from devlint.inference.frame import Frame
 from devlint.inference.placement import CPU, Placement, Variable
-from devlint.inference.text import names_in
+from devlint.inference.text import code, names_in
 from devlint.inference.values import (
     CONVERTERS,
     DEFAULT,
     INDIRECT,
     SCALAR,
+    Const,
     Mapping,
     Sequence,
     Tensor,
@@ -66,11 +68,12 @@ def compare(frame: Frame) -> bool:
         for tensor, node in made:
             if any(_is_moved(t, tensor) or _converts(tensor, t.place) for t, _ in rigid):
                 continue
-            if any(_by_callee(t, tensor) for t, _ in rigid):
+            if any(_by_callee(t, tensor) or _came_without(tensor, t) for t, _ in rigid):
                 continue
             if _looks_up(node):
                 continue
-            weak = on_host or guessed or tensor.traits & SCALAR
+            dummy = _of_nothing(frame, tensor) or _is_left_out(frame, tensor)
+            weak = on_host or guessed or dummy or tensor.traits & SCALAR
             said = said or (slot == "value" and not on_host and not guessed)
             noted.add(node)
             meetings.note(
@@ -92,7 +95,54 @@ def compare(frame: Frame) -> bool:
 def _is_moved(elsewhere: Tensor, tensor: Tensor) -> bool:
     """The same value, which one branch moves and the other does not: a choice, not a slip."""
     a, b = elsewhere.origin, tensor.origin
-    return a is not None and b is not None and a.kind is StepKind.MOVED and a.root is b.root
+    if a is None or b is None or a.kind is not StepKind.MOVED:
+        return False
+    return a.root.is_same(b.root)
+
+
+def _came_without(made: Tensor, elsewhere: Tensor) -> bool:
+    """The one is returned where the input that the other one follows is no tensor: by its type, or
+    since nothing was handed in. There is no device to follow."""
+    place = elsewhere.place
+    if type(place) is not Variable:
+        return False
+    asked = {asks_for_type(fact) or is_falsy(fact) for fact in made.when}
+    return place.name.partition(".")[0] in asked
+
+
+_OF_MANY = "(len|enumerate|zip|sum|stack|cat)"  # what is asked of a list
+
+
+def _of_nothing(frame: Frame, made: Tensor) -> bool:
+    """It is returned where a list that was handed in is empty: `if not outputs:`."""
+    function = frame.function
+    if function is None:
+        return False
+    given = {p.name for p in function.parameters}
+    text = code(function.node)
+    return any(
+        path in given and re.search(rf"\b{path}\[|\bin {path}\b|\b{_OF_MANY}\({path}\b", text)
+        for path in map(is_falsy, made.when)
+    )
+
+
+def _is_left_out(frame: Frame, made: Tensor) -> bool:
+    """A tensor of one element stands in for what a flag of the caller's switches off."""
+    root = made.origin.root.node if made.origin is not None else None
+    if frame.function is None or not isinstance(root, cst.Call):
+        return False
+    sizes = [number for a in root.args if a.keyword is None for number in _numbers(a.value)]
+    if not sizes or any(number != "1" for number in sizes):
+        return False
+    flags = {p.name for p in frame.function.parameters if type(p.default) is Const}
+    return any(choice.names and flags.issuperset(choice.names) for choice, _, _ in made.when)
+
+
+def _numbers(node: cst.BaseExpression) -> list[str]:
+    """`1, 1` of `(1, 1)`; what is no number stands for itself."""
+    if isinstance(node, (cst.Tuple, cst.List)):
+        return [number for element in node.elements for number in _numbers(element.value)]
+    return [code(node)]
 
 
 def _by_callee(elsewhere: Tensor, tensor: Tensor) -> bool:

@@ -77,7 +77,7 @@ _TORCH = re.compile(
 _IMPORTED = re.compile(r"^[ \t]*(?:from +(\.*)([\w.]*) +import\b|import +([\w.]+))", re.M)
 _RESTORES_DEFAULT = re.compile(
     r"^[ \t]+torch\.set_default_tensor_type\(.?torch\.[A-Z]"
-    r"[^#]*^[ \t]+torch\.set_default_tensor_type\(.?torch\.cuda",
+    r"(?s:.*?)^[ \t]+torch\.set_default_tensor_type\(.?torch\.cuda",
     re.M,
 )
 _DATA = re.compile(r"(^|/)(datasets?|(data_?)?loaders?|data)(/|\.py$)")

@@ -174,5 +174,8 @@ the two meet. Both do nothing on the CPU.""",
     limits="""\
 Under `torch.set_default_device` or `with torch.device(...)` the default device is followed only as
 far as it is in sight. Where the tensor goes through a function that devlint cannot see, it is taken
-to stay where its arguments are, and the confidence is lower.""",
+to stay where its arguments are, and the confidence is lower. Of returns that differ, one is left
+alone where the function has asked for its input's type, or found nothing handed in: there is no
+device to follow. A dummy of one element for what a flag of the caller's switches off is no more
+than `possible`.""",
 )

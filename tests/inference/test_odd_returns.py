@@ -1,0 +1,142 @@
+"""Returns that differ: by what was handed in, by what the caller asked for, or for no reason."""
+
+import pytest
+from given import met
+
+ODD = "likely"
+
+
+def confidences(code):
+    return [meeting.rpartition(" ")[2] for meeting in met(code) if meeting.startswith("return:")]
+
+
+FORWARD = """
+class Encode(nn.Module):
+    def forward(self, v, mode=None):
+        {test}:
+            return torch.zeros(3, 4)
+        return torch.stack(v) * 2
+"""
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "if isinstance(v, list)",
+        "if torch.jit.isinstance(v, list[str])",
+        "if not isinstance(v, torch.Tensor)",
+        "if not v",
+        "if v is None",
+    ],
+)
+def test_where_no_tensor_came_in_there_is_no_device_to_follow(test):
+    assert confidences(FORWARD.format(test=test)) == []
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        "if isinstance(mode, str)",
+        "if not mode",
+        "if mode is None",
+        "if v.numel() == 0",
+        "if len(v) == 0",
+        "if v.sum() < 0",
+    ],
+)
+def test_where_one_may_have_come_in_there_is(test):
+    assert confidences(FORWARD.format(test=test)) == [ODD]
+
+
+def test_the_types_of_an_input_tell_its_values_apart_as_well():
+    code = """
+        def vectors(v):
+            if {first}:
+                out = v * 1
+            elif isinstance(v, list):
+                out = torch.stack([torch.tensor([float(x) for x in s.split()]) for s in v])
+            else:
+                raise ValueError(v)
+            return out
+        """
+    assert confidences(code.format(first="isinstance(v, torch.Tensor)")) == []
+
+
+def test_methods_that_are_chosen_by_the_type_of_an_input():
+    code = """
+        class Series(nn.Module):
+            def of_tensors(self, v):
+                return torch.relu(v)
+
+            def of_strings(self, v):
+                return torch.full([3, 8], 0.0)
+
+            def forward(self, v, fast):
+                if {test}:
+                    return self.of_tensors(v)
+                return self.of_strings(v)
+        """
+    assert confidences(code.format(test="isinstance(v, torch.Tensor)")) == []
+    assert confidences(code.format(test="fast")) == [ODD]
+
+
+EPOCH = """
+class Model(nn.Module):
+    def finish(self, outputs, quick=False):
+        {test}:
+            return torch.Tensor([100.0, 1.0])
+        return torch.Tensor([max(outputs), len(outputs)]).to(self.device)
+"""
+
+
+def test_nothing_was_handed_in_to_make_a_result_of():
+    assert confidences(EPOCH.format(test="if not outputs")) == ["possible"]
+    assert confidences(EPOCH.format(test="if not quick")) == [ODD]
+
+
+FLOW = """
+class Flow(nn.Module):
+    def __init__(self, inverse):
+        super().__init__()
+        self.lin = nn.Linear(3, 3)
+        self.inverse = inverse
+
+    def forward(self, spec, inverse=True):
+        made = {dummy}
+        if {test}:
+            made = self.lin(spec)
+        return made
+"""
+
+
+@pytest.mark.parametrize(
+    ("dummy", "test", "found"),
+    [
+        ("torch.zeros((1, 1))", "inverse", "possible"),
+        ("torch.zeros(1, 1)", "inverse", "possible"),
+        ("torch.zeros(spec.size(0), 1)", "inverse", ODD),
+        ("torch.zeros((1, 1))", "self.inverse", ODD),
+        ("torch.zeros((1, 1))", "spec.sum() > 0", ODD),
+    ],
+)
+def test_a_dummy_for_what_the_caller_switched_off(dummy, test, found):
+    assert confidences(FLOW.format(dummy=dummy, test=test)) == [found]
+
+
+NUMBERED = """
+class Numbering:
+    def __init__(self):
+        self.device = ""
+
+    def __call__(self, rows):
+        ids = torch.tensor(rows)
+        mask = ids.ne(0)
+        if self.device == "":
+            return ids, mask
+        return {moved}
+"""
+
+
+def test_what_is_moved_where_a_device_is_configured_is_left_alone_elsewhere():
+    moved = "ids.to(self.device), mask.to(self.device)"
+    assert confidences(NUMBERED.format(moved=moved)) == []
