@@ -421,6 +421,10 @@ def _narrow_call(frame: Frame, node: cst.Call, outcome: bool) -> None:
     )
     if len(kinds) == 1 and type(kinds[0]) is ClassValue:
         _narrow_to_object(frame, node.args[0].value, path, kinds[0])
+    if any(_is_module_class(frame, kind) for kind in kinds):
+        for asked in alternatives(frame.eval(node.args[0].value)):
+            if type(asked) is Tensor and asked.evidence is not None:
+                asked.evidence.foreign = True  # whoever asks does not expect a tensor
     names = {k.name.removeprefix("builtins.") for k in kinds if type(k) is External}
     if not names:
         return
@@ -444,6 +448,13 @@ def _narrow_call(frame: Frame, node: cst.Call, outcome: bool) -> None:
         elif "numpy.ndarray" in names or all(n.startswith("numpy.") for n in names):
             frame.hold(path, UNKNOWN)
             frame.env[NO_TENSOR + path] = value
+
+
+def _is_module_class(frame: Frame, kind: Value) -> bool:
+    if type(kind) is ClassValue:
+        return kind.info.is_module
+    known = frame.unit.context.knowledge.modules
+    return type(kind) is External and known.get(kind.name) is not None
 
 
 def _narrow_to_object(frame: Frame, node: cst.BaseExpression, path: str, kind: ClassValue) -> None:

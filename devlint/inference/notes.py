@@ -164,6 +164,8 @@ def settle(frame: Frame) -> None:
             of_module = move.of_module or (_is_called(move) and not move.subject.is_sure)
             if move.discarded and not of_module and (_is_guess(move.subject) or _is_called(move)):
                 continue  # perhaps a module, which moves in place
+            if move.discarded and _is_stub(frame):
+                continue
             if not of_module and not move.subject.is_sure and move.method != "cuda":
                 continue
             facts.moves.append(
@@ -286,10 +288,22 @@ _MODULE_NAME = re.compile(
 def _is_guess(tensor: Tensor) -> bool:
     """What came back from an unknown callee, and was not used as a tensor; or an object whose class
     is out of sight."""
-    if tensor.evidence is not None and tensor.evidence.foreign:
+    evidence = tensor.evidence
+    if evidence is not None and (evidence.foreign or evidence.is_host):
         return True
     shown = tensor.evidence is not None and tensor.evidence.is_tensor
     return bool(tensor.traits & INDIRECT) and not shown
+
+
+def _is_stub(frame: Frame) -> bool:
+    """The `to` of a class that a test made for itself: it may do less on purpose."""
+    function = frame.function
+    return (
+        frame.unit.is_test
+        and function is not None
+        and function.info is not None
+        and function.name in ("to", "cuda", "cpu")
+    )
 
 
 def _is_called(move: MoveNote) -> bool:

@@ -147,7 +147,9 @@ class Evidence:
         self.number = False  # by its name it is rather a number
         self.index = False  # it is used as the index of a device
         self.part = False  # one of several that a batch was unpacked into
-        self.foreign = False  # it has a method that tensors lack: an object of a class out of sight
+        # It has a method or an attribute that tensors lack, or is asked whether it is of another
+        # class: an object of a class out of sight.
+        self.foreign = False
         self.either = False  # its annotation admits tensors beside numbers or arrays
         self.parents = parents
 

@@ -107,5 +107,6 @@ torch.zeros(1).cuda()  # starts the CUDA context; there is nothing to keep
     twin="The guard sees a moved tensor die by the very statement that made it, unused.",
     limits="""\
 Only for receivers that are inferred to be tensors. Containers whose `.to` works in place
-(`BatchEncoding`, PyG `Data`, `PackedSequence` does not) are left alone.""",
+(`BatchEncoding`, PyG `Data`, `PackedSequence` does not) are left alone, and so is what has
+attributes or methods that no tensor has, and the `to` of a class that a test makes for itself.""",
 )

@@ -80,6 +80,55 @@ def test_what_is_computed_from_a_tensor_is_one_at_the_call():
     assert len([m for m in given(code).moves if m.discarded and not m.of_module]) == 1
 
 
+@pytest.mark.parametrize(
+    ("use", "discarded"),
+    [
+        ("parts[i].rate", 0),
+        ("parts[i].spoken(out)", 0),
+        ("part.rate", 0),
+        ("isinstance(part, Head) and 1", 0),
+        ("isinstance(part, nn.Linear) and 1", 0),
+        ("part.decode(out)", 0),
+        ("isinstance(part, str) and 1", 1),
+        ("part + out", 1),
+        ("part.sum()", 1),
+        ("part.T", 1),
+        ("out", 1),
+    ],
+)
+def test_what_has_attributes_that_no_tensor_has_is_moved_in_place(use, discarded):
+    code = f"""
+    class Head(nn.Module):
+        pass
+
+    def run(parts, out):
+        for i in range(len(parts)):
+            part = parts[i]
+            part.cuda()
+            if {use}:
+                out = out + 1
+        return out
+    """
+    assert len([m for m in given(code).moves if m.discarded and not m.of_module]) == discarded
+
+
+@pytest.mark.parametrize(
+    ("path", "method", "discarded"),
+    [("tests/test_odd.py", "to", 0), ("tests/test_odd.py", "fill", 1), ("odd.py", "to", 1)],
+)
+def test_a_class_that_a_test_made_for_itself_moves_as_it_likes(path, method, discarded):
+    code = f"""
+    class Held:
+        def __init__(self, x: torch.Tensor):
+            self.x = x
+
+        def {method}(self, device):
+            self.x.to(device)
+    """
+    moved = given(code, path=path).moves
+    assert len([m for m in moved if m.discarded and not m.of_module]) == discarded
+
+
 def test_an_iterator_is_no_tensor_of_its_owner():
     code = """
     def draw(params):
