@@ -14,7 +14,16 @@ from devlint.inference.meetings import tensors_in
 from devlint.inference.notes import HostReadNote, LateReadNote, SyncNote, on_accelerator
 from devlint.inference.placement import CPU, Device, Variable, VariableKind
 from devlint.inference.text import MOVES, code, dotted
-from devlint.inference.values import COPYING, INDIRECT, Sequence, Tensor, Union, Value, alternatives
+from devlint.inference.values import (
+    COPYING,
+    INDIRECT,
+    Mapping,
+    Sequence,
+    Tensor,
+    Union,
+    Value,
+    alternatives,
+)
 
 # What takes a value only to keep it, to add it up or to show it: that can wait.
 _KEEPS = re.compile(
@@ -179,8 +188,11 @@ def read_by_host(
     for tensor in found:
         orphans.settled(frame, tensor)
     branches = len(alternatives(value))
+    records = _is_records(value)
     for tensor in found:
         host_needs(frame, tensor)
+        if records:
+            continue
         if tensor.traits & COPYING:
             late_read(frame, node, tensor, value_node)
         rank = on_accelerator(tensor)
@@ -201,6 +213,11 @@ def read_by_host(
                 frame.host_inputs.add(tensor.place)
             frame.notes.append(HostReadNote(node, sink, tensor, value_node, rank, frame.caught > 0))
             return
+
+
+def _is_records(value: Value) -> bool:
+    """A list of dicts: a table or an array of it keeps their values as they are."""
+    return type(value) is Sequence and any(type(v) is Mapping for v in alternatives(value.any()))
 
 
 def _is_input(tensor: Tensor) -> bool:

@@ -66,6 +66,48 @@ def test_a_forced_array_of_what_is_perhaps_no_tensor_is_a_copy_too(force, reads)
     assert host_reads(given(code)) == reads
 
 
+@pytest.mark.parametrize(
+    ("table", "reads"),
+    [
+        ("pd.DataFrame(rows)", 0),
+        ("pd.DataFrame([measured(3), measured(4)])", 0),
+        ("pd.DataFrame(measured(3)['error'])", 1),
+        ("pd.DataFrame([measured(3)['error']])", 1),
+        ("pd.DataFrame({'error': measured(3)['error']})", 1),
+    ],
+)
+def test_a_table_of_records_keeps_their_values_as_they_are(table, reads):
+    code = f"""
+    import pandas as pd
+
+    def measured(n):
+        a = torch.rand(n, device="cuda")
+        return {{"n": n, "error": a.norm()}}
+
+    def main():
+        rows = []
+        for n in (2, 3):
+            rows.append(measured(n))
+        return {table}
+    """
+    assert len(host_reads(given(code))) == reads
+
+
+@pytest.mark.parametrize(
+    ("call", "reads"),
+    [("train_test_split(x)", 0), ("shuffle(x, random_state=0)", 0), ("roc_auc_score(x, x)", 1)],
+)
+def test_what_only_indexes_reads_no_host_memory(call, reads):
+    code = f"""
+    from sklearn.metrics import roc_auc_score
+    from sklearn.model_selection import train_test_split
+    from sklearn.utils import shuffle
+    x = torch.zeros(3, device="cuda")
+    first, second = {call}
+    """
+    assert len(set(host_reads(given(code)))) == reads
+
+
 def test_the_memory_of_a_host_tensor_may_be_read():
     assert host_reads(given("x = torch.zeros(3)\nx.numpy()")) == []
 
