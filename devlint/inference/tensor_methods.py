@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from devlint.inference import gradients, moves, orphans, syncs
+from devlint.inference.devices import is_dtype
 from devlint.inference.facts import MeetingKind, StepKind
 from devlint.inference.frame import Frame
 from devlint.inference.functions import Arguments
@@ -224,7 +225,9 @@ def call_tensor_method(
             _wrote(frame, node)
             return tensor
         drop = GRAD if name == "detach" else 0
-        if name in ("expand", "repeat", "view", "reshape", "unsqueeze"):
+        if name == "view" and _gives_dtype(arguments):
+            pass  # `x.view(torch.float32)` reads the same elements as numbers of another kind
+        elif name in ("expand", "repeat", "view", "reshape", "unsqueeze"):
             drop |= SCALAR | MAYBE_SCALAR | VECTOR | SHAPED
         if name in ("view", "reshape", "squeeze", "flatten", "unbind", "select", "diagonal"):
             drop |= MATRIX
@@ -246,6 +249,11 @@ def call_tensor_method(
         _wrote(frame, node)
         return tensor
     return shape_result(frame, node, result, known, arguments)
+
+
+def _gives_dtype(arguments: Arguments) -> bool:
+    given = arguments.get(0, "dtype")
+    return given is not None and is_dtype(given)
 
 
 def _as_array(

@@ -319,3 +319,15 @@ class Best:
 """
     found = [m for m in met(code) if "possible" not in m]
     assert len(found) == 1 and "index_select" in found[0], found
+
+
+@pytest.mark.parametrize(
+    ("view", "meets"),
+    [("torch.int32", False), ("dtype=torch.int32", False), ("rows.dtype", False), ("1", True)],
+)
+def test_another_view_of_the_bits_keeps_the_dimensions(view, meets):
+    code = f"""
+    def shifted(rows: torch.Tensor):
+        return rows + torch.tensor(1.0).view({view})
+    """
+    assert bool(met(code)) is meets
