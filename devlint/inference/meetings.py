@@ -113,6 +113,8 @@ def contradiction(frame: Frame, odd: Tensor, anchor: Tensor, pointwise: bool) ->
     rank = _rank(frame, odd, anchor)
     if rank > 0 and want_two_settings(odd.assumed, anchor.assumed):
         return 0
+    if rank > 0 and frame.unit.keeps_to_host:
+        return 0
     if (
         pointwise
         and rank > 0

@@ -75,6 +75,8 @@ _TORCH = re.compile(
     re.M,
 )
 _IMPORTED = re.compile(r"^[ \t]*(?:from +(\.*)([\w.]*) +import\b|import +([\w.]+))", re.M)
+# A switch of the whole program, thrown where the file is imported: `set_cpu_device()`.
+_KEEPS_TO_HOST = re.compile(r"^(?:\w+\.)*(?:set|use|force|switch_to|only)_\w*cpu\w*\(", re.M | re.I)
 _RESTORES_DEFAULT = re.compile(
     r"^[ \t]+torch\.set_default_tensor_type\(.?torch\.[A-Z]"
     r"(?s:.*?)^[ \t]+torch\.set_default_tensor_type\(.?torch\.cuda",
@@ -207,6 +209,11 @@ class Unit:
     def moves_batches(self) -> bool:
         """A framework is used whose loaders move their batches."""
         return bool(_MOVES_BATCHES.search(self.source.text))
+
+    @cached_property
+    def keeps_to_host(self) -> bool:
+        """Whoever imports the file has the program use the CPU: no switch of it is on."""
+        return bool(_KEEPS_TO_HOST.search(self.source.text))
 
     @cached_property
     def restores_default(self) -> bool:

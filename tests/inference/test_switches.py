@@ -124,3 +124,45 @@ def test_a_plain_attribute_that_a_switch_placed_is_where_the_model_goes():
     kept = given(IMPORT + dedent(code).format(made="host(k)"), PLACES)
     assert plain_attributes(kept) == ["Anchored.anchors@cpu"]
     assert [attribute.excused for attribute in kept.plain_attributes] == [False]
+
+
+BALANCE = {
+    "balance.py": """
+        from switching import current_index
+
+        class Balance(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.on_gpu = current_index() > -1
+                self.use_gpu = self.on_gpu
+
+            def forward(self, q):
+                r = torch.ones(3)
+                if self.use_gpu:
+                    r = r.cuda()
+                return r / q.sum(1)
+        """
+}
+TRY_IT = """
+from balance import Balance
+from switching import {switch}
+
+{call}
+
+def test_balance():
+    Balance()(torch.ones(4, 3))
+"""
+
+
+@pytest.mark.parametrize(
+    ("switch", "call", "found"),
+    [
+        ("set_cpu_device", "set_cpu_device()", ["possible"]),
+        ("use_cpu_only", "use_cpu_only()", ["possible"]),
+        ("set_cpu_device", "", ["likely"]),
+        ("set_seed", "set_seed()", ["likely"]),
+    ],
+)
+def test_a_file_that_switches_to_the_cpu_when_it_is_imported_stays_there(switch, call, found):
+    meetings = met(TRY_IT.format(switch=switch, call=call), BALANCE)
+    assert [meeting.split(" inside ")[0].rpartition(" ")[2] for meeting in meetings] == found
