@@ -212,8 +212,10 @@ class Unit:
 
     @cached_property
     def keeps_to_host(self) -> bool:
-        """Whoever imports the file has the program use the CPU: no switch of it is on."""
-        return bool(_KEEPS_TO_HOST.search(self.source.text))
+        """No switch of the program is on: whoever imports the file has it use the CPU, or it is a
+        test that asks for no accelerator."""
+        asks_for_none = self.is_test and not self.accelerated
+        return asks_for_none or bool(_KEEPS_TO_HOST.search(self.source.text))
 
     @cached_property
     def restores_default(self) -> bool:

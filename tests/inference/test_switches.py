@@ -3,7 +3,7 @@
 from textwrap import dedent
 
 import pytest
-from given import given, met, plain_attributes, revealed
+from given import given, meetings, met, plain_attributes, revealed
 
 PLACES = {
     "places.py": """
@@ -164,5 +164,26 @@ def test_balance():
     ],
 )
 def test_a_file_that_switches_to_the_cpu_when_it_is_imported_stays_there(switch, call, found):
-    meetings = met(TRY_IT.format(switch=switch, call=call), BALANCE)
-    assert [meeting.split(" inside ")[0].rpartition(" ")[2] for meeting in meetings] == found
+    said = met(TRY_IT.format(switch=switch, call=call), BALANCE)
+    assert [meeting.split(" inside ")[0].rpartition(" ")[2] for meeting in said] == found
+
+
+ROWS = """
+from places import filled
+
+def test_rows():
+    rows = {made}
+    assert torch.equal(rows, filled(3))
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "found"),
+    [("torch.ones(3)", "possible"), ('torch.ones(3, device="cpu")', "certain")],
+)
+def test_a_test_that_asks_for_no_accelerator_turns_no_switch(made, found):
+    code = ROWS.format(made=made)
+    [meeting] = meetings(given(code, PLACES, "tests/test_rows.py"))
+    assert meeting == f"rows@cpu torch.equal filled(3)@cuda {found}"
+    [meeting] = meetings(given(code, PLACES, "rows.py"))
+    assert meeting == "rows@cpu torch.equal filled(3)@cuda certain"
