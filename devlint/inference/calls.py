@@ -121,6 +121,9 @@ def _call(frame: Frame, node: cst.Call) -> Value:
 
 def _is_guess(result: Value, node: cst.Call) -> bool:
     """Of what a callee out of sight returns nothing is known, or what its arguments suggest."""
+    if type(result) is Instance and result.info is not None:
+        is_loader = any(base.endswith("DataLoader") for base in result.info.library_bases)
+        return is_loader and result.info.method("__iter__") is None
     if type(result) is not Tensor:
         return result is UNKNOWN
     made_here = result.origin is not None and result.origin.node is node

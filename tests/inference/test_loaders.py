@@ -242,3 +242,24 @@ def test_rows_of_others_are_on_the_host(made):
 def test_one_column_may_have_been_left_behind():
     made = f"{ON_THE_HOST}\n    x = x.to(device)"
     assert met(COLUMNS.format(made=made)) == ["targets@cpu F.mse_loss net(rows)@δ(device) certain"]
+
+
+OWN = """
+class Batches(torch.utils.data.DataLoader):
+    def __init__(self, rows, device=None):
+        super().__init__(rows, collate_fn=collating(device))
+{more}
+def train(rows, device):
+    net = nn.Linear(3, 3).to(device)
+    for x in Batches({given}):
+        net(x * 2)
+"""
+ON_HOST = "    def __iter__(self):\n        yield torch.ones(4, 3)\n"
+
+
+@pytest.mark.parametrize(
+    ("given", "more", "found"),
+    [("rows, device", "", 0), ("rows", "", 1), ("rows, device", ON_HOST, 1)],
+)
+def test_a_loader_of_the_projects_own_that_is_told_a_device(given, more, found):
+    assert len(met(OWN.format(given=given, more=more))) == found
