@@ -15,6 +15,8 @@ from devlint.inference.placement import Variable
 from devlint.inference.text import code, dotted
 from devlint.inference.values import (
     ASSUMED,
+    DEFAULT,
+    SCALAR,
     TRUE,
     Const,
     DeviceValue,
@@ -55,6 +57,36 @@ def _is_mapped_elsewhere(caller: Function, callee: Function) -> bool:
     return bool(
         re.search(rf"\b{re.escape(callee.name)}\([^()]*(\([^()]*\)[^()]*)*map_location", text)
     )
+
+
+def of_unused(frame: Frame, function: Function, result: Value) -> None:
+    """A function that takes a device and never mentions it, though it makes what it returns."""
+    node = function.node
+    if not isinstance(node, cst.FunctionDef) or frame.unit.mentions.meant or frame.unit.is_test:
+        return
+    for parameter in function.parameters:
+        if not parameter.is_device or parameter.name == "map_location":
+            continue
+        made = _made_by_default(frame, result)
+        if made is None or re.search(rf"\b({parameter.name}|locals)\b", code(node.body)):
+            continue
+        frame.unit.dropped[made] = DroppedArgument(
+            frame.site(made), function.name, parameter.name, dotted(made.func), None, unused=True
+        )
+
+
+def _made_by_default(frame: Frame, result: Value) -> cst.Call | None:
+    """The factory of what is returned on the default device, whatever comes in."""
+    tensors = [v for v in alternatives(result) if type(v) is not Const]
+    made: cst.Call | None = None
+    for tensor in tensors:
+        if type(tensor) is not Tensor or not tensor.traits & DEFAULT or tensor.traits & SCALAR:
+            return None
+        root = tensor.origin.root if tensor.origin is not None else None
+        if root is None or root.kind is not StepKind.CREATED or root.source != frame.unit.source:
+            return None
+        made = root.node if isinstance(root.node, cst.Call) else None
+    return made
 
 
 def of_recursion(frame: Frame, node: cst.Call, callee: FunctionValue) -> None:

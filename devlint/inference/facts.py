@@ -332,6 +332,7 @@ class DroppedArgument:
     callee_site: Site | None
     moved: bool = False  # a tensor, and moved right where it comes back
     placed: Site | None = None  # where the callee puts its result on that device
+    unused: bool = False  # the function never mentions it, and returns what the callee makes
 
 
 class Mistake(str, enum.Enum):

@@ -306,6 +306,7 @@ def _infer(function: Function) -> Summary:
     autograd.store(frame)
     contracts.check_returns(frame, signature)
     result = contracts.result_of(frame, signature, _decided(_result(frame)))
+    dropped.of_unused(frame, function, result)
     if frame.writes and function.info is not None:
         function.info.settle_writes(frame)
     for _, value in frame.returns:

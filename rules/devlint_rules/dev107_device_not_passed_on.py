@@ -36,7 +36,8 @@ def _check(facts: Facts) -> Iterator[Claim]:
             fact.site,
             Severity.WARNING,
             Confidence.POSSIBLE if fact.moved else Confidence.LIKELY,
-            f"`{fact.function}` has a `{fact.parameter}` and does not pass it on: "
+            f"`{fact.function}` has a `{fact.parameter}` and does not "
+            f"{'use it' if fact.unused else 'pass it on'}: "
             f"`{fact.callee}` works on its default one",
             advice=_advice(fact),
             trace=trace,
@@ -52,8 +53,9 @@ RULE = Rule(
     summary="A function with a `device` calls one that takes a `device`, and leaves it out.",
     what="""\
 Reports a call of a function of the project that takes a device, makes its result there, and is
-left to its default although the caller has a device under the same name; also a function that
-calls itself without its own device.""",
+left to its default although the caller has a device under the same name; a function that calls
+itself without its own device; and one that never mentions its device, and returns what a factory
+makes on the default one.""",
     why="""\
 The result is on the default device, mostly the CPU, or on the first accelerator: not where the
 caller was asked to work. It fails where the two meet, far from the call, or costs a transfer and
