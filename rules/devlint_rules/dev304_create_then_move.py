@@ -25,8 +25,9 @@ from devlint_rules.wording import loop_note, may_be_accelerator
 
 # These draw other numbers on an accelerator than on the host, from the same seed.
 _RANDOM = ("rand", "randn", "randint", "randperm", "normal", "multinomial", "bernoulli")
-# These share memory with what they are given: the transfer is the only copy either way.
-_SHARING = ("from_numpy", "as_tensor", "asarray", "frombuffer", "from_dlpack")
+# These share memory with what they are given, or convert it: the transfer is the only copy of the
+# tensor either way.
+_SHARING = ("from_numpy", "as_tensor", "asarray", "frombuffer", "from_dlpack", "to_tensor")
 # These have a twin that works beside another tensor: `x.new_zeros`.
 _LIKE = ("zeros", "ones", "empty", "full", "tensor")
 # These copy the data that they are given: the transfer is needed, only the host's copy is not.
@@ -46,7 +47,9 @@ def _factory(move: Move) -> cst.Call | None:
     if move.creation is None or move.discarded or move.subject.pinned:
         return None
     call = move.creation.node
-    if not isinstance(call, cst.Call) or _name(call) in _SHARING:
+    if not isinstance(call, cst.Call) or _name(call).removeprefix("pil_") in _SHARING:
+        return None
+    if isinstance(call.func, cst.Call):  # `ToTensor()(image)`
         return None
     if argument(call, "device") or argument(call, "generator") or argument(call, "pin_memory"):
         return None

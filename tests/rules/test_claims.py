@@ -259,7 +259,14 @@ class TestMoves:
 
     @pytest.mark.parametrize(
         "factory",
-        ["torch.from_numpy(a)", "torch.as_tensor(a)", "torch.randn(3, generator=g)"],
+        [
+            "torch.from_numpy(a)",
+            "torch.as_tensor(a)",
+            "torch.randn(3, generator=g)",
+            "F.to_tensor(image)",
+            "F.pil_to_tensor(image)",
+            "ToTensor()(image)",
+        ],
     )
     def test_what_has_to_be_copied_anyway_is_no_finding(self, factory: str):
         text = source(f"{factory}.to(d)\n")
