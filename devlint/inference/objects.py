@@ -26,6 +26,7 @@ from devlint.inference.values import (
     Const,
     DeviceValue,
     Evidence,
+    FunctionValue,
     Host,
     Instance,
     Loader,
@@ -37,6 +38,10 @@ from devlint.inference.values import (
 )
 from devlint.knowledge import Call, ClassInfo, Result
 
+# What applies the callables that it is made of one after the other.
+_CHAINS = frozenset(
+    f"torchvision.transforms.{module}Compose" for module in ("", "transforms.", "v2.")
+)
 LOADERS = frozenset({"torch.utils.data.DataLoader", "torch.utils.data.dataloader.DataLoader"})
 
 
@@ -54,7 +59,11 @@ def construct(
     result = kind.result
     if result is Result.OPERANDS and not kind.tensors:
         result = Result.UNKNOWN
-    return made(frame, node, name, result, operands, arguments)
+    instance = made(frame, node, name, result, operands, arguments)
+    if name in _CHAINS:
+        links = arguments.get(0, "transforms")
+        instance.items = links if type(links) is Sequence and links.items is not None else None
+    return instance
 
 
 def made(
@@ -183,6 +192,8 @@ def call_method(
     """`object.name(…)`, as far as the tables say."""
     if name in ("to", "cuda", "cpu") and _moves_by(frame, holder.library):
         return _move(frame, node, holder, name, arguments)
+    if holder.library in _CHAINS and name == "__call__":
+        return _in_turn(frame, node, holder, arguments)
     known = frame.unit.context.knowledge.method_of(holder.library, name)
     if known is None:
         if name in ("items", "values", "keys", "get", "pop"):
@@ -197,6 +208,24 @@ def call_method(
     subject = node.func.value if isinstance(node.func, cst.Attribute) else node.func
     receiver = (holder.tensor, subject) if holder.tensor is not None else None
     return apply_call(frame, node, shorten(node.func), known, arguments, receiver)
+
+
+def _in_turn(frame: Frame, node: cst.Call, chain: Instance, arguments: Arguments) -> Value:
+    """What the last link makes of what those before it made."""
+    from devlint.inference.calls import call_value
+
+    if chain.items is None or not chain.items.items or len(arguments.positional) != 1:
+        return UNKNOWN
+    value, argument = arguments.positional[0]
+    for link in chain.items.items:
+        if type(link) not in (Instance, FunctionValue):
+            return UNKNOWN  # out of sight: it may move what it is given
+        value = call_value(frame, node, link, Arguments([(value, argument)], {}))
+    if type(value) is Tensor and value.place == CPU and value.traits & DEFAULT:
+        # An image that was converted, and no factory's tensor, which could be made elsewhere.
+        origin = frame.origin(StepKind.LOADED, node, None, "converted here on the host")
+        return Tensor(CPU, origin, LOADED, value.evidence)
+    return value
 
 
 def _of_mapping(frame: Frame, node: cst.Call, holder: Instance, name: str) -> Value:

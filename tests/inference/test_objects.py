@@ -336,3 +336,40 @@ class TestCopies:
         """
         assert met(code.format("other")) == []
         assert len(met(code.format("net"))) == 1
+
+
+CHAIN = """
+    from torchvision import transforms
+
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+    def chain(trained):
+        if trained:
+            return transforms.Compose([transforms.RandomCrop(4), transforms.ToTensor()])
+        return transforms.Compose([transforms.ToTensor()])
+
+    def run(image, wide: torch.Tensor):
+        net = nn.Linear(4, 4).to(device)
+        prepare = {}
+        return net(prepare({}))
+"""
+
+
+@pytest.mark.parametrize(
+    ("prepare", "image", "contradicts"),
+    [
+        ("transforms.Compose([transforms.Resize(4), transforms.ToTensor()])", "image", True),
+        ("transforms.Compose([transforms.ToTensor(), lambda x: x * 2])", "image", True),
+        ("transforms.Compose([transforms.ToTensor(), lambda x: x.to(device)])", "image", False),
+        ("transforms.Compose([transforms.ToTensor(), transforms.Lambda(f)])", "image", False),
+        ("transforms.Compose([transforms.ToTensor(), f])", "image", False),
+        ("transforms.Compose([transforms.Resize(4)])", "image", False),
+        ("transforms.Compose([transforms.Resize(4)])", "wide.to(device)", False),
+        ("transforms.Compose([transforms.Resize(4)])", "wide.cpu()", True),
+        ("transforms.Compose(f)", "image", False),
+        ("chain(True)", "image", True),
+    ],
+)
+def test_a_chain_of_transforms_gives_what_its_last_one_makes(prepare, image, contradicts):
+    found = met(CHAIN.format(prepare, image))
+    assert any("possible" not in m for m in found) is contradicts
