@@ -222,7 +222,7 @@ def operands_of(known: Call, arguments: Arguments) -> list[tuple[Value, cst.CSTN
 
 
 # Parameters that take numbers as well as tensors, in operations that are strict otherwise.
-_BOUNDS = ("min", "max", "value", "exponent")
+_BOUNDS = ("min", "max", "value", "exponent", "repeats")
 
 
 def mark_operands(

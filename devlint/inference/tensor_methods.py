@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import libcst as cst
 
 from devlint.inference import gradients, moves, orphans, syncs
@@ -19,7 +21,7 @@ from devlint.inference.libraries import (
     syncs_for,
     without_zero_dim,
 )
-from devlint.inference.meetings import meet
+from devlint.inference.meetings import meet, tensors_in
 from devlint.inference.notes import on_accelerator
 from devlint.inference.placement import CPU
 from devlint.inference.text import dotted, shorten
@@ -160,6 +162,14 @@ _HOST_METHODS = frozenset(
 )
 
 
+_COUNT = re.compile(r"(get_)?(num|n|number_of)_\w+$|batch_size$")
+
+
+def _is_count(name: str, arguments: Arguments) -> bool:
+    """By its name a method that tensors lack gives a number: `graph.num_edges()`."""
+    return bool(_COUNT.match(name)) and not any(tensors_in(v) for v, _ in arguments.all())
+
+
 def call_tensor_method(
     frame: Frame, node: cst.Call, tensor: Tensor, name: str, arguments: Arguments
 ) -> Value:
@@ -203,6 +213,8 @@ def call_tensor_method(
     if name == "new":
         return _computed(frame, node, tensor, drop=EMPTY)
     known = frame.unit.context.knowledge.methods.get(name)
+    if known is None and evidence is not None and _is_count(name, arguments):
+        return HOST  # it is no tensor after all
     if known is None:
         return _computed(frame, node, tensor) if evidence is not None else UNKNOWN
     if tensor.place is None and not arguments.positional and not arguments.keywords:
@@ -384,6 +396,8 @@ def _method_of_unknown(
         from devlint.inference.calls import is_indifferent, is_measure, makes_batch
 
         evidence.foreign = True
+        if _is_count(name, arguments):
+            return HOST
         indifferent = makes_batch(arguments) or is_indifferent(name)
         if indifferent or _was_unknown(tensor):
             return UNKNOWN

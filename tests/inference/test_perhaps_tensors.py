@@ -129,6 +129,49 @@ def test_a_class_that_a_test_made_for_itself_moves_as_it_likes(path, method, dis
     assert len([m for m in moved if m.discarded and not m.of_module]) == discarded
 
 
+@pytest.mark.parametrize(
+    ("method", "reads"),
+    [
+        ("num_links()", 0),
+        ("num_links('road')", 0),
+        ("number_of_rows()", 0),
+        ("links()", 1),
+    ],
+)
+def test_a_method_that_counts_gives_a_number(method, reads):
+    code = f"""
+    import numpy as np
+
+    def speed(loader, device, clock):
+        rates = []
+        for mesh, _ in loader:
+            mesh = mesh.to(device)
+            rates.append(mesh.{method} / clock())
+        return np.mean(rates[3:])
+    """
+    assert len(given(code).host_reads) == reads
+
+
+@pytest.mark.parametrize(
+    ("repeats", "contradicts"),
+    [
+        ("copies", False),
+        ("copies if len(kinds) == 1 else 2", False),
+        ("kinds", True),
+        ("copies.view(-1)", True),
+    ],
+)
+def test_what_says_how_often_may_be_a_number(repeats, contradicts):
+    code = f"""
+    import numpy as np
+
+    def several(images, copies, kinds: torch.Tensor):
+        rows = torch.from_numpy(np.stack(images))
+        return rows.repeat_interleave({repeats}, dim=0)
+    """
+    assert bool(met(code)) is contradicts
+
+
 def test_an_iterator_is_no_tensor_of_its_owner():
     code = """
     def draw(params):
