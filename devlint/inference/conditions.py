@@ -15,7 +15,7 @@ from devlint.inference import choices, syncs, turns
 from devlint.inference.choices import When
 from devlint.inference.facts import StepKind
 from devlint.inference.frame import Frame
-from devlint.inference.placement import Device, Placement, Variable, VariableKind
+from devlint.inference.placement import CPU, Device, Placement, Variable, VariableKind
 from devlint.inference.text import code, dotted
 from devlint.inference.values import (
     HOST,
@@ -96,6 +96,10 @@ def _by_name(frame: Frame, node: cst.Name | cst.Attribute, value: Value) -> bool
     if type(value) is Instance:
         return None
     name = node.attr.value if isinstance(node, cst.Attribute) else node.value
+    if name == "is_cuda" and isinstance(node, cst.Attribute):
+        asked = alternatives(frame.eval(node.value))
+        if any(type(v) is Tensor and v.place == CPU for v in asked):
+            return None  # it says itself where it is
     # A global is a switch, as it stands at first: whoever runs the program turns it, often from
     # another file.
     is_switch = value is not NONE and _is_global(frame, name)

@@ -246,3 +246,26 @@ class Tables(nn.Module):
 )
 def test_a_part_that_a_module_moves_on_demand_does_not_follow_it(mover, read, count):
     assert len(met(TABLES.format(mover=mover, read=read))) == count
+
+
+@pytest.mark.parametrize(
+    ("test", "where"),
+    [
+        ("x.is_cuda and not self.rows.is_cuda", "cuda"),
+        ("not self.rows.is_cuda", "cuda"),
+        ("self.rows.is_cuda", "cpu"),
+    ],
+)
+def test_an_attribute_that_is_asked_for_its_device_answers_itself(test, where):
+    code = f"""
+    class Weighted(nn.Module):
+        def __init__(self, n):
+            super().__init__()
+            self.rows = torch.ones(n, 1)
+
+        def forward(self, x: torch.Tensor):
+            if {test}:
+                self.rows = self.rows.cuda()
+            return x.exp() * self.rows
+    """
+    assert [f"@{where}" in m for m in met(code)] == [True]
