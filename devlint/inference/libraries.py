@@ -489,11 +489,17 @@ def _traits_of_data(last: str, arguments: Arguments) -> int:
     return MATRIX if last == "eye" else 0
 
 
+# How wide a layer is: a number, whatever its name's ending.
+_WIDTH = re.compile(
+    r"(^|_)(in|out|hidden|mid|inner|input|output)_?(channels|features|units|planes)$"
+)
+
+
 def _is_plural(arguments: Arguments) -> bool:
     """By its name the data is a list: `weights`, `anchors`, but not `num_edits`."""
     node = arguments.node(0, "data")
     name = dotted(node).rpartition(".")[2] if node is not None else ""
-    counts = name.startswith(("num_", "n_", "total_", "count_"))
+    counts = name.startswith(("num_", "n_", "total_", "count_")) or bool(_WIDTH.search(name))
     singular = name.endswith(("eps", "bias", "loss", "pos", "axis"))
     return name.endswith("s") and not singular and not counts
 

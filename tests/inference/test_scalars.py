@@ -331,3 +331,23 @@ def test_another_view_of_the_bits_keeps_the_dimensions(view, meets):
         return rows + torch.tensor(1.0).view({view})
     """
     assert bool(met(code)) is meets
+
+
+@pytest.mark.parametrize(
+    ("name", "confidence"),
+    [("out_channels", "possible"), ("width", "possible"), ("channels", "certain")],
+)
+def test_a_tensor_of_a_layers_width_is_a_number(name, confidence):
+    [meeting] = met(
+        f"""
+        class Attention(nn.Module):
+            def __init__(self, {name}):
+                super().__init__()
+                self.weight = nn.Parameter(torch.ones(3))
+                self.scale = torch.sqrt(torch.tensor({name}))
+
+            def forward(self, x):
+                return (x * self.weight) / self.scale
+        """
+    )
+    assert meeting.endswith(confidence)
