@@ -25,6 +25,7 @@ from devlint.inference.placement import CPU, Device, Placement, Variable, Variab
 from devlint.inference.text import code, dotted, names_in
 from devlint.inference.values import (
     DEFAULT,
+    EMPTY,
     GRAD,
     KEPT,
     LOADED,
@@ -65,6 +66,13 @@ _MODULE_ENDINGS = ("Module", "PreTrainedModel", "ModelMixin", "Metric", "Loss", 
 
 # Bases that say nothing of devices.
 _PYTHON = re.compile(r"^(builtins|abc|typing|typing_extensions|collections|enum|dataclasses)\b")
+
+
+# A test whether a tensor has elements.
+_ASKED = (
+    r"(\blen\({0}\)|{0}\.(numel|nelement)\(\)|{0}\.(size\(0\)|shape\[0\])) *(==|!=|>|<) *[01]\b"
+    r"|\b(if|not|and|or) (len\({0}\)|{0}\.(numel|nelement)\(\)) *(:|and|or|else)"
+)
 
 
 @dataclass(slots=True, eq=False)
@@ -340,6 +348,15 @@ class ClassInfo:
             left.append((each.value, ((choice, True, own),) if own in suites else ALWAYS))
         return choose(left)
 
+    def _awaits(self, name: str) -> bool:
+        """The class gives an attribute its content later, and asks whether that has been: of the
+        attribute itself, or of one that always gets its own with it."""
+        suites = self._sets(name)
+        if len(suites) < 2:
+            return False
+        names = "|".join(n for n in self.assigned if n == name or self._sets(n) == suites)
+        return bool(re.search(_ASKED.format(rf"self\.({names})\b"), code(self.node)))
+
     def _sets(self, name: str) -> frozenset[cst.BaseSuite]:
         """The suites that give an attribute a value of its own, not computed of the one before."""
         own = re.compile(rf"\bself\.{name}\b")
@@ -417,6 +434,8 @@ class ClassInfo:
     def _kept(
         self, frame: Frame, name: str, value: Value, node: cst.CSTNode, source: cst.CSTNode
     ) -> Value:
+        if type(value) is Tensor and value.traits & EMPTY and self._awaits(name):
+            return Tensor(None, value.origin)  # it has its content where it is used
         if not self.is_module:
             return self._kept_by_object(frame, value, node)
         if type(value) is Tensor:

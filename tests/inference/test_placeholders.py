@@ -49,3 +49,35 @@ def test_what_has_elements_is_no_placeholder():
 def test_a_new_tensor_of_an_empty_one_has_elements():
     [meeting] = met(in_step("new = torch.empty(0).new_zeros(3)", "return new + scores.cuda()"))
     assert meeting.endswith("certain")
+
+
+HISTORY = """
+class History(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rows = torch.tensor([])
+        self.marks = torch.tensor([])
+
+    def forward(self, rows, marks):
+        {how}
+        return rows, marks
+"""
+JOIN = "rows, marks = torch.vstack((self.rows, rows)), torch.cat((self.marks, marks))"
+KEEP = "self.rows, self.marks = rows[-5:], marks[-5:]"
+BOTH = ["(self.rows, rows)", "(self.marks, marks)"]
+
+
+@pytest.mark.parametrize(
+    ("how", "missing"),
+    [
+        ((f"if len(self.rows) > 0: {JOIN}", KEEP), []),
+        ((f"if self.marks.numel() != 0: {JOIN}", KEEP), []),
+        ((JOIN, KEEP), BOTH),
+        ((f"if len(rows) > 0: {JOIN}", KEEP), BOTH),
+        ((f"if len(self.rows) > 0: {JOIN}", "self.rows = rows[-5:]"), BOTH[1:]),
+        ((f"if len(self.rows) > 0: {JOIN}", "pass"), BOTH),
+    ],
+)
+def test_an_empty_attribute_that_is_asked_for_its_elements_has_some_where_it_is_used(how, missing):
+    found = met(HISTORY.format(how="\n        ".join(how)))
+    assert [m.partition("@")[0] for m in found] == missing
