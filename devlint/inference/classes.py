@@ -8,6 +8,7 @@ rigid variable, δ(self): whoever writes the class does not choose it.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -949,6 +950,7 @@ def _is_handed_on(info: ClassInfo, name: str, source: cst.CSTNode) -> bool:
     """The class hands the container that it keeps there to a constructor, which may register what
     is in it: `self.layers = nn.ModuleList(self.layer_list)`."""
     held = {f"self.{name}"} | ({source.value} if isinstance(source, cst.Name) else set())
+    held |= _filled_alike(info, held)
     inside: list[cst.CSTNode] = [info.node.body]
     for node in inside:  # grows on the way
         if (
@@ -959,6 +961,35 @@ def _is_handed_on(info: ClassInfo, name: str, source: cst.CSTNode) -> bool:
             return True
         inside += node.children
     return False
+
+
+def _filled_alike(info: ClassInfo, held: set[str]) -> set[str]:
+    """Other lists that get whatever is in one of these: `for x in xs: ys.append(x)`, or
+    `xs.append(x)` beside `ys.append(x)`."""
+    found: set[str] = set()
+    inside: list[cst.CSTNode] = [info.node.body]
+    for node in inside:  # grows on the way
+        inside += node.children
+        if not isinstance(node, (cst.For, cst.FunctionDef)):
+            continue
+        appended = list(_appended(node.body))
+        elements = {element for filled, element in appended if filled in held}
+        if isinstance(node, cst.For) and held & set(names_in(node.iter)):
+            elements |= set(names_in(node.target))
+        found |= {filled for filled, element in appended if element in elements}
+    return found
+
+
+def _appended(suite: cst.BaseSuite) -> Iterator[tuple[str, str]]:
+    """`("xs", "x")` for each `xs.append(x)` that stands in the suite itself."""
+    for line in suite.body:
+        for statement in line.body if isinstance(line, cst.SimpleStatementLine) else ():
+            call = statement.value if isinstance(statement, cst.Expr) else None
+            if not isinstance(call, cst.Call) or not isinstance(call.func, cst.Attribute):
+                continue
+            element = call.args[0].value if call.args else None
+            if call.func.attr.value == "append" and isinstance(element, cst.Name):
+                yield dotted(call.func.value), element.value
 
 
 def _is_constructor(callee: str) -> bool:

@@ -604,6 +604,46 @@ def test_a_list_that_a_constructor_gets_may_be_registered_by_it(kept, attributes
     assert meetings(facts) == []
 
 
+TWO_LISTS = """
+class Stack(nn.Module):
+    def __init__(self, depth):
+        super().__init__()
+        layers = {first}
+        row = []
+        {filled}
+        self.row = nn.Sequential(*row)
+        self.layers = layers
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x
+"""
+PAIR = ["layers.append(layer)", "row.append(layer)", "row.append(nn.ReLU())"]
+
+
+@pytest.mark.parametrize(
+    ("first", "filled", "is_plain"),
+    [
+        ("[nn.Linear(3, 3)]", ["for layer in layers:", *PAIR[1:]], False),
+        ("[nn.Linear(3, 3)]", ["for i, layer in enumerate(layers):", *PAIR[1:]], False),
+        ("[]", ["for _ in range(depth):", "layer = nn.Linear(3, 3)", *PAIR], False),
+        ("[nn.Linear(3, 3)]", ["for layer in layers:", PAIR[2]], True),
+        ("[nn.Linear(3, 3)]", ["for layer in []:", *PAIR[1:]], True),
+        (
+            "[]",
+            ["for _ in range(depth):", "layers.append(nn.Linear(3, 3))", "row.append(nn.ReLU())"],
+            True,
+        ),
+    ],
+)
+def test_a_list_whose_modules_are_registered_through_another_list_is_a_second_view(
+    first, filled, is_plain
+):
+    found = given(TWO_LISTS.format(first=first, filled="\n            ".join(filled)))
+    assert bool(plain_attributes(found)) is is_plain
+
+
 @pytest.mark.parametrize(
     ("place", "excused"), [('"cuda"', [True]), ('"cpu"', [False]), ('"cuda:1"', [False])]
 )
