@@ -546,6 +546,7 @@ def construct(frame: Frame, node: cst.Call, callee: ClassValue, arguments: Argum
             ):
                 instance.place = None
         _fields_from(instance, function, arguments)
+        _flags_from(instance, function, arguments)
     else:
         fields = {key: value for key, (value, _) in arguments.keywords.items()}
         if not info.is_module:
@@ -595,6 +596,26 @@ def _fields_from(instance: Value, function: Function, arguments: Arguments) -> N
         for parameter in summary.parameters:
             if parameter.name == name and held is parameter.value:
                 instance.fields[name] = actual
+
+
+def _flags_from(instance: Value, function: Function, arguments: Arguments) -> None:
+    """`self.flag = flag` in a constructor, and nowhere else: what this call said, or left out."""
+    info = function.info
+    if type(instance) is not Instance or instance.info is None or info is None:
+        return
+    params = function.node.params.params[1:]
+    positions = {param.name.value: index for index, param in enumerate(params)}
+    for name, assigned in info.assigned.items():
+        suite, value = assigned[0]
+        if suite is not function.node.body or not isinstance(value, cst.Name):
+            continue
+        if sum(len(each.writers.get(name, ())) for each in instance.info.lineage()) > 1:
+            continue
+        actual = arguments.get(positions.get(value.value, -1), value.value)
+        if actual is None and not arguments.open:
+            actual = function.defaults.get(value.value)
+        if len(assigned) == 1 and type(actual) is Const and type(actual.value) is bool:
+            instance.fields[name] = actual
 
 
 def named_tuple(names: tuple[str, ...], node: cst.CSTNode, arguments: Arguments) -> Value:

@@ -499,15 +499,26 @@ def call_function(
         _sync_in_callee(frame, node, summary.syncs[0], binding)
     for pending in () if function.name == "__init__" else summary.pendings:
         _check_pending(frame, node, pending, binding, as_module)
-    result = summary.result
-    if type(result) is Union:
-        whens = [*result.whens, *(v.when for v in result.alternatives if type(v) is Tensor)]
-        here = possible(result, binding.facts(tuple(fact for when in whens for fact in when)))
-        if not any(type(v) is Unknown for v in alternatives(here)):  # as of a recursion
-            result = here
     binding.fresh = summary.fresh
+    result = _taken(summary.result, binding)
     result = binding.substitute(with_facts(result, binding.chosen))
     return gradients.marked(result, 0) if gradients.are_off(frame) else result
+
+
+def _taken(result: Value, binding: Binding) -> Value:
+    """What a call returns, without what it does not come to with what it is given."""
+    if type(result) is Union:
+        whens = [*result.whens, *(v.when for v in result.alternatives if type(v) is Tensor)]
+        facts = binding.facts(tuple(fact for when in whens for fact in when))
+        here = possible(result, facts)
+        if any(type(v) is Unknown for v in alternatives(here)):  # as of a recursion
+            own = tuple(fact for fact in facts if "." in fact[0].names[-1])
+            return possible(result, own)  # its object's flags hold all the same
+        return here
+    if type(result) is Sequence and result.items is not None and result.kind == "tuple":
+        items = [_taken(item, binding) for item in result.items]
+        return Sequence(items, None, "tuple", result.node, result.names)
+    return result
 
 
 class Binding:
@@ -545,9 +556,9 @@ class Binding:
             subject, asks_truth = choice.subject, False
             if isinstance(subject, tuple) and subject[0] == "bool":
                 subject, asks_truth = subject[1], True
-            if choice.born or not isinstance(subject, str) or subject not in self.given:
+            actual = self._known(subject) if isinstance(subject, str) and not choice.born else None
+            if actual is None:
                 continue
-            actual, _ = self.given[subject]
             if asks_truth:
                 answer = truth_of(actual)
                 if answer is not None:
@@ -557,6 +568,16 @@ class Binding:
             elif type(actual) is Tensor and actual.is_sure:
                 found.append((choice, False, "None"))
         return tuple(found)
+
+    def _known(self, subject: str) -> Value | None:
+        """A parameter, or what the object of a method holds by the call that made it."""
+        if subject in self.given:
+            return self.given[subject][0]
+        owner, _, name = subject.partition(".")
+        parameters = self.function.parameters
+        if self.holder is None or not parameters or owner != parameters[0].name:
+            return None
+        return self.holder.fields.get(name)
 
     def _expressions(self) -> dict[str, cst.BaseExpression]:
         """What the caller wrote for each parameter, and for the object of a method."""

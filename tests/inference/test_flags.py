@@ -1,7 +1,7 @@
 """Attributes that the constructor sets one way or the other: a flag tells which one is held."""
 
 import pytest
-from given import met
+from given import met, revealed
 
 CLASS = """
 class Conv(nn.Module):
@@ -78,3 +78,47 @@ def test_what_wants_two_settings_of_which_one_is_about_devices_is_possible(
 ):
     found = met(SETTINGS.format(first=first, second=second))
     assert {m.rpartition(" ")[2] for m in found} == {confidence}, found
+
+
+STAGES = """
+class Stage(nn.Module):
+    def __init__(self, width, whole=False):
+        super().__init__()
+        self.whole = whole
+        self.layer = nn.Linear(width, width)
+        {also}
+
+    def forward(self, x: torch.Tensor):
+        if self.whole:
+            return torch.zeros(3), self.layer(x)
+        return self.around(x), self.layer(x)
+
+    def around(self, x):
+        return {around}
+
+class Net(nn.Module):
+    def __init__(self, whole):
+        super().__init__()
+        self.first = Stage({built})
+
+    def forward(self, x: torch.Tensor):
+        rows, x = self.first(x)
+        reveal(rows)
+"""
+
+
+@pytest.mark.parametrize(
+    ("built", "also", "around", "place"),
+    [
+        ("3", "pass", "x + 1", "δ(x)"),
+        ("3, False", "pass", "x + 1", "δ(x)"),
+        ("3", "pass", "unseen[0]", "no tensor"),
+        ("3, whole=True", "pass", "x + 1", "cpu"),
+        ("3, whole", "pass", "x + 1", "cpu | δ(x)"),
+        ("*whole", "pass", "x + 1", "cpu | δ(x)"),
+        ("3", "self.whole = len(self.layer) > 0", "x + 1", "cpu | δ(x)"),
+    ],
+)
+def test_a_flag_is_what_the_constructor_was_given(built, also, around, place):
+    code = STAGES.format(built=built, also=also, around=around)
+    assert revealed(code) == [place]
