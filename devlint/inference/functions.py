@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -556,7 +557,7 @@ class Binding:
             subject, asks_truth = choice.subject, False
             if isinstance(subject, tuple) and subject[0] == "bool":
                 subject, asks_truth = subject[1], True
-            actual = self._known(subject) if isinstance(subject, str) and not choice.born else None
+            actual = self._known(subject) if not choice.born else None
             if actual is None:
                 continue
             if asks_truth:
@@ -569,8 +570,17 @@ class Binding:
                 found.append((choice, False, "None"))
         return tuple(found)
 
-    def _known(self, subject: str) -> Value | None:
-        """A parameter, or what the object of a method holds by the call that made it."""
+    def _known(self, subject: Hashable) -> Value | None:
+        """A parameter, one of a tuple that is handed in, or what the object of a method holds by
+        the call that made it."""
+        if isinstance(subject, tuple) and len(subject) == 3 and subject[0] is cst.Subscript:
+            held, index = self._known(subject[1]), subject[2]
+            if type(held) is not Sequence or held.kind != "tuple" or held.items is None:
+                return None
+            known = isinstance(index, str) and index.isdigit() and int(index) < len(held.items)
+            return held.items[int(index)] if known else None
+        if not isinstance(subject, str):
+            return None
         if subject in self.given:
             return self.given[subject][0]
         owner, _, name = subject.partition(".")

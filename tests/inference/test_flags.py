@@ -122,3 +122,32 @@ class Net(nn.Module):
 def test_a_flag_is_what_the_constructor_was_given(built, also, around, place):
     code = STAGES.format(built=built, also=also, around=around)
     assert revealed(code) == [place]
+
+
+CACHED = """
+def mean_so_far(x: torch.Tensor, cache, step: int):
+    if cache[0]:
+        return (x.exp() + step * cache[1]["before"]) / (step + 1)
+    return x.cumsum(1)
+
+class Averager(nn.Module):
+    def __init__(self, live):
+        super().__init__()
+        self.cache = {cache}
+
+    def forward(self, x: torch.Tensor, step: int):
+        return mean_so_far(x, self.cache, step)
+"""
+
+
+@pytest.mark.parametrize(
+    ("cache", "count"),
+    [
+        ('False, {"before": torch.ones(3)}', 0),
+        ('True, {"before": torch.ones(3)}', 1),
+        ('len(live) > 0, {"before": torch.ones(3)}', 1),
+    ],
+)
+def test_a_flag_in_a_tuple_says_whether_the_rest_of_it_is_used(cache, count):
+    found = met(CACHED.format(cache=cache))
+    assert len(found) == count, found
