@@ -341,12 +341,12 @@ class ClassInfo:
         if len(suites) < 2 or not any(self._sets(n) == suites for n in self.assigned if n != name):
             return found
         choice = self.together.setdefault(suites, Choice())
+        by_source: dict[cst.CSTNode, cst.BaseSuite] = {v: suite for suite, v in self.assigned[name]}
         left = []
         for each in self.branches.get(name, ()):
-            own = next(
-                (s for s, value in self.assigned.get(name, ()) if value is each.source), None
-            )
-            left.append((each.value, ((choice, True, own),) if own in suites else ALWAYS))
+            suite = by_source.get(each.source)
+            when = ((choice, True, suite),) if suite in suites else ALWAYS
+            left.append((under(each.value, when), when))
         return choose(left)
 
     def _awaits(self, name: str) -> bool:

@@ -158,6 +158,10 @@ def in_place(frame: Frame, node: cst.AugAssign, symbol: str, before: Value, valu
                 before.sizes,
             )
         return result
+    if type(value) in (Host, Const) and all(
+        type(v) is Tensor and v.evidence is None for v in alternatives(before)
+    ):
+        return before  # with a number: each stays where it is
     return combine(frame, node, symbol.rstrip("="), before, node.target, value, node.value)
 
 

@@ -193,6 +193,9 @@ class Tally:
         self.reset()
         {restore}
 
+    def count(self, seen: torch.Tensor):
+        self.recent += len(seen)
+
     def sync(self, seen: torch.Tensor):
         self.total += {added}
 """
