@@ -17,8 +17,10 @@ from devlint import knowledge
 from devlint.config import Config, Policy
 from devlint.findings import Edit, FileError, Finding, Fix, Location, Related
 from devlint.inference.facts import Facts, Site
+from devlint.inference.feeds import Feeds, Given
 from devlint.knowledge import Knowledge
 from devlint.locating import Layout, Span, lay_out
+from devlint.project.callers import CALLERS_BUDGET, files_that_mention
 from devlint.project.discovery import discover
 from devlint.project.imports import TREE_BUDGET, Importer, Project
 from devlint.project.source import ParsedFile, SourceError, lines_of
@@ -118,6 +120,9 @@ class _Session:
         self.knowledge = knowledge.load(config.knowledge_files())
         self.importer = Importer(self.project, ())
         self.report = Report(config.root)
+        self.feeds = Feeds()
+        self.given: dict[tuple[str, Location, str], Given] = {}  # what some findings rest on
+        self.waiting: list[Finding] = []  # those, until all calls were seen
         self.collected = 0  # characters parsed before the last collection of cycles
         self.seconds = dict.fromkeys(("parse", "inference", "rules", "locating"), 0.0)
 
@@ -140,6 +145,10 @@ class _Session:
                 self.check_file(file)
             if progress:
                 progress(len(files), len(files), "")
+            with self.clock("inference"):
+                self.look_up_callers(files)
+        for finding in self.waiting:
+            self.show(self.settled(finding))
         report.findings = _sorted(report.findings)
         report.suppressed = _sorted(report.suppressed)
         report.errors.sort()
@@ -171,6 +180,7 @@ class _Session:
         with self.clock("inference"):
             importer = self.importer_for(file, parsed)
             facts = self.infer(parsed, importer, self.knowledge)
+        self.feeds.add(facts.feeds)
         self.project.checked += len(parsed.text)
         report.notes += [(parsed.path, note) for note in facts.budgets_hit]
         if importer.refused:
@@ -189,13 +199,62 @@ class _Session:
             findings = self.findings(parsed, claims, layouts)
             if commented:
                 findings = self.suppress(parsed, findings, layouts[parsed], running, complete)
-            minimum = self.policy.min_confidence_for(parsed.path).rank
-            shown = [finding for finding in findings if finding.confidence.rank >= minimum]
-            report.below_confidence += len(findings) - len(shown)
-            report.findings += shown
             texts = {source.path: source.text for source in layouts} | {parsed.path: parsed.text}
-            for finding in shown:
-                self.keep_excerpts(finding, texts)
+            for finding in findings:
+                is_open = _name_of(finding) in self.given
+                if is_open or self.is_shown(finding):
+                    self.keep_excerpts(finding, texts)
+                if is_open:
+                    self.waiting.append(finding)
+                else:
+                    self.show(finding)
+
+    def is_shown(self, finding: Finding) -> bool:
+        minimum = self.policy.min_confidence_for(finding.location.path)
+        return finding.confidence.rank >= minimum.rank
+
+    def show(self, finding: Finding) -> None:
+        """Report a finding, if it is sure enough."""
+        if self.is_shown(finding):
+            self.report.findings.append(finding)
+        else:
+            self.report.below_confidence += 1
+
+    def settled(self, finding: Finding) -> Finding:
+        """A finding that rests on what calls hand in, now that those in sight are known."""
+        given = self.given[_name_of(finding)]
+        return replace(finding, confidence=self.feeds.confidence(given, finding.confidence))
+
+    def look_up_callers(self, checked: Sequence[Path]) -> None:
+        """Infer other files of the project that may call what findings rest on.
+
+        So a file that is checked alone gets the findings that it gets with the others, as far as
+        a budget goes.
+        """
+        wanted = [(f, self.given[_name_of(f)]) for f in self.waiting]
+        names = {given.mentioned for f, given in wanted if given.waits or self.is_shown(f)}
+        if not names:
+            return
+        exclude = (*self.config.exclude, *self.config.extend_exclude)
+        everything = discover(
+            [self.config.root],
+            self.config.root,
+            exclude,
+            gitignore=self.config.respect_gitignore,
+        )
+        others = set(everything.files).difference(checked)
+        left = CALLERS_BUDGET
+        near = [self.config.root / finding.location.path for finding in self.waiting]
+        for file in files_that_mention(names, others, near):
+            try:
+                parsed = self.project.parse(file)
+                left -= len(parsed.text)
+                if left < 0:
+                    break
+                facts = self.infer(parsed, self.importer_for(file, parsed), self.knowledge)
+            except Exception:
+                continue  # reported when that file is checked
+            self.feeds.add(facts.feeds)
 
     def importer_for(self, file: Path, parsed: ParsedFile) -> Importer:
         """The importer of the file before, if it fits: with it goes what was inferred so far."""
@@ -252,6 +311,8 @@ class _Session:
             )
             # A site that is inferred in several contexts may be claimed twice.
             findings.setdefault((rule.code, location, claim.message), finding)
+            if claim.given is not None:
+                self.given[_name_of(finding)] = claim.given
         return _with_fingerprints(findings.values(), parsed.text)
 
     def suppress(
@@ -300,6 +361,10 @@ class _Session:
             yield
         finally:
             self.seconds[stage] += time.process_time() - start
+
+
+def _name_of(finding: Finding) -> tuple[str, Location, str]:
+    return finding.rule, finding.location, finding.message
 
 
 def _lay_out(

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from devlint.findings import Applicability, Confidence, Severity
 from devlint.inference.facts import Facts, Site
+from devlint.inference.feeds import Given
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,7 @@ class Claim:
     trace: tuple[Note, ...] = ()
     fix: tuple[Replacement, ...] = ()
     applicability: Applicability = Applicability.SAFE
+    given: Given | None = None  # it holds only if calls hand this in from a device
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from devlint.inference import contracts, gradients, mentions, modules, objects, special
+from devlint.inference import contracts, feeding, gradients, mentions, modules, objects, special
 from devlint.inference.devices import place_of
 from devlint.inference.facts import MeetingKind, StepKind
 from devlint.inference.frame import EVALUATORS, Frame
@@ -112,6 +112,7 @@ def _call(frame: Frame, node: cst.Call) -> Value:
         mentions.of_call(frame, node, callee, arguments)
         result = call_value(frame, node, callee, arguments)
         callee_name = func.value if type(func) is cst.Name else ""
+    feeding.note_handed_over(frame, callee_name, arguments)
     if callee_name.endswith("Loader") and _is_over_moved_data(frame, arguments):
         return Loader(UNKNOWN)
     if _is_guess(result, node) and _is_told_a_device(frame, arguments):
@@ -364,6 +365,7 @@ def _call_one_of(frame: Frame, node: cst.Call, callee: Union, arguments: Argumen
 def call_external(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> Value:
     """A function or class of a library, by its dotted name."""
     if name.startswith("<refused>"):
+        feeding.note_unknown(frame, node, arguments)
         return UNKNOWN  # a function of the project that was not read: it may do anything
     handler = special.FUNCTIONS.get(name)
     if handler is not None:
@@ -380,10 +382,25 @@ def call_external(frame: Frame, node: cst.Call, name: str, arguments: Arguments)
     if root == "numpy":
         for value, argument in arguments.all():
             read_by_host(frame, node, shorten(node.func), value, argument)
-        return ARRAY
+        return UNKNOWN if last in _OF_NUMBERS and not _holds_array(arguments) else ARRAY
     if _CLASS_NAME.match(last):
         return construct_library(frame, node, name, arguments)
     return call_unknown(frame, node, External(name), arguments)
+
+
+# Functions of NumPy that turn a number into a number.
+_OF_NUMBERS = frozenset(
+    {"log", "log2", "log10", "exp", "sqrt", "radians", "deg2rad", "degrees", "rad2deg", "sin"}
+    | {"cos", "tan", "arctan", "arctan2", "abs", "prod", "ceil", "floor", "power", "tanh"}
+)
+
+
+def _holds_array(arguments: Arguments) -> bool:
+    return any(
+        (type(v) is Host and v.array) or type(v) is Tensor or type(v) is Sequence
+        for value, _ in arguments.all()
+        for v in alternatives(value)
+    )
 
 
 def _log(frame: Frame, node: cst.Call, arguments: Arguments) -> None:
@@ -397,6 +414,7 @@ def call_unknown(frame: Frame, node: cst.Call, callee: Value, arguments: Argumen
     name = shorten(node.func)
     last = name.rpartition(".")[2]
     values = arguments.all()
+    feeding.note_unknown(frame, node, arguments)
     for value, _ in values:
         for tensor in tensors_in(value):
             host_needs(frame, tensor)
@@ -533,6 +551,7 @@ def construct(frame: Frame, node: cst.Call, callee: ClassValue, arguments: Argum
         if _is_named_tuple(info):
             return named_tuple(tuple(info.declared_fields()), node, arguments)
         instance = Instance(info, "", False, None, origin)
+        feeding.note_part(frame, info)
     function = info.method("__init__")
     if function is not None:
         call_function(frame, node, FunctionValue(function, instance), arguments)

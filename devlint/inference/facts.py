@@ -13,6 +13,7 @@ from typing import Protocol
 import libcst as cst
 
 from devlint.findings import Confidence
+from devlint.inference.feeds import Feed, Given
 from devlint.inference.placement import Placement
 
 
@@ -131,6 +132,7 @@ class Meeting:
     in_module: bool  # inside a method of an nn.Module
     inside: Site | None = None
     caught: bool = False  # inside `try … except RuntimeError`
+    given: Given | None = None  # the parameter of a plain function that sets the device
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +213,7 @@ class HostRead:
     operand: Operand
     confidence: Confidence
     caught: bool = False
+    given: Given | None = None  # the parameter of a plain function that is read
 
 
 @dataclass(frozen=True, slots=True)
@@ -388,6 +391,7 @@ class Facts:
     syncs: list[Sync] = field(default_factory=list)
     hidden_copies: list[HiddenCopy] = field(default_factory=list)
     host_reads: list[HostRead] = field(default_factory=list)
+    feeds: set[Feed] = field(default_factory=set)
     undetached_reads: list[UndetachedRead] = field(default_factory=list)
     late_reads: list[LateRead] = field(default_factory=list)
     non_leaves: list[NonLeaf] = field(default_factory=list)

@@ -1,51 +1,205 @@
-"""Functions that are fed from the host, as far as all the calls in sight show.
-
-A parameter's device is the caller's to choose, so a tensor made on the CPU that meets it is out of
-place for the ordinary caller. Where every caller hands in what it read on the host or brought
-there, that is not the ordinary one.
-"""
+"""What a call hands to the parameters of a plain function, and on which of them a fact rests."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 import libcst as cst
 
-from devlint.findings import Confidence
-from devlint.inference.facts import HostRead, Meeting, StepKind
+from devlint.inference.facts import Facts, HostRead, Meeting, StepKind
+from devlint.inference.feeds import Fed, Feed, Feeds, Given
 from devlint.inference.frame import Frame
-from devlint.inference.placement import CPU, Device, Placement, Variable
+from devlint.inference.minding import minds_devices
+from devlint.inference.placement import Device, Variable, VariableKind
 from devlint.inference.text import dotted
-from devlint.inference.values import CONVERTERS, LITERAL, LOADED, Tensor
+from devlint.inference.values import (
+    CONVERTERS,
+    INDIRECT,
+    LITERAL,
+    LOADED,
+    FunctionValue,
+    Host,
+    Instance,
+    Sequence,
+    Tensor,
+    Value,
+    alternatives,
+)
 
 if TYPE_CHECKING:
-    from devlint.inference.functions import Function
-    from devlint.inference.unit import Unit
+    from devlint.inference.classes import ClassInfo
+    from devlint.inference.functions import Arguments, Binding, Function
 
 Fact = TypeVar("Fact", Meeting, HostRead)
 
-
-def note(frame: Frame, function: Function, handed: Iterable[Tensor]) -> None:
-    """A call of a function: whether what it is handed comes from the host or is elsewhere."""
-    if frame.function is None or frame.function is function or frame.unit.is_test:
-        return  # a demonstration at the end of a file says nothing of the ordinary caller
-    for tensor in handed:
-        if _comes_from_host(tensor):
-            function.fed_from_host = function.fed_from_host is not False
-        elif tensor.place != CPU and (type(tensor.place) is Device or _is_input(tensor)):
-            function.fed_from_host = False
-
-
-def _is_input(tensor: Tensor) -> bool:
-    """A tensor, and no number, of which the caller does not know where it is."""
-    return type(tensor.place) is Variable and tensor.is_sure
+# Who takes a function and calls it on the host: transforms and collate functions of data sets,
+# pools of processes, tables of pandas.
+_TAKES_ON_HOST = re.compile(
+    r"^(Compose|Lambda|ToTensor\w*|(star|i)?map(_async|_unordered)?|apply(_async)?|submit)$"
+)
+_HOST_OPTION = re.compile(
+    r"(^|_)(collate(_fn)?|(pre_?|target_|image_|input_)?transforms?|worker_init_fn|pre_?process\w*"
+    r"|pre_filter|tokenizer|batch_sampler)$"
+)
 
 
-def _comes_from_host(tensor: Tensor) -> bool:
-    """Read or converted there, or brought there: more than a factory's tensor."""
-    if tensor.place != CPU or tensor.origin is None or tensor.traits & LITERAL:
+def key_of(function: Function) -> str:
+    """What tells a function from all others of the project."""
+    of_class = f"{function.info.name}." if function.info is not None else ""
+    return f"{function.unit.source.path}::{of_class}{function.name}"
+
+
+def given(frame: Frame, *tensors: Tensor, waits: bool = False) -> Given | None:
+    """The parameter of a plain function that one of these is where: of no module's own methods,
+    since those live where the module does."""
+    for tensor in tensors:
+        place = tensor.place
+        if type(place) is not Variable or place.kind is not VariableKind.INPUT:
+            continue
+        function = frame.unit.context.owners.get(place)
+        if function is None:
+            continue
+        info = function.info
+        if info is not None and info.is_module and not _is_static(function):
+            continue
+        found = _parameter(function, place)
+        if found is None:
+            return None
+        return replace(found, minds=minds_devices(function, place.name), waits=waits)
+    return None
+
+
+def _parameter(function: Function, place: Variable) -> Given | None:
+    """A parameter of a function, by the variable that stands for its device."""
+    names = _positional(function)
+    if function.name == "<lambda>" or function.is_local:
+        return None  # all its calls are in sight, and are looked at by themselves
+    called = function.name
+    mentioned = called
+    if function.info is not None and called.startswith("__") and called.endswith("__"):
+        called, mentioned = f"{function.info.name}.{called}", function.info.name
+    index = names.index(place.name) if place.name in names else -1
+    return Given(key_of(function), called, mentioned, place.name, index)
+
+
+def _is_static(function: Function) -> bool:
+    return function.is_static or function.is_class_method
+
+
+def _positional(function: Function) -> list[str]:
+    params = function.node.params
+    names = [p.name.value for p in (*params.posonly_params, *params.params)]
+    is_bound = function.info is not None and not function.is_static
+    return names[1:] if is_bound else names
+
+
+def note(frame: Frame, function: Function, binding: Binding) -> None:
+    """A call of a function in sight."""
+    if frame.function is function or frame.unit.is_test:
+        return  # tests hand in what is at hand
+    names = [key_of(function)]
+    if function.info is not None and not function.name.startswith("__"):
+        names.append(f".{function.name}")  # an override of it is called in the same way
+    positions = _positional(function)
+    for parameter, (value, _) in binding.given.items():
+        for source, through in _sources(frame, value):
+            for name in names:
+                slot: str | int = parameter
+                frame.unit.facts.feeds.add(Feed(name, slot, source, through))
+                if name.startswith(".") and parameter in positions:
+                    slot = positions.index(parameter)
+                    frame.unit.facts.feeds.add(Feed(name, slot, source, through))
+
+
+def note_part(frame: Frame, info: ClassInfo) -> None:
+    """An object is made: that of a module works where the module does."""
+    if frame.in_module and not frame.unit.is_test:
+        feeds = frame.unit.facts.feeds
+        for each in info.lineage():
+            feeds.update(Feed(key_of(f), None, Fed.DEVICE) for f in each.methods.values())
+
+
+def note_unknown(frame: Frame, node: cst.Call, arguments: Arguments) -> None:
+    """A call of what is out of sight: of a method, by its name, or of a file not followed."""
+    func = node.func
+    name = func.attr.value if isinstance(func, cst.Attribute) else dotted(func)
+    if not name or frame.unit.is_test:
+        return
+    slots: list[tuple[int | str, Value]] = [
+        *enumerate(value for value, _ in arguments.positional),
+        *((keyword, value) for keyword, (value, _) in arguments.keywords.items()),
+    ]
+    feeds = frame.unit.facts.feeds
+    for slot, value in slots:
+        for source, through in _sources(frame, value):
+            feeds.add(Feed(f".{name}", slot, source, through))
+
+
+def note_handed_over(frame: Frame, name: str, arguments: Arguments) -> None:
+    """A function, or an object that is called like one, is handed to who calls it on the host."""
+    given = [value for key, (value, _) in arguments.keywords.items() if _HOST_OPTION.search(key)]
+    if _TAKES_ON_HOST.match(name):
+        given += [value for value, _ in arguments.positional]
+    for value in given:
+        for each in alternatives(value):
+            held = each.items if type(each) is Sequence and each.items is not None else [each]
+            for one in held:
+                for function in _called_as(one):
+                    frame.unit.facts.feeds.add(Feed(key_of(function), None, Fed.HOST))
+
+
+def _called_as(value: Value) -> list[Function]:
+    if type(value) is FunctionValue:
+        return [value.function]
+    if type(value) is Instance and value.info is not None:
+        found = (value.info.method("__call__"), value.info.method("forward"))
+        return [function for function in found if function is not None]
+    return []
+
+
+def _sources(frame: Frame, value: Value) -> Iterable[tuple[Fed, Given | None]]:
+    """Where what is handed in comes from, as far as that is known."""
+    for each in alternatives(value):
+        if type(each) is Host and each.array:
+            yield Fed.HOST, None
+        elif type(each) is Sequence:
+            for part in each.items if each.items is not None else [each.any()]:
+                if type(part) is Tensor:
+                    yield from _source(frame, part)
+        elif type(each) is Tensor:
+            yield from _source(frame, each)
+
+
+def _source(frame: Frame, tensor: Tensor) -> Iterable[tuple[Fed, Given | None]]:
+    place = tensor.place
+    if place is None or tensor.traits & INDIRECT:
+        return
+    if type(place) is Device:
+        if place.is_accelerator:
+            yield Fed.DEVICE, None
+        elif place.type == "cpu" and (frame.function is not None or _was_read(tensor)):
+            yield Fed.HOST, None  # what is made up at the end of a file only demonstrates
+        return
+    assert type(place) is Variable
+    if place.kind is not VariableKind.INPUT:
+        yield Fed.DEVICE, None
+    elif frame.unit.feeds_host:
+        yield Fed.HOST, None
+    elif frame.in_module and tensor.is_sure:
+        yield Fed.DEVICE, None
+    else:
+        own = frame.unit.context.owners.get(place)
+        through = _parameter(own, place) if own is not None else None
+        if through is not None:
+            yield Fed.CALLER, through
+
+
+def _was_read(tensor: Tensor) -> bool:
+    """Read or converted on the host, or brought there: more than a factory's tensor."""
+    if tensor.origin is None or tensor.traits & LITERAL:
         return False
     if tensor.traits & LOADED:
         return True
@@ -54,22 +208,13 @@ def _comes_from_host(tensor: Tensor) -> bool:
     return name in CONVERTERS or any(s.kind is StepKind.MOVED for s in tensor.origin.chain())
 
 
-def settle(unit: Unit) -> None:
-    """Leave open what such functions do with their parameters."""
-    fed: set[Placement] = set()
-    for function in unit.functions:
-        if function.fed_from_host and function.summary is not None:
-            fed.update(p.variable for p in function.summary.parameters if p.variable is not None)
-    if not fed:
-        return
-    facts = unit.facts
-    facts.meetings[:] = [
-        _doubted(m, fed, m.left.placement, m.right.placement) for m in facts.meetings
-    ]
-    facts.host_reads[:] = [_doubted(r, fed, r.operand.placement) for r in facts.host_reads]
+def settle(facts: Facts, feeds: Feeds) -> None:
+    """Make facts about parameters as sure as the calls make them."""
+    facts.meetings[:] = [_settled(meeting, feeds) for meeting in facts.meetings]
+    facts.host_reads[:] = [_settled(read, feeds) for read in facts.host_reads]
 
 
-def _doubted(fact: Fact, fed: set[Placement], *places: Placement) -> Fact:
-    if not any(type(place) is Variable and place in fed for place in places):
+def _settled(fact: Fact, feeds: Feeds) -> Fact:
+    if fact.given is None:
         return fact
-    return replace(fact, confidence=Confidence.POSSIBLE)
+    return replace(fact, confidence=feeds.confidence(fact.given, fact.confidence))

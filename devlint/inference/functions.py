@@ -151,7 +151,6 @@ class Function:
     decorators: tuple[str, ...] = ()
     summary: Summary | None = None
     running: bool = False
-    fed_from_host: bool | None = None  # by all calls seen so far, see feeding.py
     in_constructor: bool | None = None  # called from constructors alone, once that was asked
     name: str = "<lambda>"
     registers: tuple[str, str] | None = None  # `register_buffer`, by the name in this parameter
@@ -281,6 +280,8 @@ def _infer(function: Function) -> Summary:
         frame.constructing = function.outer.constructing
         frame.instance = function.outer.instance
     parameters = function.parameters = _bind_parameters(frame, function)
+    owners = unit.context.owners
+    owners.update((p.variable, function) for p in parameters if p.variable is not None)
     signature = contracts.signature_of(function)
     if signature:
         contracts.apply(frame, signature, parameters)
@@ -491,7 +492,7 @@ def call_function(
     if summary.left_default is not None:
         frame.unit.default_device = frame.left_default = summary.left_default
     binding = _bind(frame, node, callee, summary, arguments)
-    feeding.note(frame, function, binding.handed)
+    feeding.note(frame, function, binding)
     if signature:
         contracts.check_call(frame, node, function, signature, binding)
     if function.name == "__init__" and type(callee.bound) is Instance:
@@ -535,7 +536,6 @@ class Binding:
         self.owners: set[Variable] = set()  # where modules live: their parts need be no tensors
         self.inside = False  # the caller is a method of the same object
         self.holder: Instance | None = None  # the object of a method, seen from outside
-        self.handed: list[Tensor] = []  # the tensors among the arguments
         self.actuals: dict[Variable, Value] = {}  # those that differ from branch to branch
         self.given: dict[str, tuple[Value, cst.CSTNode]] = {}  # by parameter
         self.choices: dict[choices.Choice, choices.Choice] = {}  # the callee's, in this call
@@ -644,8 +644,6 @@ class Binding:
             is_index = type(value) is Tensor and value.evidence is not None and value.evidence.index
             if is_index and type(actual) is Const and type(actual.value) is int:
                 self.places[parameter.variable] = Tensor(Device("cuda", actual.value))
-            if not parameter.is_device:
-                self.handed += meetings.tensors_in(actual)
             if type(actual) is Instance:
                 self.owners.add(parameter.variable)
             if type(actual) is Union:

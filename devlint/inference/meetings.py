@@ -12,6 +12,7 @@ from dataclasses import replace
 import libcst as cst
 
 from devlint.findings import Confidence
+from devlint.inference import feeding
 from devlint.inference.choices import When, both, either, exclude, want_two_settings
 from devlint.inference.facts import Meeting, MeetingKind, Operand, Site, Step, StepKind
 from devlint.inference.frame import Frame, MeetingDraft, Pending
@@ -353,6 +354,9 @@ def _compare(
             orphan = frame.orphans.get(tensor.origin.root.node)
             if orphan is not None:
                 orphan.used = True
+                orphan.joined = orphan.joined or any(
+                    t.place is None and t.is_sure for t, _, _ in candidates
+                )
                 orphan.settled = orphan.settled or any(_came_to_host(t) for t, _, _ in candidates)
                 orphan.peers.update(
                     t.origin.root.node for t, _, _ in candidates if t.origin is not None
@@ -672,6 +676,7 @@ def settle(frame: Frame) -> None:
                 in_module=frame.in_module,
                 inside=draft.inside,
                 caught=draft.caught,
+                given=feeding.given(frame, draft.right, draft.left),
             )
         )
     frame.drafts.clear()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from devlint.findings import Confidence
-from devlint.inference import steps
+from devlint.inference import feeding, steps
 from devlint.inference.facts import (
     ElementAccess,
     HiddenCopy,
@@ -76,6 +76,7 @@ class HostReadNote:
     tensor_node: cst.CSTNode
     rank: int
     caught: bool
+    waits: bool = False  # for a call that shows it to be on a device
 
 
 @dataclass(slots=True, eq=False)
@@ -220,6 +221,7 @@ def settle(frame: Frame) -> None:
                     operand=operand(frame, note.tensor, note.tensor_node),
                     confidence=confidence,
                     caught=note.caught,
+                    given=feeding.given(frame, note.tensor, waits=note.waits),
                 )
             )
         elif kind is RoundTripNote:

@@ -1,7 +1,9 @@
 """Tensors made on the default device for one that lives elsewhere, and never brought there.
 
 `torch.zeros(x.size(0))` takes its shape from `x`, so it is going to meet `x` or its like, even
-where that is out of sight. It is no bug when the code moves it, or when the host reads it.
+where that is out of sight. It is no bug when the code moves it, or when the host reads it; and one
+that meets nothing in sight may be an output that nobody computes with, unless the function makes
+others where its inputs are.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import libcst as cst
 from devlint.inference.facts import MeetingKind
 from devlint.inference.frame import Frame
 from devlint.inference.meetings import note
+from devlint.inference.minding import makes_by_device
 from devlint.inference.notes import MoveNote
 from devlint.inference.placement import CPU, Variable
 from devlint.inference.values import DEFAULT, SCALAR, Tensor
@@ -27,6 +30,7 @@ class Orphan:
     sizes: Tensor
     settled: bool = False  # moved, read by the host, or seen to meet another
     used: bool = False  # something computes with it, or it is handed on
+    joined: bool = False  # it meets another tensor, of which it is open where that is
     peers: set[cst.CSTNode] = field(default_factory=set)  # the roots of what it was joined with
 
 
@@ -64,6 +68,8 @@ def settle(frame: Frame) -> None:
         return
     reported = {key[0] for key in frame.drafts}
     on_host = frame.unit.host_script or frame.unit.feeds_host or _works_on_host(frame)
+    function = frame.function
+    makes_others = function is not None and makes_by_device(function)
     for orphan in frame.orphans.values():
         sizes = orphan.sizes
         if orphan.settled or not orphan.used or orphan.node in reported or not sizes.is_sure:
@@ -80,7 +86,7 @@ def settle(frame: Frame) -> None:
             orphan.node,
             sizes,
             size_node,
-            0 if on_host else 1,
+            1 if (orphan.joined or makes_others) and not on_host else 0,
         )
 
 

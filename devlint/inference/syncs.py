@@ -11,9 +11,10 @@ from devlint.inference.choices import exclude
 from devlint.inference.facts import Site, StepKind
 from devlint.inference.frame import Frame
 from devlint.inference.meetings import tensors_in
+from devlint.inference.minding import works_on_device
 from devlint.inference.notes import HostReadNote, LateReadNote, SyncNote, on_accelerator
 from devlint.inference.placement import CPU, Device, Variable, VariableKind
-from devlint.inference.text import MOVES, code, dotted
+from devlint.inference.text import dotted
 from devlint.inference.values import (
     COPYING,
     INDIRECT,
@@ -205,13 +206,17 @@ def read_by_host(
                 rank = 0
             elif tensor.traits & INDIRECT:
                 rank = 1 if rank == 2 and _is_output(tensor) else 0
-            elif rank == 0 and sink == ".numpy()" and _works_on_device(frame, tensor):
+            elif rank == 0 and sink == ".numpy()" and works_on_device(frame, tensor):
                 rank = 1  # an input that the code around expects on an accelerator
             elif frame.unit.is_test and type(tensor.place) is Variable:
                 rank = 0  # tests run where their fixtures put them
             if rank == 0 and sink == ".numpy()" and tensor.is_sure and _is_input(tensor):
                 frame.host_inputs.add(tensor.place)
-            frame.notes.append(HostReadNote(node, sink, tensor, value_node, rank, frame.caught > 0))
+            is_open = rank == 0 and sink == ".numpy()" and not frame.choosing
+            is_open = is_open and not frame.unit.is_test and not tensor.traits & INDIRECT
+            caught = frame.caught > 0
+            note = HostReadNote(node, sink, tensor, value_node, rank, caught, is_open)
+            frame.notes.append(note)
             return
 
 
@@ -246,56 +251,6 @@ def _is_output(tensor: Tensor) -> bool:
         if step.kind is StepKind.COMPUTED and isinstance(step.node, cst.Call):
             return bool(_MODEL.search(dotted(step.node.func).rpartition(".")[2]))
     return False
-
-
-_FOR_THE_HOST = re.compile(
-    r"numpy|(^|_)(cpu|host|figs?)(_|$)|figure|plot|show|save|draw|visual|write|log|dump|export|convert|display|print|image|__getitem__"
-    r"|collate|decode|to_|summary|metric|eval|score|render|callback|encode|hash|repr|serial",
-    re.I,
-)
-_SHOWS = re.compile(r"visuali[sz]|plot|draw|evaluat|render|export", re.I)  # a file or a class
-
-
-# Code that has to do with devices: it moves, asks where something is, or makes it there.
-_MINDS_DEVICES = re.compile(
-    r"\.cuda\(|\.cpu\(\)|\bdevice=|\.device\b|\bis_cuda\b|\.new(_[a-z]+)?\(|\.type_as\(|" + MOVES
-)
-_RUNS_MODEL = re.compile(r"\b(\w+_)?(model|net|network)(\.forward)?\(")
-_MOVES_ITSELF = re.compile(r"def (to|cuda)\(")
-
-
-def _works_on_device(frame: Frame, tensor: Tensor) -> bool:
-    """The function works for the model, not for the host: neither test nor script nor output.
-
-    Who writes `.numpy()` on an input expects it on the host. That others may hand it in from
-    elsewhere is shown by a method of a module or of an `autograd.Function`, by a function or a
-    class that has to do with devices, by a function that runs a model, or by code of the file that
-    asks an input of this name for its device.
-    """
-    unit, function = frame.unit, frame.function
-    name = function.name if function is not None else ""
-    if unit.is_test or unit.host_script or not unit.accelerated or name in ("", "<lambda>"):
-        return False
-    assert function is not None
-    info = function.info
-    place = f"{unit.source.path}.{info.name}" if info is not None else unit.source.path
-    outer = function.outer.function if function.outer is not None else None
-    names = name if outer is None else f"{outer.name} {name}"
-    if _FOR_THE_HOST.search(names) or _SHOWS.search(place):
-        return False
-    text = code(function.node)
-    if frame.in_module or _MINDS_DEVICES.search(text) or _RUNS_MODEL.search(text):
-        return True
-    if info is not None:
-        text = code(info.node)
-        if "torch.autograd.Function" in info.library_bases:
-            return True
-        if _MINDS_DEVICES.search(text) and not _MOVES_ITSELF.search(text):
-            return True
-    if outer is not None or type(tensor.place) is not Variable:
-        return False
-    asked = rf"\b{re.escape(tensor.place.name)}\.(device\b|to\(|cuda\(|cpu\(|is_cuda\b)"
-    return bool(re.search(asked, unit.source.text))
 
 
 def host_needs(frame: Frame, tensor: Tensor) -> None:

@@ -6,7 +6,7 @@ import re
 
 import libcst as cst
 
-from devlint.inference import gradients, moves, orphans, syncs
+from devlint.inference import feeding, gradients, moves, orphans, syncs
 from devlint.inference.devices import is_dtype
 from devlint.inference.facts import MeetingKind, StepKind
 from devlint.inference.frame import Frame
@@ -216,7 +216,9 @@ def call_tensor_method(
     if known is None and evidence is not None and _is_count(name, arguments):
         return HOST  # it is no tensor after all
     if known is None:
-        return _computed(frame, node, tensor) if evidence is not None else UNKNOWN
+        # No method of tensors: what its object is was shown by something that is not it.
+        is_shown = evidence is not None
+        return _method_of_unknown(frame, node, tensor, name, arguments) if is_shown else UNKNOWN
     if tensor.place is None and not arguments.positional and not arguments.keywords:
         return _unplaced(frame, node, tensor, known)
     if known.sync and syncs_for(known, arguments):
@@ -396,25 +398,24 @@ def _method_of_unknown(
         from devlint.inference.calls import is_indifferent, is_measure, makes_batch
 
         evidence.foreign = True
+        feeding.note_unknown(frame, node, arguments)
         if _is_count(name, arguments):
             return HOST
         indifferent = makes_batch(arguments) or is_indifferent(name)
         if indifferent or _was_unknown(tensor):
             return UNKNOWN
-        # An unknown method: what comes back is where its object and its arguments are.
+        # An unknown method: what comes back is where its arguments are, not where its object is.
         given = [(v, n) for v, n in arguments.all() if not is_measure(arguments, n)]
         made = meet(
             frame,
             node,
             shorten(node.func),
-            [(tensor, _subject(node)), *given],
+            given,
             True,
             MeetingKind.CALLEE,
             indirect=True,
         )
-        if type(made) is Tensor and made.evidence is evidence:  # a value of its own
-            return Tensor(made.place, made.origin, made.traits, Evidence(parents=(evidence,)))
-        return made
+        return Tensor(None, None, 0, Evidence()) if made is UNKNOWN else made
     if known.result is Result.HOST:
         return HOST
     operands = [(tensor, _subject(node)), *operands_of(known, arguments)]

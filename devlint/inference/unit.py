@@ -13,7 +13,6 @@ from devlint.contracts import is_contract_comment
 from devlint.inference import (
     contracts,
     dropped,
-    feeding,
     gradients,
     meetings,
     mentions,
@@ -120,6 +119,7 @@ class Context:
         self.units: dict[str, Unit] = {}
         self.depth = 0
         self.none_handled: set[Variable] = set()  # device parameters that may be None
+        self.owners: dict[Variable, Function] = {}  # of which each is a parameter's device
         self.budget = STATEMENT_BUDGET
 
     def unit_of(self, parsed: Parsed) -> Unit:
@@ -232,12 +232,16 @@ class Unit:
     def host_script(self) -> bool:
         """A script that never leaves the host, or that says so."""
         text = self.source.text
-        if not _is_script(text):
+        if not self.is_script:
             return False
         if not self.accelerated:
             return True
         rest, pins = _PINNED.subn("", text)
         return pins > 0 and not _OTHER_DEVICE.search(rest) and not _DEVICE_OPTION.search(text)
+
+    @cached_property
+    def is_script(self) -> bool:
+        return _is_script(self.source.text)
 
     @cached_property
     def feeds_host(self) -> bool:
@@ -286,7 +290,6 @@ class Unit:
         for info in self.classes:
             info.settle(self.frame)
         returns.settle(self)
-        feeding.settle(self)
         steps.settle(self)
         mentions.settle(self)
         rebindings.settle(self)

@@ -177,5 +177,7 @@ far as it is in sight. Where the tensor goes through a function that devlint can
 to stay where its arguments are, and the confidence is lower. Of returns that differ, one is left
 alone where the function has asked for its input's type, or found nothing handed in: there is no
 device to follow. A dummy of one element for what a flag of the caller's switches off is no more
-than `possible`.""",
+than `possible`. So is what only calls on the host would reach: an input of a plain function counts
+as elsewhere if a call hands in something from a device or, where no call tells, if the function
+minds devices or is public and annotated with tensors.""",
 )

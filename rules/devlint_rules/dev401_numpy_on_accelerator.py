@@ -41,6 +41,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
             trace=history(operand),
             fix=append_to(facts, operand, _suffix(read)),
             applicability=Applicability.SAFE,
+            given=read.given,
         )
 
 
@@ -115,6 +116,7 @@ array = samples.numpy()
     fix="Puts `.detach().cpu()` behind the tensor. On the CPU both do nothing.",
     twin="The guard sees PyTorch refuse to convert an accelerator's tensor.",
     limits="""\
-A read of an input whose device nobody in sight chooses is only `possible`. `.numpy(force=True)`
+A read of an input is only `possible` unless the function minds devices or calls hand in something
+from one; what the method of an unknown object returns is open. `.numpy(force=True)`
 copies by itself and is right.""",
 )

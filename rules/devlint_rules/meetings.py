@@ -38,4 +38,5 @@ def claims(
             trace=meeting_trace(meeting, cause.twins),
             fix=fix(facts, meeting),
             applicability=applicability,
+            given=meeting.given,
         )

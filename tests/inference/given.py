@@ -15,6 +15,8 @@ import libcst as cst
 from devlint.inference import text
 from devlint.inference.engine import infer_file
 from devlint.inference.facts import Facts, Operand
+from devlint.inference.feeding import settle
+from devlint.inference.feeds import Feeds
 from devlint.inference.placement import Device, describe
 from devlint.project.source import ParsedFile
 
@@ -124,6 +126,15 @@ def revealed(code: str, files: dict[str, str] | None = None) -> list[str]:
 def met(code: str, files: dict[str, str] | None = None) -> list[str]:
     """The contradictions in the code."""
     return meetings(given(code, files))
+
+
+def settled(code: str, files: dict[str, str] | None = None) -> Facts:
+    """The facts, given what all calls of the project hand to its functions."""
+    project = {"main.py": code, **(files or {})}
+    facts = {path: given(text, project, path) for path, text in project.items()}
+    feeds = Feeds(feed for each in facts.values() for feed in each.feeds)
+    settle(facts["main.py"], feeds)
+    return facts["main.py"]
 
 
 def _is_reveal(target: object) -> bool:

@@ -1,7 +1,7 @@
 """What callers in sight say of a parameter: that it is on an accelerator, or on the host."""
 
 import pytest
-from given import given, host_reads, met
+from given import given, host_reads, met, settled
 
 RUNNER = """
 class Runner:
@@ -24,7 +24,7 @@ class Runner:
     [("self.net(x.cuda()).cpu()", "possible"), ("x.cuda() * 2", "likely")],
 )
 def test_a_host_read_of_a_parameter_is_as_sure_as_its_callers_make_it(result, confidence):
-    [read] = host_reads(given(RUNNER.format(result=result)))
+    [read] = host_reads(settled(RUNNER.format(result=result)))
     assert read.endswith(confidence)
 
 

@@ -1,7 +1,7 @@
 """Data that is on the host by what holds it, makes it or asks for it."""
 
 import pytest
-from given import given, host_reads, met, plain_attributes
+from given import given, host_reads, meetings, met, plain_attributes, settled
 
 
 @pytest.mark.parametrize("holder", ["dataset", "train_dataset", "state_dict", "checkpoint"])
@@ -184,25 +184,22 @@ def start(layers, device):
     ],
 )
 def test_a_function_that_all_callers_feed_from_the_host(first, more, confidence):
-    assert met(FEEDING.format(first=first, more=more))[0] == (
+    assert meetings(settled(FEEDING.format(first=first, more=more)))[0] == (
         f"torch.eye(3)@cpu + torch.cat(matrices)@δ(matrices) {confidence}"
     )
 
 
-@pytest.mark.parametrize(
-    "caller", ["mixed([torch.zeros(3)])", "def use():\n    return mixed([torch.zeros(3)])"]
-)
-def test_a_demonstration_is_no_ordinary_caller(caller):
-    code = f"""
+def test_a_demonstration_is_no_ordinary_caller():
+    code = """
 def mixed(matrices: list[torch.Tensor]):
     return torch.cat(matrices) + torch.eye(3)
 
 def start(device):
     return nn.Linear(3, 3).to(device)
 
-{caller}
+mixed([torch.zeros(3)])
 """
-    assert met(code) == ["torch.eye(3)@cpu + torch.cat(matrices)@δ(matrices) likely"]
+    assert meetings(settled(code)) == ["torch.eye(3)@cpu + torch.cat(matrices)@δ(matrices) likely"]
 
 
 def test_a_helper_inside_of_what_makes_a_batch():

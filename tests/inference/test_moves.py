@@ -255,4 +255,4 @@ def test_what_an_unknown_object_returns_is_a_value_of_its_own():
         signal.view(1, 1, -1)
         signal.to(device)
     """
-    assert moves(given(code)) == ["signal: δ(parser) -> δ(device) discarded"]
+    assert moves(given(code)) == ["signal: an unknown device -> δ(device) discarded"]

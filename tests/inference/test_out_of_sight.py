@@ -42,10 +42,18 @@ def test_callees_that_take_anything_side_by_side(call):
     assert met(in_forward("p = torch.arange(3)", call, "return h")) == []
 
 
-def test_a_tensor_made_in_the_shape_of_another_belongs_beside_it():
-    [meeting] = met(in_forward("z = torch.zeros(h.size(0), 3)", "return z"))
+@pytest.mark.parametrize(
+    ("lines", "confidence"),
+    [
+        (("return z",), "possible"),  # an output, perhaps one that nobody computes with
+        (("return z, h.new_zeros(3)",), "likely"),  # others are made where the inputs are
+        (("return torch.logical_or(z, torch.ones(3).to(target()))",), "likely"),
+    ],
+)
+def test_a_tensor_made_in_the_shape_of_another_belongs_beside_it(lines, confidence):
+    [meeting] = met(in_forward("z = torch.zeros(h.size(0), 3)", *lines))
     assert meeting.startswith("shape: torch.zeros(h.size(0), 3)@cpu shape h.size(0)@δ(self)")
-    assert meeting.endswith("likely")
+    assert meeting.endswith(confidence)
 
 
 @pytest.mark.parametrize(
@@ -180,7 +188,7 @@ def test_one_in_code_that_prepares_data_is_no_more_than_possible(path, confidenc
     code = """
     def increment(store: torch.Tensor):
         offset = torch.zeros(store.size(0), 1)
-        return offset.view(-1)
+        return offset.view(-1), torch.ones_like(store)
     """
     [meeting] = given(code, path=path).meetings
     assert meeting.confidence.value == confidence

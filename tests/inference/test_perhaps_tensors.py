@@ -135,7 +135,7 @@ def test_a_class_that_a_test_made_for_itself_moves_as_it_likes(path, method, dis
         ("num_links()", 0),
         ("num_links('road')", 0),
         ("number_of_rows()", 0),
-        ("links()", 1),
+        ("sigmoid()", 1),
     ],
 )
 def test_a_method_that_counts_gives_a_number(method, reads):

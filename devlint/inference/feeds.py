@@ -1,0 +1,104 @@
+"""What calls hand to the parameters of plain functions, as all files of a project tell it.
+
+A parameter's device is the callers' to choose. Where calls are in sight, they show what is usual:
+if they hand in what was made, read or brought on the host, and none of them what lives on a device,
+the function works for the host. Where no call tells, the code has to be one that minds devices.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from devlint.findings import Confidence
+
+MAX_CALLERS = 60  # that hand on what they were handed
+
+
+class Fed(str, enum.Enum):
+    """Where what a call hands to a parameter comes from."""
+
+    HOST = "host"  # made, read or brought there
+    DEVICE = "device"  # moved, or where a module is
+    CALLER = "caller"  # the caller's own parameter
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A parameter: its device is the callers' to choose.
+
+    `function` tells it from all others of the project, `called` is the name that calls write,
+    `mentioned` the name that stands in every file with calls.
+    """
+
+    function: str
+    called: str
+    mentioned: str
+    parameter: str
+    index: int  # among positional arguments, without the object of a method
+    minds: bool = False  # the code around it has to do with devices
+    waits: bool = False  # only a call that hands in something from a device makes it likely
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """What one call hands to one parameter.
+
+    `function` is a `Given`'s, or what the call writes where the callee is out of sight, after a
+    dot; `parameter` then a position or a keyword, and `None` stands for all of them.
+    """
+
+    function: str
+    parameter: str | int | None
+    source: Fed
+    through: Given | None = None  # with CALLER
+
+
+class Feeds:
+    """What all calls seen so far hand to parameters."""
+
+    def __init__(self, feeds: Iterable[Feed] = ()) -> None:
+        self._feeds: dict[str, set[Feed]] = {}
+        self.add(feeds)
+
+    def add(self, feeds: Iterable[Feed]) -> None:
+        for feed in feeds:
+            self._feeds.setdefault(feed.function, set()).add(feed)
+
+    def confidence(self, given: Given, before: Confidence) -> Confidence:
+        """How sure a fact is that needs this parameter to live on a device."""
+        found = self._sources(given)
+        if Fed.DEVICE in found:
+            rises = given.waits and Fed.HOST not in found and before is Confidence.POSSIBLE
+            return Confidence.LIKELY if rises else before
+        return before if Fed.HOST not in found and given.minds else Confidence.POSSIBLE
+
+    def _sources(self, given: Given) -> set[Fed]:
+        """Where what is handed in comes from, through callers that were handed it themselves."""
+        found: set[Fed] = set()
+        seen = {given.function: {given.parameter}}
+        waiting = [given]
+        for each in waiting:  # grows on the way
+            for feed in self._of(each):
+                through = feed.through
+                if through is None:
+                    found.add(feed.source)
+                elif len(waiting) < MAX_CALLERS:
+                    parameters = seen.setdefault(through.function, set())
+                    if through.parameter not in parameters:
+                        parameters.add(through.parameter)
+                        waiting.append(through)
+        return found
+
+    def _of(self, given: Given) -> list[Feed]:
+        own = [
+            feed
+            for feed in self._feeds.get(given.function, ())
+            if feed.parameter is None or feed.parameter == given.parameter
+        ]
+        return own or [
+            feed
+            for feed in self._feeds.get(f".{given.called}", ())
+            if feed.parameter in (given.index, given.parameter)
+        ]

@@ -1,0 +1,105 @@
+"""Whether code is written with accelerators in mind."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from devlint.inference.frame import Frame
+from devlint.inference.placement import Variable
+from devlint.inference.text import MOVES, code
+from devlint.inference.values import Tensor
+
+if TYPE_CHECKING:
+    from devlint.inference.functions import Function
+
+_FOR_THE_HOST = re.compile(
+    r"numpy|(^|_)(cpu|host|figs?)(_|$)|figure|plot|show|save|draw|visual|write|log|dump|export|convert|display|print|image|__getitem__"
+    r"|collate|decode|to_|summary|metric|eval|score|render|callback|encode|hash|repr|serial",
+    re.I,
+)
+_SHOWS = re.compile(r"visuali[sz]|plot|draw|evaluat|render|export", re.I)  # a file or a class
+
+
+# Code that has to do with devices: it moves, asks where something is, or makes it there.
+_MINDS_DEVICES = re.compile(
+    r"\.cuda\(|\.cpu\(\)|\bdevice=|\.device\b|\bis_cuda\b|\.new(_[a-z]+)?\(|\.type_as\(|" + MOVES
+)
+_RUNS_MODEL = re.compile(r"\b(\w+_)?(model|net|network)(\.forward)?\(")
+
+
+def works_on_device(frame: Frame, tensor: Tensor) -> bool:
+    """The function works for the model, not for the host: neither test nor script nor output.
+
+    Who writes `.numpy()` on an input expects it on the host. That others may hand it in from
+    elsewhere is shown by a method of a module or of an `autograd.Function`, by a function that has
+    to do with devices, by a function that runs a model, or by code of the file that
+    asks an input of this name for its device.
+    """
+    unit, function = frame.unit, frame.function
+    name = function.name if function is not None else ""
+    if unit.is_test or unit.host_script or not unit.accelerated or name in ("", "<lambda>"):
+        return False
+    assert function is not None
+    info = function.info
+    place = f"{unit.source.path}.{info.name}" if info is not None else unit.source.path
+    outer = function.outer.function if function.outer is not None else None
+    names = name if outer is None else f"{outer.name} {name}"
+    if _FOR_THE_HOST.search(names) or _SHOWS.search(place):
+        return False
+    text = code(function.node)
+    if frame.in_module or _MINDS_DEVICES.search(text) or _RUNS_MODEL.search(text):
+        return True
+    if info is not None and "torch.autograd.Function" in info.library_bases:
+        return True
+    if outer is not None or type(tensor.place) is not Variable:
+        return False
+    return _is_asked(unit.source.text, tensor.place.name)
+
+
+_LOSS = re.compile(r"(^|[/_.])(loss|losses|criterion|criteria)(_|\d|$|\.py$)", re.I)
+
+
+def minds_devices(function: Function, parameter: str) -> bool:
+    """Whether a function is written for inputs on a device, as far as it shows itself.
+
+    It, or its class, has to do with devices or runs a model, it computes a loss, code of the file
+    asks an input of this name for its device, or it is there for others and says that it takes
+    tensors, or stands beside modules.
+    """
+    unit = function.unit
+    if _LOSS.search(function.name) or _LOSS.search(unit.source.path):
+        return True
+    is_public = not function.name.startswith("_") and not unit.is_script
+    if is_public and (_is_tensor(function, parameter) or any(c.is_module for c in unit.classes)):
+        return True
+    texts = [code(function.node)]
+    if function.info is not None:
+        texts.append(code(function.info.node))
+    if any(_MINDS_DEVICES.search(text) for text in texts) or _RUNS_MODEL.search(texts[0]):
+        return True
+    return _is_asked(unit.source.text, parameter)
+
+
+def _is_tensor(function: Function, parameter: str) -> bool:
+    """A parameter is annotated as a tensor."""
+    params = function.node.params
+    return any(
+        p.name.value == parameter
+        and p.annotation is not None
+        and "Tensor" in code(p.annotation.annotation)
+        for p in (*params.posonly_params, *params.params, *params.kwonly_params)
+    )
+
+
+_MAKES_BY_DEVICE = re.compile(r"\bdevice=\w+\.device\b|\.new(_[a-z]+)?\(|_like\(|\.type_as\(")
+
+
+def makes_by_device(function: Function) -> bool:
+    """The function makes tensors where others are."""
+    return bool(_MAKES_BY_DEVICE.search(code(function.node)))
+
+
+def _is_asked(text: str, name: str) -> bool:
+    asked = rf"\b{re.escape(name)}\.(device\b|to\(|cuda\(|cpu\(|is_cuda\b)"
+    return bool(re.search(asked, text))

@@ -1,0 +1,138 @@
+"""What calls hand to a plain function says whether it works for a device or for the host."""
+
+import pytest
+from given import host_reads, meetings, settled
+
+SHIFT = """
+import numpy as np
+from torchvision import transforms
+from torch.utils.data import Dataset
+
+def shift(rows: torch.Tensor):
+    return rows + torch.arange(4)
+
+{callers}
+"""
+
+RAISES = "torch.arange(4)@cpu + rows@δ(rows) likely"
+OPEN = "torch.arange(4)@cpu + rows@δ(rows) possible"
+
+
+@pytest.mark.parametrize(
+    ("callers", "expected"),
+    [
+        # nobody in sight: it is there for others, and takes tensors
+        ("", RAISES),
+        ("def read(path):\n    return shift(torch.from_numpy(np.load(path)))", OPEN),
+        ("def read(path):\n    return shift(np.asarray(path))", OPEN),
+        ("def read(net, x):\n    return shift(net(x).cpu())", OPEN),
+        ("def read(x):\n    return shift(x.cuda())", RAISES),
+        # one call from a device is enough
+        (
+            "def read(path):\n    return shift(torch.from_numpy(np.load(path)))\n\n"
+            "def use(x, device):\n    return shift(x.to(device))",
+            RAISES,
+        ),
+        # through a caller that was handed it
+        (
+            "def read(path):\n    return twice(torch.from_numpy(np.load(path)))\n\n"
+            "def twice(rows: torch.Tensor):\n    return shift(shift(rows))",
+            OPEN,
+        ),
+        (
+            "def use(x):\n    return twice(x.cuda())\n\n"
+            "def twice(rows: torch.Tensor):\n    return shift(shift(rows))",
+            RAISES,
+        ),
+        (
+            "class Net(nn.Module):\n    def forward(self, x):\n        return shift(x.exp())",
+            RAISES,
+        ),
+        # handed to who calls it on the host
+        ("pipeline = transforms.Compose([transforms.Lambda(shift), len])", OPEN),
+        ("def load(data):\n    return Dataset(data, transform=shift)", OPEN),
+        ("def load(data):\n    return Dataset(data, activation=shift)", RAISES),
+        ("def all_of(pool, xs):\n    return pool.map(shift, xs)", OPEN),
+    ],
+)
+def test_a_function_is_for_those_who_call_it(callers, expected):
+    assert meetings(settled(SHIFT.format(callers=callers)))[0] == expected
+
+
+@pytest.mark.parametrize(
+    ("other", "expected"),
+    [
+        ("def read(path):\n    return shift(torch.load(path, map_location='cpu'))", OPEN),
+        ("def use(x):\n    return shift(x.cuda())", RAISES),
+    ],
+)
+def test_calls_in_other_files_count(other, expected):
+    files = {"use.py": f"from main import shift\n\n{other}"}
+    assert meetings(settled(SHIFT.format(callers=""), files))[0] == expected
+
+
+def test_tests_hand_in_what_is_at_hand():
+    files = {
+        "tests/test_shift.py": "from main import shift\n\ndef test_shift():\n"
+        "    assert shift(torch.zeros(4).cpu()).sum() == 6\n"
+    }
+    assert meetings(settled(SHIFT.format(callers=""), files))[0] == RAISES
+
+
+@pytest.mark.parametrize(
+    ("name", "annotation", "beside", "expected"),
+    [
+        ("shift", "", "", OPEN),
+        ("_shift", ": torch.Tensor", "", OPEN),
+        ("shift_loss", "", "", RAISES),
+        ("shift", "", "class Net(nn.Module):\n    pass", RAISES),
+        ("_shift", "", "class Net(nn.Module):\n    pass", OPEN),
+        ("shift", "", "def other(rows):\n    return rows.new_zeros(3, device=rows.device)", RAISES),
+    ],
+)
+def test_where_no_call_tells_the_code_has_to(name, annotation, beside, expected):
+    code = f"""
+def {name}(rows{annotation}):
+    return rows.unsqueeze(0) + torch.arange(4)
+
+{beside}
+"""
+    [found] = meetings(settled(code))
+    assert found == expected.replace("rows@", "rows.unsqueeze(0)@")
+
+
+PART = """
+class _Score:
+    def __call__(self, guesses):
+        return guesses.unsqueeze(0) * torch.arange(3)
+
+class {owner}:
+    def __init__(self):
+        super().__init__()
+        self.score = _Score()
+"""
+
+
+@pytest.mark.parametrize(
+    ("owner", "confidence"), [("Net(nn.Module)", "likely"), ("Report", "possible")]
+)
+def test_the_part_of_a_module_works_where_the_module_does(owner, confidence):
+    [found] = meetings(settled(PART.format(owner=owner)))
+    assert found.endswith(confidence)
+
+
+@pytest.mark.parametrize(
+    ("result", "found"),
+    [
+        ("agent.values(rows)", []),
+        ("rows * 2", [".numpy() of (rows * 2)@cuda certain"]),
+    ],
+)
+def test_what_an_object_returns_need_not_be_where_the_object_is(result, found):
+    code = f"""
+    def report(agent, rows):
+        rows = rows.cuda()
+        agent.start(4)
+        return agent.values().numpy(), ({result}).numpy()
+    """
+    assert [r for r in host_reads(settled(code)) if not r.endswith("possible")] == found
