@@ -180,6 +180,7 @@ After `Module.to` the guard looks for tensors in plain attributes that stayed wh
     limits="""\
 An overridden `_apply` or `to`, or a `.to(x.device)` at the use, excuses the attribute, and so does
 a helper that makes it on the accelerator behind a switch (`if USE_CUDA:`), which moves the modules,
-too. Host data that is kept on purpose and never meets the device shows only as a `possible`
-warning.""",
+too. One that begins empty, and whose length the class asks for before it uses what it put there
+since, is a placeholder. Host data that is kept on purpose and never meets the device shows only as
+a `possible` warning.""",
 )
