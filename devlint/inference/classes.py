@@ -120,6 +120,7 @@ class ClassInfo:
     assigned: dict[str, list[tuple[cst.BaseSuite, cst.BaseExpression]]] = field(
         default_factory=dict
     )
+    sets: dict[str, frozenset[cst.BaseSuite]] = field(default_factory=dict)  # once asked for
     together: dict[frozenset[cst.BaseSuite], Choice] = field(default_factory=dict)
     used: dict[str, Site] = field(default_factory=dict)
     self_value: Instance = field(init=False)
@@ -360,10 +361,13 @@ class ClassInfo:
 
     def _sets(self, name: str) -> frozenset[cst.BaseSuite]:
         """The suites that give an attribute a value of its own, not computed of the one before."""
-        own = re.compile(rf"\bself\.{name}\b")
-        return frozenset(
-            s for s, value in self.assigned.get(name, ()) if not own.search(code(value))
-        )
+        found = self.sets.get(name)
+        if found is None:
+            own = re.compile(rf"\bself\.{name}\b")
+            assigned = self.assigned.get(name, ())
+            found = frozenset(suite for suite, value in assigned if not own.search(code(value)))
+            self.sets[name] = found
+        return found
 
     def unknown_attribute(self, name: str) -> Value:
         """An attribute of a module that nothing in sight assigns: perhaps a tensor of its own."""
