@@ -373,3 +373,33 @@ CHAIN = """
 def test_a_chain_of_transforms_gives_what_its_last_one_makes(prepare, image, contradicts):
     found = met(CHAIN.format(prepare, image))
     assert any("possible" not in m for m in found) is contradicts
+
+
+PACKED = """
+    from torch.nn.utils.rnn import pack_padded_sequence
+
+    class Reader(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embedding = nn.Embedding(10, 3)
+            self.lstm = nn.LSTM(3, 3, batch_first=True)
+
+        def forward(self, words, lengths):
+            counted = (words != 0).sum(1)
+            packed = pack_padded_sequence(self.embedding(words), {}, batch_first=True)
+            return self.lstm(packed)
+"""
+
+
+@pytest.mark.parametrize(
+    ("lengths", "shown"),
+    [
+        ("counted", True),
+        ("counted.cpu()", False),
+        ("counted.tolist()", False),
+        ("lengths", False),  # of the caller's, who may know that they belong on the host
+    ],
+)
+def test_lengths_that_are_counted_in_the_input_are_where_it_is(lengths, shown):
+    found = host_reads(given(PACKED.format(lengths)))
+    assert any(read.endswith("likely") for read in found) is shown
