@@ -160,5 +160,6 @@ once for several calls.""",
     twin="`devlint confirm` waits for PyTorch's mixed-device error on the way through the line.",
     limits="""\
 A module wrapped by something that moves its inputs itself (`accelerate`, `DataParallel`, a
-trainer) is left alone as far as the wrapper is known.""",
+trainer) is left alone as far as the wrapper is known. A function that calls one of its parameters
+is judged where it is called: there it shows what is a module, and where that is.""",
 )

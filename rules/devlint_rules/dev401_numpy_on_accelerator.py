@@ -117,6 +117,7 @@ array = samples.numpy()
     twin="The guard sees PyTorch refuse to convert an accelerator's tensor.",
     limits="""\
 A read of an input is only `possible` unless the function minds devices or calls hand in something
-from one; what the method of an unknown object returns is open. `.numpy(force=True)`
+from one; what the method of an unknown object returns is open. Lengths for `pack_padded_sequence`
+that `forward` counts in its input are where that is: `likely`. `.numpy(force=True)`
 copies by itself and is right.""",
 )
