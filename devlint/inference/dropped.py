@@ -7,12 +7,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import libcst as cst
+from libcst import matchers
 
 from devlint.inference.facts import DroppedArgument, Site, StepKind
 from devlint.inference.frame import Frame
 from devlint.inference.parameters import FLAG_NAME, Parameter
 from devlint.inference.placement import Variable
-from devlint.inference.text import code, dotted
+from devlint.inference.text import code, dotted, shorten
 from devlint.inference.values import (
     ASSUMED,
     DEFAULT,
@@ -73,6 +74,35 @@ def of_unused(frame: Frame, function: Function, result: Value) -> None:
         frame.unit.dropped[made] = DroppedArgument(
             frame.site(made), function.name, parameter.name, dotted(made.func), None, unused=True
         )
+
+
+_FIRST_CARD = re.compile(
+    r"""(torch\.device\()?["']cuda(:0)?["']\)? if .+ else (torch\.device\()?["']cpu["']\)?"""
+)
+
+
+def of_replaced(frame: Frame, function: Function) -> None:
+    """A function that takes a device, asks whether it is the CPU, and else takes the first card."""
+    if not isinstance(function.node, cst.FunctionDef) or frame.unit.mentions.meant:
+        return
+    names = [p.name for p in function.parameters if p.is_device and p.name != "map_location"]
+    text = re.sub(r"#.*", "", code(function.node.body)) if names else ""
+    if "cuda" not in text:
+        return
+    for name in names:
+        used = len(re.findall(rf"(?<![\w.]){name}\b(?!\s*=[^=])", text))
+        kept = len(re.findall(rf"(?m)^\s*(self\.)?\w+ = {name}\s*$", text))
+        asked = len(re.findall(rf"(?<![\w.]){name} [!=]= [\"']cpu[\"']", text))
+        of_kept = len(re.findall(rf"\bself\.{name} [!=]= [\"']cpu[\"']", text))
+        if used > kept + asked or not asked + of_kept:
+            continue
+        for choice in matchers.findall(function.node, matchers.IfExp()):
+            chosen = code(choice)
+            named = "cuda:0" in chosen or f"torch.device({chosen}" in text  # no device's type alone
+            if named and _FIRST_CARD.fullmatch(" ".join(chosen.split())):
+                frame.unit.dropped[choice] = DroppedArgument(
+                    frame.site(choice), function.name, name, shorten(choice), None, replaced=True
+                )
 
 
 def _made_by_default(frame: Frame, result: Value) -> cst.Call | None:

@@ -336,6 +336,7 @@ class DroppedArgument:
     moved: bool = False  # a tensor, and moved right where it comes back
     placed: Site | None = None  # where the callee puts its result on that device
     unused: bool = False  # the function never mentions it, and returns what the callee makes
+    replaced: bool = False  # the "callee" is a choice that takes the first card for any but the CPU
 
 
 class Mistake(str, enum.Enum):

@@ -309,6 +309,7 @@ def _infer(function: Function) -> Summary:
     contracts.check_returns(frame, signature)
     result = contracts.result_of(frame, signature, _decided(_result(frame)))
     dropped.of_unused(frame, function, result)
+    dropped.of_replaced(frame, function)
     if frame.writes and function.info is not None:
         function.info.settle_writes(frame)
     for _, value in frame.returns:

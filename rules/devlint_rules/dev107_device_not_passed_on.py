@@ -12,14 +12,24 @@ from devlint.rule import Claim, Note, Replacement, Rule
 from devlint_rules.rewriting import add_argument, in_file, text_of
 
 
+def _message(fact: DroppedArgument) -> str:
+    has = f"`{fact.function}` has a `{fact.parameter}` and "
+    if fact.replaced:
+        return f"{has}asks no more than whether it is the CPU: `{fact.callee}` has one card for all"
+    what = "use it" if fact.unused else "pass it on"
+    return f"{has}does not {what}: `{fact.callee}` works on its default one"
+
+
 def _advice(fact: DroppedArgument) -> str:
+    if fact.replaced:
+        return f"take the one that was asked for: `torch.device({fact.parameter})`"
     func = fact.site.node.func if isinstance(fact.site.node, cst.Call) else None
     called = text_of(func) if func is not None else fact.callee
     return f"pass it on: `{called}(…, {fact.parameter}={fact.parameter})`"
 
 
 def _fix(facts: Facts, fact: DroppedArgument) -> tuple[Replacement, ...]:
-    if not in_file(facts, fact.site):
+    if fact.replaced or not in_file(facts, fact.site):
         return ()
     return add_argument(fact.site, f"{fact.parameter}={fact.parameter}")
 
@@ -36,9 +46,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
             fact.site,
             Severity.WARNING,
             Confidence.POSSIBLE if fact.moved else Confidence.LIKELY,
-            f"`{fact.function}` has a `{fact.parameter}` and does not "
-            f"{'use it' if fact.unused else 'pass it on'}: "
-            f"`{fact.callee}` works on its default one",
+            _message(fact),
             advice=_advice(fact),
             trace=trace,
             fix=_fix(facts, fact),
@@ -54,8 +62,9 @@ RULE = Rule(
     what="""\
 Reports a call of a function of the project that takes a device, makes its result there, and is
 left to its default although the caller has a device under the same name; a function that calls
-itself without its own device; and one that never mentions its device, and returns what a factory
-makes on the default one.""",
+itself without its own device; one that never mentions its device, and returns what a factory
+makes on the default one; and one that takes the first card for whatever device it is given, but
+for the CPU.""",
     why="""\
 The result is on the default device, mostly the CPU, or on the first accelerator: not where the
 caller was asked to work. It fails where the two meet, far from the call, or costs a transfer and
