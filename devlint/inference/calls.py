@@ -376,13 +376,15 @@ def call_external(frame: Frame, node: cst.Call, name: str, arguments: Arguments)
         return special.call_builtin(frame, node, name[9:], arguments)
     result = call_library(frame, node, name, arguments)
     last = name.rpartition(".")[2]
+    root = name.partition(".")[0]
+    if root == "numpy" and last in _OF_NUMBERS and not _holds_array(arguments):
+        return UNKNOWN
     if result is not None:
         return gradients.after_call(frame, last, None, arguments, result)
-    root = name.partition(".")[0]
     if root == "numpy":
         for value, argument in arguments.all():
             read_by_host(frame, node, shorten(node.func), value, argument)
-        return UNKNOWN if last in _OF_NUMBERS and not _holds_array(arguments) else ARRAY
+        return ARRAY
     if _CLASS_NAME.match(last):
         return construct_library(frame, node, name, arguments)
     return call_unknown(frame, node, External(name), arguments)

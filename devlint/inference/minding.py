@@ -48,6 +48,10 @@ def works_on_device(frame: Frame, tensor: Tensor) -> bool:
     if _FOR_THE_HOST.search(names) or _SHOWS.search(place):
         return False
     text = code(function.node)
+    if (
+        unit.is_script and not frame.in_module
+    ):  # its data are where it read them, until it moves them
+        return type(tensor.place) is Variable and _is_asked(unit.source.text, tensor.place.name)
     if frame.in_module or _MINDS_DEVICES.search(text) or _RUNS_MODEL.search(text):
         return True
     if info is not None and "torch.autograd.Function" in info.library_bases:

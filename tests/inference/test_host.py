@@ -333,3 +333,24 @@ def test_who_reads_an_input_on_the_host_expects_the_others_there(what, read, con
     )
     (meeting,) = met(code)
     assert meeting.endswith(confidence), meeting
+
+
+@pytest.mark.parametrize(
+    ("main", "asked", "confidence"),
+    [
+        ("import argparse", "x = x.cuda()", "possible"),
+        ("import argparse", "parts.to(device)", "certain"),
+        ("import arguments", "x = x.cuda()", "likely"),
+    ],
+)
+def test_the_data_of_a_script_are_where_it_read_them(main, asked, confidence):
+    code = f"""
+    {main}
+
+    def train(parts, x, device):
+        {asked}
+        picked = parts.long().numpy()
+        return picked, x
+    """
+    (read,) = host_reads(given(code))
+    assert read.endswith(confidence), read

@@ -351,3 +351,19 @@ def test_a_tensor_of_a_layers_width_is_a_number(name, confidence):
         """
     )
     assert meeting.endswith(confidence)
+
+
+@pytest.mark.parametrize(("of", "confidence"), [("log", "possible"), ("cumsum", "likely")])
+def test_a_function_of_numpy_may_turn_a_number_into_a_number(of, confidence):
+    found = met(f"""
+        import numpy as np
+
+        class Trainer:
+            def __init__(self, options):
+                store(self, options)
+                self.gain = torch.tensor(np.{of}(self.first))
+
+            def loss(self, rows: torch.Tensor):
+                return rows.exp() * self.gain
+    """)
+    assert [m.rpartition(" ")[2] for m in found] == [confidence]
