@@ -21,6 +21,7 @@ from devlint.inference.values import (
     CONVERTERS,
     DEFAULT,
     INDIRECT,
+    MAYBE_SCALAR,
     SCALAR,
     Const,
     Mapping,
@@ -73,7 +74,7 @@ def compare(frame: Frame) -> bool:
             if _looks_up(node):
                 continue
             dummy = _of_nothing(frame, tensor) or _is_left_out(frame, tensor)
-            weak = on_host or guessed or dummy or tensor.traits & SCALAR
+            weak = on_host or guessed or dummy or tensor.traits & (SCALAR | MAYBE_SCALAR)
             said = said or (slot == "value" and not on_host and not guessed)
             noted.add(node)
             meetings.note(

@@ -39,6 +39,7 @@ from devlint.inference.values import (
     Sequence,
     Tensor,
     Union,
+    Unknown,
     Value,
     alternatives,
     choose,
@@ -200,6 +201,8 @@ def _tensor_item(
         traits |= MAYBE_SCALAR  # `pairs[i, 1]`: of two dimensions none is left
     elif len(indices) == 1 and _is_integer(node, indices[0][0]) and not _is_large(base):
         traits |= MAYBE_SCALAR  # `x[i]`: of one dimension none is left
+    elif base.place == CPU and _may_pick_one(node, indices) and not _is_large(base):
+        traits |= MAYBE_SCALAR  # `table[step]`
     if sure:
         return Tensor(base.place, origin, traits)
     evidence = base.evidence
@@ -216,6 +219,16 @@ def _tensor_item(
         frame.paths[key] = derived
         return derived
     return Tensor(base.place, origin, traits, evidence_of_item)
+
+
+def _may_pick_one(node: cst.Subscript, indices: list[tuple[Value, cst.CSTNode]]) -> bool:
+    """What a table is indexed with may be a number, as far as it is known."""
+    if len(indices) != 1 or isinstance(node.slice[0].slice, cst.Slice):
+        return False
+    return any(
+        type(index) is Unknown or (type(index) is Tensor and not index.is_sure)
+        for index in alternatives(indices[0][0])
+    )
 
 
 def _is_large(tensor: Tensor) -> bool:

@@ -76,7 +76,7 @@ _TELLING = frozenset(
         "softmax",
         "log_softmax",
     }
-    | {"sigmoid", "relu", "unbind", "chunk", "bmm", "matmul", "mm", "expand_as", "requires_grad_"}
+    | {"sigmoid", "relu", "unbind", "chunk", "bmm", "matmul", "mm", "expand_as"}
     | {
         "backward",
         "unfold",
@@ -176,7 +176,8 @@ def call_tensor_method(
     """`tensor.name(…)`."""
     evidence = tensor.evidence
     if evidence is not None:
-        if name in _TELLING or (name in ("any", "all") and frame.in_module):
+        leaf = name == "requires_grad_" and not arguments.all()  # models are frozen: `(False)`
+        if leaf or name in _TELLING or (name in ("any", "all") and frame.in_module):
             evidence.mark_tensor()
         elif not evidence.is_tensor:
             return _method_of_unknown(frame, node, tensor, name, arguments)
@@ -415,7 +416,10 @@ def _method_of_unknown(
             MeetingKind.CALLEE,
             indirect=True,
         )
-        return Tensor(None, None, 0, Evidence()) if made is UNKNOWN else made
+        if made is not UNKNOWN:
+            return made
+        # a model, mostly, or something made of no tensors
+        return UNKNOWN if name.startswith(("from_", "load_")) else Tensor(None, None, 0, Evidence())
     if known.result is Result.HOST:
         return HOST
     operands = [(tensor, _subject(node)), *operands_of(known, arguments)]

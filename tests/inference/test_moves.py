@@ -248,6 +248,24 @@ def test_a_recursive_move_of_containers_is_no_identity():
     assert met(code) == []
 
 
+@pytest.mark.parametrize(
+    ("call", "found"),
+    [
+        ("kind.from_pretrained(path)", []),
+        ("kind.load_from(path)", []),
+        ("kind.parse(path)", ["part: an unknown device -> δ(device) discarded"]),
+    ],
+)
+def test_what_a_class_loads_may_be_a_model(call, found):
+    code = f"""
+    def start(kind, path, device):
+        part = {call}
+        {"part.sigmoid()" if found else "part.requires_grad_(False)"}
+        part.to(device)
+    """
+    assert [m for m in moves(given(code)) if "discarded" in m] == found
+
+
 def test_what_an_unknown_object_returns_is_a_value_of_its_own():
     code = """
     def transcribe(path, parser, device):

@@ -367,3 +367,29 @@ def test_a_function_of_numpy_may_turn_a_number_into_a_number(of, confidence):
                 return rows.exp() * self.gain
     """)
     assert [m.rpartition(" ")[2] for m in found] == [confidence]
+
+
+TABLE = """
+    class Schedule:
+        def __init__(self, given):
+            self.shares = torch.rand(*given)
+
+        def step(self, rows: torch.Tensor, turn{annotation}):
+            share = {share}
+            return rows.sigmoid() * share
+"""
+
+
+@pytest.mark.parametrize(
+    ("annotation", "share", "confidence"),
+    [
+        ("", "self.shares[turn]", "possible"),
+        ("", "self.shares[self.turns]", "possible"),
+        ("", "1 - self.shares[turn]", "possible"),
+        ("", "self.shares[:turn]", "likely"),
+        ("", "self.shares", "likely"),
+    ],
+)
+def test_what_is_picked_from_a_table_may_be_a_number(annotation, share, confidence):
+    found = met(TABLE.format(annotation=annotation, share=share))
+    assert [m.rpartition(" ")[2] for m in found] == [confidence]
