@@ -171,8 +171,9 @@ def attribute(frame: Frame, node: cst.Attribute, holder: Instance, name: str) ->
     """`object.name`."""
     held = holder.fields.get(name)
     if held is not None:
-        if type(held) is Instance and held.module and holder.module and held.parent is not holder:
-            held = member(holder, held)
+        modules = [v for v in alternatives(held) if type(v) is Instance and v.module]
+        if holder.module and any(module.parent is not holder for module in modules):
+            held = member(holder, held)  # whichever of several it is
             holder.fields[name] = held
         return held
     info = holder.info

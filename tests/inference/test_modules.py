@@ -677,3 +677,35 @@ def test_a_module_may_register_what_is_not_in_sight():
     """
     (mention,) = given(code).mentions
     assert mention.text == 'self.to("cuda")'
+
+
+MIXED = """
+class Mix(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.query = nn.Conv2d(width, width, 1)
+
+    def forward(self, x):
+        return x + self.query(x)
+
+def make_mix(width, kind):
+    if kind == "full":
+        return Mix(width)
+    return nn.Identity()
+
+class Net(nn.Module):
+    def __init__(self, width, kind):
+        super().__init__()
+        self.core = {core}
+        self.first = Mix(width)
+        self.core.mix = make_mix(width, kind)
+
+    def forward(self, x):
+        return self.core.mix(self.first(x))
+"""
+
+
+def test_a_bare_module_registers_what_is_put_into_it_whichever_of_several_that_is():
+    assert met(MIXED.format(core="nn.Module()")) == []
+    (found,) = met(MIXED.format(core="Bag()") + "\nclass Bag:\n    pass")
+    assert found.startswith("input: ")
