@@ -181,6 +181,8 @@ def _assign_attribute(
                 frame.info.write_data(frame, holder, value, target, source)
         elif type(holder) is Tensor and name == "requires_grad":
             _require_grad(frame, target.value, holder, value)
+        elif type(holder) is Tensor and holder.evidence is not None and name != "grad":
+            holder.evidence.foreign = True  # a graph, a batch: nobody gives tensors attributes
     path = dotted(target)
     if path:
         frame.bind(path, value)

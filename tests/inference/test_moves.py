@@ -274,3 +274,30 @@ def test_what_an_unknown_object_returns_is_a_value_of_its_own():
         signal.to(device)
     """
     assert moves(given(code)) == ["signal: an unknown device -> δ(device) discarded"]
+
+
+VOTES = """
+class Votes:
+    def __init__(self, raw):
+        self.raw = raw
+
+    def begin(self, model, n):
+        self.area = {made}
+        {first}
+        self.area.to(model.device)
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "first", "lost"),
+    [
+        # what is given attributes of its own is a graph or a batch, which may move in place
+        ("self.raw.clone()", "self.area.votes = torch.zeros(n)", False),
+        ("self.raw.clone()", "self.area.grad = None", True),
+        ("self.raw.clone()", "pass", True),
+        ("torch.zeros(n)", "self.area.votes = torch.zeros(n)", True),
+    ],
+)
+def test_what_is_given_attributes_is_no_tensor(made, first, lost):
+    found = moves(given(VOTES.format(made=made, first=first)))
+    assert any("discarded" in move for move in found) is lost
