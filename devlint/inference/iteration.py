@@ -182,8 +182,10 @@ def _names(target: cst.BaseExpression) -> set[str]:
 
 def replaced_elements(loop: cst.For | cst.While) -> cst.Subscript | None:
     """`xs[i]` of `for i, x in enumerate(xs): xs[i] = f(x)`, assigned in each turn."""
-    if not isinstance(loop, cst.For) or not isinstance(loop.iter, cst.Call) or not loop.iter.args:
+    if not isinstance(loop, cst.For) or not isinstance(loop.iter, cst.Call):
         return None
+    if not loop.iter.args:
+        return _replaced_entries(loop, loop.iter)
     called, over = dotted(loop.iter.func), loop.iter.args[0].value
     counter: cst.BaseExpression = loop.target
     if called == "enumerate" and isinstance(counter, cst.Tuple):
@@ -194,7 +196,24 @@ def replaced_elements(loop: cst.For | cst.While) -> cst.Subscript | None:
         return None
     if len(loop.iter.args) > 1 or not isinstance(counter, cst.Name) or not dotted(over):
         return None
-    replaced = f"{dotted(over)}[{counter.value}]"
+    return _assigned_in(loop, f"{dotted(over)}[{counter.value}]")
+
+
+def _replaced_entries(loop: cst.For, over: cst.Call) -> cst.Subscript | None:
+    """`batch[k]` of `for k, v in batch.items(): batch[k] = v.to(device)`."""
+    called, _, method = dotted(over.func).rpartition(".")
+    key: cst.BaseExpression = loop.target
+    if method == "items" and isinstance(key, cst.Tuple):
+        key = key.elements[0].value
+    elif method != "keys":
+        return None
+    if not called or not isinstance(key, cst.Name):
+        return None
+    return _assigned_in(loop, f"{called}[{key.value}]")
+
+
+def _assigned_in(loop: cst.For, replaced: str) -> cst.Subscript | None:
+    """The target with this text of an assignment that each turn makes."""
     simple = (cst.SimpleStatementLine, cst.SimpleStatementSuite)
     for line in (loop.body, *loop.body.body):
         for statement in line.body if isinstance(line, simple) else ():

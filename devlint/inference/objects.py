@@ -256,6 +256,13 @@ def _move(frame: Frame, node: cst.Call, holder: Instance, name: str, arguments: 
     return instance
 
 
+def holding(holder: Instance, tensor: Tensor) -> Instance:
+    """Such an object that holds tensors like this one."""
+    instance = Instance(None, holder.library, False, tensor.place, tensor.origin)
+    instance.tensor = tensor
+    return instance
+
+
 def _moved(
     frame: Frame, node: cst.Call, known: Call, place: Placement, arguments: Arguments
 ) -> Value:

@@ -7,7 +7,16 @@ from collections.abc import Sequence as Many
 
 import libcst as cst
 
-from devlint.inference import choices, contracts, gradients, mentions, rebindings, syncs, turns
+from devlint.inference import (
+    choices,
+    contracts,
+    gradients,
+    mentions,
+    objects,
+    rebindings,
+    syncs,
+    turns,
+)
 from devlint.inference.choices import ALWAYS, When
 from devlint.inference.conditions import (
     asks_for_accelerator,
@@ -626,12 +635,15 @@ def _loop(
 
 
 def _replace_elements(frame: Frame, loop: LoopState) -> None:
-    """A list of which the loop replaced every element holds nothing else."""
+    """A list or a batch of which the loop replaced every element holds nothing else."""
     if loop.replacing is None or loop.replacement is None or loop.continues or loop.breaks:
         return
     held = frame.eval(loop.replacing.value)
     if type(held) is Sequence:
         frame.bind(dotted(loop.replacing.value), Sequence(None, loop.replacement, held.kind))
+    for each in alternatives(held):
+        if type(each) is Instance and each.tensor is not None and type(loop.replacement) is Tensor:
+            frame.bind(dotted(loop.replacing.value), objects.holding(each, loop.replacement))
 
 
 def _around(frame: Frame, loop: LoopState, before: Environment) -> Environment:

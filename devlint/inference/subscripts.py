@@ -367,6 +367,8 @@ def assign_item(frame: Frame, target: cst.Subscript, value: Value, source: cst.C
             from devlint.inference import objects
 
             objects.assign_item(frame, target, holder, value, source)
+            if frame.loop is not None and frame.loop.replacing is target:
+                frame.loop.replacement = value
         if type(holder) is Sequence or type(holder) is Mapping:
             value = no_circle(holder, value)
         if type(holder) is Sequence:

@@ -50,6 +50,21 @@ class TestBatchesOfTokenizers:
         """)
         assert met(code) == []
 
+    @pytest.mark.parametrize(
+        ("loop", "count"),
+        [
+            ("for name, ids in batch.items(): batch[name] = ids.cuda()", 0),
+            ("for name in batch.keys(): batch[name] = batch[name].to('cuda')", 0),
+            ("for name, ids in batch.items(): batch[name] = ids.long()", 1),
+            ("for name, ids in batch.items(): batch[name[1:]] = ids.cuda()", 1),
+            ("for name, ids in other.items(): batch[name] = ids.cuda()", 1),
+            ("for name, ids in batch.items(): moved = ids.cuda()", 1),
+        ],
+    )
+    def test_a_loop_moves_their_entries_in_place(self, loop, count):
+        made = 'batch = tokenizer("a text", return_tensors="pt")'
+        assert len(met(f"{TOKENS}\n{made}\n{loop}\nmodel(**batch)")) == count
+
     def test_its_move_is_in_place(self):
         facts = given(TOKENS + 'tokenizer("a text", return_tensors="pt").to("cuda")\n')
         (move,) = (m for m in facts.moves if m.subject.name.startswith("tokenizer"))
