@@ -60,6 +60,10 @@ if TYPE_CHECKING:
 
 MAX_BASES = 12
 _OF_MODULES = frozenset({"to", "cuda", "xpu", "npu"})  # the moves of a module as a whole
+_SAYS_HOW = ("_apply", "to", "cuda")  # by one of these a class says how it is moved
+_ASIDE = re.compile(r"\bsuper\([^()]*\)|#[^\n]*")  # and what comments say
+_OWN_CALL = re.compile(r"\bself\.(\w+)\(")
+_GOES_OVER_ALL = re.compile(r"__dict__|[(,=]\s*self\s*[,)]")  # `vars(self)`, `getattr(self, name)`
 IN_TURN = ": setattr"  # behind the name of a method that moves attributes in a loop
 
 # Bases that are modules by their name, when their definition is out of sight.
@@ -186,10 +190,19 @@ class ClassInfo:
             for base in info.bases
         )
 
-    @property
-    def moves_itself(self) -> bool:
-        """The class says itself how it is moved."""
-        return any(self.method(n) is not None for n in ("_apply", "to", "cuda"))
+    def moves_along(self, name: str) -> bool:
+        """The class says itself how it is moved, and may move a plain attribute by that: the
+        method names it, calls another that does, or hands its object on."""
+        found = [m for m in map(self.method, _SAYS_HOW) if m is not None]
+        for method in found:  # grows on the way
+            text = _ASIDE.sub("", code(method.node.body))
+            if re.search(rf"\b{name}\b", text) or _GOES_OVER_ALL.search(text):
+                return True
+            called = [self.method(each) for each in _OWN_CALL.findall(text)]
+            if None in called:
+                return True  # a method out of sight
+            found += [m for m in called if m is not None and m not in found]
+        return False
 
     # ------------------------------------------------------------- attributes
 
@@ -492,7 +505,7 @@ class ClassInfo:
             return value
         if all(_is_placeholder(v) for v in found) and _refilled(self, name):
             return Sequence(None, Tensor(None), value.kind)
-        if self.moves_itself:
+        if self.moves_along(name):
             inner = self.registered_tensor(frame, node, 0)
             return Sequence(None, inner, value.kind)
         self._note(name, AttributeNote(node, source, name, found[0], False, _method(frame), ""))
@@ -576,7 +589,7 @@ class ClassInfo:
         self._note_place(value.place)
         if value.place is None or type(value.place) is Variable:
             return value
-        if self.moves_itself:  # by an `_apply` or `to` of its own, or one that it inherits
+        if self.moves_along(name):  # by an `_apply` or `to` of its own, or one that it inherits
             return self.registered_tensor(frame, node, value.traits)
         overwrites = self.registered.get(name, "")
         if overwrites == "module":
@@ -677,7 +690,7 @@ class ClassInfo:
                     of_modules=note.of_modules,
                     overwrites=note.overwrites,
                     used_at=self._meeting_of(note),
-                    excused=self.moves_itself
+                    excused=self.moves_along(note.name)
                     or self._moved_elsewhere(note.name)
                     or (held.placement is not None and held.placement == self.stands_on)
                     or _by_switch(self.unit, note.tensor)

@@ -178,9 +178,9 @@ it.""",
     twin="""\
 After `Module.to` the guard looks for tensors in plain attributes that stayed where they were.""",
     limits="""\
-An overridden `_apply` or `to`, or a `.to(x.device)` at the use, excuses the attribute, and so does
-a helper that makes it on the accelerator behind a switch (`if USE_CUDA:`), which moves the modules,
-too. One that begins empty, and whose length the class asks for before it uses what it put there
-since, is a placeholder. Host data that is kept on purpose and never meets the device shows only as
-a `possible` warning.""",
+An overridden `_apply` or `to` that may move it, or a `.to(x.device)` at the use, excuses the
+attribute, and so does a helper that makes it on the accelerator behind a switch (`if USE_CUDA:`),
+which moves the modules, too. A `to` that leaves the attribute alone does not. One that begins
+empty, and whose length the class asks for before it uses what it put there since, is a placeholder.
+Host data that is kept on purpose and never meets the device shows only as a `possible` warning.""",
 )

@@ -709,3 +709,63 @@ def test_a_bare_module_registers_what_is_put_into_it_whichever_of_several_that_i
     assert met(MIXED.format(core="nn.Module()")) == []
     (found,) = met(MIXED.format(core="Bag()") + "\nclass Bag:\n    pass")
     assert found.startswith("input: ")
+
+
+OWN_TO = """
+class Frame(nn.Module):
+    def to(self, device):
+        self.where = device
+        {first}
+        return super().to(device)
+
+    {other}
+
+class Queue(Frame):
+    def __init__(self, n):
+        super().__init__()
+        self.proj = nn.Linear(3, 3)
+        self.waits = torch.ones(n, dtype=torch.bool)
+
+    def step(self, x, done):
+        h = self.proj(x)
+        {read}
+        return h
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "other"),
+    [
+        ("self.proj.to(device)  # but not what waits", ""),
+        ("self.refresh()", "def refresh(self): self.where = 0"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("read", "count"),
+    [
+        ("self.waits |= ~done.cpu()", 0),
+        ("self.waits[~done[:, 0].cpu()] = torch.zeros(1, dtype=torch.bool)", 0),
+        ("self.waits.numpy()", 0),
+        ("h = h * self.waits", 1),
+    ],
+)
+def test_a_plain_attribute_that_its_class_leaves_alone_stays_where_it_was_made(
+    first, other, read, count
+):
+    facts = given(OWN_TO.format(first=first, other=other, read=read))
+    assert (len(facts.meetings), facts.host_reads) == (count, [])
+    assert [p.excused for p in facts.plain_attributes] == [False]
+
+
+@pytest.mark.parametrize(
+    ("first", "other"),
+    [
+        ("self.waits = self.waits.to(device)", ""),
+        ("self._move(device)", "def _move(self, d): self.waits = self.waits.to(d)"),
+        ("for k, v in vars(self).items(): self.__dict__[k] = v.to(device)", ""),
+        ("move_all(self, device)", ""),
+        ("self.move_out_of_sight(device)", ""),
+    ],
+)
+def test_a_plain_attribute_that_its_class_moves_is_where_the_module_is(first, other):
+    assert met(OWN_TO.format(first=first, other=other, read="h = h * self.waits")) == []
