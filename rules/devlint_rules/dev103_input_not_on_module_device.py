@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import libcst as cst
 
-from devlint.findings import Severity
+from devlint.findings import Confidence, Severity
 from devlint.inference.facts import Facts, Meeting
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.meetings import claims
@@ -56,7 +57,10 @@ def _made_there(facts: Facts, meeting: Meeting, device: str) -> tuple[Replacemen
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
-    return claims(facts, "DEV103", advice=_advice, fix=_fix)
+    for claim in claims(facts, "DEV103", advice=_advice, fix=_fix):
+        # An input that may be elsewhere is mostly moved by something out of sight.
+        is_open = claim.confidence is Confidence.LIKELY
+        yield replace(claim, confidence=Confidence.POSSIBLE) if is_open else claim
 
 
 RULE = Rule(
@@ -161,5 +165,7 @@ once for several calls.""",
     limits="""\
 A module wrapped by something that moves its inputs itself (`accelerate`, `DataParallel`, a
 trainer) is left alone as far as the wrapper is known. A function that calls one of its parameters
-is judged where it is called: there it shows what is a module, and where that is.""",
+is judged where it is called: there it shows what is a module, and where that is. An input that is
+elsewhere in one of several branches only, or that comes through a function devlint cannot see, is
+no more than `possible`: mostly something out of sight moves it.""",
 )
