@@ -97,6 +97,18 @@ def move_module(frame: Frame, module: Instance, place: Placement, node: cst.CSTN
     frame.env[module] = Placed(place, step)
     for twin in module.twins:
         frame.env[twin] = Placed(None, None)  # moved, too, where it was the one meant
+    move_what_was_handed_in(module)
+
+
+def move_what_was_handed_in(module: Instance, depth: int = 3) -> None:
+    """A container moves the parameters of the function that it was made of: they are modules."""
+    members = module.items.items if module.items is not None else None
+    for value in members or ():
+        for each in alternatives(value):
+            if type(each) is Tensor and each.evidence is not None:
+                each.evidence.moved = True
+            elif type(each) is Instance and each.module and depth:
+                move_what_was_handed_in(each, depth - 1)
 
 
 def baked(frame: Frame, value: Value, depth: int = 3) -> Value:

@@ -446,7 +446,7 @@ def move_of_module(
     frame: Frame, node: cst.Call, module: Instance, name: str, arguments: Arguments
 ) -> Value:
     """`Module.to`: in place, and returns the module."""
-    from devlint.inference.modules import move_module, placed
+    from devlint.inference.modules import move_module, move_what_was_handed_in, placed
 
     assert isinstance(node.func, cst.Attribute)
     target, target_node = target_of(frame, name, arguments)
@@ -481,6 +481,7 @@ def move_of_module(
         # A fresh module that no name holds yet.
         module.place = place
         module.origin = Origin(StepKind.MOVED, node, frame.unit.source, origin, "moved here")
+        move_what_was_handed_in(module)
     else:
         move_module(frame, module, place, node)
     return module

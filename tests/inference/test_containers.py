@@ -278,3 +278,34 @@ def test_columns_in_turn_are_no_alternatives():
     code = COLUMNS.format(made="torch.zeros(3, 3)", columns="pass")
     turn = "return [torch.cat(column) for column in zip(*rows)]"
     assert met(code.replace("return torch.cat(first) + torch.cat(second)", turn)) == []
+
+
+HELPER = """
+device = "cuda" if torch.cuda.is_available() else "cpu"
+
+def compare(layer, norm):
+    both = {wrapped}
+    {moved}
+    return layer(torch.rand(4, 8, device=device))
+
+def run():
+    layer = nn.Linear(8, 5)
+    compare(layer, nn.BatchNorm1d(5))
+"""
+
+
+@pytest.mark.parametrize(
+    ("wrapped", "moved", "count"),
+    [
+        ("nn.Sequential(layer, norm)", "both.to(device)", 0),
+        ("nn.Sequential(layer, norm)", "both, n = both.to(device), 0", 0),
+        ("nn.Sequential(layer, norm).to(device)", "pass", 0),
+        ("nn.ModuleList([layer, norm])", "both.to(device)", 0),
+        ("nn.Sequential(nn.Sequential(layer, norm), norm)", "both.to(device)", 0),
+        ("nn.Sequential(layer, norm)", "pass", 1),
+        ("nn.Sequential(layer, norm)", "both.eval()", 1),
+        ("nn.Sequential(norm)", "both.to(device)", 1),
+    ],
+)
+def test_a_container_moves_the_modules_that_it_was_made_of(wrapped, moved, count):
+    assert len(met(HELPER.format(wrapped=wrapped, moved=moved))) == count
