@@ -20,6 +20,7 @@ from devlint.inference.values import (
     INDIRECT,
     LITERAL,
     LOADED,
+    Const,
     FunctionValue,
     Host,
     Instance,
@@ -44,6 +45,8 @@ _HOST_OPTION = re.compile(
     r"(^|_)(collate(_fn)?|(pre_?|target_|image_|input_)?transforms?|worker_init_fn|pre_?process\w*"
     r"|pre_filter|tokenizer|batch_sampler)$"
 )
+# Methods of a module that a framework calls.
+_CALLED_FROM_OUTSIDE = re.compile(r"forward|__\w+__$|(training|validation|test|predict)_step|on_")
 
 
 def key_of(function: Function) -> str:
@@ -54,7 +57,7 @@ def key_of(function: Function) -> str:
 
 def given(frame: Frame, *tensors: Tensor, waits: bool = False) -> Given | None:
     """The parameter of a plain function that one of these is where: of no module's own methods,
-    since those live where the module does."""
+    since those live where the module does; but for those that only other methods call."""
     for tensor in tensors:
         place = tensor.place
         if type(place) is not Variable or place.kind is not VariableKind.INPUT:
@@ -62,13 +65,14 @@ def given(frame: Frame, *tensors: Tensor, waits: bool = False) -> Given | None:
         function = frame.unit.context.owners.get(place)
         if function is None:
             continue
-        info = function.info
-        if info is not None and info.is_module and not _is_static(function):
+        works = _works_with_module(function)
+        if works and _CALLED_FROM_OUTSIDE.match(function.name):
             continue
         found = _parameter(function, place)
         if found is None:
             return None
-        return replace(found, minds=minds_devices(function, place.name), waits=waits)
+        minds = works or minds_devices(function, place.name)
+        return replace(found, minds=minds, waits=waits)
     return None
 
 
@@ -83,6 +87,11 @@ def _parameter(function: Function, place: Variable) -> Given | None:
         called, mentioned = f"{function.info.name}.{called}", function.info.name
     index = names.index(place.name) if place.name in names else -1
     return Given(key_of(function), called, mentioned, place.name, index)
+
+
+def _works_with_module(function: Function) -> bool:
+    """A module's own method."""
+    return function.info is not None and function.info.is_module and not _is_static(function)
 
 
 def _is_static(function: Function) -> bool:
@@ -104,8 +113,13 @@ def note(frame: Frame, function: Function, binding: Binding) -> None:
     if function.info is not None and not function.name.startswith("__"):
         names.append(f".{function.name}")  # an override of it is called in the same way
     positions = _positional(function)
+    works = _works_with_module(function)
     for parameter, (value, _) in binding.given.items():
-        for source, through in _sources(frame, value):
+        sources = list(_sources(frame, value))
+        on_host = bool(sources) and all(source is Fed.HOST for source, _ in sources)
+        if works and not on_host and type(value) is not Const:
+            sources = [(Fed.DEVICE, None)]  # what is open may well be where the module is
+        for source, through in sources:
             for name in names:
                 slot: str | int = parameter
                 frame.unit.facts.feeds.add(Feed(name, slot, source, through))

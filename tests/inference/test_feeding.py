@@ -136,3 +136,41 @@ def test_what_an_object_returns_need_not_be_where_the_object_is(result, found):
         return agent.values().numpy(), ({result}).numpy()
     """
     assert [r for r in host_reads(settled(code)) if not r.endswith("possible")] == found
+
+
+RANKING = """
+class Ranking(nn.Module):
+    def __init__(self, sizes):
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+        self.sizes = torch.tensor(sizes)
+
+    def {name}(self, rows, pairs: torch.Tensor):
+        pairs = pairs + torch.arange(2)
+        return rows, pairs[:, 1].numpy()
+
+    def forward(self, rows, pairs):
+        return {call}
+"""
+MET = ["torch.arange(2)@cpu + pairs@δ(pairs) certain"]
+
+
+@pytest.mark.parametrize(
+    ("name", "call", "raises"),
+    [
+        ("_mine", "self._mine(rows, pairs.detach().cpu())", False),
+        ("mine", "self.mine(rows, pairs.detach().cpu())", False),
+        ("mine", "self.mine(rows, self.sizes)", False),
+        ("_mine", "self._mine(rows, pairs)", True),
+        ("_mine", "self._mine(rows, self.layer(pairs))", True),
+        ("_mine", "(self._mine(rows, pairs.cpu()), self._mine(rows, pairs))", True),
+        ("_mine", "(self._mine(rows, pairs.cpu()), self._mine(rows, load(pairs)))", True),
+        ("mine", "self.layer(rows)", True),
+        ("forward_pairs", "self.forward_pairs(rows, pairs.cpu())", True),
+    ],
+)
+def test_a_method_of_a_module_works_where_the_others_call_it(name, call, raises):
+    facts = settled(RANKING.format(name=name, call=call))
+    assert meetings(facts)[:1] == [
+        MET[0] if raises else MET[0].replace("certain", "possible"),
+    ]
