@@ -273,6 +273,10 @@ def meet(
             _compare(frame, node, operation, candidates, anchor, pointwise, kind, indirect, indices)
     if _exempt(anchor) and (uncertain or any(t.place is None for t, _, _ in candidates)):
         return Tensor(None, anchor.origin)  # the operand of unknown place decides
+    others = uncertain or any(t.place is None for t, _, _ in candidates)
+    if others and anchor.traits & KEPT and _on_cpu(anchor) and frame.in_module:
+        # If the unknown one is elsewhere, they cannot meet: that is the one thing to say of it.
+        return Tensor(None, anchor.origin)
     if frame.is_forward:
         _show_inputs(candidates)
     known = anchor.evidence

@@ -769,3 +769,22 @@ def test_a_plain_attribute_that_its_class_leaves_alone_stays_where_it_was_made(
 )
 def test_a_plain_attribute_that_its_class_moves_is_where_the_module_is(first, other):
     assert met(OWN_TO.format(first=first, other=other, read="h = h * self.waits")) == []
+
+
+BONUS = """
+class Step(nn.Module):
+    def __init__(self, decoder, vocabulary):
+        super().__init__()
+        self.decoder = decoder
+        self.bonus = torch.zeros(vocabulary)
+
+    def forward(self, tokens: torch.Tensor, scores: torch.Tensor):
+        found = {found}
+        return found * scores.exp()
+"""
+
+
+def test_what_is_computed_with_a_plain_attribute_is_said_of_the_first_operation_only():
+    assert met(BONUS.format(found="self.decoder(tokens, 3).best + self.bonus")) == []
+    assert len(met(BONUS.format(found="tokens.exp() + self.bonus"))) == 1
+    assert len(met(BONUS.format(found="2 * self.bonus"))) == 1
