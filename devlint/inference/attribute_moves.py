@@ -20,12 +20,26 @@ _MOVER = re.compile(r"^(to|cuda|xpu|npu)$|(^|_)(to|set)(_\w+)?_(device|cuda|gpu)
 _COMPREHENSIONS = (cst.DictComp, cst.ListComp, cst.GeneratorExp, cst.Dict, cst.List, cst.Tuple)
 
 
-def moved_attribute(target: cst.CSTNode, value: cst.BaseExpression) -> str:
-    """The attribute of `self` that an assignment moves, else ""."""
+def moved_attribute(
+    target: cst.CSTNode, value: cst.BaseExpression, suite: cst.BaseSuite | None = None
+) -> str:
+    """The attribute of `self` that an assignment in this suite moves, else ""."""
     path = dotted(target)
     if not path.startswith("self.") or path.count(".") > 1:
         return ""
-    return path.removeprefix("self.") if _moves(path, value) else ""
+    moves = _moves(path, value) or (suite is not None and _moves_parts(path, value, suite))
+    return path.removeprefix("self.") if moves else ""
+
+
+def _moves_parts(path: str, value: cst.BaseExpression, suite: cst.BaseSuite) -> bool:
+    """`a, b = self.x`, then `self.x = a.to(device), b.to(device)`."""
+    if not isinstance(value, (cst.Tuple, cst.List)):
+        return False
+    text = code(suite)
+    unpacked = re.search(rf"(?m)^\s*\(?(\w+(?:, \w+)+)\)? = {re.escape(path)}$", text)
+    names = unpacked[1].split(", ") if unpacked is not None else []
+    moved = [re.search(rf"\b{name}\.(to|cuda)\(", code(value)) for name in names]
+    return bool(names) and all(moved)
 
 
 def _moves(path: str, value: cst.CSTNode) -> bool:

@@ -1044,7 +1044,7 @@ def _scan(info: ClassInfo, frame: Frame, method: str, suite: cst.BaseSuite) -> N
                     for target in small.targets:
                         _scan_target(info, method, target.target)
                         _scan_assignment(info, suite, target.target, small.value)
-                        moved = moved_attribute(target.target, small.value)
+                        moved = moved_attribute(target.target, small.value, suite)
                         if moved:
                             info.moved.setdefault(moved, set()).add(method)
                 elif isinstance(small, (cst.AnnAssign, cst.AugAssign)):

@@ -272,3 +272,32 @@ def test_an_attribute_that_is_asked_for_its_device_answers_itself(test, where):
             return x.exp() * self.rows
     """
     assert [f"@{where}" in m for m in met(code)] == [True]
+
+
+SOLVER = """
+class Solver:
+    def {mover}(self, x):
+        steps, weights = self.table
+        self.table = {moved}
+
+class Euler(Solver):
+    def __init__(self):
+        self.table = torch.tensor([0.0, 0.5]), torch.tensor([1.0, 2.0])
+
+    def step(self, x: torch.Tensor):
+        steps, weights = self.table
+        return weights * x.exp()
+"""
+
+
+@pytest.mark.parametrize(
+    ("mover", "moved", "count"),
+    [
+        ("sync_device", "steps.to(x), weights.to(x)", 0),
+        ("to", "(steps.to(x.device), weights.to(x.device))", 0),
+        ("sync_device", "steps, weights.to(x)", 1),
+        ("sync_device", "steps.float(), weights.float()", 1),
+    ],
+)
+def test_a_tuple_may_be_moved_part_by_part(mover, moved, count):
+    assert len(met(SOLVER.format(mover=mover, moved=moved))) == count
