@@ -281,14 +281,17 @@ def _same(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
 
 def _parallel(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     """`DataParallel(m)`, `DistributedDataParallel(m)`: the module, seen through a wrapper."""
-    value = arguments.get(0, "module")
-    if type(value) is Instance:
-        wrapper = Instance(None, "Parallel", True, None, value.origin, value)
-        wrapper.fields["module"] = value
-        return wrapper
+    value = arguments.get(0, "module") or UNKNOWN
     if type(value) is Tensor:
         return value
-    return UNKNOWN
+    # `net = None` of before is not what is wrapped
+    return union(_wrapper(v) for v in alternatives(value) if type(v) is Instance)
+
+
+def _wrapper(module: Instance) -> Instance:
+    wrapper = Instance(None, "Parallel", True, None, module.origin, module)
+    wrapper.fields["module"] = module
+    return wrapper
 
 
 # ----------------------------------------------------------------- contracts

@@ -301,3 +301,29 @@ class Votes:
 def test_what_is_given_attributes_is_no_tensor(made, first, lost):
     found = moves(given(VOTES.format(made=made, first=first)))
     assert any("discarded" in move for move in found) is lost
+
+
+BUILT = """
+def build(kind, device):
+    net = None
+    if kind == "wide":
+        net = {made}
+    return {wrapped}.to(device)
+
+def prepare(args, extend):
+    net = build(args.kind, args.device)
+    net.to(args.device)
+    return net.train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "wrapped", "is_module"),
+    [
+        ("nn.Linear(4, 4)", "nn.DataParallel(net)", True),
+        ("torch.zeros(4)", "torch.stack([net, net])", False),
+    ],
+)
+def test_what_a_wrapper_wraps_is_a_module_where_it_was_none_before(made, wrapped, is_module):
+    found = [m for m in given(BUILT.format(made=made, wrapped=wrapped)).moves if m.discarded]
+    assert [m.of_module for m in found] == [is_module]
