@@ -350,7 +350,10 @@ def stateful(frame: Frame, module: Instance) -> bool:
     if module.items is not None and module.items.items is not None:
         return any(stateful(frame, v) if type(v) is Instance else True for v in module.items.items)
     if module.library:
-        known = frame.unit.context.knowledge.module(module.library)
+        knowledge = frame.unit.context.knowledge
+        if not module.module and knowledge.class_(module.library) is not None:
+            return False  # a transform, which is called in turn: no layer
+        known = knowledge.module(module.library)
         return known is None or known.stateful != "never"
     return module.info is None or any(_adds_state(frame, each) for each in module.info.lineage())
 

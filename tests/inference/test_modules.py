@@ -788,3 +788,30 @@ def test_what_is_computed_with_a_plain_attribute_is_said_of_the_first_operation_
     assert met(BONUS.format(found="self.decoder(tokens, 3).best + self.bonus")) == []
     assert len(met(BONUS.format(found="tokens.exp() + self.bonus"))) == 1
     assert len(met(BONUS.format(found="2 * self.bonus"))) == 1
+
+
+STEPS = """
+from torchvision.transforms import Normalize, Resize, ToTensor
+
+class Prepare(nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.read = ToTensor()
+        self.steps = {made}
+
+    def forward(self, picture):
+        return self.steps(self.read(picture))
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "count"),
+    [
+        ("nn.Sequential(Resize(size), Normalize([0.5], [0.5]))", 0),
+        ("torch.jit.script(nn.Sequential(Resize(size), Normalize([0.5], [0.5])))", 0),
+        ("nn.Sequential(Resize(size), nn.Conv2d(3, 3, 1))", 1),
+        ("torch.jit.script(nn.Sequential(Resize(size), nn.BatchNorm2d(3)))", 1),
+    ],
+)
+def test_transforms_in_turn_take_pictures_from_anywhere(made, count):
+    assert len(met(STEPS.format(made=made))) == count
