@@ -92,6 +92,11 @@ _HOST_CLASS = re.compile(r"(Dataset|Collat(e|or|er))$")
 # Classes that work on the host, and feed the device.
 _FEEDING = ("Dataset", "DataLoader", "Sampler")
 
+# The only statement of a method that subclasses are to override.
+_TO_BE_OVERRIDDEN = re.compile(
+    r"\s*(pass|\.\.\.|raise NotImplementedError\b.*)\s*(#.*)?$", re.DOTALL
+)
+
 
 class Arguments:
     """The arguments of one call, evaluated."""
@@ -169,6 +174,17 @@ class Function:
         uses = len(matchers.findall(around.node, named)) - 1  # but for its definition
         return uses == len(matchers.findall(around.node, matchers.Call(func=named)))
 
+    @cached_property
+    def is_abstract(self) -> bool:
+        """A method whose body only stands for those of subclasses: it is declared so, or does
+        nothing but say that it is to be overridden."""
+        if self.info is None or not isinstance(self.node, cst.FunctionDef):
+            return False
+        if any(d.rpartition(".")[2].startswith("abstract") for d in self.decorators):
+            return True
+        lines = [line for line in self.node.body.body if not _is_docstring(line)]
+        return not lines or (len(lines) == 1 and bool(_TO_BE_OVERRIDDEN.match(code(lines[0]))))
+
     @property
     def is_static(self) -> bool:
         return "staticmethod" in self.decorators
@@ -183,6 +199,13 @@ class Function:
             d in ("property", "cached_property", "functools.cached_property", "lazy_property")
             for d in self.decorators
         )
+
+
+def _is_docstring(line: cst.CSTNode) -> bool:
+    first = line.body[0] if isinstance(line, cst.SimpleStatementLine) else None
+    return isinstance(first, cst.Expr) and isinstance(
+        first.value, (cst.SimpleString, cst.ConcatenatedString)
+    )
 
 
 def declare_function(

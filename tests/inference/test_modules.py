@@ -815,3 +815,48 @@ class Prepare(nn.Module):
 )
 def test_transforms_in_turn_take_pictures_from_anywhere(made, count):
     assert len(met(STEPS.format(made=made))) == count
+
+
+ABSTRACT = """
+import abc
+
+class Loss(abc.ABC, nn.Module):
+    {decorator}
+    def each(self, scores, target):
+        {body}
+
+    def forward(self, scores: torch.Tensor, target: torch.Tensor):
+        return self.each(scores, target)[target.ne(0)].sum()
+
+class Gathered(Loss):
+    def each(self, scores, target):
+        return -scores.gather(-1, target)
+"""
+
+
+@pytest.mark.parametrize(
+    ("decorator", "body", "count"),
+    [
+        ("@abc.abstractmethod", "return torch.tensor([3.0, 1.0])", 0),
+        ("# of the subclasses", 'raise NotImplementedError("each")', 0),
+        ("# of the subclasses", "pass", 0),
+        ("# of all", "return torch.tensor([3.0, 1.0])", 1),
+    ],
+)
+def test_a_method_that_only_stands_for_others_says_nothing_of_their_result(decorator, body, count):
+    assert len(met(ABSTRACT.format(decorator=decorator, body=body))) == count
+
+
+@pytest.mark.parametrize(
+    "body", ["raise NotImplementedError", '"""The width."""', "...", '"""."""; pass']
+)
+def test_what_an_abstract_method_returns_is_unknown_to_its_own_class(body):
+    code = f"""
+    class Base:
+        def width(self, x):
+            {body}
+
+        def run(self, x: torch.Tensor):
+            return torch.zeros(3) + self.width(x)
+    """
+    assert met(code) == []
