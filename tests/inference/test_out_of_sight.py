@@ -233,3 +233,23 @@ def shift(x: torch.Tensor):
     {then}
 """
     assert len(met(code)) == found
+
+
+@pytest.mark.parametrize(
+    ("call", "place"),
+    [
+        ("near(rows, others, 3, batch_x=numbers, batch_y=numbers)", "no tensor"),
+        ("near(numbers, 3)", "cpu"),
+        ("near(batch_x=numbers)", "cpu"),
+        ("near(rows, start=numbers)", "cpu"),
+    ],
+)
+def test_a_result_is_not_where_the_numbers_of_a_batch_are(call, place):
+    code = f"""
+    from clusters import near
+
+    def prepare(rows, others):
+        numbers = torch.zeros(len(rows), dtype=torch.long)
+        reveal({call})
+    """
+    assert revealed(code) == [place]
