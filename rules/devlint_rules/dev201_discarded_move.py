@@ -26,6 +26,9 @@ def _check(facts: Facts) -> Iterator[Claim]:
         # A move of a nameless tensor on a line of its own is there for its effect: a warm-up.
         if not move.discarded or move.of_module or move.creation is not None:
             continue
+        place = move.subject.placement
+        if place is not None and place == move.target and not move.to_tensor:
+            continue  # it is there already
         name, call = move.subject.name, short(move.site.node)
         yield Claim(
             move.site,
@@ -108,5 +111,6 @@ torch.zeros(1).cuda()  # starts the CUDA context; there is nothing to keep
     limits="""\
 Only for receivers that are inferred to be tensors. Containers whose `.to` works in place
 (`BatchEncoding`, PyG `Data`, `PackedSequence` does not) are left alone, and so is what has
-attributes or methods that no tensor has, and the `to` of a class that a test makes for itself.""",
+attributes or methods that no tensor has, and the `to` of a class that a test makes for itself. A
+move to where the tensor is already does nothing, and is no finding.""",
 )
