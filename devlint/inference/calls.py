@@ -286,8 +286,8 @@ def _call_on_instance(
             if modules.is_self(frame, base):
                 modules.register_by_helper(frame, node, function, arguments)
             result = call_function(frame, node, bound, arguments)
-            if function.is_abstract:
-                return UNKNOWN  # what runs is an override of it
+            if function.is_abstract and not contracts.signature_of(function):
+                return UNKNOWN  # what runs is an override of it, and no contract says what it gives
             return call_unknown(frame, node, UNKNOWN, arguments) if result is None else result
         path_value = frame.env.get(f"self.{name}") if modules.is_self(frame, base) else None
         held = path_value if path_value is not None else info.attribute(name)
