@@ -262,7 +262,7 @@ class ClassInfo:
         function = frame.function
         if not movers or (function is not None and function.name in movers):
             return found
-        around = frame.unit.source.text if function is None else code(function.node)
+        around = frame.unit.source.text if function is None else function.text
         called = rf"(\b{re.escape(code(node.value))}|\))\.({'|'.join(sorted(movers))})\("
         if re.search(called, around):
             return found

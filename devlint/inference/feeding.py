@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from devlint.inference.facts import Facts, HostRead, Meeting, StepKind
-from devlint.inference.feeds import Fed, Feed, Feeds, Given
+from devlint.inference.facts import StepKind
+from devlint.inference.feeds import Fed, Feed, Given
 from devlint.inference.frame import Frame
 from devlint.inference.minding import minds_devices
 from devlint.inference.placement import Device, Variable, VariableKind
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from devlint.inference.classes import ClassInfo
     from devlint.inference.functions import Arguments, Binding, Function
 
-Fact = TypeVar("Fact", Meeting, HostRead)
-
 # Who takes a function and calls it on the host: transforms and collate functions of data sets,
 # pools of processes, tables of pandas.
 _TAKES_ON_HOST = re.compile(
@@ -47,12 +45,6 @@ _HOST_OPTION = re.compile(
 )
 # Methods of a module that a framework calls.
 _CALLED_FROM_OUTSIDE = re.compile(r"forward|__\w+__$|(training|validation|test|predict)_step|on_")
-
-
-def key_of(function: Function) -> str:
-    """What tells a function from all others of the project."""
-    of_class = f"{function.info.name}." if function.info is not None else ""
-    return f"{function.unit.source.path}::{of_class}{function.name}"
 
 
 def given(frame: Frame, *tensors: Tensor, waits: bool = False) -> Given | None:
@@ -78,7 +70,7 @@ def given(frame: Frame, *tensors: Tensor, waits: bool = False) -> Given | None:
 
 def _parameter(function: Function, place: Variable) -> Given | None:
     """A parameter of a function, by the variable that stands for its device."""
-    names = _positional(function)
+    names = function.positional
     if function.name == "<lambda>" or function.is_local:
         return None  # all its calls are in sight, and are looked at by themselves
     called = function.name
@@ -86,7 +78,7 @@ def _parameter(function: Function, place: Variable) -> Given | None:
     if function.info is not None and called.startswith("__") and called.endswith("__"):
         called, mentioned = f"{function.info.name}.{called}", function.info.name
     index = names.index(place.name) if place.name in names else -1
-    return Given(key_of(function), called, mentioned, place.name, index)
+    return Given(function.key, called, mentioned, place.name, index)
 
 
 def _works_with_module(function: Function) -> bool:
@@ -98,34 +90,24 @@ def _is_static(function: Function) -> bool:
     return function.is_static or function.is_class_method
 
 
-def _positional(function: Function) -> list[str]:
-    params = function.node.params
-    names = [p.name.value for p in (*params.posonly_params, *params.params)]
-    is_bound = function.info is not None and not function.is_static
-    return names[1:] if is_bound else names
-
-
 def note(frame: Frame, function: Function, binding: Binding) -> None:
     """A call of a function in sight."""
     if frame.function is function or frame.unit.is_test:
         return  # tests hand in what is at hand
-    names = [key_of(function)]
-    if function.info is not None and not function.name.startswith("__"):
-        names.append(f".{function.name}")  # an override of it is called in the same way
-    positions = _positional(function)
+    is_method = function.info is not None and not function.name.startswith("__")
     works = _works_with_module(function)
+    feeds = frame.unit.facts.feeds
     for parameter, (value, _) in binding.given.items():
         sources = list(_sources(frame, value))
         on_host = bool(sources) and all(source is Fed.HOST for source, _ in sources)
         if works and not on_host and type(value) is not Const:
             sources = [(Fed.DEVICE, None)]  # what is open may well be where the module is
-        for source, through in sources:
-            for name in names:
-                slot: str | int = parameter
-                frame.unit.facts.feeds.add(Feed(name, slot, source, through))
-                if name.startswith(".") and parameter in positions:
-                    slot = positions.index(parameter)
-                    frame.unit.facts.feeds.add(Feed(name, slot, source, through))
+        slots: list[tuple[str, str | int]] = [(function.key, parameter)]
+        if is_method:  # an override of it is called in the same way
+            slots.append((f".{function.name}", parameter))
+            if parameter in function.positional:
+                slots.append((f".{function.name}", function.positional.index(parameter)))
+        feeds.update(Feed(*slot, source, through) for slot in slots for source, through in sources)
 
 
 def note_part(frame: Frame, info: ClassInfo) -> None:
@@ -133,7 +115,7 @@ def note_part(frame: Frame, info: ClassInfo) -> None:
     if frame.in_module and not frame.unit.is_test:
         feeds = frame.unit.facts.feeds
         for each in info.lineage():
-            feeds.update(Feed(key_of(f), None, Fed.DEVICE) for f in each.methods.values())
+            feeds.update(Feed(f.key, None, Fed.DEVICE) for f in each.methods.values())
 
 
 def note_unknown(frame: Frame, node: cst.Call, arguments: Arguments) -> None:
@@ -162,7 +144,7 @@ def note_handed_over(frame: Frame, name: str, arguments: Arguments) -> None:
             held = each.items if type(each) is Sequence and each.items is not None else [each]
             for one in held:
                 for function in _called_as(one):
-                    frame.unit.facts.feeds.add(Feed(key_of(function), None, Fed.HOST))
+                    frame.unit.facts.feeds.add(Feed(function.key, None, Fed.HOST))
 
 
 def _called_as(value: Value) -> list[Function]:
@@ -220,15 +202,3 @@ def _was_read(tensor: Tensor) -> bool:
     made = tensor.origin.root.node
     name = dotted(made.func).rpartition(".")[2] if isinstance(made, cst.Call) else ""
     return name in CONVERTERS or any(s.kind is StepKind.MOVED for s in tensor.origin.chain())
-
-
-def settle(facts: Facts, feeds: Feeds) -> None:
-    """Make facts about parameters as sure as the calls make them."""
-    facts.meetings[:] = [_settled(meeting, feeds) for meeting in facts.meetings]
-    facts.host_reads[:] = [_settled(read, feeds) for read in facts.host_reads]
-
-
-def _settled(fact: Fact, feeds: Feeds) -> Fact:
-    if fact.given is None:
-        return fact
-    return replace(fact, confidence=feeds.confidence(fact.given, fact.confidence))

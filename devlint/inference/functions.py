@@ -175,6 +175,24 @@ class Function:
         return uses == len(matchers.findall(around.node, matchers.Call(func=named)))
 
     @cached_property
+    def text(self) -> str:
+        """Its source."""
+        return code(self.node)
+
+    @cached_property
+    def key(self) -> str:
+        """What tells it from all others of the project."""
+        of_class = f"{self.info.name}." if self.info is not None else ""
+        return f"{self.unit.source.path}::{of_class}{self.name}"
+
+    @cached_property
+    def positional(self) -> list[str]:
+        """The parameters that a call gives by position, without the object of a method."""
+        params = self.node.params
+        names = [p.name.value for p in (*params.posonly_params, *params.params)]
+        return names[1:] if self.info is not None and not self.is_static else names
+
+    @cached_property
     def is_abstract(self) -> bool:
         """A method whose body only stands for those of subclasses: it is declared so, or does
         nothing but say that it is to be overridden."""

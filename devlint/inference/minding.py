@@ -33,8 +33,8 @@ def works_on_device(frame: Frame, tensor: Tensor) -> bool:
 
     Who writes `.numpy()` on an input expects it on the host. That others may hand it in from
     elsewhere is shown by a method of a module or of an `autograd.Function`, by a function that has
-    to do with devices, by a function that runs a model, or by code of the file that
-    asks an input of this name for its device.
+    to do with devices or runs a model, or by code of the file that asks an input of this name for
+    its device. The data of a script are where it read them, until it moves them.
     """
     unit, function = frame.unit, frame.function
     name = function.name if function is not None else ""
@@ -47,18 +47,15 @@ def works_on_device(frame: Frame, tensor: Tensor) -> bool:
     names = name if outer is None else f"{outer.name} {name}"
     if _FOR_THE_HOST.search(names) or _SHOWS.search(place):
         return False
-    text = code(function.node)
-    if (
-        unit.is_script and not frame.in_module
-    ):  # its data are where it read them, until it moves them
-        return type(tensor.place) is Variable and _is_asked(unit.source.text, tensor.place.name)
+    asked = type(tensor.place) is Variable and _is_asked(unit.source.text, tensor.place.name)
+    if unit.is_script and not frame.in_module:
+        return asked
+    text = function.text
     if frame.in_module or _MINDS_DEVICES.search(text) or _RUNS_MODEL.search(text):
         return True
     if info is not None and "torch.autograd.Function" in info.library_bases:
         return True
-    if outer is not None or type(tensor.place) is not Variable:
-        return False
-    return _is_asked(unit.source.text, tensor.place.name)
+    return outer is None and asked
 
 
 _LOSS = re.compile(r"(^|[/_.])(loss|losses|criterion|criteria)(_|\d|$|\.py$)", re.I)
@@ -77,7 +74,7 @@ def minds_devices(function: Function, parameter: str) -> bool:
     is_public = not function.name.startswith("_") and not unit.is_script
     if is_public and (_is_tensor(function, parameter) or any(c.is_module for c in unit.classes)):
         return True
-    texts = [code(function.node)]
+    texts = [function.text]
     if function.info is not None:
         texts.append(code(function.info.node))
     if any(_MINDS_DEVICES.search(text) for text in texts) or _RUNS_MODEL.search(texts[0]):
@@ -101,7 +98,7 @@ _MAKES_BY_DEVICE = re.compile(r"\bdevice=\w+\.device\b|\.new(_[a-z]+)?\(|_like\(
 
 def makes_by_device(function: Function) -> bool:
     """The function makes tensors where others are."""
-    return bool(_MAKES_BY_DEVICE.search(code(function.node)))
+    return bool(_MAKES_BY_DEVICE.search(function.text))
 
 
 def _is_asked(text: str, name: str) -> bool:

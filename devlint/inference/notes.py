@@ -293,7 +293,7 @@ def _is_guess(tensor: Tensor) -> bool:
     evidence = tensor.evidence
     if evidence is not None and (evidence.foreign or evidence.is_host):
         return True
-    shown = tensor.evidence is not None and tensor.evidence.is_tensor
+    shown = evidence is not None and evidence.is_tensor
     return bool(tensor.traits & INDIRECT) and not shown
 
 

@@ -120,7 +120,7 @@ def _of_nothing(frame: Frame, made: Tensor) -> bool:
     if function is None:
         return False
     given = {p.name for p in function.parameters}
-    text = code(function.node)
+    text = function.text
     return any(
         path in given and re.search(rf"\b{path}\[|\bin {path}\b|\b{_OF_MANY}\({path}\b", text)
         for path in map(is_falsy, made.when)

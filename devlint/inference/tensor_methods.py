@@ -214,12 +214,13 @@ def call_tensor_method(
     if name == "new":
         return _computed(frame, node, tensor, drop=EMPTY)
     known = frame.unit.context.knowledge.methods.get(name)
-    if known is None and evidence is not None and _is_count(name, arguments):
-        return HOST  # it is no tensor after all
+    if known is None and evidence is None:
+        return UNKNOWN
     if known is None:
         # No method of tensors: what its object is was shown by something that is not it.
-        is_shown = evidence is not None
-        return _method_of_unknown(frame, node, tensor, name, arguments) if is_shown else UNKNOWN
+        if _is_count(name, arguments):
+            return HOST
+        return _method_of_unknown(frame, node, tensor, name, arguments)
     if tensor.place is None and not arguments.positional and not arguments.keywords:
         return _unplaced(frame, node, tensor, known)
     if known.sync and syncs_for(known, arguments):

@@ -7,6 +7,7 @@ written as a move to a numbered meta device, whose fact then tells where its sub
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import PurePosixPath
 from textwrap import dedent
 
@@ -15,7 +16,6 @@ import libcst as cst
 from devlint.inference import text
 from devlint.inference.engine import infer_file
 from devlint.inference.facts import Facts, Operand
-from devlint.inference.feeding import settle
 from devlint.inference.feeds import Feeds
 from devlint.inference.placement import Device, describe
 from devlint.project.source import ParsedFile
@@ -133,8 +133,15 @@ def settled(code: str, files: dict[str, str] | None = None) -> Facts:
     project = {"main.py": code, **(files or {})}
     facts = {path: given(text, project, path) for path, text in project.items()}
     feeds = Feeds(feed for each in facts.values() for feed in each.feeds)
-    settle(facts["main.py"], feeds)
-    return facts["main.py"]
+    found = facts["main.py"]
+    for kept in (found.meetings, found.host_reads):
+        kept[:] = [
+            fact
+            if fact.given is None
+            else replace(fact, confidence=feeds.confidence(fact.given, fact.confidence))
+            for fact in kept
+        ]
+    return found
 
 
 def _is_reveal(target: object) -> bool:
