@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from runtime_guard.events import PROBLEMS, Event, Kind
-from runtime_guard.evidence import Evidence, event_to_json
+from runtime_guard.evidence import Evidence, Process, event_to_json
 from runtime_guard.runner import LineTracer, Outcome, parse_command, require, run_program
 from runtime_guard.sites import Site
 
@@ -44,6 +44,8 @@ class Expectation:
     """The accelerator that a machine must lack for it to happen."""
     settles: bool = True
     """Is the finding wrong when it does not happen?"""
+    shows_in: Callable[[Finding, Process], bool] | None = None
+    """In which processes of a launched job does it happen?"""
 
 
 def _of_a_call(finding: Finding) -> bool:
@@ -60,6 +62,13 @@ def _copies_many_to_host(event: Event) -> bool:
 def _copies_in_vain(event: Event) -> bool:
     """A pinned source copied with a wait, or a pageable one asked not to wait."""
     return event.pinned == event.blocking
+
+
+def _differs(finding: Finding, process: Process) -> bool:
+    """A process for which the card that the finding is about is not its own."""
+    if "the rank among all nodes" in finding.get("message", ""):
+        return process.rank != process.local_rank
+    return process.local_rank > 0
 
 
 _MIXED = Expectation(
@@ -137,6 +146,11 @@ EXPECTATIONS: dict[str, Expectation] = {
         says="the type fixes a device: it moved the tensor, or the machine lacks it",
     ),
     "DEV504": _UNAVAILABLE,
+    "DEV505": Expectation(
+        frozenset({Kind.FOREIGN_CARD, Kind.UNAVAILABLE}),
+        shows_in=_differs,
+        says="the process used a card that is not its own, or is not there",
+    ),
 }
 """By rule.  A rule that is missing makes no claim that a run could show."""
 
@@ -182,6 +196,11 @@ def _judge_one(finding: Finding, evidence: Evidence, executed: Lines, root: str)
         return _with_verdict(finding, "undecided", "it may be right without showing in this run")
     if expectation.without in re.findall(r"[a-z]+", evidence.devices):
         reason = f"it shows on a machine without {expectation.without} only"
+        return _with_verdict(finding, "undecided", reason)
+    if expectation.shows_in is not None and not any(
+        expectation.shows_in(finding, process) for process in evidence.processes
+    ):
+        reason = "it shows in another process of a launched job, whose own card is another"
         return _with_verdict(finding, "undecided", reason)
     if not evidence.accelerated and not expectation.without:
         return _with_verdict(finding, "not executed", "it ran, but without any accelerator")

@@ -45,9 +45,19 @@ class Kind(str, Enum):
     """A module was moved after an optimizer had taken its parameters."""
     ELEMENT_WRITE = "element-write"
     """One element of an accelerator's tensor was written by itself."""
+    FOREIGN_CARD = "foreign-card"
+    """A process of a launched job used another card than the one of its local rank."""
 
 
-NOTED = frozenset({Kind.UNUSED_MOVE, Kind.MODULE_MOVE, Kind.OPTIMIZED_MOVE, Kind.ELEMENT_WRITE})
+NOTED = frozenset(
+    {
+        Kind.UNUSED_MOVE,
+        Kind.MODULE_MOVE,
+        Kind.OPTIMIZED_MOVE,
+        Kind.ELEMENT_WRITE,
+        Kind.FOREIGN_CARD,
+    }
+)
 """The kinds that may be well meant: evidence for ``confirm``, in no report of their own."""
 PROBLEMS = frozenset(Kind) - NOTED - {Kind.TRANSFER, Kind.SYNC}
 """The kinds that are bugs in themselves; transfers and syncs are costs."""

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from runtime_guard.events import Event, Kind
 from runtime_guard.sites import Site
+
+
+@dataclass(frozen=True)
+class Process:
+    """One of the processes of a launched job."""
+
+    rank: int
+    """Its number among all."""
+    local_rank: int
+    """Its number among those of its machine."""
 
 
 @dataclass(frozen=True)
@@ -17,6 +27,8 @@ class Evidence:
     events: tuple[Event, ...]
     devices: str
     """``virtual cuda:2``, ``cuda:1``; empty when the run had no accelerator."""
+    processes: tuple[Process, ...] = ()
+    """Those of a launched job that it comes from; none for a program run by itself."""
 
     @property
     def accelerated(self) -> bool:
@@ -76,6 +88,7 @@ def evidence_to_json(evidence: Evidence) -> dict[str, Any]:
     return {
         "version": 1,
         "devices": evidence.devices,
+        "processes": [asdict(process) for process in evidence.processes],
         "events": [event_to_json(event) for event in evidence.events],
     }
 
@@ -84,11 +97,19 @@ def evidence_from_json(data: dict[str, Any]) -> Evidence:
     """The inverse of ``evidence_to_json``."""
     if data.get("version") != 1:
         raise ValueError(f"evidence of version {data.get('version')!r}: expected 1")
-    return Evidence(tuple(event_from_json(e) for e in data["events"]), data["devices"])
+    return Evidence(
+        tuple(event_from_json(e) for e in data["events"]),
+        data["devices"],
+        tuple(Process(**process) for process in data.get("processes", ())),
+    )
 
 
 def merge_evidence(parts: Iterable[Evidence]) -> Evidence:
     """Evidence of several runs or ranks together."""
     found = list(parts)
     devices = ", ".join(dict.fromkeys(e.devices for e in found if e.devices))
-    return Evidence(tuple(event for part in found for event in part.events), devices)
+    return Evidence(
+        tuple(event for part in found for event in part.events),
+        devices,
+        tuple(process for part in found for process in part.processes),
+    )

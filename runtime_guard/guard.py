@@ -75,7 +75,7 @@ class DeviceGuard(contextlib.ContextDecorator):
             return self
         patches = Patches()
         watch_module_moves(patches, real_device)
-        modes = (RecordFunctionMode(), RecordDispatchMode())  # type: ignore[no-untyped-call]
+        modes = (RecordFunctionMode(), RecordDispatchMode())
         for mode in modes:
             enter(mode)
         self._entered.append((*modes, patches))

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from runtime_guard import observers
+from runtime_guard import cards, observers
 from runtime_guard.events import Kind
 from runtime_guard.memory import Meter
 from runtime_guard.observers import Observer, Policy, add_observer, remove_observer
@@ -19,6 +19,8 @@ from runtime_guard.torch_internals import disable_torch_function, without_dispat
 
 SYNC_DEBUG_MODES = ("default", "warn", "error")
 KNOWN_TYPES = ("cuda", "mps", "xpu")
+_device = torch.device
+"""The real one: what the program sees in its place notes who names a device."""
 _SPEC = re.compile(r"\s*(cuda|mps|xpu)(?::(\d+))?\s*")
 
 
@@ -99,6 +101,10 @@ class Machine:
         self.pid = os.getpid()
         self.named: dict[Site, None] = {}
         """Where devices were named that the machine does not have."""
+        self.own_cards = {kind: cards.own_card(count) for kind, count in counts.items()}
+        """The index of this process's own card, where processes share them."""
+        self.named_cards: dict[Site, torch.device] = {}
+        """Where cards of other processes were named."""
         self.used = False
         """Has anything touched an accelerator (CUDA would be initialised)?"""
 
@@ -166,6 +172,9 @@ class Machine:
         """What ``torch.device(...)`` gives: a device that is not there may be named."""
         if device.type in KNOWN_TYPES and device.type not in self.counts:
             self.named[user_site()] = None
+        own = self.own_cards.get(device.type)
+        if own is not None and device.index not in (None, own):
+            self.named_cards[user_site()] = device
         return device
 
     def is_virtual(self, device: torch.device) -> bool:
@@ -191,7 +200,12 @@ class Machine:
         else:
             self.check_index(device.type, index)
         self.touch(device.type)
-        return intern_device(torch.device(device.type, index))
+        found = intern_device(_device(device.type, index))
+        own = self.own_cards[device.type]
+        if own is not None and index != own:
+            named = tuple(site for site, card in self.named_cards.items() if card == found)
+            cards.note_use(found, own, named)
+        return found
 
     def touch(self, kind: str) -> None:
         """Note that the accelerator is in use; raise in a forked child of a process that used it.

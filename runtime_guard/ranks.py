@@ -41,6 +41,7 @@ def of_rank(evidence: Evidence, number: int) -> Evidence:
             for event in evidence.events
         ),
         f"rank {number}: {evidence.devices}" if evidence.devices else "",
+        evidence.processes,
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from runtime_guard import observers
+from runtime_guard import cards, observers
 from runtime_guard.events import Kind
 from runtime_guard.explain import explain_operands, with_explanation
 from runtime_guard.placement import Placement, intern_device, placement_of, storage_of, tag
@@ -92,12 +92,18 @@ def _tensors_in(values: Any) -> list[torch.Tensor]:
     return found
 
 
+def real_card() -> int | None:
+    """This process's own among the real cards, where several processes share them."""
+    return cards.own_card(torch.cuda.device_count())
+
+
 class RecordFunctionMode(TorchFunctionMode):
     """Provenance of factories, and explanations of what PyTorch refuses."""
 
     def __init__(self) -> None:
         super().__init__()
         self.factories = frozenset(default_device_context._device_constructors())
+        self.own_card = real_card()
 
     def __torch_function__(
         self,
@@ -119,11 +125,16 @@ class RecordFunctionMode(TorchFunctionMode):
             and placement_of(result) is None
         ):
             tag(result, Placement(intern_device(result.device), user_site()))
+            cards.note_use(result.device, self.own_card)
         return result
 
 
 class RecordDispatchMode(DispatchHook):  # type: ignore[no-untyped-call]
     """Transfers and syncs of real devices."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.own_card = real_card()
 
     def __torch_dispatch__(
         self,
@@ -152,6 +163,8 @@ class RecordDispatchMode(DispatchHook):  # type: ignore[no-untyped-call]
             pairs = [(result, args[0])] if plan.name == "_to_copy" else [(args[0], args[1])]
             non_blocking = bool(kwargs.get("non_blocking", len(args) > 2 and args[2]))
             for target, source in pairs:
+                if isinstance(target, torch.Tensor):
+                    cards.note_use(target.device, self.own_card)
                 if isinstance(target, (list, tuple)):
                     for written, value in zip(target, source, strict=True):
                         _record_copy(plan.name, written, value, non_blocking, seconds)

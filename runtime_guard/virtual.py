@@ -35,6 +35,7 @@ from runtime_guard.placement import (
     placement_of,
     tag_storage,
 )
+from runtime_guard.process_groups import patch_process_groups
 from runtime_guard.torch_internals import (
     disable_torch_function,
     dispatch_mode_stack,
@@ -261,6 +262,8 @@ class _Installed:
         self._patch_autocast()
         self._patch_profiler()
         patch_compilers(patches)
+        if "cuda" in machine.counts:
+            patch_process_groups(patches)
         self._patch_threads()
         watch_module_moves(patches, moves.device_of)
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import torch
 
 from runtime_guard import left_behind
+from runtime_guard.cards import this_process
 from runtime_guard.devicemap import ModelWatcher
 from runtime_guard.events import Event, Kind
 from runtime_guard.evidence import Evidence
@@ -32,7 +33,8 @@ class WatchedRun:
         events = (*self.guard.ledger, *worker_events(error))
         if not any(event.kind is Kind.UNAVAILABLE for event in events):
             events = (*events, *unavailable_events(error))
-        return Evidence(events, self.devices)
+        process = this_process()
+        return Evidence(events, self.devices, () if process is None else (process,))
 
 
 _FORKED = "Cannot re-initialize CUDA in forked subprocess"

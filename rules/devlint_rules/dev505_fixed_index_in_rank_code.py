@@ -145,7 +145,10 @@ if torch.cuda.is_available():
 """,
     ),
     check=_check,
-    twin="None yet: virtual devices have one process.",
+    twin="""\
+A process uses another card than the one of its local rank, or one that its machine does not have
+(`torchrun --nproc-per-node 2 -m -- devlint confirm …`). Processes that the program itself starts
+(`mp.spawn`) are not watched.""",
     limits="""\
 Code counts as per-rank where it starts or joins a process group, or is what `mp.spawn` runs; a
 helper that such code calls from another file is not seen.""",

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
+import pytest
 import torch
+import torch.distributed as dist
 from rule_checking import check_files
+from torch.testing._internal.distributed.fake_pg import FakeStore
 
 from devlint.reporters.json import finding_object
 from runtime_guard import virtual_devices
@@ -21,6 +26,8 @@ MACHINES = {
     "DEV503": ("mps", "cuda:2"),
     "DEV504": ("mps",),
 }
+PROCESS = {"RANK": "3", "LOCAL_RANK": "1", "WORLD_SIZE": "4", "LOCAL_WORLD_SIZE": "2"}
+"""The last process of a job on two machines with two cards each."""
 CHECKPOINT = "last.pt"
 
 
@@ -44,6 +51,27 @@ def save_checkpoint(path: Path) -> Path:
     return path
 
 
+@contextlib.contextmanager
+def launched() -> Iterator[None]:
+    """As a process of a launched job, whose group's collectives do nothing."""
+    real: Any = dist.init_process_group
+
+    @functools.wraps(real)
+    def init_process_group(*args: object, **options: object) -> None:
+        real("fake", store=FakeStore(), rank=3, world_size=4)
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in PROCESS.items():
+            patch.setenv(name, value)
+        patch.setattr(dist, "init_process_group", init_process_group)
+        patch.setattr(dist.distributed_c10d, "init_process_group", init_process_group)
+        try:
+            yield
+        finally:
+            if dist.is_initialized():
+                dist.destroy_process_group()
+
+
 def confirmed(
     path: Path, codes: Collection[str], machine: str, arguments: Sequence[str]
 ) -> Confirmation:
@@ -55,7 +83,9 @@ def confirmed(
     ]
     assert findings or not codes
     printed = io.StringIO()
-    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+    joins = "init_process_group" in path.read_text()
+    process = launched() if joins else contextlib.nullcontext()
+    with process, contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
         return confirm(
             {"version": 1, "findings": findings},
             ["python", str(path), *arguments],

@@ -11,6 +11,7 @@ from runtime_guard.confirm import EXPECTATIONS, confirm, judge, missed, render_t
 from runtime_guard.events import Event, Kind
 from runtime_guard.evidence import (
     Evidence,
+    Process,
     evidence_from_json,
     evidence_to_json,
     merge_evidence,
@@ -106,8 +107,25 @@ class TestJudge:
         assert verdict(finding("DEV101", 5), ran=(5,), devices="") == "not executed"
 
     def test_rules_that_a_run_cannot_show(self):
-        assert verdict(finding("DEV505", 5), ran=(5,)) == "undecided"
-        assert "DEV505" not in EXPECTATIONS
+        assert verdict(finding("DEV110", 5), ran=(5,)) == "undecided"
+        assert "DEV110" not in EXPECTATIONS
+
+    def test_a_fixed_card_shows_in_the_processes_of_other_cards(self):
+        fixed = finding("DEV505", 5)
+        globally = {**fixed, "message": "`x` takes the rank among all nodes for the number of …"}
+        used = event(Kind.FOREIGN_CARD, 9, origins=(5,))
+
+        def of(one: dict, *events: Event, processes: tuple[Process, ...] = ()) -> str:
+            evidence = Evidence(tuple(events), "virtual cuda:2", processes)
+            return judge([one], evidence, {FILE: {5}}, "/project")[0]["verdict"]
+
+        assert of(fixed, used, processes=(Process(1, 1),)) == "confirmed"
+        assert of(fixed, processes=(Process(1, 1),)) == "refuted"
+        assert of(fixed, processes=(Process(0, 0),)) == "undecided"
+        assert of(fixed) == "undecided"
+        assert of(globally, event(Kind.UNAVAILABLE, 5), processes=(Process(2, 0),)) == "confirmed"
+        assert of(globally, processes=(Process(2, 0),)) == "refuted"
+        assert of(globally, processes=(Process(1, 1),)) == "undecided"
 
     @pytest.mark.parametrize("rule", ["DEV501", "DEV502", "DEV504"])
     def test_what_is_missing_shows_on_machines_without_it(self, rule):
@@ -149,10 +167,11 @@ class TestJudge:
 
 
 def test_evidence_survives_json_and_merges():
-    one = Evidence((event(Kind.MIXED, 5, 1, origins=(2,)),), "virtual cuda:2")
+    one = Evidence((event(Kind.MIXED, 5, 1, origins=(2,)),), "virtual cuda:2", (Process(3, 1),))
     assert evidence_from_json(json.loads(json.dumps(evidence_to_json(one)))) == one
     both = merge_evidence([one, Evidence((event(Kind.SYNC, 1),), "virtual cuda:2")])
     assert (len(both.events), both.devices) == (2, "virtual cuda:2")
+    assert both.processes == (Process(3, 1),)
     with pytest.raises(ValueError, match="version"):
         evidence_from_json({"version": 9})
 
