@@ -12,7 +12,7 @@ import libcst as cst
 from devlint.inference.facts import StepKind
 from devlint.inference.feeds import Fed, Feed, Given
 from devlint.inference.frame import Frame
-from devlint.inference.minding import minds_devices
+from devlint.inference.minding import computes_loss, minds_devices
 from devlint.inference.placement import Device, Variable, VariableKind
 from devlint.inference.text import dotted
 from devlint.inference.values import (
@@ -47,9 +47,12 @@ _HOST_OPTION = re.compile(
 _CALLED_FROM_OUTSIDE = re.compile(r"forward|__\w+__$|(training|validation|test|predict)_step|on_")
 
 
-def given(frame: Frame, *tensors: Tensor, waits: bool = False) -> Given | None:
+def given(frame: Frame, *tensors: Tensor, waits: bool = False, meets: bool = False) -> Given | None:
     """The parameter of a plain function that one of these is where: of no module's own methods,
-    since those live where the module does; but for those that only other methods call."""
+    since those live where the module does; but for those that only other methods call.
+
+    What a private function merely `meets` is its callers' doing: one of them must be in sight.
+    """
     for tensor in tensors:
         place = tensor.place
         if type(place) is not Variable or place.kind is not VariableKind.INPUT:
@@ -64,7 +67,8 @@ def given(frame: Frame, *tensors: Tensor, waits: bool = False) -> Given | None:
         if found is None:
             return None
         minds = works or minds_devices(function, place.name)
-        return replace(found, minds=minds, waits=waits)
+        inner = meets and found.is_private and not (works or computes_loss(function))
+        return replace(found, minds=minds, waits=waits, inner=inner)
     return None
 
 
@@ -111,11 +115,16 @@ def note(frame: Frame, function: Function, binding: Binding) -> None:
 
 
 def note_part(frame: Frame, info: ClassInfo) -> None:
-    """An object is made: that of a module works where the module does."""
+    """An object is made: that of a module works where the module does, in what is called of it."""
     if frame.in_module and not frame.unit.is_test:
         feeds = frame.unit.facts.feeds
         for each in info.lineage():
-            feeds.update(Feed(f.key, None, Fed.DEVICE) for f in each.methods.values())
+            called = (f for name, f in each.methods.items() if not _is_private(name))
+            feeds.update(Feed(f.key, None, Fed.DEVICE) for f in called)
+
+
+def _is_private(name: str) -> bool:
+    return name.startswith("_") and not name.endswith("__")
 
 
 def note_unknown(frame: Frame, node: cst.Call, arguments: Arguments) -> None:

@@ -39,6 +39,11 @@ class Given:
     index: int  # among positional arguments, without the object of a method
     minds: bool = False  # the code around it has to do with devices
     waits: bool = False  # only a call that hands in something from a device makes it likely
+    inner: bool = False  # of a private function: its calls are all that it is for
+
+    @property
+    def is_private(self) -> bool:
+        return self.called.startswith("_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +77,13 @@ class Feeds:
         if Fed.DEVICE in found:
             rises = given.waits and Fed.HOST not in found and before is Confidence.POSSIBLE
             return Confidence.LIKELY if rises else before
+        if given.inner and Fed.CALLER not in found:
+            return Confidence.POSSIBLE
         return before if Fed.HOST not in found and given.minds else Confidence.POSSIBLE
 
     def _sources(self, given: Given) -> set[Fed]:
-        """Where what is handed in comes from, through callers that were handed it themselves."""
+        """Where what is handed in comes from, through callers that were handed it themselves: from
+        a caller's own parameter, when anybody may call that."""
         found: set[Fed] = set()
         seen = {given.function: {given.parameter}}
         waiting = [given]
@@ -84,7 +92,10 @@ class Feeds:
                 through = feed.through
                 if through is None:
                     found.add(feed.source)
-                elif len(waiting) < MAX_CALLERS:
+                    continue
+                if not through.is_private:
+                    found.add(Fed.CALLER)
+                if len(waiting) < MAX_CALLERS:
                     parameters = seen.setdefault(through.function, set())
                     if through.parameter not in parameters:
                         parameters.add(through.parameter)

@@ -669,21 +669,45 @@ def settle(frame: Frame) -> None:
         pending = frame.pendings.get((draft.left.place, draft.right.place))
         if pending is not None and pending.node is draft.node and not left_open:
             del frame.pendings[draft.left.place, draft.right.place]  # it is said here
+        left = operand(frame, draft.left, draft.left_node)
+        right = operand(frame, draft.right, draft.right_node)
+        doubtful = _with_host_inputs(frame, draft)
+        doubtful = doubtful or (draft.rank == 1 and _is_far_fetched(left, right))
         facts.meetings.append(
             Meeting(
                 site=frame.site(draft.node),
                 kind=draft.kind,
                 operation=draft.operation,
-                left=_spoken(operand(frame, draft.left, draft.left_node), draft, draft.left),
-                right=_spoken(operand(frame, draft.right, draft.right_node), draft, draft.right),
-                confidence=CONFIDENCES[0 if _with_host_inputs(frame, draft) else draft.rank],
+                left=_spoken(left, draft, draft.left),
+                right=_spoken(right, draft, draft.right),
+                confidence=CONFIDENCES[0 if doubtful else draft.rank],
                 in_module=frame.in_module,
                 inside=draft.inside,
                 caught=draft.caught,
-                given=feeding.given(frame, draft.right, draft.left),
+                given=feeding.given(frame, draft.right, draft.left, meets=True),
             )
         )
     frame.drafts.clear()
+
+
+# Steps of a story. On code that works, one step of such a long one is wrong far more often than the
+# code is.
+FAR, FAR_TOGETHER = 3, 5
+
+
+def _is_far_fetched(odd: Operand, anchor: Operand) -> bool:
+    """What is out of place came to the host by a long story; or the two came apart by one that
+    leads through a callee out of sight."""
+    if CPU not in (odd.placement, anchor.placement):
+        return False
+    far = _length(odd)
+    guessed = odd.indirect or anchor.indirect
+    return far >= FAR or (guessed and far + _length(anchor) >= FAR_TOGETHER)
+
+
+def _length(shown: Operand) -> int:
+    """The kinds of steps of a story; some only say more of the step before."""
+    return len({step.kind for step in shown.steps} - {StepKind.BRANCH, StepKind.REGISTERED})
 
 
 def _with_host_inputs(frame: Frame, draft: MeetingDraft) -> bool:

@@ -61,6 +61,11 @@ def works_on_device(frame: Frame, tensor: Tensor) -> bool:
 _LOSS = re.compile(r"(^|[/_.])(loss|losses|criterion|criteria)(_|\d|$|\.py$)", re.I)
 
 
+def computes_loss(function: Function) -> bool:
+    """By its name, or that of its file."""
+    return bool(_LOSS.search(function.name) or _LOSS.search(function.unit.source.path))
+
+
 def minds_devices(function: Function, parameter: str) -> bool:
     """Whether a function is written for inputs on a device, as far as it shows itself.
 
@@ -69,7 +74,7 @@ def minds_devices(function: Function, parameter: str) -> bool:
     tensors, or stands beside modules.
     """
     unit = function.unit
-    if _LOSS.search(function.name) or _LOSS.search(unit.source.path):
+    if computes_loss(function):
         return True
     is_public = not function.name.startswith("_") and not unit.is_script
     if is_public and (_is_tensor(function, parameter) or any(c.is_module for c in unit.classes)):

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from devlint.findings import Confidence
 from devlint.inference import feeding, steps
 from devlint.inference.facts import (
     ElementAccess,
@@ -22,6 +21,7 @@ from devlint.inference.facts import (
     Loop,
     Move,
     NonLeaf,
+    Operand,
     RoundTrip,
     Site,
     StepKind,
@@ -29,7 +29,7 @@ from devlint.inference.facts import (
 )
 from devlint.inference.frame import Frame, LoopState
 from devlint.inference.iteration import targets_of
-from devlint.inference.meetings import CONFIDENCES, operand
+from devlint.inference.meetings import CONFIDENCES, FAR, operand
 from devlint.inference.placement import Device, Placement, Variable, VariableKind
 from devlint.inference.text import dotted, shorten
 from devlint.inference.values import INDIRECT, Tensor
@@ -213,13 +213,14 @@ def settle(frame: Frame) -> None:
             )
             own(frame, "sync", len(facts.syncs) - 1)
         elif kind is HostReadNote:
-            confidence: Confidence = CONFIDENCES[note.rank]
+            shown = operand(frame, note.tensor, note.tensor_node)
+            doubtful = note.rank == 1 and _is_far_fetched(shown)
             facts.host_reads.append(
                 HostRead(
                     site=site(note.node),
                     sink=note.sink,
-                    operand=operand(frame, note.tensor, note.tensor_node),
-                    confidence=confidence,
+                    operand=shown,
+                    confidence=CONFIDENCES[0 if doubtful else note.rank],
                     caught=note.caught,
                     given=feeding.given(frame, note.tensor, waits=note.waits),
                 )
@@ -278,6 +279,12 @@ def settle(frame: Frame) -> None:
                 )
             )
     frame.notes.clear()
+
+
+def _is_far_fetched(shown: Operand) -> bool:
+    """It came to the accelerator by a long story, computations aside."""
+    plain = (StepKind.BRANCH, StepKind.REGISTERED, StepKind.COMPUTED)
+    return sum(step.kind not in plain for step in shown.steps) >= FAR
 
 
 _MODULE_NAME = re.compile(

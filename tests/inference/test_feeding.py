@@ -174,3 +174,42 @@ def test_a_method_of_a_module_works_where_the_others_call_it(name, call, raises)
     assert meetings(facts)[:1] == [
         MET[0] if raises else MET[0].replace("certain", "possible"),
     ]
+
+
+INNER = """
+class Mixer:
+    def __init__(self, device):
+        self.device = device
+
+    def mix(self, {parameter}):
+        {body}
+
+    def _tail(self, rows):
+        return torch.cat([rows, torch.zeros(3)])
+
+{outside}
+"""
+
+
+@pytest.mark.parametrize(
+    ("parameter", "body", "outside", "expected"),
+    [
+        # its callers are all that a private method is for
+        ("n", "return self._tail(torch.rand(n)).to(self.device)", "", "possible"),
+        ("n", "return self._tail(read(n))", "", "possible"),
+        ("rows: torch.Tensor", "return self._tail(rows)", "", "likely"),
+        ("n", "return self._tail(torch.rand(n, device=self.device))", "", "likely"),
+        # a module makes the object, and knows nothing of what it does inside
+        (
+            "n",
+            "return self._tail(torch.rand(n)).to(self.device)",
+            "class Net(nn.Module):\n    def __init__(self, device):\n        super().__init__()\n"
+            "        self.mixer = Mixer(device)",
+            "possible",
+        ),
+    ],
+)
+def test_a_private_method_is_for_those_who_call_it(parameter, body, outside, expected):
+    code = INNER.format(parameter=parameter, body=body, outside=outside)
+    (found,) = meetings(settled(code))
+    assert found.endswith(f"@δ(rows) {expected}")

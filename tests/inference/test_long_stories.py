@@ -1,0 +1,59 @@
+"""What is no more than likely, and took a long story to tell, is only possible."""
+
+import pytest
+from given import met
+
+TABLE = """
+    class Schedule:
+        def __init__(self, size):
+            self.shares = {made}
+
+        def step(self, rows: torch.Tensor):
+            return rows.sigmoid() * {used}
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "used", "confidence"),
+    [
+        ("torch.rand(size)", "self.shares", "likely"),
+        ("torch.rand(size)", "(1 - self.shares)", "possible"),
+    ],
+)
+def test_what_was_made_and_kept_and_computed_with(made, used, confidence):
+    (found,) = met(TABLE.format(made=made, used=used))
+    assert found.endswith(confidence)
+
+
+BRANCHES = """
+    def run(x: torch.Tensor, y: torch.Tensor, slim):
+        held = {held}
+        if slim:
+            held = held.cpu()
+        return {odd} + y.cuda()
+"""
+
+
+@pytest.mark.parametrize(
+    ("held", "odd", "confidence"),
+    [
+        ("x.cuda()", "held", "likely"),  # moved there and back is one kind of step
+        ("x.cuda()", "held.exp()", "possible"),
+    ],
+)
+def test_one_branch_brings_it_to_the_host(held, odd, confidence):
+    assert met(BRANCHES.format(held=held, odd=odd))[-1].endswith(confidence)
+
+
+def test_what_is_certain_stays_so():
+    (found,) = met("""
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.proj = nn.Linear(3, 3)
+            self.kept = torch.rand(3)
+
+        def forward(self, x):
+            return self.proj(x) + (1 - self.kept)
+    """)
+    assert found.endswith("certain")
