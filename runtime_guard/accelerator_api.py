@@ -164,6 +164,13 @@ class VirtualStream:
         return f"<virtual stream {self.stream_id} on {self.device}>"
 
 
+def default_stream(stream_type: type[VirtualStream], index: int) -> VirtualStream:
+    """The stream that a device has without being asked for one."""
+    stream = stream_type(index)
+    stream.stream_id = stream.cuda_stream = 0
+    return stream
+
+
 class VirtualGenerator(torch.Generator):
     """A CPU generator that says it is an accelerator's: same seeds, same numbers as on the CPU."""
 
@@ -174,11 +181,34 @@ class VirtualGenerator(torch.Generator):
         """The accelerator it fills tensors of."""
         return self._virtual_device
 
+    def clone_state(self) -> VirtualGenerator:
+        """A generator of the same device that goes on from the same state."""
+        clone = virtual_generator(self._virtual_device)
+        clone.set_state(self.get_state())
+        return clone
+
+    def __reduce__(self) -> Any:
+        return restored_generator, (self._virtual_device, self.get_state())
+
+    graphsafe_get_state = clone_state
+
+    def graphsafe_set_state(self, state: torch.Generator) -> VirtualGenerator:
+        """Go on from the state of another generator."""
+        self.set_state(state.get_state())
+        return self
+
 
 def virtual_generator(device: torch.device) -> VirtualGenerator:
     """A generator for ``device``."""
     generator = VirtualGenerator()
     generator._virtual_device = device
+    return generator
+
+
+def restored_generator(device: torch.device, state: torch.Tensor) -> VirtualGenerator:
+    """A copied or unpickled generator."""
+    generator = virtual_generator(device)
+    generator.set_state(state)
     return generator
 
 
@@ -386,14 +416,9 @@ def module_api(machine: Machine, kind: str, module: Any) -> dict[str, Any]:
 
     stream_type = type("Stream", (VirtualStream,), {"machine": machine, "kind": kind})
 
-    def default_stream(device: Any = None) -> Any:
-        stream = stream_type(index(device))
-        stream.stream_id = stream.cuda_stream = 0
-        return stream
-
     def current_stream(device: Any = None) -> Any:
         at = index(device)
-        return machine.current_stream(kind, at) or default_stream(at)
+        return machine.current_stream(kind, at) or default_stream(stream_type, at)
 
     def set_stream(stream: Any) -> None:
         if stream is not None:
@@ -444,7 +469,7 @@ def module_api(machine: Machine, kind: str, module: Any) -> dict[str, Any]:
         "StreamContext": stream_context,
         "set_stream": set_stream,
         "current_stream": current_stream,
-        "default_stream": default_stream,
+        "default_stream": lambda device=None: default_stream(stream_type, index(device)),
         "get_sync_debug_mode": lambda: machine.sync_debug_mode,
         "set_sync_debug_mode": machine.set_sync_debug_mode,
         "manual_seed": _nothing,
@@ -513,7 +538,12 @@ def accelerator_api(machine: Machine) -> dict[str, Any]:
     stream_type = type("Stream", (VirtualStream,), {"machine": machine, "kind": kind})
 
     def current_stream(device: Any = None) -> Any:
-        return stream_type(device)
+        index = index_of(machine, kind, device)
+        machine.check_index(kind, index)
+        return machine.current_stream(kind, index) or default_stream(stream_type, index)
+
+    def set_stream(stream: Any) -> None:
+        machine.enter_stream(stream)
 
     api: dict[str, Any] = {
         "is_available": lambda: True,
@@ -525,10 +555,12 @@ def accelerator_api(machine: Machine) -> dict[str, Any]:
         "set_device_idx": set_index,
         "device_index": device_index,
         "current_stream": current_stream,
-        "set_stream": _nothing,
+        "set_stream": set_stream,
         "synchronize": lambda device=None: synchronized("torch.accelerator.synchronize"),
         "get_device_capability": lambda device=None: {},
         "empty_cache": _nothing,
+        "empty_host_cache": _nothing,
+        "Graph": NoGraph,
         **memory_api(machine, kind),
         "reset_accumulated_memory_stats": _nothing,
     }

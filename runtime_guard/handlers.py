@@ -19,9 +19,13 @@ from runtime_guard.placement import CPU, Placement, placement_of, tag
 from runtime_guard.recording import explain_error
 from runtime_guard.sites import user_site
 from runtime_guard.torch_internals import (
+    PROXY,
+    copy_below,
     default_device_context,
     disable_torch_function,
+    flex_attention,
     functions_in_cpp,
+    is_tracing,
     nn_in_cpp,
 )
 
@@ -84,6 +88,12 @@ def _factory(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:
         check_generator(generator, target, func)
     if target.type != "meta":
         pinned = kwargs.pop("pin_memory", False)
+        if virtual and is_tracing(PROXY):
+            raise UnsupportedVirtually(
+                f"make_fx on virtual devices: {_name(func)} would be traced on the host"
+            )
+        if pinned and virtual:
+            raise RuntimeError("Only dense CPU tensors can be pinned")
         if virtual or kwargs.get("device") is not None or default_device(mode) is not None:
             kwargs["device"] = CPU
         result = func(*args, **kwargs)
@@ -256,6 +266,22 @@ def _to(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:
         non_blocking=bool(wish.get("non_blocking", False)),
         copy=bool(wish.get("copy", False)),
         memory_format=wish.get("memory_format"),
+    )
+
+
+def _to_copy(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:
+    """``aten._to_copy``, as tensors that wrap others call it."""
+    if kwargs.get("device") is None:
+        return mode.run(func, args, kwargs)
+    return moves.move(
+        mode.machine,
+        args[0],
+        mode.machine.parse(kwargs["device"]),
+        what=".to",
+        dtype=kwargs.get("dtype"),
+        non_blocking=bool(kwargs.get("non_blocking", False)),
+        copy=True,
+        memory_format=kwargs.get("memory_format"),
     )
 
 
@@ -478,6 +504,17 @@ def _note_element(written: torch.Tensor, index: Any) -> None:
         observers.problem(Kind.ELEMENT_WRITE, "__setitem__", "", target=str(device))
 
 
+def _on_the_host_only(name: str) -> Handler:
+    """``apply_`` and its siblings, which call a Python function per element."""
+
+    def handler(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:
+        if moves.device_of(args[0]).type != "cpu":
+            raise TypeError(f"{name} is only implemented on CPU tensors")
+        return func(*args, **kwargs)
+
+    return handler
+
+
 def _unsupported(what: str, why: str) -> Handler:
     def handler(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:
         if args and isinstance(args[0], torch.Tensor) and moves.device_of(args[0]).type != "cpu":
@@ -638,6 +675,17 @@ def _pad_packed(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> An
     return result
 
 
+def _flex_attention(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:
+    """The operator of ``flex_attention``: autograd traces it, on the devices that PyTorch knows."""
+    trained = any(t.requires_grad for t in tensors_of([*args, *kwargs.values()]))
+    if trained and torch.is_grad_enabled():
+        raise UnsupportedVirtually(
+            "flex_attention with gradients on virtual devices: it compiles, for a device that is "
+            "not there"
+        )
+    return mode.run(func, args, kwargs)
+
+
 def build_handlers() -> dict[Any, Handler]:
     """The table from overridable functions to handlers."""
     table: dict[Any, Handler] = {}
@@ -653,6 +701,7 @@ def build_handlers() -> dict[Any, Handler]:
     table[tensor.new_tensor] = _new
     table[tensor.new] = _new
     table[tensor.to] = _to
+    table[copy_below] = _to_copy
     table[nn_in_cpp._parse_to] = _parse_module_to
     table[tensor.cuda] = _move_method("cuda")
     table[tensor.xpu] = _move_method("xpu")
@@ -671,6 +720,8 @@ def build_handlers() -> dict[Any, Handler]:
     table[tensor.grad.__set__] = _set_grad
     table[tensor.copy_] = _copying(1)
     table[tensor.__setitem__] = _copying(2)
+    for name in ("apply_", "map_", "map2_"):
+        table[getattr(tensor, name)] = _on_the_host_only(name)
     table[tensor.__dlpack__] = _unsupported(
         "__dlpack__", "its memory is the host's, a consumer would believe it is the device's"
     )
@@ -696,6 +747,8 @@ def build_handlers() -> dict[Any, Handler]:
         table[function] = _all_together(text)
     for name in ("lstm", "gru", "rnn_tanh", "rnn_relu"):
         table[getattr(functions_in_cpp, name)] = _recurrent
+    if flex_attention is not None:  # since torch 2.5
+        table[flex_attention] = _flex_attention
     table[torch.ctc_loss] = _ctc_loss
     table[nn_in_cpp.one_hot] = _one_hot
     table[torch.tensor_split] = table[tensor.tensor_split] = _tensor_split

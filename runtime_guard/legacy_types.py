@@ -49,6 +49,11 @@ class LegacyTypeMeta(type):
                     f"{parsed.type} was passed"
                 )
             target = parsed
+        if args and isinstance(args[0], torch.Tensor) and args[0].device.type != target.type:
+            raise TypeError(
+                f"expected TensorOptions(dtype={cls.dtype}, device={cls.kind}) (got "
+                f"TensorOptions(dtype={args[0].dtype}, device={args[0].device}))"
+            )
         with disable_torch_function():
             result: torch.Tensor = cls.real(*args, **kwargs)
             moves.tag_fresh(result, target)

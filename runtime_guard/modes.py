@@ -34,9 +34,13 @@ from runtime_guard.placement import (
 )
 from runtime_guard.plans import PLANS, Plan, Treatment
 from runtime_guard.torch_internals import (
+    FAKE,
     DispatchHook,
+    custom_operators,
     disable_torch_function,
+    flex_attention,
     function_mode_count,
+    is_tracing,
 )
 
 __tracebackhide__ = True  # pytest shows the user's frames only
@@ -84,6 +88,21 @@ def _never(*_: object) -> bool:
 _bodies: dict[Any, Any] = {}
 
 
+def _closure_of_body(func: Any) -> Any:
+    """The closure of ``func``, for its body.
+
+    ``F.max_pool2d`` and its siblings choose between two functions in their closure, each of which
+    would ask the mode about the very function that is running.
+    """
+    if func.__globals__.get("__name__") != "torch._jit_internal":
+        return func.__closure__
+    contents = [cell.cell_contents for cell in func.__closure__ or ()]
+    return tuple(
+        python_types.CellType((_body_of(c) or c) if type(c) is python_types.FunctionType else c)
+        for c in contents
+    )
+
+
 def _body_of(func: Any) -> Any | None:
     """A copy of a Python function of torch without its ``has_torch_function`` check.
 
@@ -94,15 +113,17 @@ def _body_of(func: Any) -> Any | None:
     body = _bodies.get(func, _bodies)
     if body is _bodies:
         body = None
-        if _OVERRIDE_CHECKS.intersection(func.__code__.co_names) and (
-            _OVERRIDE_CHECKS.intersection(func.__globals__)
+        closure = _closure_of_body(func)
+        if closure is not func.__closure__ or (
+            _OVERRIDE_CHECKS.intersection(func.__code__.co_names)
+            and _OVERRIDE_CHECKS.intersection(func.__globals__)
         ):
             body = python_types.FunctionType(
                 func.__code__,
                 _LiveGlobals(func.__globals__),
                 func.__name__,
                 func.__defaults__,
-                func.__closure__,
+                closure,
             )
             body.__kwdefaults__ = func.__kwdefaults__
         _bodies[func] = body
@@ -134,6 +155,8 @@ class FunctionMode(TorchFunctionMode):
             return self._ask_subclasses(func, types, args, kwargs or {})
         handler = self.handlers.get(func)
         if handler is not None:
+            if is_tracing(FAKE):  # its tensors have devices of their own, and no values
+                return func(*args, **kwargs) if kwargs else func(*args)
             return handler(self, func, args, dict(kwargs) if kwargs else {})
         if (
             type(func) is python_types.FunctionType
@@ -170,13 +193,16 @@ class FunctionMode(TorchFunctionMode):
     ) -> Any:
         """A call with ``device=``, ``generator=`` or ``pin_memory=`` that no handler knows."""
         machine = self.machine
+        if is_tracing(FAKE):
+            return func(*args, **kwargs)
         requested = kwargs.get("device")
         target = machine.parse(requested) if requested is not None else None
         if target is not None and (machine.is_virtual(target) or isinstance(requested, int)):
             kwargs["device"] = CPU
         generator = kwargs.get("generator")
         if generator is not None:
-            check_generator(generator, target or self.device_of_call(args), func)
+            beside = (*args, *kwargs.values())
+            check_generator(generator, target or self.device_of_call(beside), func)
         pinned = kwargs.pop("pin_memory", False)
         result = self.run(func, args, kwargs)
         if target is not None and target.type != "meta":
@@ -191,10 +217,16 @@ class FunctionMode(TorchFunctionMode):
         body = _body_of(func) if type(func) is python_types.FunctionType else None
         if body is None:
             return self.run(func, args, kwargs)
+        with self.in_sight():
+            return body(*args, **kwargs)
+
+    @contextlib.contextmanager
+    def in_sight(self) -> Iterator[None]:
+        """In the block Python code that C++ or a handler called sees the virtual machine."""
         before, self.call = self.call, None
         try:
             with self:
-                return body(*args, **kwargs)
+                yield
         finally:
             self.call = before
 
@@ -259,6 +291,33 @@ def check_generator(generator: torch.Generator, device: torch.device, func: Any)
         raise RuntimeError(with_explanation(sentence, f"the result would be on {device}"))
 
 
+def refuse_other_storage(args: tuple[Any, ...]) -> None:
+    """``x.set_(source)``: both on one device (``checkSetStorage`` in ATen's ``Resize.h``)."""
+    placement = placement_of(args[0])
+    source = args[1] if len(args) > 1 else None
+    if placement is None or source is None:  # PyTorch's own helpers are untagged
+        return
+    found = placement_of(source) if isinstance(source, _Tensor) else getattr(source, TAG, None)
+    device = CPU if found is None else found.device
+    if device is not placement.device:
+        raise RuntimeError(
+            f'Attempted to set the storage of a tensor on device "{placement.device}" to a storage '
+            f'on different device "{device}".  This is no longer allowed; the devices must match.'
+        )
+
+
+def refuse_without_kernel(func: Any, operands: Any) -> None:
+    """Raise what the dispatcher raises when an operand's device has no kernel of ``func``."""
+    for tensor in tensors_of(operands):
+        kind = moves.device_of(tensor).type
+        if kind not in ("cpu", "meta"):
+            raise NotImplementedError(
+                f"Could not run '{func.name()}' with arguments from the '{kind.upper()}' backend. "
+                "This could be because the operator doesn't exist for this backend, or was "
+                "omitted during the selective/custom build process (if using custom build)."
+            )
+
+
 _KERNELS_IN_CPP = frozenset({"aten", "prim", "prims", "profiler", "torchvision", "torchaudio"})
 _Tensor = torch.Tensor
 _Parameter = torch.nn.Parameter
@@ -281,22 +340,80 @@ class DispatchMode(DispatchHook):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        if (
-            function_mode_count()  # not below a handler (backward, for example): no detours
-            and isinstance(func, torch._ops.OpOverload)
-            and func.namespace in _KERNELS_IN_CPP
-        ):
+        for kind in types:
+            if kind is not _Tensor and kind is not _Parameter:
+                return self._ask_wrappers(func, types, args, kwargs or {})
+        if not isinstance(func, torch._ops.OpOverload) or self.machine.over:
+            return self._dispatch(func, args, kwargs)
+        if func.namespace not in _KERNELS_IN_CPP:
+            definition = custom_operators.get(func._schema.name)
+            if definition is not None:
+                return self._python_kernel(definition, func, args, kwargs or {})
+        elif function_mode_count():  # not below a handler (backward, for example): no detours
             with disable_torch_function():
                 return self._dispatch(func, args, kwargs)
         return self._dispatch(func, args, kwargs)
+
+    def _ask_wrappers(
+        self, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """Let tensors that wrap others answer, with both hooks on what they call."""
+        if self.machine.over or any(t.__module__.startswith("torch._sub") for t in types):
+            return func(*args, **kwargs)  # fake and functional tensors have no values
+        with self.in_sight():
+            for kind in types:
+                result = kind.__torch_dispatch__(func, types, args, kwargs)
+                if result is not NotImplemented:
+                    return result
+        raise TypeError(f"no implementation found for {func} on types {list(types)}")
+
+    @contextlib.contextmanager
+    def in_sight(self) -> Iterator[None]:
+        """In the block Python code below PyTorch's C++ sees the virtual machine."""
+        with self, self.function_mode.in_sight():
+            yield
+
+    def _higher_order(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run a higher-order operator, what it is made of or what it calls in sight."""
+        if func is flex_attention:
+            with self.in_sight():
+                return func.py_kernels[torch._C.DispatchKey.CompositeExplicitAutograd](
+                    *args, **kwargs
+                )
+
+        def shown(value: Any) -> Any:
+            if not callable(value) or isinstance(value, torch.Tensor):
+                return value
+
+            def call(*inner: Any, **options: Any) -> Any:
+                with self.in_sight():
+                    return value(*inner, **options)
+
+            return call
+
+        return func(*map(shown, args), **{name: shown(value) for name, value in kwargs.items()})
+
+    def _python_kernel(
+        self, definition: Any, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """Run the kernel that ``torch.library.custom_op`` was given: PyTorch checks no operands."""
+        tensors = tensors_of([*args, *kwargs.values()])
+        kinds = [moves.device_of(t).type for t in tensors]
+        kind = next((k for k in kinds if k != "cpu"), "cpu")
+        kernels = definition._backend_fns
+        kernel = kernels.get(kind, kernels.get(None))
+        if kernel is None or "meta" in kinds:
+            refuse_without_kernel(func, tensors)
+            return func(*args, **kwargs)
+        with self.in_sight():
+            return kernel(*args, **kwargs)
 
     def _dispatch(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> Any:
         if self.machine.over:
             return func(*args, **kwargs) if kwargs else func(*args)
         plan = PLANS[func]
         if plan is None:
-            with self:
-                return func(*args, **(kwargs or {}))
+            return self._higher_order(func, args, kwargs or {})
         if plan.treatment is not Treatment.SAME or (kwargs and plan.keyword_tensors):
             return self._special(plan, func, args, kwargs or {})
         first: Placement | None = None
@@ -389,6 +506,11 @@ class DispatchMode(DispatchHook):
                 self._tag_results(result, placement, plan)
             return result
         if treatment is Treatment.SET:
+            if plan.name == "set_":
+                refuse_other_storage(args)
+            return func(*args, **kwargs)
+        if treatment is Treatment.HOST:
+            refuse_without_kernel(func, [*args, *kwargs.values()])
             return func(*args, **kwargs)
         if treatment is Treatment.COPY:
             return self._copy(plan, func, args, kwargs)

@@ -10,7 +10,8 @@ import torch
 
 from runtime_guard import observers
 from runtime_guard.events import Kind
-from runtime_guard.machine import Machine
+from runtime_guard.explain import explain_operands, with_explanation
+from runtime_guard.machine import Machine, UnsupportedVirtually
 from runtime_guard.placement import (
     CPU,
     TAG,
@@ -23,7 +24,15 @@ from runtime_guard.placement import (
     tag,
 )
 from runtime_guard.sites import Stack, thrown_away_at, user_site, user_stack
-from runtime_guard.torch_internals import disable_torch_function, real_device, tensor_base
+from runtime_guard.torch_internals import (
+    PROXY,
+    copy_below,
+    disable_torch_function,
+    is_tracing,
+    real_device,
+    tensor_base,
+    wraps_others,
+)
 
 __tracebackhide__ = True  # pytest shows the user's frames only
 
@@ -57,8 +66,8 @@ def pin(tensor: torch.Tensor) -> torch.Tensor:
         return tensor
     device = device_of(tensor)
     if device.type != "cpu":
-        kind = "dense " + tensor.type() if tensor.layout is torch.strided else str(tensor.layout)
-        raise RuntimeError(f"cannot pin '{kind}' only dense CPU tensors can be pinned")
+        name = tensor.type().replace("torch.", f"torch.{device.type}.", 1)
+        raise RuntimeError(f"cannot pin '{name}' only dense CPU tensors can be pinned")
     copy = tensor.clone()
     setattr(storage_of(copy), PINNED, True)
     return copy
@@ -103,7 +112,17 @@ def move(
             "Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() "
             "instead of torch.nn.Module.to() when moving module from meta to a different device."
         )
+    if is_tracing(PROXY):
+        raise UnsupportedVirtually(
+            f"make_fx on virtual devices: {what} would be traced on the host"
+        )
     options["copy"] = True
+    if wraps_others(tensor):  # it moves what it wraps, and makes a wrapper there
+        del options["copy"]
+        moved: torch.Tensor = copy_below(
+            tensor, device=target, non_blocking=non_blocking, **options
+        )
+        return moved
     moving.active = True  # the copy is not on the source's device, not even for a moment
     try:
         result = _to(tensor, **options)
@@ -127,6 +146,8 @@ def move(
         pinned=pinned or not landed,
     )
     site = stack[0] if stack else user_site()
+    if not landed and result.layout is torch.strided:
+        setattr(storage_of(result), PINNED, True)
     watched = Move(stack, landed) if stack else None
     made = placement.made if placement is not None else None
     tag(result, Placement(target, made, site, watched))
@@ -275,6 +296,53 @@ def gradient_goes_back(
         and node.name().rpartition("::")[2] in ("CopyBackwards", "CopySlices")
     ):
         node.register_hook(_GradientBack(machine, source, 1))
+
+
+class _GradientsStay:
+    """Post hook of a custom function's node: refuses gradients on other devices than its inputs.
+
+    ``validate_outputs`` in ``torch/csrc/autograd/engine.cpp``, which moves 0-dim ones.
+    """
+
+    __slots__ = ("devices", "name")
+
+    def __init__(self, name: str, devices: tuple[torch.device, ...]) -> None:
+        self.name = name
+        self.devices = devices
+
+    def __call__(self, gradients: tuple[Any, ...], _: Any) -> Any:
+        with disable_torch_function():
+            for position, (gradient, device) in enumerate(
+                zip(gradients, self.devices, strict=False)
+            ):
+                if gradient is None or gradient.dim() == 0 or device_of(gradient) is device:
+                    continue
+                sentence = (
+                    f"Function {self.name} returned an invalid gradient at index {position} - "
+                    f"expected device {device} but got {device_of(gradient)}"
+                )
+                explanation = explain_operands([gradient], ["the gradient"])
+                observers.problem(
+                    Kind.MIXED,
+                    self.name,
+                    f"{sentence} {explanation}",
+                    source=str(device),
+                    target=str(device_of(gradient)),
+                    operands=[gradient],
+                )
+                if observers.mixed_policy() == "raise":
+                    raise RuntimeError(with_explanation(sentence, explanation))
+
+
+def gradients_stay(result: Any, args: tuple[Any, ...], name: str) -> None:
+    """After ``Function.apply(*args)``: its gradients have to be where ``args`` are."""
+    first = result[0] if isinstance(result, (tuple, list)) and result else result
+    node = first.grad_fn if isinstance(first, torch.Tensor) else None
+    if node is None or node.name() != f"{name}Backward":
+        return
+    devices = tuple(device_of(a) for a in args if isinstance(a, torch.Tensor))
+    if any(device is not CPU for device in devices):
+        node.register_hook(_GradientsStay(node.name(), devices))
 
 
 def tag_fresh(tensor: torch.Tensor, device: torch.device) -> None:

@@ -24,6 +24,8 @@ class Treatment(IntEnum):
     """A composite that reached us whole (inference mode): look at its parts."""
     SET = 4
     """The result has the given storage's device, not its operands'."""
+    HOST = 5
+    """An accelerator's tensor is refused: there is no kernel for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +91,8 @@ def make_plan(func: Any) -> Plan:
     namespace = schema.name.partition("::")[0]
     if name in ("set_", "set_data"):
         treatment = Treatment.SET
+    elif name in rules.HOST_KERNELS:
+        treatment = Treatment.HOST
     elif name in ("copy_", "_foreach_copy_"):
         treatment = Treatment.COPY
     elif namespace == "aten" and _has_kernel(func, torch._C.DispatchKey.CompositeImplicitAutograd):

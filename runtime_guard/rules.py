@@ -127,10 +127,22 @@ HOST_ARGUMENTS: dict[str, frozenset[str]] = {
     "_fused_sgd_": frozenset({"lr"}),
     "_fused_adagrad_": frozenset({"lr"}),
     "_nested_view_from_buffer": frozenset({"nested_size", "nested_strides", "offsets"}),
+    # the dummy of a jagged tensor is on the meta device
+    "_nested_view_from_jagged": frozenset({"dummy"}),
+    "_nested_view_from_jagged_copy": frozenset({"dummy"}),
     "_nested_view_from_buffer_copy": frozenset({"nested_size", "nested_strides", "offsets"}),
     "_scaled_dot_product_flash_attention_backward": frozenset({"philox_seed", "philox_offset"}),
     "_scaled_dot_product_efficient_attention_backward": frozenset({"philox_seed", "philox_offset"}),
 }
+HOST_KERNELS = frozenset(
+    # operations that PyTorch has a kernel of for the host only
+    _names(
+        """
+    histogram _histogramdd_bin_edges _histogramdd_from_bin_cts _histogramdd_from_bin_tensors
+    _spdiags to_mkldnn
+    """
+    )
+)
 READ_BY_ITEM = frozenset({("index_fill_", "value")})
 """0-dim arguments that may be on any device."""
 HOST_ONLY: dict[tuple[str, str], str] = {
@@ -265,9 +277,10 @@ def decide(func: Any, operands: Sequence[Operand]) -> int | Refusal:
     for position, operand in enumerate(operands):
         if operand.device == device or (name, operand.name) in READ_BY_ITEM:
             continue
-        if operand.device.type == "cpu":
-            if host is not None and operand.name.partition("[")[0] in host:
+        if host is not None and operand.name.partition("[")[0] in host:
+            if operand.device.type in ("cpu", "meta"):
                 continue
+        elif operand.device.type == "cpu":
             if scalars_allowed and operand.dim == 0 and not operand.written:
                 cpu_scalars += 1
                 if cpu_scalars > 1 and name != "where":

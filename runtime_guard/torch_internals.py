@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager
 from typing import Any, cast
 
 import torch
+import torch._library.custom_ops
 import torch.overrides
 import torch.utils._device
 import torch.utils._python_dispatch
@@ -22,7 +23,12 @@ tensor_base: Any = torch._C.TensorBase
 storage_base: Any = torch._C.StorageBase
 functions_in_cpp: Any = torch._VF
 nn_in_cpp: Any = torch._C._nn
+copy_below: Any = torch.ops.aten._to_copy.default
+flex_attention: Any = getattr(torch.ops.higher_order, "flex_attention", None)
 default_device_context: Any = torch.utils._device
+
+custom_operators: Any = torch._library.custom_ops.OPDEFS
+"""What ``torch.library.custom_op`` made, by qualified name: definitions with their kernels."""
 
 script_function: Any = _c.ScriptFunction
 script_method: Any = _c.ScriptMethod
@@ -34,11 +40,30 @@ pop_function_mode: Callable[[], Any] = _overrides._pop_mode
 dispatch_mode_stack: Callable[[], list[Any]] = _dispatch._get_current_dispatch_mode_stack
 without_dispatch_modes: Callable[[], AbstractContextManager[Any]] = _dispatch._disable_current_modes
 
+FAKE = _c._TorchDispatchModeKey.FAKE
+PROXY = _c._TorchDispatchModeKey.PROXY
+is_tracing: Callable[[Any], Any] = _c._get_dispatch_mode
+"""The mode of fake tensors (``FAKE``) or of ``make_fx`` (``PROXY``) that is in force, or None."""
+
+push_saved_tensors_hooks: Callable[[Any, Any], None] = (
+    _c._autograd._push_saved_tensors_default_hooks
+)
+
 real_device = cast("Callable[[torch.Tensor], torch.device]", tensor_base.device.__get__)
 """Where PyTorch itself says that a tensor is, whatever ``Tensor.device`` answers."""
 
 disable_torch_function: Callable[[], AbstractContextManager[Any]] = _c.DisableTorchFunction
 """A block in which neither modes nor subclasses are asked."""
+
+
+def wraps_others(tensor: torch.Tensor) -> bool:
+    """Is it a tensor without memory whose class answers for it (``_make_wrapper_subclass``)?"""
+    if type(tensor).__torch_dispatch__ is torch.Tensor.__torch_dispatch__:
+        return False
+    try:
+        return tensor.untyped_storage().data_ptr() == 0
+    except (NotImplementedError, RuntimeError):
+        return True
 
 
 def enter(mode: Any) -> None:

@@ -41,8 +41,10 @@ from runtime_guard.torch_internals import (
     dispatch_mode_stack,
     enter,
     function_mode_count,
+    function_mode_stack,
     pop_function_mode,
     push_function_mode,
+    push_saved_tensors_hooks,
     real_device,
     storage_base,
     without_dispatch_modes,
@@ -159,6 +161,8 @@ class _Installed:
         self.meters_before: dict[torch.device, Meter] = {}
         self.default_device: torch.device | None = None
         self.default_dtype = torch.float32
+        self.default_type: torch.device | None = None
+        """What ``set_default_tensor_type`` made of ``torch.Tensor``."""
 
     def install(self) -> None:
         global _active
@@ -261,6 +265,8 @@ class _Installed:
         self._patch_storage()
         self._patch_autocast()
         self._patch_profiler()
+        self._patch_saved_tensors()
+        self._patch_functions()
         patch_compilers(patches)
         if "cuda" in machine.counts:
             patch_process_groups(patches)
@@ -305,7 +311,10 @@ class _Installed:
         def init(tensor: torch.Tensor, *args: Any, **kwargs: Any) -> None:
             """``torch.Tensor([1.0])``, which no hook sees: note where it was made."""
             if type(tensor) is torch.Tensor and placement_of(tensor) is None:
-                moves.tag_fresh(tensor, intern_device(real_device(tensor)))
+                device = intern_device(real_device(tensor))
+                if self.default_type is not None and device is CPU:
+                    device = self.machine.canonical(self.default_type)
+                moves.tag_fresh(tensor, device)
 
         self.patches.set(tensor, "__init__", init)
         # its C++ signature knows no streams but real ones
@@ -392,18 +401,58 @@ class _Installed:
         self.patches.set(autocast, "__exit__", virtual_leave)
 
     def _patch_profiler(self) -> None:
-        """The profiler has no events of a virtual device to time."""
+        """The profiler has no events of a virtual device to time, and nobody listens to NVTX."""
         machine, profile = self.machine, torch.autograd.profiler.profile
         make: Any = profile.__init__
 
         @functools.wraps(make)
         def init(self: Any, *args: Any, use_device: str | None = None, **options: Any) -> None:
+            if options.get("use_cuda"):  # deprecated
+                options["use_cuda"], use_device = False, "cuda"
             if use_device in machine.counts:
                 say_once(f"profiler: no events of the virtual {use_device} device, only the CPU's")
                 use_device = None
             make(self, *args, use_device=use_device, **options)
 
         self.patches.set(profile, "__init__", init)
+        emit_nvtx = torch.autograd.profiler.emit_nvtx
+        self.patches.set(emit_nvtx, "__enter__", lambda self: self)
+        self.patches.set(emit_nvtx, "__exit__", lambda self, *exc: None)
+
+    def _patch_saved_tensors(self) -> None:
+        """Hooks for what autograd saves are called from C++ in the middle of an operation."""
+
+        def hooked(hook: Any, mode: FunctionMode) -> Any:
+            def call(value: Any) -> Any:
+                if function_mode_count():
+                    return hook(value)
+                with mode.in_sight():
+                    return hook(value)
+
+            return call
+
+        def enter_hooks(self: Any) -> None:
+            pack, unpack = self.pack_hook, self.unpack_hook
+            for mode in reversed(function_mode_stack()):
+                if isinstance(mode, FunctionMode):
+                    pack, unpack = hooked(pack, mode), hooked(unpack, mode)
+                    break
+            push_saved_tensors_hooks(pack, unpack)
+
+        self.patches.set(torch.autograd.graph.saved_tensors_hooks, "__enter__", enter_hooks)
+
+    def _patch_functions(self) -> None:
+        """Custom autograd functions: a gradient is where the input is that it is for."""
+        function = torch.autograd.Function
+        real = vars(function)["apply"].__func__
+
+        def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
+            result = real(cls, *args, **kwargs)
+            with disable_torch_function():
+                moves.gradients_stay(result, args, cls.__name__)
+            return result
+
+        self.patches.set(function, "apply", classmethod(functools.wraps(real)(apply)))
 
     def _patch_threads(self) -> None:
         """Threads started inside the block get hooks of their own."""
@@ -433,6 +482,9 @@ class _Installed:
 
         @functools.wraps(make)
         def nested_tensor(tensor_list: Any, **options: Any) -> torch.Tensor:
+            if options.get("layout") is torch.jagged:  # Python all the way
+                jagged: torch.Tensor = make(tensor_list, **options)
+                return jagged
             requested = options.pop("device", None)
             target = machine.parse(requested) if requested is not None else None
             if target is None and tensor_list and isinstance(tensor_list[0], torch.Tensor):
@@ -449,6 +501,7 @@ class _Installed:
 
     def _set_default_tensor_type(self, wanted: Any) -> None:
         kind, dtype = legacy_type(wanted)
+        self.default_type = torch.device(kind) if kind != "cpu" else None
         torch.set_default_dtype(dtype)
         torch.set_default_device(kind if kind != "cpu" else None)
 

@@ -211,6 +211,18 @@ class TestFactories:
         array[0] = 5
         assert there.tolist() == [0, 0]
 
+    def test_the_default_tensor_type(self):
+        torch.set_default_tensor_type(torch.cuda.FloatTensor)
+        assert torch.Tensor([1]).device == torch.zeros(1).device == CUDA0
+        torch.set_default_tensor_type(torch.FloatTensor)
+        assert torch.Tensor([1]).device == torch.zeros(1).device == CPU
+
+    def test_pooling_that_draws_its_own_samples(self):
+        x = torch.rand(1, 1, 8, 8, device="cuda")
+        assert F.fractional_max_pool2d(x, 2, output_size=4).device == CUDA0
+        values, indices = F.max_pool2d(x, 2, return_indices=True)
+        assert values.device == indices.device == CUDA0
+
     def test_legacy_types(self):
         x = torch.ones(2).cuda()
         assert x.type() == "torch.cuda.FloatTensor"
@@ -343,6 +355,43 @@ class TestMoves:
         with pytest.raises(RuntimeError, match="only dense CPU tensors can be pinned"):
             x.cuda().pin_memory()
         assert torch.zeros(2, pin_memory=True).is_pinned()
+
+    def test_a_nonblocking_copy_to_the_host_is_pinned(self):
+        x = torch.ones(2, device="cuda")
+        assert x.to("cpu", non_blocking=True).is_pinned()
+        assert not x.to("cpu").is_pinned()
+        with pytest.raises(RuntimeError, match=r"cannot pin .* only dense"):
+            x.pin_memory()
+        with pytest.raises(RuntimeError, match="Only dense CPU tensors can be pinned"):
+            torch.zeros(2, device="cuda", pin_memory=True)
+
+    def test_tensors_that_wrap_others(self):
+        class Wrapper(torch.Tensor):
+            @staticmethod
+            def __new__(cls, inner):
+                return torch.Tensor._make_wrapper_subclass(
+                    cls, inner.shape, dtype=inner.dtype, device=inner.device
+                )
+
+            def __init__(self, inner):
+                self.inner = inner
+
+            def __tensor_flatten__(self):
+                return ["inner"], None
+
+            @classmethod
+            def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+                def inner(x):
+                    return x.inner if isinstance(x, Wrapper) else x
+
+                result = func(*map(inner, args), **(kwargs or {}))
+                return Wrapper(result) if isinstance(result, torch.Tensor) else result
+
+        x = Wrapper(torch.ones(2, device="cuda"))
+        for y, device in ((x + x, CUDA0), (x.to("cuda:1"), CUDA1), (x.cpu(), CPU)):
+            assert y.device == y.inner.device == device
+        with pytest.raises(RuntimeError, match="same device"):
+            x + Wrapper(torch.ones(2))
 
     def test_sparse_tensors(self):
         x = torch.eye(3).to_sparse().cuda()
@@ -508,6 +557,31 @@ class TestWhatIsRefused:
         with pytest.raises(RuntimeError, match="Expected a 'cpu' device type for generator"):
             torch.randperm(3, generator=on_cuda)
 
+    def test_generators_in_copies_and_initialisers(self):
+        generator = torch.Generator("cuda:1").manual_seed(3)
+        for copied in (
+            copy.deepcopy(generator),
+            pickle.loads(pickle.dumps(generator)),
+            generator.clone_state(),
+        ):
+            assert copied.device == CUDA1
+            assert torch.equal(copied.get_state(), generator.get_state())
+        with pytest.raises(RuntimeError, match="Expected a 'cuda' device type for generator"):
+            nn.init.normal_(torch.ones(2, device="cuda"), generator=torch.Generator())
+
+    def test_storages_and_python_functions(self):
+        x = torch.ones(2, device="cuda")
+        for source in (x, x.untyped_storage()):
+            with pytest.raises(RuntimeError, match="Attempted to set the storage of a tensor on"):
+                torch.empty(0).set_(source)
+        assert torch.empty(0, device="cuda").set_(x).data_ptr() == x.data_ptr()
+        with pytest.raises(TypeError, match="apply_ is only implemented on CPU tensors"):
+            x.apply_(lambda value: value)
+        for kind in (torch.FloatTensor, torch.cuda.FloatTensor):
+            other = torch.ones(2, device="cpu" if kind.is_cuda else "cuda")
+            with pytest.raises(TypeError, match="expected TensorOptions"):
+                kind(other)
+
     def test_numpy(self):
         np = pytest.importorskip("numpy")
         x = torch.ones(2, device="cuda")
@@ -597,6 +671,37 @@ class TestAutograd:
         assert x.grad.device == CUDA0
         (grad,) = torch.autograd.grad(Double.apply(x).sum(), x)
         assert grad.device == CUDA0
+
+    def test_gradients_of_custom_functions_are_where_the_inputs_are(self):
+        class Scale(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x, gradient):
+                ctx.gradient = gradient
+                return x * 2
+
+            @staticmethod
+            def backward(ctx, g):
+                return ctx.gradient(g), None
+
+        x = torch.ones(2, device="cuda", requires_grad=True)
+        Scale.apply(x, lambda g: g * 2).sum().backward()
+        assert x.grad.device == CUDA0
+        with pytest.raises(RuntimeError, match="gradient at index 0 - expected device cuda:0 but"):
+            Scale.apply(x * 1, lambda g: torch.zeros(2)).sum().backward()
+
+    def test_hooks_for_saved_tensors(self):
+        x = torch.ones(4, device="cuda", requires_grad=True)
+        for pinned in (False, True):
+            with DeviceGuard() as guard:
+                with torch.autograd.graph.save_on_cpu(pin_memory=pinned):
+                    y = (x * x).sum()
+                assert guard.bytes("D2H") == 32
+                y.backward()
+                assert guard.bytes("H2D") == 32
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: t.to("cuda:1"), lambda t: t):
+            y = (x * x).sum()
+        with pytest.raises(RuntimeError, match="same device"):
+            y.backward()
 
     def test_checkpoint(self):
         layer = nn.Linear(2, 2).cuda()
@@ -790,6 +895,17 @@ class TestStreams:
         assert torch.cuda.current_stream(1) == torch.cuda.default_stream(1)
         assert len({stream, torch.cuda.Stream(1), torch.cuda.default_stream(1)}) == 3
 
+    def test_the_streams_of_torch_accelerator(self):
+        accelerator = pytest.importorskip("torch.accelerator")
+        stream = torch.Stream("cuda:1")
+        accelerator.set_stream(stream)
+        assert accelerator.current_stream() == torch.cuda.current_stream() == stream
+        assert torch.cuda.current_device() == 1
+        torch.cuda.set_device(0)
+        assert accelerator.current_stream() == torch.cuda.default_stream()
+        if hasattr(accelerator, "empty_host_cache"):
+            accelerator.empty_host_cache()
+
     def test_sync_debug_mode(self):
         x = torch.ones(2, device="cuda")
         torch.cuda.set_sync_debug_mode("error")
@@ -833,6 +949,8 @@ class TestLimitsSayThemselves:
             with torch.profiler.profile(activities=[activities.CPU, activities.CUDA]) as profile:
                 torch.ones(2, device="cuda").sum()
         assert any(event.key == "aten::sum" for event in profile.key_averages())
+        with torch.autograd.profiler.emit_nvtx():
+            torch.ones(2, device="cuda").sum()
 
     def test_memory_that_others_would_believe_to_be_the_devices(self):
         x = torch.ones(2, device="cuda")
@@ -854,9 +972,59 @@ class TestLimitsSayThemselves:
         def ask(x: torch.Tensor) -> torch.Tensor:
             return x + torch.zeros(2, device=x.device)
 
-        with pytest.raises(UnsupportedVirtually, match="code below the hooks"):
-            ask(torch.ones(2, device="cuda"))
-        assert ask(torch.ones(2)).device == CPU
+        @torch.library.custom_op("devlint_tests::forget", mutates_args=())
+        def forget(x: torch.Tensor) -> torch.Tensor:
+            return x + torch.zeros(2)
+
+        assert ask(torch.ones(2, device="cuda")).device == CUDA0
+        assert ask(torch.ones(2)).device == forget(torch.ones(2)).device == CPU
+        with pytest.raises(RuntimeError, match="same device"):
+            forget(torch.ones(2, device="cuda"))
+
+    def test_kernels_for_one_kind_of_device(self):
+        @torch.library.custom_op("devlint_tests::there", mutates_args=(), device_types="cuda")
+        def there(x: torch.Tensor) -> torch.Tensor:
+            return x.cpu().to(x.device)
+
+        @torch.library.custom_op("devlint_tests::here", mutates_args=(), device_types="cpu")
+        def here(x: torch.Tensor) -> torch.Tensor:
+            return x * 2
+
+        assert there(torch.ones(2, device="cuda")).device == CUDA0
+        assert here(torch.ones(2)).device == CPU
+        with pytest.raises(NotImplementedError, match="arguments from the 'CUDA' backend"):
+            here(torch.ones(2, device="cuda"))
+        with pytest.raises(NotImplementedError, match="arguments from the 'CUDA' backend"):
+            torch.histogram(torch.ones(2, device="cuda"), 2)
+
+    def test_flex_attention(self):
+        flex = pytest.importorskip("torch.nn.attention.flex_attention")
+        q = torch.randn(1, 1, 128, 16, device="cuda")
+        bias = torch.zeros(128)
+
+        def causal(b, h, i, j):
+            return i >= j
+
+        mask = flex.create_block_mask(causal, 1, 1, 128, 128, device="cuda")
+        assert flex.flex_attention(q, q, q, block_mask=mask).device == CUDA0
+        with pytest.raises(RuntimeError, match="indices should be either on cpu"):
+            flex.flex_attention(q, q, q, score_mod=lambda s, b, h, i, j: s + bias[i])
+        with pytest.raises(UnsupportedVirtually, match="flex_attention with gradients"):
+            flex.flex_attention(q.clone().requires_grad_(), q, q)
+        picked = torch.cond(q.sum() > 0, lambda x: x.sin(), lambda x: x.cos(), (q,))
+        assert picked.device == CUDA0
+
+    def test_tracers(self):
+        from torch._subclasses import FakeTensorMode
+        from torch.fx.experimental.proxy_tensor import make_fx
+
+        with FakeTensorMode():
+            assert torch.ones(2, device="cuda:1").device == CUDA1
+        x = torch.ones(2, device="cuda")
+        assert make_fx(lambda x: x * 2)(x)(x).device == CUDA0
+        for body in (lambda x: x + torch.ones(2, device="cuda"), lambda x: x.cpu()):
+            with pytest.raises(UnsupportedVirtually, match="make_fx"):
+                make_fx(body)(x)
 
     def test_losses_that_move_their_lengths_themselves(self):
         loss = F.ctc_loss(
@@ -873,6 +1041,10 @@ class TestLimitsSayThemselves:
             x = torch.nested.nested_tensor(parts, device="cuda:1", layout=layout)
             assert x.device == (x * 2).device == CUDA1
         assert torch.nested.nested_tensor([t.cuda() for t in parts]).device == CUDA0
+        offsets = torch.tensor([0, 2, 5], device="cuda")
+        jagged = torch.nested.nested_tensor_from_jagged(torch.ones(5, device="cuda"), offsets)
+        assert (jagged * 2).device == CUDA0
+        assert jagged.cpu().values().device == CPU
 
 
 def train(device: str) -> tuple[list[float], torch.Tensor]:
