@@ -164,8 +164,8 @@ def pad(mask: torch.Tensor, length: int) -> torch.Tensor:
     check=_check,
     fix="""\
 Moves one operand to the other's device where they meet, or changes the move that took it
-elsewhere. Unsafe: which of the two devices was
-meant, only the author knows.""",
+elsewhere. Unsafe: which of the two devices was meant, only the author knows. None for tensors that
+meet in a list (`torch.stack([left, right])`), since any of its elements may be the odd one.""",
     twin="`devlint confirm` waits for PyTorch's mixed-device error on the way through the line.",
     limits="""\
 An index that the program computes is not followed. `cuda` beside `cuda:0` is only `possible`: the

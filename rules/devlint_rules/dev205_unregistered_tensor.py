@@ -174,7 +174,7 @@ class Mixture(nn.Module):
     fix="""\
 `self.register_buffer("mean", …, persistent=False)`. Unsafe: without `persistent=False` it changes
 the `state_dict`, and with it an old checkpoint that kept the value some other way does not fill
-it.""",
+it. None for a list or dict of tensors, since a buffer is one tensor, nor outside of `__init__`.""",
     twin="""\
 After `Module.to` the guard looks for tensors in plain attributes that stayed where they were.""",
     limits="""\

@@ -211,7 +211,10 @@ if torch.cuda.is_available():
     fix="""\
 `torch.device("cuda")` becomes `torch.device("cuda" if torch.cuda.is_available() else "cpu")`, and
 the other places name it; a tensor with the size of an input goes to that input's device. Only where
-all places of a finding can be mended. Unsafe: running on the host may not be wanted.""",
+all places of a finding can be mended: a function without any input to go by and a class that makes
+its state need a new parameter `device`, which their callers have to give; and of a model that an
+input is moved to, nothing says that all its parameters are on one device. Unsafe: running on the
+host may not be wanted.""",
     twin="""\
 On a machine without CUDA (`devlint confirm --virtual mps`, or a host) the line raises.""",
     limits="""\

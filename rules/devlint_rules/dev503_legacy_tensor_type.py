@@ -190,7 +190,8 @@ torch.set_default_dtype(torch.float32)
     fix="""\
 `torch.tensor([...], dtype=..., device="cuda")`, `torch.empty(n, 1, dtype=..., device="cuda")`,
 `x.to("cpu", torch.float32)`, `torch.set_default_device("cuda")`. Unsafe: whether the move to the
-named device was meant, only the author knows.""",
+named device was meant, only the author knows. None where one argument may be data or a size
+(`torch.LongTensor(rows, device=d)`), which only its value tells.""",
     twin="""\
 The guard sees the transfer that the type hides or, on a machine without CUDA, PyTorch's
 refusal. A type that is merely old shows nothing.""",
