@@ -69,6 +69,14 @@ _CUDA_ONLY = re.compile(
 _SERVES_HOST = re.compile(
     r"\bis_available\(|[\"']cpu[\"']|\.device\b|(use|no)_?cuda|\bdevice ?= ?device\b|\.is_cuda\b"
 )
+# The user, or the file itself, may choose the host; a tensor's `.device` and a copy to the host may
+# belong to code for several cards as well.
+_OFFERS_HOST = re.compile(
+    r"\bis_available\(|\b(use|no)_?cuda|\.is_cuda\b|--(device|cpu|no[-_]cuda|use[-_]cuda)\b"
+    r"|(\belse|\bor|[!=]=|\bdevice: ?str ?=) ?[\"']cpu[\"']"
+)
+_DEVICE_PARAMETER = re.compile(r"(.*_)?device(_type)?")
+_TAKES_CUDA = re.compile(r"torch\.device\([\"']cuda[\"':]")
 _JOINS_GROUP = re.compile(r"\binit_process_group\(|\bDistributedDataParallel\(|\bDDP\(")
 _COLLECTIVE = re.compile(
     r"\b(dist|distributed)\.(all_gather|all_reduce|broadcast|barrier|reduce|gather|scatter|"
@@ -502,7 +510,7 @@ def settle(unit: Unit) -> None:
                     guarded=guarded,
                     in_main=in_main,
                     per_rank=per_rank or note.global_rank,
-                    serves_host=serves_host and not _asks_about_card(note),
+                    serves_host=_offers_host(note, text) if note.kind == "backend" else serves_host,
                     near_input=note.in_module or _has_tensor(note.function),
                     weights=note.kind == "load" and _holds_weights(note, mentions),
                     moves=note.moves and (note.subject is None or note.subject.is_sure),
@@ -512,6 +520,21 @@ def settle(unit: Unit) -> None:
                 )
             )
     mentions.workers.settle(unit)
+
+
+def _offers_host(note: MentionNote, text: str) -> bool:
+    """The code around a backend's call is given its device, or its file offers the host; and it
+    has not taken CUDA's itself."""
+    around = _functions(note.function)
+    if _asks_about_card(note) or any(_TAKES_CUDA.search(function.text) for function in around):
+        return False
+    given = (name for function in around for name in _parameters(function))
+    return any(map(_DEVICE_PARAMETER.fullmatch, given)) or bool(_OFFERS_HOST.search(text))
+
+
+def _parameters(function: Function) -> list[str]:
+    params = function.node.params
+    return [p.name.value for p in (*params.posonly_params, *params.params, *params.kwonly_params)]
 
 
 def _asks_about_card(note: MentionNote) -> bool:

@@ -96,6 +96,38 @@ def test_a_call_of_a_backend_that_may_not_be_there(call, findings):
     assert told(text) == findings
 
 
+EPOCH = """\
+import time
+
+import torch
+
+
+def epoch(model, loader{device}):
+    {first}
+    for batch in loader:
+        model(batch.to(device))
+    torch.cuda.synchronize()
+    return time.perf_counter()
+"""
+
+
+@pytest.mark.parametrize(
+    ("device", "first", "confidence"),
+    [
+        # the caller, the user or the file itself may choose the host
+        (", device", "model.train()", "likely"),
+        ("", "device = 'cuda' if torch.cuda.is_available() else 'cpu'", "likely"),
+        # the device of a tensor may be any card's, and a copy on the host no choice
+        ("", "device = model.weight.device", "possible"),
+        ("", "device = model.bias.to('cpu').device", "possible"),
+        # it has taken CUDA's already
+        (", device, rank", "device = torch.device('cuda', rank)", "possible"),
+    ],
+)
+def test_a_call_of_a_backend_where_the_host_may_be_chosen(device, first, confidence):
+    assert told(EPOCH.format(device=device, first=first)) == [f"DEV504 warning {confidence} 10"]
+
+
 RANKS = """\
 import os
 
