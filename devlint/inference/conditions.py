@@ -185,10 +185,30 @@ def _counts_accelerators(node: cst.Comparison) -> bool | None:
     return None
 
 
+_FRAMEWORK = re.compile(r"(^|[_.])(framework|backend|library|return_tensors)$", re.I)
+_OTHER_FRAMEWORK = re.compile(r"(tf|tensorflow|keras|jax|flax|mlx|paddle|mxnet|np|numpy)\d*$", re.I)
+
+
+def _of_another_framework(node: cst.Comparison) -> bool | None:
+    """`framework == "tf"`: what follows is not about torch's tensors."""
+    if len(node.comparisons) != 1 or not _FRAMEWORK.search(dotted(node.left)):
+        return None
+    target = node.comparisons[0]
+    equal = isinstance(target.operator, cst.Equal)
+    if not equal and not isinstance(target.operator, cst.NotEqual):
+        return None
+    if not isinstance(target.comparator, cst.SimpleString):
+        return None
+    named = target.comparator.evaluated_value
+    return not equal if isinstance(named, str) and _OTHER_FRAMEWORK.match(named) else None
+
+
 def _comparison(frame: Frame, node: cst.Comparison) -> bool | None:
-    counted = _counts_accelerators(node)
-    if counted is not None:
-        return counted
+    known = _counts_accelerators(node)
+    if known is None:
+        known = _of_another_framework(node)
+    if known is not None:
+        return known
     value = frame.eval(node)
     turn = turns.first(frame, node) if frame.loops else None
     if turn is not None:

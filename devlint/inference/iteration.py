@@ -182,8 +182,10 @@ def _names(target: cst.BaseExpression) -> set[str]:
 
 def replaced_elements(loop: cst.For | cst.While) -> cst.Subscript | None:
     """`xs[i]` of `for i, x in enumerate(xs): xs[i] = f(x)`, assigned in each turn."""
-    if not isinstance(loop, cst.For) or not isinstance(loop.iter, cst.Call):
+    if not isinstance(loop, cst.For):
         return None
+    if not isinstance(loop.iter, cst.Call):
+        return _replaced_by_key(loop, dotted(loop.iter), loop.target)
     if not loop.iter.args:
         return _replaced_entries(loop, loop.iter)
     called, over = dotted(loop.iter.func), loop.iter.args[0].value
@@ -207,9 +209,14 @@ def _replaced_entries(loop: cst.For, over: cst.Call) -> cst.Subscript | None:
         key = key.elements[0].value
     elif method != "keys":
         return None
-    if not called or not isinstance(key, cst.Name):
+    return _replaced_by_key(loop, called, key)
+
+
+def _replaced_by_key(loop: cst.For, over: str, key: cst.BaseExpression) -> cst.Subscript | None:
+    """`batch[k]` of `for k in batch: batch[k] = batch[k].to(device)`."""
+    if not over or not isinstance(key, cst.Name):
         return None
-    return _assigned_in(loop, f"{called}[{key.value}]")
+    return _assigned_in(loop, f"{over}[{key.value}]")
 
 
 def _assigned_in(loop: cst.For, replaced: str) -> cst.Subscript | None:

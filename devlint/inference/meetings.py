@@ -148,6 +148,11 @@ def _exempt(tensor: Tensor) -> bool:
     return bool(tensor.traits & (SCALAR | EMPTY)) and _on_cpu(tensor)
 
 
+def _is_made_up(tensor: Tensor) -> bool:
+    """Made on the default device: what computes with it mostly goes by what else it is given."""
+    return bool(tensor.traits & DEFAULT) and _on_cpu(tensor)
+
+
 def _on_cpu(tensor: Tensor) -> bool:
     place = tensor.place
     return type(place) is Device and place.type == "cpu"
@@ -270,10 +275,17 @@ def meet(
     else:
         anchor = max(candidates, key=_weight)[0]
         if anchor.place is not None and len(candidates) > 1:
-            _compare(frame, node, operation, candidates, anchor, pointwise, kind, indirect, indices)
+            clashed = _compare(
+                frame, node, operation, candidates, anchor, pointwise, kind, indirect, indices
+            )
+            if clashed:  # it is said here, and whatever the result meets would say it again
+                result = _result(frame, node, candidates, anchor, pointwise, indirect)
+                return result.with_place(None, result.origin)
     if _exempt(anchor) and (uncertain or any(t.place is None for t, _, _ in candidates)):
         return Tensor(None, anchor.origin)  # the operand of unknown place decides
     others = uncertain or any(t.place is None for t, _, _ in candidates)
+    if others and indirect and _is_made_up(anchor):
+        return Tensor(None, anchor.origin)  # it computes with the others, wherever those are
     if others and anchor.traits & KEPT and _on_cpu(anchor) and frame.in_module:
         # If the unknown one is elsewhere, they cannot meet: that is the one thing to say of it.
         return Tensor(None, anchor.origin)
@@ -284,7 +296,7 @@ def meet(
         sure_ones = [c for c in candidates if c[0].evidence is None and c[0].place is not None]
         if sure_ones:  # what is no more than perhaps a tensor does not decide where the result is
             rival, anchor = anchor, max(sure_ones, key=_weight)[0]
-            if _exempt(anchor):
+            if _exempt(anchor) or (indirect and _is_made_up(anchor)):
                 return Tensor(None, anchor.origin)  # it goes along with a tensor of any device
             result = _result(frame, node, sure_ones, anchor, pointwise, indirect)
             if result.origin is not None and rival.place is not anchor.place:
@@ -347,8 +359,9 @@ def _compare(
     kind: MeetingKind,
     indirect: bool,
     indices: tuple[cst.CSTNode, ...],
-) -> None:
-    first = anchor
+) -> bool:
+    """Note what contradicts the anchor; whether anything certainly or likely does."""
+    first, clashed = anchor, False
     first_node, first_number = next((n, i) for t, n, i in candidates if t is first)
     counts: dict[int, int] = {}
     for _, _, number in candidates:
@@ -409,11 +422,13 @@ def _compare(
             by_index = expression in indices or anchor_node in indices
             spoken = MeetingKind.INDEX if by_index else kind
             note(frame, node, spoken, operation, tensor, expression, anchor, anchor_node, rank)
+            clashed = clashed or (rank > 0 and tensor.is_sure and anchor.is_sure)
             alone = number == -1 or (counts[number] == 1 and counts[first_number] == 1)
             if alone and not indirect:
                 leave_to_callers(frame, node, kind, operation, tensor, anchor, pointwise)
         elif not indirect and Variable in (type(tensor.place), type(anchor.place)):
             add_pending(frame, node, kind, operation, tensor, anchor, pointwise)
+    return clashed
 
 
 def _others(tensor: Tensor, number: int, candidates: list[Candidate]) -> list[Candidate]:

@@ -187,6 +187,8 @@ def attribute(frame: Frame, node: cst.Attribute, holder: Instance, name: str) ->
         if holder.module and any(module.parent is not holder for module in modules):
             held = member(holder, held)  # whichever of several it is
             holder.fields[name] = held
+        if type(held) is Tensor and held.traits & PARAMETER and holder.module:
+            return _registered(frame, node, holder, held)
         return held
     info = holder.info
     if info is not None:
@@ -266,6 +268,15 @@ def _seen_from(frame: Frame, node: cst.Attribute, holder: Instance, value: Value
     if type(value) is DeviceValue and value.place in variables:
         return DeviceValue(placed(frame, holder)[0])
     return value
+
+
+def _registered(frame: Frame, node: cst.Attribute, holder: Instance, value: Tensor) -> Tensor:
+    """A Parameter that was assigned to a module from outside: it moves with the module."""
+    if value.place != CPU:
+        return value
+    place, origin = placed(frame, holder)
+    step = Origin(StepKind.REGISTERED, node, frame.unit.source, origin).known(value.when)
+    return value.with_place(place, step, drop=DEFAULT)
 
 
 def _given(holder: Instance, value: Value, place: Variable) -> Value:

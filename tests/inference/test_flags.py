@@ -1,7 +1,7 @@
 """Attributes that the constructor sets one way or the other: a flag tells which one is held."""
 
 import pytest
-from given import met, revealed
+from given import given, host_reads, met, revealed
 
 CLASS = """
 class Conv(nn.Module):
@@ -151,3 +151,33 @@ class Averager(nn.Module):
 def test_a_flag_in_a_tuple_says_whether_the_rest_of_it_is_used(cache, count):
     found = met(CACHED.format(cache=cache))
     assert len(found) == count, found
+
+
+TAGGER = """
+    class Base:
+        def __init__(self, model, framework, device):
+            self.framework = framework
+            self.model = model
+            if framework == "pt":
+                self.model = model.to(device)
+
+    class Tagger(Base):
+        def __call__(self, tokens: torch.Tensor):
+            tokens = tokens.cuda()
+            if {test}:
+                return tokens.numpy()
+            return tokens.cpu().numpy()
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "count"),
+    [
+        ("self.framework == 'tf'", 0),
+        ("self.framework != 'pt'", 1),
+        ("self.framework == 'pt'", 1),
+        ("self.kind == 'tf'", 1),
+    ],
+)
+def test_code_for_another_framework_has_no_tensors_of_ours(test, count):
+    assert len(host_reads(given(TAGGER.format(test=test)))) == count

@@ -860,3 +860,21 @@ def test_what_an_abstract_method_returns_is_unknown_to_its_own_class(body):
             return torch.zeros(3) + self.width(x)
     """
     assert met(code) == []
+
+
+@pytest.mark.parametrize(
+    ("shared", "contradicts"),
+    [("nn.Parameter(torch.zeros(size))", False), ("torch.zeros(size)", True)],
+)
+def test_a_parameter_assigned_to_a_part_moves_with_it(shared, contradicts):
+    found = met(f"""
+    class Head(nn.Module):
+        def __init__(self, size):
+            super().__init__()
+            self.decoder = nn.Linear(size, size, bias=False)
+            self.decoder.bias = {shared}
+
+        def forward(self, x):
+            return x.matmul(self.decoder.weight) + self.decoder.bias
+    """)
+    assert bool(found) is contradicts

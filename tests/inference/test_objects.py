@@ -418,3 +418,25 @@ PACKED = """
 def test_lengths_that_are_counted_in_the_input_are_where_it_is(lengths, shown):
     found = host_reads(given(PACKED.format(lengths)))
     assert any(read.endswith("likely") for read in found) is shown
+
+
+@pytest.mark.parametrize(
+    ("loop", "contradicts"),
+    [
+        ("for k in batch: batch[k] = batch[k].to(device)", False),
+        ("for k in batch.keys(): batch[k] = batch[k].to(device)", False),
+        ("for k in batch: batch[k].to(device)", True),
+        ("for k in names: batch[k] = batch[k].exp()", True),
+    ],
+)
+def test_a_batch_is_moved_entry_by_entry(loop, contradicts):
+    found = met(f"""
+    from transformers import AutoModel, AutoTokenizer
+
+    def run(name, texts, names, device=torch.device("cuda")):
+        model = AutoModel.from_pretrained(name).to(device)
+        batch = AutoTokenizer.from_pretrained(name)(texts, return_tensors="pt")
+        {loop}
+        return model(**batch)
+    """)
+    assert bool(found) is contradicts
