@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -17,7 +18,7 @@ import torch
 import torch.export
 import torch.onnx
 
-from runtime_guard.machine import unsupported
+from runtime_guard.machine import UnsupportedVirtually, unsupported
 from runtime_guard.modes import FunctionMode
 from runtime_guard.patches import Patches
 from runtime_guard.torch_internals import function_mode_stack, script_function, script_method
@@ -35,9 +36,11 @@ def say_once(text: str) -> None:
 
 def patch_compilers(patches: Patches) -> None:
     """Replace the entry points of the compilers for one block."""
-    patches.set(torch, "compile", _eager("torch.compile"))
+    patches.set(torch, "compile", _eager("torch.compile", _as_compiled))
     for name in ("script", "trace", "trace_module"):
         patches.set(torch.jit, name, _eager(f"torch.jit.{name}"))
+    for name in ("save", "freeze", "optimize_for_inference"):
+        patches.set(torch.jit, name, _scripted_only(f"torch.jit.{name}", getattr(torch.jit, name)))
     patches.set(script_function, "__call__", _scripted(script_function))
     patches.set(script_method, "__call__", _scripted(script_method))
     for module, names in ((torch.export, ("export", "draft_export")), (torch.onnx, ("export",))):
@@ -50,14 +53,40 @@ def patch_compilers(patches: Patches) -> None:
                 )
 
 
-def _eager(name: str) -> Callable[..., Any]:
+def _as_is(target: Any) -> Any:
+    return target
+
+
+def _as_compiled(target: Any) -> Any:
+    """What ``torch.compile`` returns, uncompiled: of a module a wrapper with ``_orig_mod``."""
+    if not isinstance(target, torch.nn.Module):
+        return target
+    return importlib.import_module("torch._dynamo.eval_frame").OptimizedModule(target, _as_is)
+
+
+def _eager(name: str, dress: Callable[[Any], Any] = _as_is) -> Callable[..., Any]:
     def run_eagerly(target: Any = None, *args: Any, **kwargs: Any) -> Any:
         say_once(f"{name}: on virtual devices the code runs eagerly, uncompiled")
         if target is None:
             return run_eagerly
-        return target
+        return dress(target)
 
     return run_eagerly
+
+
+def _scripted_only(name: str, real: Any) -> Callable[..., Any]:
+    """``torch.jit.save`` and its like, of what was scripted before the block."""
+
+    @functools.wraps(real)
+    def call(module: Any, *args: Any, **kwargs: Any) -> Any:
+        if not isinstance(module, (torch.jit.ScriptModule, script_function)):
+            raise UnsupportedVirtually(
+                f"{name} on virtual devices: what torch.jit compiles there runs eagerly, and there "
+                "is no TorchScript of it"
+            )
+        return real(module, *args, **kwargs)
+
+    return call
 
 
 def _scripted(kind: Any) -> Callable[..., Any]:

@@ -835,6 +835,19 @@ class TestLibrariesWithin:
         x = torch.ones(2, device="cuda")
         assert double(x).device == triple(x).device == CUDA0
 
+    def test_compiled_modules_look_compiled(self):
+        model = nn.Linear(2, 2).cuda()
+        compiled = torch.compile(model, mode="reduce-overhead")
+        assert compiled._orig_mod is model
+        assert list(compiled.state_dict()) == ["_orig_mod.weight", "_orig_mod.bias"]
+        y = compiled(torch.ones(1, 2, device="cuda"))
+        assert y.device == copy.deepcopy(compiled)(torch.ones(1, 2, device="cuda")).device == CUDA0
+        with pytest.raises(RuntimeError, match="same device"):
+            compiled(torch.ones(1, 2))
+        for function in (torch.jit.freeze, lambda m: torch.jit.save(m, io.BytesIO())):
+            with pytest.raises(UnsupportedVirtually, match=r"torch\.jit\."):
+                function(torch.jit.script(model.eval()))
+
     def test_attention(self):
         layer = nn.MultiheadAttention(8, 2, batch_first=True).cuda()
         x = torch.rand(2, 3, 8, device="cuda")
