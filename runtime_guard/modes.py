@@ -500,6 +500,10 @@ class DispatchMode(DispatchHook):
             with self:
                 return func._op_dk(torch._C.DispatchKey.CompositeImplicitAutograd, *args, **kwargs)
         if treatment is Treatment.FACTORY:
+            for scalar in tensors_of(args) if plan.tensors else ():
+                if moves.device_of(scalar).type != "cpu" and not self.function_mode.quiet:
+                    moves.land_all()
+                    observers.sync(plan.called, "reads one value")
             result = func(*args, **kwargs)
             placement = self._composite_placement()
             if placement is not None:

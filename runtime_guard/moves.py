@@ -345,6 +345,42 @@ def gradients_stay(result: Any, args: tuple[Any, ...], name: str) -> None:
         node.register_hook(_GradientsStay(node.name(), devices))
 
 
+Group = tuple[list[list[torch.Tensor | None]], list[int]]
+
+
+def grouped(
+    lists: list[list[torch.Tensor | None]], with_indices: bool = False
+) -> dict[tuple[torch.device, torch.dtype], Group]:
+    """Tensors that belong together, by device and dtype of those in the first list.
+
+    What optimizers and ``clip_grad_norm_`` ask C++ for, which knows no virtual devices
+    (``aten/src/ATen/native/ForeachUtils.h``; an optimizer's steps may be on the host).
+    """
+    groups: dict[tuple[torch.device, torch.dtype], Group] = {}
+    for position, first in enumerate(lists[0]):
+        assert first is not None
+        device, dtype = key = (first.device, first.dtype)
+        members, indices = groups.setdefault(key, ([[] for _ in lists], []))
+        if with_indices:
+            indices.append(position)
+        for group, tensors in zip(members, lists, strict=True):
+            if not tensors:
+                continue
+            tensor = tensors[position]
+            group.append(tensor)
+            if tensor is None:
+                continue
+            step = tensor.dtype in (torch.float32, torch.float64)
+            if not (tensor.dtype is dtype or step) or not (
+                tensor.device == device or (tensor.device == CPU and step)
+            ):
+                raise RuntimeError(
+                    "Tensors of the same index must be on the same device and the same dtype "
+                    "except `step` tensors that can be CPU and float32/64 notwithstanding"
+                )
+    return groups
+
+
 def tag_fresh(tensor: torch.Tensor, device: torch.device) -> None:
     """Tag what a factory made on ``device``."""
     tag(tensor, Placement(device, user_site()))

@@ -40,6 +40,8 @@ class Plan:
     """Why the host waits for the device in it, or None."""
     no_sync_with: str | None
     """The argument with which it does not wait."""
+    tensors: bool
+    """May any argument be a tensor?"""
     keyword_tensors: bool
     """May a keyword argument be a tensor (``out=`` and few others)?"""
     tags_results: bool
@@ -107,6 +109,7 @@ def make_plan(func: Any) -> Plan:
         called=rules.CALLED.get(name, name),
         sync=rules.SYNCS.get(name) if namespace == "aten" else None,
         no_sync_with=rules.NO_SYNC_WITH.get(name),
+        tensors=bool(tensors),
         keyword_tensors=any(a.kwarg_only for a in tensors),
         tags_results=fresh,
         indexing=name in rules.INDEXING or any(name == op for op, _ in rules.HOST_ONLY),

@@ -200,9 +200,7 @@ SYNCS: dict[str, str] = {
     "allclose": "returns a Python bool",
     "_linalg_check_errors": "reads whether the decomposition failed",
     "repeat_interleave": "its result's shape depends on the values",
-    "_is_all_true": "reads one value",
-    "_is_any_true": "reads one value",
-    "histogram": "reads the range of the values",
+    "_to_sparse": "its result's shape depends on the values",
     "_coalesce": "its result's shape depends on the values",
     "_nested_tensor_from_mask_left_aligned": "reads the mask",
 }
@@ -214,8 +212,7 @@ CALLED = {
     "_unique": "unique",
     "_unique2": "unique",
     "_coalesce": "coalesce",
-    "_is_all_true": "all",
-    "_is_any_true": "any",
+    "_to_sparse": "to_sparse",
     "_linalg_check_errors": "linalg",
 }
 

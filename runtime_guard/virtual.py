@@ -260,6 +260,7 @@ class _Installed:
         patches.set(torch, "set_default_tensor_type", self._set_default_tensor_type)
         patches.set(torch, "get_device_module", self._get_device_module)
         patches.set(torch.nested, "nested_tensor", self._nested_tensor(torch.nested.nested_tensor))
+        patches.set(torch._C, "_group_tensors_by_device_and_dtype", moves.grouped)
         self._patch_dlpack()
         self._patch_tensor()
         self._patch_storage()
@@ -330,14 +331,16 @@ class _Installed:
             found: torch.device = real(self) if placement is None else placement.device
             return found
 
-        def clone(self: Any) -> Any:
+        def copied(self: Any, placement: Placement | None) -> Any:
             with disable_torch_function():
                 copy: Any = cast(Any, storage)(self.nbytes())
-                copy.copy_(self, False)
-                placement = getattr(self, TAG, None)
-                if placement is not None:
+                if placement is not None:  # before the copy: it may be a transfer
                     tag_storage(copy, placement)
+                copy.copy_(self, False)
             return copy
+
+        def clone(self: Any) -> Any:
+            return copied(self, getattr(self, TAG, None))
 
         def to(self: Any, *, device: Any, non_blocking: bool = False) -> Any:
             target = machine.parse(device)
@@ -345,9 +348,7 @@ class _Installed:
                 return self
             if target.type == "meta":
                 return cast(Any, storage)(self.nbytes(), device="meta")
-            copy = clone(self)
-            tag_storage(copy, Placement(intern_device(target)))
-            return copy
+            return copied(self, Placement(intern_device(target)))
 
         def cpu(self: Any) -> Any:
             return to(self, device=CPU)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 import inspect
+import io
 
 import pytest
 
@@ -68,6 +70,41 @@ class TestTransfers:
             torch.zeros(2).cpu()
         assert guard.transfers == []
 
+    def test_copies_of_a_storage(self):
+        x = torch.ones(2, device="cuda")
+        with DeviceGuard() as guard:
+            copy.deepcopy(nn.Linear(2, 2, device="cuda:1"))
+            x.untyped_storage().clone()
+        assert not guard.transfers and not guard.syncs
+        with DeviceGuard() as guard:
+            torch.save(x, io.BytesIO())
+            x.untyped_storage().cuda(1)
+        assert [e.direction for e in guard.transfers] == ["D2H", "D2D"]
+        assert guard.count("sync") == 1
+
+    def test_tensors_that_torch_groups_by_device(self):
+        devices = ("cuda:0", "cuda:1", "cpu")
+        parameters = [nn.Parameter(torch.ones(2, device=d)) for d in devices]
+        for parameter in parameters:
+            parameter.grad = torch.ones_like(parameter)
+        with DeviceGuard() as guard:
+            torch.optim.Adam(parameters, foreach=True).step()
+            nn.utils.clip_grad_norm_(parameters[:1], 1.0)
+        assert not guard.transfers and not guard.syncs
+        with DeviceGuard() as guard:
+            nn.utils.clip_grad_norm_(parameters, 1.0)
+        assert guard.count("transfer") == 4  # two norms to the first device, the factor back
+
+    def test_an_optimizer_state_that_stayed_behind(self):
+        parameter = nn.Parameter(torch.ones(2, device="cuda", dtype=torch.float16))
+        parameter.grad = torch.ones_like(parameter)
+        optimizer = torch.optim.SGD([parameter], lr=0.1, momentum=0.9, foreach=True)
+        optimizer.step()
+        state = optimizer.state[parameter]
+        state["momentum_buffer"] = state["momentum_buffer"].cpu()
+        with pytest.raises(RuntimeError, match="Tensors of the same index must be on the same"):
+            optimizer.step()
+
     def test_modules_and_pinned_sources(self):
         with DeviceGuard() as guard:
             nn.Linear(2, 3).cuda()
@@ -121,6 +158,9 @@ class TestSyncs:
             lambda x: torch.argwhere(x),
             lambda x: torch.tensor([[1.0], [x[0]]]),
             lambda x: range(x.long()[0]),
+            lambda x: x.to_sparse(),
+            lambda x: torch.linspace(x[0], 2, 3),
+            lambda x: bool(torch._is_all_true(x > 0)),
         ],
     )
     def test_what_makes_the_host_wait(self, wait):
