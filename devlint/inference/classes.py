@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from devlint.findings import Confidence
-from devlint.inference import contracts
+from devlint.inference import contracts, feeding
 from devlint.inference.attribute_moves import is_mover, moved_attribute, moved_in_turn
 from devlint.inference.choices import ALWAYS, Choice
 from devlint.inference.facts import PlainAttribute, Site, StepKind
+from devlint.inference.feeds import Given
 from devlint.inference.frame import Flag, Frame
 from devlint.inference.meetings import operand
 from devlint.inference.nonleaves import use_non_leaf
@@ -91,6 +92,7 @@ class AttributeNote:
     of_modules: bool
     method: str
     overwrites: str
+    given: Given | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -608,8 +610,10 @@ class ClassInfo:
             if overwrites == "buffer":
                 return self.registered_tensor(frame, node, value.traits)
         if not value.traits & LOADED:
+            given = feeding.by_default(frame) if value.traits & DEFAULT else None
             self._note(
-                name, AttributeNote(node, source, name, value, False, _method(frame), overwrites)
+                name,
+                AttributeNote(node, source, name, value, False, _method(frame), overwrites, given),
             )
         origin = frame.origin(
             StepKind.ATTRIBUTE, node, value.origin, "kept here as a plain attribute"
@@ -696,6 +700,7 @@ class ClassInfo:
                     or _by_switch(self.unit, note.tensor)
                     or (self.unit.is_test and not note.of_modules),
                     method=note.method,
+                    given=note.given,
                 )
             )
 

@@ -267,6 +267,7 @@ class PlainAttribute:
     used_at: Site | None
     excused: bool  # the class moves it: its own _apply/to, `.to(x.device)` at use; or a test
     method: str  # the method that assigns it
+    given: Given | None = None  # whose default device it is on, if not the program's
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,6 +85,20 @@ def _parameter(function: Function, place: Variable) -> Given | None:
     return Given(function.key, called, mentioned, place.name, index)
 
 
+def by_default(frame: Frame) -> Given | None:
+    """The default device of a method, when callers may have chosen one: `with torch.device(…)`."""
+    function = frame.function
+    if function is None or frame.constructing:
+        return None
+    return Given(function.key, function.name, function.name, "", -1)
+
+
+def _note_around(frame: Frame, *callees: str) -> None:
+    """A call under a default device that the code chose, of what these are the keys of."""
+    if frame.has_default_device and not frame.unit.is_test:
+        frame.unit.facts.feeds.update(Feed(callee, "", Fed.AROUND) for callee in callees)
+
+
 def _works_with_module(function: Function) -> bool:
     """A module's own method."""
     return function.info is not None and function.info.is_module and not _is_static(function)
@@ -98,6 +112,7 @@ def note(frame: Frame, function: Function, binding: Binding) -> None:
     """A call of a function in sight."""
     if frame.function is function or frame.unit.is_test:
         return  # tests hand in what is at hand
+    _note_around(frame, function.key)
     is_method = function.info is not None and not function.name.startswith("__")
     works = _works_with_module(function)
     feeds = frame.unit.facts.feeds
@@ -133,6 +148,7 @@ def note_unknown(frame: Frame, node: cst.Call, arguments: Arguments) -> None:
     name = func.attr.value if isinstance(func, cst.Attribute) else dotted(func)
     if not name or frame.unit.is_test:
         return
+    _note_around(frame, f".{name}")
     slots: list[tuple[int | str, Value]] = [
         *enumerate(value for value, _ in arguments.positional),
         *((keyword, value) for keyword, (value, _) in arguments.keywords.items()),

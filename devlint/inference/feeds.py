@@ -22,11 +22,13 @@ class Fed(str, enum.Enum):
     HOST = "host"  # made, read or brought there
     DEVICE = "device"  # moved, or where a module is
     CALLER = "caller"  # the caller's own parameter
+    AROUND = "around"  # nothing is handed in: the call runs under a default device that was chosen
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A parameter: its device is the callers' to choose.
+    """A parameter: its device is the callers' to choose. With `parameter` empty the device on which
+    factories make their tensors, which may be theirs as well.
 
     `function` tells it from all others of the project, `called` is the name that calls write,
     `mentioned` the name that stands in every file with calls.
@@ -74,6 +76,8 @@ class Feeds:
     def confidence(self, given: Given, before: Confidence) -> Confidence:
         """How sure a fact is that needs this parameter to live on a device."""
         found = self._sources(given)
+        if not given.parameter:
+            return Confidence.POSSIBLE if Fed.AROUND in found else before
         if Fed.DEVICE in found:
             rises = given.waits and Fed.HOST not in found and before is Confidence.POSSIBLE
             return Confidence.LIKELY if rises else before

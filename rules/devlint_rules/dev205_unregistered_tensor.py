@@ -66,6 +66,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
             trace=attribute_trace(fact, [use.site for use in uses]),
             fix=_fix(facts, fact),
             applicability=Applicability.UNSAFE,
+            given=fact.given,
         )
 
 

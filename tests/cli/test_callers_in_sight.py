@@ -78,3 +78,44 @@ def test_what_cannot_be_read_there_is_no_error_of_this_run(
     (Path(root) / "bad.py").write_bytes(broken)
     monkeypatch.chdir(root)
     assert found("shift.py", "--select", "DEV102") == ["DEV102"]
+
+
+TABLES = """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.proj = nn.Linear(8, 8)
+
+    def set_up(self, n):
+        self.table = torch.rand(n, 8)
+
+    def forward(self, x, at):
+        return self.proj(x) + self.table[at]
+"""
+SETS_UP = """\
+import torch
+from tables import Net
+
+
+def build(device):
+    net = Net().to(device)
+    {around}
+    return net
+"""
+
+
+@pytest.mark.parametrize("path", ["tables.py", "."])
+@pytest.mark.parametrize(
+    ("around", "expected"),
+    [("with torch.device(device):\n        net.set_up(4)", []), ("net.set_up(4)", ["DEV205"])],
+)
+def test_a_caller_may_choose_the_default_device(
+    tree: Tree, monkeypatch: pytest.MonkeyPatch, path: str, around: str, expected: list[str]
+) -> None:
+    files = {"tables.py": TABLES, "build.py": SETS_UP.format(around=around), "pyproject.toml": ""}
+    monkeypatch.chdir(tree(files))
+    assert found(path, "--select", "DEV2") == expected
