@@ -71,11 +71,10 @@ def meter_of(device: torch.device) -> Meter | None:
     return _meters.get(device)
 
 
-def install_meters(meters: dict[torch.device, Meter]) -> dict[torch.device, Meter]:
-    """Count with ``meters`` from now on; return those that were in force."""
+def install_meters(meters: dict[torch.device, Meter]) -> None:
+    """Count with ``meters`` from now on."""
     global _meters
-    before, _meters = _meters, meters
-    return before
+    _meters = meters
 
 
 def count(storage: Any, meter: Meter | None) -> None:

@@ -137,6 +137,8 @@ class FunctionMode(TorchFunctionMode):
         super().__init__()
         self.machine = machine
         self.handlers = handlers
+        self.covered = 0
+        """Above 0 a block inside of this one is in force."""
         self.call: tuple[Any, ...] | None = None
         """Arguments of the C++ function that is running, for the factories inside composites."""
         self.quiet = 0
@@ -149,7 +151,7 @@ class FunctionMode(TorchFunctionMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        if self.machine.over:
+        if self.covered or self.machine.over:
             return func(*args, **kwargs) if kwargs else func(*args)
         if types and not _are_plain(tuple(types)) and torch._C._is_torch_function_enabled():
             return self._ask_subclasses(func, types, args, kwargs or {})
@@ -340,10 +342,12 @@ class DispatchMode(DispatchHook):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
+        if self.function_mode.covered or self.machine.over:
+            return func(*args, **kwargs) if kwargs else func(*args)
         for kind in types:
             if kind is not _Tensor and kind is not _Parameter:
                 return self._ask_wrappers(func, types, args, kwargs or {})
-        if not isinstance(func, torch._ops.OpOverload) or self.machine.over:
+        if not isinstance(func, torch._ops.OpOverload):
             return self._dispatch(func, args, kwargs)
         if func.namespace not in _KERNELS_IN_CPP:
             definition = custom_operators.get(func._schema.name)
@@ -358,7 +362,7 @@ class DispatchMode(DispatchHook):
         self, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
         """Let tensors that wrap others answer, with both hooks on what they call."""
-        if self.machine.over or any(t.__module__.startswith("torch._sub") for t in types):
+        if any(t.__module__.startswith("torch._sub") for t in types):
             return func(*args, **kwargs)  # fake and functional tensors have no values
         with self.in_sight():
             for kind in types:
@@ -409,8 +413,6 @@ class DispatchMode(DispatchHook):
             return kernel(*args, **kwargs)
 
     def _dispatch(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> Any:
-        if self.machine.over:
-            return func(*args, **kwargs) if kwargs else func(*args)
         plan = PLANS[func]
         if plan is None:
             return self._higher_order(func, args, kwargs or {})

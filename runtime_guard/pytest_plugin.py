@@ -9,13 +9,14 @@ test.  Where none of them is used, torch is not even imported.
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
+    from runtime_guard.events import Event
     from runtime_guard.guard import DeviceGuard
 
 _MACHINE = pytest.StashKey[ExitStack]()
@@ -122,13 +123,8 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, None]:
             guard = item.stash[_GUARD] = DeviceGuard()
         yield
     if watched:
-        from runtime_guard.ledger import Ledger
-
-        stash = item.config.stash
-        if _LEDGER not in stash:
-            stash[_LEDGER] = Ledger()
-        stash[_LEDGER].merge(guard.ledger)
-        stash[_WATCHED] = stash.get(_WATCHED, 0) + 1
+        _add(item.config, guard.ledger)
+        item.config.stash[_WATCHED] += 1
 
 
 @contextmanager
@@ -200,6 +196,38 @@ def device_guard(request: pytest.FixtureRequest) -> Iterator[DeviceGuard]:
 
     with DeviceGuard() as guard:
         yield guard
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A worker of pytest-xdist hands its ledger to the process that prints the summary."""
+    output = getattr(session.config, "workeroutput", None)
+    ledger = session.config.stash.get(_LEDGER, None)
+    if output is not None and ledger is not None:
+        from runtime_guard.evidence import event_to_json
+
+        output["device_guard"] = [event_to_json(event) for event in ledger]
+        output["device_guard_tests"] = session.config.stash.get(_WATCHED, 0)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Take what a worker of pytest-xdist hands over."""
+    output = getattr(node, "workeroutput", {})
+    if "device_guard" in output:
+        from runtime_guard.evidence import event_from_json
+
+        _add(node.config, map(event_from_json, output["device_guard"]))
+        node.config.stash[_WATCHED] += output["device_guard_tests"]
+
+
+def _add(config: pytest.Config, events: Iterable[Event]) -> None:
+    """Add ``events`` to the ledger of the session."""
+    from runtime_guard.ledger import Ledger
+
+    if _LEDGER not in config.stash:
+        config.stash[_LEDGER] = Ledger()
+        config.stash[_WATCHED] = 0
+    config.stash[_LEDGER].merge(events)
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:

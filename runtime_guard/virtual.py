@@ -24,7 +24,7 @@ from runtime_guard.late_imports import TorchImports
 from runtime_guard.left_behind import watch_module_moves
 from runtime_guard.legacy_types import legacy_sparse_types, legacy_types
 from runtime_guard.machine import Machine, UnsupportedVirtually, parse_machine, unsupported
-from runtime_guard.memory import Meter, install_meters
+from runtime_guard.memory import install_meters
 from runtime_guard.modes import DispatchMode, FunctionMode
 from runtime_guard.patches import Patches, show_originals
 from runtime_guard.placement import (
@@ -50,13 +50,14 @@ from runtime_guard.torch_internals import (
     without_dispatch_modes,
 )
 
-_active: Machine | None = None
+_entered: list[Machine] = []
+"""The machines of the blocks that have not ended, the latest last; blocks may end in any order."""
 _entry_lock = threading.RLock()
 
 
 def active_machine() -> Machine | None:
     """The virtual machine in force, None outside of ``virtual_devices``."""
-    return _active
+    return _entered[-1] if _entered else None
 
 
 class virtual_devices(contextlib.ContextDecorator):
@@ -93,7 +94,7 @@ class virtual_devices(contextlib.ContextDecorator):
 
 def really_available(kind: str) -> bool:
     """Has this machine a real accelerator of type ``kind``?  False inside ``virtual_devices``."""
-    if _active is not None:
+    if _entered:
         return False
     module = getattr(torch, kind, None)
     if kind == "mps":
@@ -107,14 +108,22 @@ class _ThreadHooks:
     def __init__(self, machine: Machine, handlers: dict[Any, Any]) -> None:
         self.function_mode = FunctionMode(machine, handlers)
         self.dispatch_mode = DispatchMode(machine, self.function_mode)
+        self.outer: list[FunctionMode] = []
+        """The modes of the blocks around this one, which it covers."""
 
     def push(self) -> None:
+        self.outer = [m for m in function_mode_stack() if isinstance(m, FunctionMode)]
+        for mode in self.outer:
+            mode.covered += 1
         enter(self.function_mode)
         enter(self.dispatch_mode)
 
     def pop(self) -> None:
         remove_dispatch_mode(self.dispatch_mode)
         remove_function_mode(self.function_mode)
+        for mode in self.outer:
+            mode.covered -= 1
+        self.outer = []
 
 
 def remove_function_mode(mode: Any) -> None:
@@ -157,17 +166,13 @@ class _Installed:
         self.hooks: _ThreadHooks | None = None
         self.imports = TorchImports(self._suspended)
         self.eager = contextlib.ExitStack()
-        self.before: Machine | None = None
-        self.meters_before: dict[torch.device, Meter] = {}
         self.default_device: torch.device | None = None
         self.default_dtype = torch.float32
         self.default_type: torch.device | None = None
         """What ``set_default_tensor_type`` made of ``torch.Tensor``."""
 
     def install(self) -> None:
-        global _active
         with _entry_lock:
-            self.before = _active
             self.handlers = build_handlers()
             self.default_device = _global_default_device()
             self.default_dtype = torch.get_default_dtype()
@@ -177,14 +182,13 @@ class _Installed:
                 self.patches.undo()
                 raise
             self.imports.install()
-            _active = self.machine
-            self.meters_before = install_meters(self.machine.meters)
+            _entered.append(self.machine)
+            install_meters(self.machine.meters)
         self.eager.enter_context(compiled_code_runs_eagerly())
         self.hooks = _ThreadHooks(self.machine, self.handlers)
         self.hooks.push()
 
     def remove(self) -> None:
-        global _active
         if self.hooks is not None:
             self.hooks.pop()
         self.eager.close()
@@ -192,8 +196,8 @@ class _Installed:
             self.imports.remove()
             changed = _global_default_device() != self.default_device
             self.patches.undo()
-            _active = self.before
-            install_meters(self.meters_before)
+            _entered.remove(self.machine)
+            install_meters(_entered[-1].meters if _entered else {})
             self.machine.set_sync_debug_mode(0)
             self.machine.over = True
             if changed:
@@ -219,7 +223,7 @@ class _Installed:
 
     def _patch(self) -> None:
         machine, patches = self.machine, self.patches
-        base = _Real.of(self.before is None)
+        base = _Real.of(not _entered)
         for kind in machine.counts:
             module = getattr(torch, kind)
             if kind == "mps":

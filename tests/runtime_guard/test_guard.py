@@ -205,6 +205,27 @@ class TestSyncs:
         assert event.what == "item"
 
 
+class TestBlocksWithinBlocks:
+    def test_nothing_is_counted_twice(self):
+        with virtual_devices("cuda:3"), DeviceGuard() as guard:
+            torch.ones(2).cuda(2).sum().item()
+        assert (guard.count("transfer"), guard.count("sync")) == (1, 1)
+
+    def test_that_end_in_another_order(self):
+        first, second = virtual_devices("cuda:3"), virtual_devices("cuda:4")
+        first.__enter__()
+        second.__enter__()
+        first.__exit__()
+        with DeviceGuard() as guard:
+            torch.ones(2).cuda(3).sum().item()
+        second.__exit__()
+        assert (guard.count("transfer"), guard.count("sync")) == (1, 1)
+        assert torch.cuda.device_count() == 2
+        with DeviceGuard() as guard:
+            torch.ones(2).cuda(1).sum().item()
+        assert (guard.count("transfer"), guard.count("sync")) == (1, 1)
+
+
 class TestPolicies:
     def test_forbidden_syncs_raise_where_they_happen(self):
         x = torch.ones(3, device="cuda")

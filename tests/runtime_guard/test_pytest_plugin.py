@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from types import SimpleNamespace
 
 import pytest
 
 torch = pytest.importorskip("torch")
+
+from runtime_guard import DeviceGuard, pytest_plugin, virtual_devices  # noqa: E402
+
 pytestmark = pytest.mark.skipif(torch.cuda.is_available(), reason="has a real CUDA device")
 
 
@@ -277,3 +282,22 @@ def test_a_guard_in_a_test_decides_about_its_contracts(run, pytester):
         "--virtual-devices=cuda:1",
         "--device-contracts",
     ).assert_outcomes(passed=1)
+
+
+def test_workers_hand_their_ledgers_over():
+    """With pytest-xdist the tests run in other processes than the summary."""
+
+    def config():
+        return SimpleNamespace(stash=pytest.Stash(), workeroutput={})
+
+    workers, main = [config(), config()], config()
+    with virtual_devices("cuda:1"), DeviceGuard() as guard:
+        torch.ones(2).cuda()
+    for worker in workers:
+        pytest_plugin._add(worker, guard.ledger)
+        worker.stash[pytest_plugin._WATCHED] += 3
+        pytest_plugin.pytest_sessionfinish(SimpleNamespace(config=worker))
+        output = json.loads(json.dumps(worker.workeroutput))  # it goes through a pipe
+        pytest_plugin.pytest_testnodedown(SimpleNamespace(config=main, workeroutput=output))
+    ledger = main.stash[pytest_plugin._LEDGER]
+    assert (ledger.bytes("H2D"), main.stash[pytest_plugin._WATCHED]) == (16, 6)
