@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import libcst as cst
+import libcst.matchers as matchers
 
 from devlint.inference import orphans
 from devlint.inference.devices import LEGACY_TYPES, is_dtype, named_device, names_device, place_of
@@ -93,6 +94,15 @@ def target_of(
     return place, node
 
 
+def _has_dtype_already(node: cst.Call, subject: cst.BaseExpression) -> bool:
+    """`nn.Parameter(torch.ones(3, dtype=torch.float32)).to(torch.float32)` is the parameter."""
+    if len(node.args) != 1:
+        return False
+    given = matchers.Arg(keyword=matchers.Name("dtype"))
+    found = [arg.value for arg in matchers.findall(subject, given) if isinstance(arg, cst.Arg)]
+    return len(found) == 1 and code(found[0]) == code(node.args[0].value)
+
+
 def _names_dtype(node: cst.CSTNode) -> bool:
     name = dotted(node).rpartition(".")[2]
     return "dtype" in name or "precision" in name
@@ -117,6 +127,8 @@ def move_of_tensor(
     subject_node = node.func.value
     target, target_node = target_of(frame, name, arguments)
     if isinstance(target, _Stay):
+        if tensor.traits & PARAMETER and _has_dtype_already(node, subject_node):
+            return tensor
         return tensor.with_place(tensor.place, _computed(frame, node, tensor))
     place = target
     discarded = frame.statement is node

@@ -878,3 +878,22 @@ def test_a_parameter_assigned_to_a_part_moves_with_it(shared, contradicts):
             return x.matmul(self.decoder.weight) + self.decoder.bias
     """)
     assert bool(found) is contradicts
+
+
+CONVERTED = """
+class Mixer(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.proj = nn.Linear(width, width)
+        self.skip = nn.Parameter(torch.ones(width, dtype=torch.float32)).to({dtype})
+
+    def forward(self, x):
+        return self.proj(x) * self.skip
+"""
+
+
+@pytest.mark.parametrize(
+    ("dtype", "meets"), [("torch.float32", False), ("torch.float16", True), ("device='cpu'", True)]
+)
+def test_a_conversion_to_the_dtype_that_a_parameter_has_gives_the_parameter(dtype, meets):
+    assert bool(met(CONVERTED.format(dtype=dtype))) == meets
