@@ -33,6 +33,8 @@ from devlint.inference.values import (
     Tensor,
     Value,
     alternatives,
+    cases,
+    choose,
     join,
     tensor_like,
     union,
@@ -108,9 +110,24 @@ def combine(
         host = left if type(left) is Host else right
         if type(host) is Host and all(type(v) in (Host, Const) for v in (left, right)):
             return host
+    if _are_tensors(left) and type(right) in (Host, Const):
+        return choose(
+            (meet(frame, node, symbol, [(v, left_node), (right, right_node)]), when)
+            for v, when in cases(left)
+        )
+    if _are_tensors(right) and type(left) in (Host, Const):
+        return choose(
+            (meet(frame, node, symbol, [(left, left_node), (v, right_node)]), when)
+            for v, when in cases(right)
+        )
     if any(type(v) is Tensor for side in (left, right) for v in alternatives(side)):
         return meet(frame, node, symbol, [(left, left_node), (right, right_node)])
     return UNKNOWN
+
+
+def _are_tensors(value: Value) -> bool:
+    """One of several tensors: with a number, each stays where it is."""
+    return all(type(v) is Tensor for v in alternatives(value))
 
 
 def _is_text(node: cst.CSTNode) -> bool:
@@ -185,18 +202,28 @@ def _comparison(frame: Frame, node: cst.Comparison) -> Value:
                 type(v) is Tensor for side in (left, right) for v in alternatives(side)
             ):
                 met = combine(frame, node, symbol, left, left_node, right, target.comparator)
-                if type(met) is Tensor:
-                    result = Tensor(met.place, met.origin, met.traits | MASK, met.evidence)
+                if _are_tensors(met):
+                    result = choose((_mask(v), when) for v, when in cases(met))
         left, left_node = right, target.comparator
     mentions.of_comparison(frame, node)
     return result if len(node.comparisons) == 1 else HOST
 
 
+def _mask(met: Value) -> Value:
+    assert type(met) is Tensor
+    return Tensor(met.place, met.origin, met.traits | MASK, met.evidence)
+
+
 def _unary(frame: Frame, node: cst.UnaryOperation) -> Value:
-    value = frame.eval(node.expression)
+    return _unary_of(frame, node, frame.eval(node.expression))
+
+
+def _unary_of(frame: Frame, node: cst.UnaryOperation, value: Value) -> Value:
     if isinstance(node.operator, cst.Not):
         known = truth_of(value)
         return HOST if known is None else (FALSE if known else TRUE)
+    if type(value) is not Tensor and _are_tensors(value):
+        return choose((_unary_of(frame, node, v), when) for v, when in cases(value))
     if type(value) is Tensor:
         return Tensor(
             value.place,

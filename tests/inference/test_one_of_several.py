@@ -206,3 +206,23 @@ class Whole(pl.LightningModule):
         self.parts = {{"part": Part()}}
 """
     assert len(given(code).plain_attributes) == count
+
+
+MASKED = """
+class Pool(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.score = nn.Linear(4, 1)
+
+    def forward(self, x, mask=None):
+        if mask is None:
+            mask = torch.ones(4{there})
+        return self.score(x) * {masked}
+"""
+
+
+@pytest.mark.parametrize("masked", ["(mask == 0)", "(1 - mask)", "-mask", "(~mask).float()"])
+def test_what_is_computed_with_a_number_is_where_each_of_several_is(masked):
+    (found,) = met(MASKED.format(there="", masked=masked))
+    assert "@cpu" in found and "likely" in found
+    assert met(MASKED.format(there=", device=x.device", masked=masked)) == []
