@@ -79,6 +79,27 @@ def line_before(facts: Facts, statement: cst.CSTNode) -> tuple[cst.BaseSmallStat
     return None
 
 
+def is_written(facts: Facts, node: cst.CSTNode) -> bool:
+    """Whether the tensor that a node stands for is changed in place right there: `x.add_(y)`,
+    `x += y`, `x[0] = y`, `out=x`. A copy that is moved would be changed in its stead."""
+    tree = getattr(facts.source, "tree", None)
+    inner = node
+    for step in path_to(tree, node) if isinstance(tree, cst.Module) else ():
+        if isinstance(step, cst.Attribute) and step.value is inner:
+            if step.attr.value.endswith("_") and not step.attr.value.endswith("__"):
+                return True
+        elif isinstance(step, cst.AugAssign):
+            return step.target is inner
+        elif isinstance(step, cst.AssignTarget):
+            return inner is not node  # a part of it, while a name is only bound anew
+        elif isinstance(step, cst.Arg) and step.keyword is not None:
+            return step.keyword.value == "out"
+        elif not (isinstance(step, cst.Subscript) and step.value is inner):
+            return False
+        inner = step
+    return False
+
+
 def path_to(tree: cst.CSTNode, node: cst.CSTNode) -> list[cst.CSTNode]:
     """The nodes around a node, innermost first."""
     parents = _parents(tree)

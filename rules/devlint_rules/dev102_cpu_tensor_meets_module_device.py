@@ -11,7 +11,7 @@ from devlint.inference.facts import Facts, Meeting
 from devlint.inference.placement import Variable, VariableKind
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.meetings import claims
-from devlint_rules.placing import moved_where_it_meets
+from devlint_rules.placing import made_for, moved_where_it_meets
 from devlint_rules.rewriting import (
     add_argument,
     factory_of,
@@ -63,8 +63,20 @@ def _fix(facts: Facts, meeting: Meeting) -> tuple[Replacement, ...]:
     return where_it_meets(facts, left, right) or moved_where_it_meets(facts, left, right)
 
 
+def _at_the_factory(facts: Facts, meeting: Meeting) -> tuple[Replacement, ...]:
+    """`device=` at a factory further up, for a tensor that is changed in place where it meets."""
+    return () if meeting.inside is not None else made_for(facts, meeting.left, meeting.right)
+
+
 def _check(facts: Facts) -> Iterator[Claim]:
-    return claims(facts, "DEV102", advice=_advice, fix=_fix, applicability=Applicability.SAFE)
+    return claims(
+        facts,
+        "DEV102",
+        advice=_advice,
+        fix=_fix,
+        applicability=Applicability.SAFE,
+        otherwise=_at_the_factory,
+    )
 
 
 RULE = Rule(
@@ -169,7 +181,9 @@ def dice_loss(prediction: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
     check=_check,
     fix="""\
 Gives the factory `device=` where it stands beside the other operand, else moves the tensor where
-the two meet. Both do nothing on the CPU.""",
+the two meet. Both do nothing on the CPU. A tensor that is changed in place where they meet
+(`total += x`) cannot be moved there; its factory further up gets `device=`, which is unsafe: others
+may meet it on the host.""",
     twin="`devlint confirm` waits for PyTorch's mixed-device error on the way through the line.",
     limits="""\
 Under `torch.set_default_device` or `with torch.device(...)` the default device is followed only as

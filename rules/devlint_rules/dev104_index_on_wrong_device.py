@@ -8,6 +8,7 @@ from devlint.findings import Severity
 from devlint.inference.facts import Facts, Meeting
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.meetings import claims
+from devlint_rules.placing import made_for
 from devlint_rules.rewriting import append_to, where_it_meets
 from devlint_rules.wording import HIDDEN, device_expression, is_host, place_of
 
@@ -40,7 +41,8 @@ def _advice(meeting: Meeting) -> str:
 
 def _fix(facts: Facts, meeting: Meeting) -> tuple[Replacement, ...]:
     if not _index_to_host(meeting):
-        return where_it_meets(facts, meeting.left, meeting.right)
+        left, right = meeting.left, meeting.right
+        return where_it_meets(facts, left, right) or made_for(facts, left, right)
     return append_to(facts, meeting.right, ".cpu()")
 
 
@@ -112,8 +114,9 @@ picked = table[order]  # a host index of a device tensor is accepted
     ),
     check=_check,
     fix="""\
-Copies the index of a host tensor to the host, or moves the operand where the two meet. Unsafe: it
-may be the tensor that should have moved.""",
+Copies the index of a host tensor to the host, or moves the operand where the two meet, or, if it is
+written there (`out.scatter_(…)`), makes it on the other's device. Unsafe: it may be the tensor that
+should have moved.""",
     twin="`devlint confirm` waits for PyTorch's mixed-device error on the way through the line.",
     limits="An index whose place is unknown is left alone.",
 )

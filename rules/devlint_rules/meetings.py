@@ -25,10 +25,13 @@ def claims(
     fix: Callable[[Facts, Meeting], tuple[Replacement, ...]],
     message: Callable[[Meeting], str] = clash,
     applicability: Applicability = Applicability.UNSAFE,
+    otherwise: Callable[[Facts, Meeting], tuple[Replacement, ...]] = lambda *_: (),
 ) -> Iterator[Claim]:
-    """A claim for each meeting of a rule."""
+    """A claim for each meeting of a rule.  ``otherwise``: an unsafe fix where there is no other."""
     for cause in causes_of(facts, code):
         meeting = cause.meeting
+        found = fix(facts, meeting)
+        unsafe = () if found else otherwise(facts, meeting)
         yield Claim(
             meeting.site,
             Severity.ERROR,
@@ -36,7 +39,7 @@ def claims(
             message(meeting),
             advice=advice(meeting),
             trace=meeting_trace(meeting, cause.twins),
-            fix=fix(facts, meeting),
-            applicability=applicability,
+            fix=found or unsafe,
+            applicability=Applicability.UNSAFE if unsafe else applicability,
             given=meeting.given,
         )

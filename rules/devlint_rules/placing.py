@@ -97,14 +97,15 @@ def made_there(facts: Facts, operand: Operand, device: str | None) -> tuple[Repl
     return add_argument(made, f"device={device}") if in_file(facts, made) else ()
 
 
+def made_for(facts: Facts, operand: Operand, other: Operand) -> tuple[Replacement, ...]:
+    """Make an operand where the other one lives, if the factory is in sight."""
+    made = factory_of(operand)
+    return () if made is None else made_there(facts, operand, device_for(facts, other, made.node))
+
+
 def brought_there(facts: Facts, operand: Operand, other: Operand) -> tuple[Replacement, ...]:
     """Make an operand where the other one lives, or move it where the two meet."""
-    made = factory_of(operand)
-    if made is not None:
-        found = made_there(facts, operand, device_for(facts, other, made.node))
-        if found:
-            return found
-    return moved_where_it_meets(facts, operand, other)
+    return made_for(facts, operand, other) or moved_where_it_meets(facts, operand, other)
 
 
 def moved_where_it_meets(facts: Facts, operand: Operand, other: Operand) -> tuple[Replacement, ...]:

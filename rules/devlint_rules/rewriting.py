@@ -11,6 +11,7 @@ import libcst as cst
 
 from devlint.inference.facts import Facts, Operand, Site, StepKind
 from devlint.rule import Replacement
+from devlint_rules.blocks import is_written
 
 _PATH = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 _ATOMS = (cst.Name, cst.Attribute, cst.Subscript, cst.Call)
@@ -168,9 +169,10 @@ def factory_of(operand: Operand) -> Site | None:
 
 
 def append_to(facts: Facts, operand: Operand, suffix: str) -> tuple[Replacement, ...]:
-    """Put a method call such as `.cpu()` behind an operand; not behind a container it is in."""
+    """Put a method call such as `.cpu()` behind an operand; not behind a container it is in, nor
+    where the operand itself is to be changed."""
     site = operand.site
-    if operand.element or not in_file(facts, site):
+    if operand.element or not in_file(facts, site) or is_written(facts, site.node):
         return ()
     if not isinstance(site.node, cst.BaseExpression) or isinstance(site.node, _CONTAINERS):
         return ()

@@ -79,3 +79,42 @@ def test_what_a_fix_makes_of_a_legacy_type(tmp_path: Path, old: str, new: str | 
     text = f"import torch\n\n\ndef made(n, x: torch.Tensor):\n    return x + {old}\n"
     file.write_text(text)
     assert after(file, fix_all(file, "DEV503")).decode() == text.replace(old, new or old)
+
+
+WRITTEN = """\
+import torch
+
+
+def spread(index: torch.Tensor, n: int) -> torch.Tensor:
+    total = torch.zeros(n{device})
+    {statement}
+    return total
+"""
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "total.scatter_(0, index, 1.0)",
+        "total.index_add_(0, index, index.float())",
+        "total.view(-1).add_(index)",
+        "total += index",
+        "total[1:] += index",
+        "torch.add(index, 1, out=total)",
+    ],
+)
+def test_what_is_written_in_place_is_made_elsewhere_and_no_copy_of_it_written(
+    tmp_path: Path, statement: str
+):
+    """A copy would be changed in its stead, and the tensor itself would stay as it was."""
+    path = tmp_path / "spread.py"
+    path.write_text(WRITTEN.format(device="", statement=statement))
+    fixed = WRITTEN.format(device=", device=index.device", statement=statement)
+    assert after(path, fix_all(path, "DEV101", "DEV102", "DEV104")).decode() == fixed
+
+
+def test_what_is_read_is_moved_where_it_meets(tmp_path: Path):
+    path = tmp_path / "spread.py"
+    path.write_text(WRITTEN.format(device="", statement="total = total[1:] + index"))
+    fixed = WRITTEN.format(device="", statement="total = total[1:].to(index.device) + index")
+    assert after(path, fix_all(path, "DEV102")).decode() == fixed
