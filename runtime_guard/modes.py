@@ -364,6 +364,8 @@ class DispatchMode(DispatchHook):
         """Let tensors that wrap others answer, with both hooks on what they call."""
         if any(t.__module__.startswith("torch._sub") for t in types):
             return func(*args, **kwargs)  # fake and functional tensors have no values
+        if any(t.__module__.startswith("torch.distributed") for t in types):
+            return NotImplemented  # DTensor is dispatched in C++, and hands its parts back to us
         with self.in_sight():
             for kind in types:
                 result = kind.__torch_dispatch__(func, types, args, kwargs)

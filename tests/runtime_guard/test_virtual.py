@@ -802,6 +802,18 @@ class TestLibrariesWithin:
         output.sum().backward()
         assert module.module.weight.grad.device == CUDA0
 
+    def test_distributed_tensors(self, tmp_path):
+        dist = pytest.importorskip("torch.distributed")
+        tensors = pytest.importorskip("torch.distributed.tensor")
+        store = f"file://{tmp_path}/store"
+        dist.init_process_group("gloo", init_method=store, rank=0, world_size=1)
+        try:
+            mesh = tensors.init_device_mesh("cuda", (1,))
+            x = tensors.distribute_tensor(torch.ones(4, 2), mesh, [tensors.Shard(0)])
+            assert (x + x).to_local().device == CUDA0
+        finally:
+            dist.destroy_process_group()
+
     def test_threads_belong_to_the_machine(self):
         seen = []
 
