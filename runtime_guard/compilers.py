@@ -20,7 +20,7 @@ import torch.onnx
 
 from runtime_guard.machine import UnsupportedVirtually, unsupported
 from runtime_guard.modes import FunctionMode
-from runtime_guard.patches import Patches
+from runtime_guard.patches import Patches, show_originals
 from runtime_guard.torch_internals import function_mode_stack, script_function, script_method
 
 NOT_THERE = "it compiles, for a device that is not there"
@@ -61,7 +61,11 @@ def _as_compiled(target: Any) -> Any:
     """What ``torch.compile`` returns, uncompiled: of a module a wrapper with ``_orig_mod``."""
     if not isinstance(target, torch.nn.Module):
         return target
-    return importlib.import_module("torch._dynamo.eval_frame").OptimizedModule(target, _as_is)
+    redo = show_originals()  # it makes a table of torch's functions, and keeps it
+    try:
+        return importlib.import_module("torch._dynamo.eval_frame").OptimizedModule(target, _as_is)
+    finally:
+        redo()
 
 
 def _eager(name: str, dress: Callable[[Any], Any] = _as_is) -> Callable[..., Any]:
