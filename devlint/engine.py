@@ -18,6 +18,7 @@ from devlint.config import Config, Policy
 from devlint.findings import Edit, FileError, Finding, Fix, Location, Related
 from devlint.inference.facts import Facts, Site
 from devlint.inference.feeds import Feeds, Given
+from devlint.inference.text import code
 from devlint.knowledge import Knowledge
 from devlint.locating import Layout, Span, lay_out
 from devlint.project.callers import CALLERS_BUDGET, files_that_mention
@@ -405,8 +406,33 @@ def _fix(claim: Claim, parsed: ParsedFile, layouts: dict[ParsedFile, Layout]) ->
         span = _span(replacement.site, layouts)
         if span is None or replacement.site.source is not parsed:
             return None  # all of a fix or none
-        edits.append(Edit(span.location(parsed.path), replacement.text))
+        location = span.location(parsed.path)
+        text = replacement.text
+        if "\n" in text:
+            written = lines_of(parsed.text)[location.line - 1 : location.end_line]
+            text = indented(text, code(replacement.site.node), written)
+        edits.append(Edit(location, text))
     return Fix(claim.applicability, tuple(edits)) if edits else None
+
+
+def indented(text: str, printed: str, written: list[str]) -> str:
+    """`text` with the indentation that its further lines have in the file.
+
+    LibCST prints a node of several lines (`printed`) without the indentation of the block that it
+    is in; `written` are its lines in the file.  Lines that are not the node's stay as they are.
+    """
+    lost = {}
+    for bare, whole in zip(printed.split("\n")[1:], written[1:], strict=False):
+        indent = whole[: len(whole) - len(whole.lstrip())]
+        own = bare[: len(bare) - len(bare.lstrip())]
+        if bare.strip() and len(indent) > len(own):
+            lost[bare] = indent[: len(indent) - len(own)]
+    first, *others = text.split("\n")
+    for number, line in enumerate(others):
+        origin = next((b for b in lost if line.startswith(b) or b.startswith(line)), None)
+        if origin is not None and line.strip():
+            others[number] = lost[origin] + line
+    return "\n".join((first, *others))
 
 
 def _sorted(findings: Iterable[Finding]) -> list[Finding]:

@@ -118,3 +118,38 @@ def test_what_is_read_is_moved_where_it_meets(tmp_path: Path):
     path.write_text(WRITTEN.format(device="", statement="total = total[1:] + index"))
     fixed = WRITTEN.format(device="", statement="total = total[1:].to(index.device) + index")
     assert after(path, fix_all(path, "DEV102")).decode() == fixed
+
+
+LINES = """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.layers = {before}nn.Linear(n, n),  # first
+                       nn.ReLU()]{after}  # second
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+
+def start(device):
+    if device is not None:
+        ones = torch.ones(
+            3,
+            4,{given}
+        ){moved}
+        return ones
+"""
+
+
+def test_a_fix_of_several_lines_keeps_their_indentation(tmp_path: Path):
+    path = tmp_path / "net.py"
+    path.write_text(LINES.format(before="[", after="", given="", moved=".to(device)"))
+    text = after(path, fix_all(path, "DEV206", "DEV304")).decode()
+    given = " device=device,"
+    assert text == LINES.format(before="nn.ModuleList([", after=")", given=given, moved="")
