@@ -13,6 +13,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol, TypeVar
 
+import libcst as cst
+from libcst import matchers
+
 from devlint import knowledge
 from devlint.config import Config, Policy
 from devlint.findings import Edit, FileError, Finding, Fix, Location, Related
@@ -402,6 +405,8 @@ def _trace(claim: Claim, layouts: dict[ParsedFile, Layout]) -> Iterator[Related]
 
 def _fix(claim: Claim, parsed: ParsedFile, layouts: dict[ParsedFile, Layout]) -> Fix | None:
     edits = []
+    if _loses_a_comment(claim):
+        return None
     for replacement in claim.fix:
         span = _span(replacement.site, layouts)
         if span is None or replacement.site.source is not parsed:
@@ -413,6 +418,17 @@ def _fix(claim: Claim, parsed: ParsedFile, layouts: dict[ParsedFile, Layout]) ->
             text = indented(text, code(replacement.site.node), written)
         edits.append(Edit(location, text))
     return Fix(claim.applicability, tuple(edits)) if edits else None
+
+
+def _loses_a_comment(claim: Claim) -> bool:
+    """A comment inside of what is replaced is nowhere in the new text."""
+    text = "\n".join(replacement.text for replacement in claim.fix)
+    return any(
+        isinstance(comment, cst.Comment) and comment.value not in text
+        for replacement in claim.fix
+        if "#" in code(replacement.site.node)
+        for comment in matchers.findall(replacement.site.node, matchers.Comment())
+    )
 
 
 def indented(text: str, printed: str, written: list[str]) -> str:

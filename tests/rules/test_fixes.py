@@ -153,3 +153,13 @@ def test_a_fix_of_several_lines_keeps_their_indentation(tmp_path: Path):
     text = after(path, fix_all(path, "DEV206", "DEV304")).decode()
     given = " device=device,"
     assert text == LINES.format(before="nn.ModuleList([", after=")", given=given, moved="")
+
+
+@pytest.mark.parametrize(
+    ("argument", "fixed"), [("device  # the one in use", False), ("device", True)]
+)
+def test_a_fix_that_would_lose_a_comment_is_not_made(tmp_path: Path, argument: str, fixed: bool):
+    path = tmp_path / "eye.py"
+    text = "import torch\n\n\ndef start(device):\n    return torch.eye(3).to(\n        {}\n    )\n"
+    path.write_text(text.format(argument))
+    assert (after(path, fix_all(path, "DEV304")) != path.read_bytes()) == fixed
