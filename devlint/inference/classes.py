@@ -599,6 +599,7 @@ class ClassInfo:
         if overwrites == "buffer" or overwrites == "parameter":
             if (
                 not frame.constructing
+                and not frame.runs_in_constructor
                 and value.traits & DEFAULT
                 and not value.traits & SCALAR
                 and not (value.traits & MAYBE_SCALAR and self._is_scalar(name))

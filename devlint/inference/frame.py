@@ -40,6 +40,12 @@ EVALUATORS: dict[type[cst.CSTNode], Callable[[Frame, Any], Value]] = {}
 EXECUTORS: dict[type[cst.CSTNode], Callable[[Frame, Any], bool]] = {}
 
 
+def _sets_up(function: Function) -> bool:
+    """It registers buffers, which is done before a module moves, and no call of it is in sight."""
+    text = function.unit.source.text
+    return ".register_buffer(" in function.text and f".{function.name}(" not in text
+
+
 _OWNER = re.compile(r"([^.\[]+)[.\[]")
 
 
@@ -354,7 +360,8 @@ class Frame:
 
     @property
     def runs_in_constructor(self) -> bool:
-        """This function is called from constructors alone, as far as the file shows."""
+        """This function is called from constructors alone, as far as the file shows, or sets up a
+        module and is called by nobody."""
         function = self.function
         if function is None or function.outer is not None:
             return False
@@ -363,7 +370,7 @@ class Frame:
             return False
         if function.in_constructor is None:
             asked = self.unit.only_constructors_call(function.name, is_method)
-            function.in_constructor = asked
+            function.in_constructor = asked or (is_method and _sets_up(function))
         return function.in_constructor
 
     @property

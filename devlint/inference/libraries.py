@@ -21,6 +21,7 @@ from devlint.inference.values import (
     EMPTY,
     GRAD,
     HOST,
+    INDIRECT,
     LITERAL,
     LOADED,
     MATRIX,
@@ -197,7 +198,9 @@ def check_collective(
     said = "an NCCL group takes tensors of its accelerators only"
     for value, argument in values:
         for tensor in alternatives(value):
-            if type(tensor) is Tensor and tensor.place == CPU and tensor.is_sure:
+            if type(tensor) is not Tensor or tensor.traits & INDIRECT:
+                continue
+            if tensor.place == CPU and tensor.is_sure:
                 group = Tensor(CUDA, frame.origin(StepKind.COMPUTED, node.func, None, said))
                 note(
                     frame, node, MeetingKind.OPERATION, name, tensor, argument, group, node.func, 1

@@ -8,6 +8,7 @@ joins a process group, which functions workers run, and what serves the host, to
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -340,7 +341,7 @@ def _of_constructor(frame: Frame, node: cst.Call, name: str, arguments: Argument
     device = arguments.keywords.get("device")
     refused = False
     if device is not None and ".cuda." not in name:
-        refused = _may_be_accelerator(place_of(frame, device[0]))
+        refused = not frame.unit.feeds_host and _may_be_accelerator(place_of(frame, device[0]))
     if refused or name != "torch.Tensor":
         _note(frame, node, "legacy-type", refused=refused)
 
@@ -493,8 +494,10 @@ def settle(unit: Unit) -> None:
             meant = mentions.meant or _named_for_accelerators(note.function)
             guarded = note.guarded or meant
             if per_rank and not note.global_rank:
-                guarded = guarded or (note.bare and sets_device)
-                per_rank = not (note.bare and sets_device) and not _under_rank_test(note)
+                of_one = _under_rank_test(note)
+                own_card = note.bare or of_one  # the current one; or the first, for the first rank
+                guarded = guarded or (sets_device and own_card)
+                per_rank = not of_one and not (note.bare and sets_device)
             elif note.kind == "backend" and group:
                 guarded = True
             elif note.global_rank:
@@ -606,17 +609,38 @@ def _communicates(function: Function | None) -> bool:
 
 
 def _under_rank_test(note: MentionNote) -> bool:
-    """`if rank == 0:` around it: one rank only."""
-    if note.function is None:
+    """`if rank == 0:` around it, or around all calls of its function: one rank only."""
+    function = note.function
+    if function is None:
         return False
+    own = function.node
+    if any(_under(own, lambda node: node is note.node)):
+        return True
+    name = function.name
+    calls = [
+        under
+        for other in function.unit.functions
+        if other is not function and f"{name}(" in other.text
+        for under in _under(
+            other.node,
+            lambda node: (
+                isinstance(node, cst.Call) and dotted(node.func).rpartition(".")[2] == name
+            ),
+        )
+    ]
+    return bool(calls) and all(calls)
 
-    def inside(node: cst.CSTNode, under: bool) -> bool:
-        if node is note.node:
-            return under
-        test = isinstance(node, (cst.If, cst.IfExp)) and bool(_RANK_TEST.search(words(node.test)))
-        return any(inside(child, under or test) for child in node.children)
 
-    return inside(note.function.node, False)
+def _under(
+    node: cst.CSTNode, wanted: Callable[[cst.CSTNode], bool], under: bool = False
+) -> Iterator[bool]:
+    """For each node that is wanted: whether a test of the rank is around it."""
+    if wanted(node):
+        yield under
+        return
+    tests = isinstance(node, (cst.If, cst.IfExp)) and bool(_RANK_TEST.search(words(node.test)))
+    for child in node.children:
+        yield from _under(child, wanted, under or tests)
 
 
 def _has_tensor(function: Function | None) -> bool:

@@ -201,7 +201,7 @@ def _typed(place: Placement) -> Handler:
         device = arguments.keywords.get("device")
         if device is not None:
             return Tensor(place_of(frame, device[0]), frame.origin(StepKind.CREATED, node))
-        if type(first) is Tensor and first.evidence is None:
+        if type(first) is Tensor and first.is_sure:  # the very tensor: its `alias`
             origin = Origin(StepKind.COMPUTED, node, frame.unit.source, first.origin)
             return Tensor(first.place, origin, first.traits)
         origin = frame.origin(StepKind.CREATED, node)

@@ -82,6 +82,7 @@ _RESTORES_DEFAULT = re.compile(
     re.M,
 )
 _DATA = re.compile(r"(^|/)(datasets?|(data_?)?loaders?|data)(/|\.py$)")
+_MOVES = re.compile(r"\.(to|cuda)\(")
 _COLLATE = re.compile(r"\bcollate_fn *= *(?:\w+\.)*(\w+)")
 _TEST = re.compile(r"(^|/)(tests?|testing)(/|\.py$)|(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$")
 _GLOBAL = re.compile(r"^[ \t]+global +([\w, ]+)", re.M)
@@ -301,12 +302,15 @@ class Unit:
         return self.facts
 
     def only_constructors_call(self, name: str, is_method: bool) -> bool:
-        """Whether every call by this name in the file stands in the `__init__` of a module."""
+        """Whether every call by this name in the file stands in the `__init__` of a module, or in
+        a class method that builds one."""
         if self._constructors is None:
             parts = [
-                code(f.node)
+                f.text
                 for f in self.functions
-                if f.name == "__init__" and f.info is not None and f.info.is_module
+                if f.info is not None
+                and f.info.is_module
+                and (f.name == "__init__" or (f.is_class_method and not _MOVES.search(f.text)))
             ]
             self._constructors = "\n".join(parts)
         if not is_method:

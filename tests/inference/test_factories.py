@@ -139,3 +139,20 @@ def test_a_factory_fills_what_it_is_given_whichever_that_is():
         reveal(torch.arange(3, out=None))
     """
     assert revealed(code) == ["δ(x) | δ(y)", "no tensor", "cpu"]
+
+
+@pytest.mark.parametrize(
+    ("made", "count"),
+    [
+        ("torch.Tensor(x + 1)", 0),  # the very tensor
+        ("torch.Tensor(x.size(0))", 1),
+        ("torch.Tensor([1.0, 2.0])", 1),
+    ],
+)
+def test_a_legacy_constructor_keeps_a_tensor_as_it_is(made, count):
+    found = met(f"""
+    def scale(x: torch.Tensor):
+        weights = {made}
+        return weights * x.exp()
+    """)
+    assert len(found) == count

@@ -354,3 +354,20 @@ def test_the_data_of_a_script_are_where_it_read_them(main, asked, confidence):
     """
     (read,) = host_reads(given(code))
     assert read.endswith(confidence), read
+
+
+@pytest.mark.parametrize(
+    ("asks", "count"),
+    [("scipy.sparse.issparse(x)", 0), ("scipy.sparse.csr_matrix(x)", 1)],
+)
+def test_asking_for_a_type_reads_nothing(asks, count):
+    reads = host_reads(
+        given(f"""
+    import scipy.sparse
+
+    def keep(x: torch.Tensor):
+        x = x.cuda()
+        return {asks}
+    """)
+    )
+    assert len(reads) == count

@@ -897,3 +897,59 @@ class Mixer(nn.Module):
 )
 def test_a_conversion_to_the_dtype_that_a_parameter_has_gives_the_parameter(dtype, meets):
     assert bool(met(CONVERTED.format(dtype=dtype))) == meets
+
+
+SET_UP = """
+    class Rows(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("at", torch.zeros(1))
+            self.register_buffer("order", torch.arange(3))
+
+        def reset(self):
+            self.at = torch.zeros(1)
+
+        def tables(self):
+            kept = torch.ones(3, 3)[self.order.sort().indices > 1]
+            {registers}
+
+        @classmethod
+        def from_config(cls):
+            rows = cls(){moved}
+            rows.reset()
+            return rows
+{caller}
+"""
+
+
+@pytest.mark.parametrize(
+    ("registers", "caller", "count"),
+    [
+        ('self.register_buffer("kept", kept)', "", 0),
+        ("return kept", "", 1),
+        (
+            'self.register_buffer("kept", kept)',
+            "        def forward(self, x):\n            self.tables()\n            return x",
+            1,
+        ),
+    ],
+)
+def test_what_registers_buffers_runs_before_a_module_moves(registers, caller, count):
+    assert len(met(SET_UP.format(registers=registers, caller=caller, moved=""))) == count
+
+
+@pytest.mark.parametrize(
+    ("moved", "caller", "overwrites"),
+    [
+        ("", "", []),
+        (".cuda()", "", ["buffer"]),
+        (
+            "",
+            "        def forward(self, x):\n            self.reset()\n            return x",
+            ["buffer"],
+        ),
+    ],
+)
+def test_a_class_method_that_builds_a_module_works_on_the_host(moved, caller, overwrites):
+    facts = given(SET_UP.format(registers="return kept", caller=caller, moved=moved))
+    assert [fact.overwrites for fact in facts.plain_attributes] == overwrites
