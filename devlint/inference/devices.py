@@ -32,7 +32,8 @@ _DTYPE = re.compile(
 def place_of(frame: Frame, value: Value) -> Placement:
     """The device that a value names; None when that is unknown.
 
-    Of several alternatives the accelerator is taken: the accelerated world.
+    Of several alternatives the accelerator is taken: the accelerated world. What a caller chose
+    goes before it, which then only stands in: `"cuda" if device == "auto" else device`.
     """
     if type(value) is DeviceValue:
         return value.place
@@ -49,6 +50,9 @@ def place_of(frame: Frame, value: Value) -> Placement:
         return value.place
     if type(value) is Union:
         places = [place_of(frame, v) for v in value.alternatives]
+        for place in places:
+            if type(place) is Variable and place.parameter and place.kind is VariableKind.DEVICE:
+                return place
         for place in places:
             if type(place) is Device and place.is_accelerator:
                 return place

@@ -1,7 +1,7 @@
 """Values that are devices: `.device`, `torch.device`, the default device, `with torch.device`."""
 
 import pytest
-from given import given, met, moves, revealed
+from given import given, host_reads, met, moves, revealed
 
 X = 'x = torch.zeros(3, device="cuda:1")\n'
 
@@ -271,3 +271,34 @@ def test_a_default_that_nobody_set_is_the_host():
     assert revealed(code, CASES) == ["cpu", "cpu", "cpu", "cpu"]
     moved = code.replace("rnn(x, hidden)", "rnn(x.cuda(), hidden)")
     assert met(moved, CASES)[0] == "input: rnn@cpu rnn x.cuda()@cuda certain"
+
+
+CHOSEN = """
+    class Rows:
+        def __init__(self, size, device="auto"):
+            self.device = "cuda" if device == "auto" else device
+
+        def get(self, rows):
+            return torch.tensor(rows, device=self.device)
+
+    class Steps(Rows):
+        def __init__(self, *args, steps=1, **kwargs):
+            super().__init__(*args, **kwargs)
+            self.steps = steps
+
+    def use():
+        rows = {made}
+        return rows.get([1.0]).numpy()
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "count"),
+    [
+        ('Rows(3, device="cpu")', 0),
+        ('Steps(3, steps=2, device="cpu")', 0),
+        ('Rows(3, device="cuda:1")', 1),
+    ],
+)
+def test_what_a_caller_chooses_goes_before_what_stands_in_for_it(made, count):
+    assert len(host_reads(given(CHOSEN.format(made=made)))) == count
