@@ -111,9 +111,21 @@ def move_what_was_handed_in(module: Instance, depth: int = 3) -> None:
                 move_what_was_handed_in(each, depth - 1)
 
 
+def in_parallel(module: Instance) -> Instance:
+    """A module seen through `DataParallel` or `DistributedDataParallel`: it is where that is."""
+    wrapper = Instance(None, "Parallel", True, None, module.origin, module)
+    wrapper.fields["module"] = module
+    return wrapper
+
+
 def baked(frame: Frame, value: Value, depth: int = 3) -> Value:
     """The value as it leaves this function: a module keeps the place that it has now."""
     if type(value) is Instance:
+        if value.library == "Parallel" and value.parent is not None:
+            inner = baked(frame, value.parent, depth)
+            if type(inner) is Instance and inner is not value.parent:
+                return in_parallel(inner)
+            return value
         if not value.module or _state(frame, value) is None:
             return value
         place, origin = placed(frame, value)

@@ -285,13 +285,7 @@ def _parallel(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     if type(value) is Tensor:
         return value
     # `net = None` of before is not what is wrapped
-    return union(_wrapper(v) for v in alternatives(value) if type(v) is Instance)
-
-
-def _wrapper(module: Instance) -> Instance:
-    wrapper = Instance(None, "Parallel", True, None, module.origin, module)
-    wrapper.fields["module"] = module
-    return wrapper
+    return union(modules.in_parallel(v) for v in alternatives(value) if type(v) is Instance)
 
 
 # ----------------------------------------------------------------- contracts

@@ -132,3 +132,28 @@ def test_a_parameter_is_where_the_tensor_is_that_the_constructor_was_given():
 
 def test_one_of_the_constructors_own_making_is_on_the_default_device():
     assert len(met(PRODUCT.replace("{kept}", "torch.randn(2, 4, 5)"))) == 1
+
+
+BUILT = """
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.last = nn.Linear(3, 3)
+
+        def forward(self, x):
+            return self.last(x)
+
+    class Trainer:
+        def build(self, device):
+            self.net = Net()
+            {moved}
+            self.net = nn.DataParallel(self.net)
+
+        def step(self, x: torch.Tensor, y: torch.Tensor):
+            return F.cross_entropy(self.net(x), y.cuda())
+"""
+
+
+@pytest.mark.parametrize(("moved", "contradicts"), [('self.net.to("cuda")', False), ("pass", True)])
+def test_a_wrapper_that_is_kept_is_where_its_module_was_moved(moved, contradicts):
+    assert bool(met(BUILT.format(moved=moved))) is contradicts
