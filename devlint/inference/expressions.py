@@ -178,11 +178,11 @@ def _of_tensor(frame: Frame, node: cst.Attribute, base: Tensor, name: str) -> Va
         return Tensor(base.place, origin, traits, evidence)
     if evidence is None:
         return Method(base, name)
-    if evidence.is_tensor and name not in frame.unit.context.knowledge.methods:
-        return UNKNOWN  # of a subclass: it may hold anything
-    # An attribute of something unknown: in the same place, a tensor if it is used as one.
     if name not in frame.unit.context.knowledge.methods:
         evidence.foreign = True
+        if evidence.is_tensor:
+            return UNKNOWN  # of a subclass: it may hold anything
+    # An attribute of something unknown: in the same place, a tensor if it is used as one.
     key = (id(evidence), name)
     held = frame.paths.get(key)
     if type(held) is Tensor and held.place is base.place:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+
 from devlint.findings import Applicability, Confidence, Severity
 from devlint.inference.facts import Facts, Move
 from devlint.rule import Claim, Replacement, Rule
@@ -30,6 +32,11 @@ def _check(facts: Facts) -> Iterator[Claim]:
         if place is not None and place == move.target and not move.to_tensor:
             continue  # it is there already
         name, call = move.subject.name, short(move.site.node)
+        subject = move.subject.site.node
+        if isinstance(subject, cst.Call) and isinstance(subject.func, cst.Name):
+            continue  # of what a function gave, for nobody to hold
+        if f"({name}.device)" in call:
+            continue  # it is there already, wherever that is
         yield Claim(
             move.site,
             Severity.ERROR if move.used_later else Severity.WARNING,

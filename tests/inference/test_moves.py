@@ -327,3 +327,21 @@ def prepare(args, extend):
 def test_what_a_wrapper_wraps_is_a_module_where_it_was_none_before(made, wrapped, is_module):
     found = [m for m in given(BUILT.format(made=made, wrapped=wrapped)).moves if m.discarded]
     assert [m.of_module for m in found] == [is_module]
+
+
+@pytest.mark.parametrize(
+    ("used", "discarded"), [("batch.edge_label.exp()", False), ("batch.exp()", True)]
+)
+def test_a_batch_with_attributes_of_its_own_is_no_tensor(used, discarded):
+    found = moves(
+        given(f"""
+    from torch.utils.data import DataLoader
+
+    def run(model, rows, device, graphs):
+        for batch in DataLoader(rows, collate_fn=graphs.collate(3)):
+            batch.to(device)
+            out = model(batch).sigmoid()
+            print(out + {used})
+    """)
+    )
+    assert any("discarded" in move for move in found) is discarded
