@@ -1,0 +1,31 @@
+"""DEV201: whose discarded move is a mistake."""
+
+from __future__ import annotations
+
+import pytest
+from rule_checking import check_text
+
+
+@pytest.mark.parametrize(
+    ("moved", "count"),
+    [
+        ("x.to(device)", 1),
+        ("x.float().to(device)", 1),
+        ("x.to(x.device)", 0),  # it is there already
+        ("make(x).to(device)", 0),  # nobody holds it: nothing stays behind
+    ],
+)
+def test_what_stays_where_it_was(moved: str, count: int):
+    found = check_text(f"""
+import torch
+
+
+def make(x: torch.Tensor) -> torch.Tensor:
+    return x + 1
+
+
+def use(x: torch.Tensor, device: torch.device) -> torch.Tensor:
+    {moved}
+    return x * 2
+""")
+    assert [finding.rule for finding in found].count("DEV201") == count
