@@ -201,10 +201,10 @@ def check_collective(
             if type(tensor) is not Tensor or tensor.traits & INDIRECT:
                 continue
             if tensor.place == CPU and tensor.is_sure:
+                rank = 2 if tensor.traits & DEFAULT else 1
                 group = Tensor(CUDA, frame.origin(StepKind.COMPUTED, node.func, None, said))
-                note(
-                    frame, node, MeetingKind.OPERATION, name, tensor, argument, group, node.func, 1
-                )
+                kind = MeetingKind.OPERATION
+                note(frame, node, kind, name, tensor, argument, group, node.func, rank)
 
 
 def operands_of(known: Call, arguments: Arguments) -> list[tuple[Value, cst.CSTNode]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from devlint.findings import Severity
 from devlint.inference.facts import Facts, Meeting
 from devlint.rule import Claim, Replacement, Rule
-from devlint_rules.meetings import claims
+from devlint_rules.meetings import claims, only_certain
 from devlint_rules.placing import brought_there
 from devlint_rules.rewriting import where_it_meets
 from devlint_rules.wording import device_expression
@@ -26,7 +26,8 @@ def _fix(facts: Facts, meeting: Meeting) -> tuple[Replacement, ...]:
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
-    return claims(facts, "DEV101", advice=_advice, fix=_fix)
+    # Where one of two devices is a guess, something out of sight mostly brings them together.
+    return only_certain(claims(facts, "DEV101", advice=_advice, fix=_fix))
 
 
 RULE = Rule(
@@ -115,5 +116,8 @@ Unsafe: the copy may belong further up, outside a loop, and the host may need wh
     twin="`devlint confirm` waits for PyTorch's mixed-device error on the way through the line.",
     limits="""\
 A value whose place is unknown meets anything in silence. A tensor made on the default device that
-meets a module's or a caller's device is DEV102; two indices of one accelerator are DEV106.""",
+meets a module's or a caller's device is DEV102; two indices of one accelerator are DEV106. Where
+one of the two devices is a guess, what an unknown callee gave for example, the finding is
+`possible` and not shown by default: on code that works, something out of sight nearly always brings
+them together.""",
 )

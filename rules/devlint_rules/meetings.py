@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
-from devlint.findings import Applicability, Severity
+from devlint.findings import Applicability, Confidence, Severity
 from devlint.inference.facts import Facts, Meeting
 from devlint.rule import Claim, Replacement
 from devlint_rules.causes import Cause, causes
@@ -43,3 +44,10 @@ def claims(
             applicability=Applicability.UNSAFE if unsafe else applicability,
             given=meeting.given,
         )
+
+
+def only_certain(found: Iterator[Claim]) -> Iterator[Claim]:
+    """The claims of which what is no more than likely is only possible."""
+    for claim in found:
+        is_open = claim.confidence is Confidence.LIKELY
+        yield replace(claim, confidence=Confidence.POSSIBLE) if is_open else claim

@@ -201,7 +201,7 @@ class TestCollectives:
 
     def test_nccl_refuses_host_tensors(self):
         assert met(self.CODE) == [
-            "count@cpu dist.all_reduce dist.all_reduce@cuda likely",
+            "count@cpu dist.all_reduce dist.all_reduce@cuda certain",
         ]
         assert met(self.CODE.replace("(values)])", "(values)]).cuda()")) == []
 
