@@ -149,8 +149,9 @@ class _Session:
                 self.check_file(file)
             if progress:
                 progress(len(files), len(files), "")
-            with self.clock("inference"):
-                self.look_up_callers(files)
+            if not any(Path(path).resolve() == self.config.root for path in paths):
+                with self.clock("inference"):
+                    self.look_up_callers(files)
         for finding in self.waiting:
             self.show(self.settled(finding))
         report.findings = _sorted(report.findings)

@@ -281,9 +281,9 @@ def meet(
             if clashed:  # it is said here, and whatever the result meets would say it again
                 result = _result(frame, node, candidates, anchor, pointwise, indirect)
                 return result.with_place(None, result.origin)
-    if _exempt(anchor) and (uncertain or any(t.place is None for t, _, _ in candidates)):
-        return Tensor(None, anchor.origin)  # the operand of unknown place decides
     others = uncertain or any(t.place is None for t, _, _ in candidates)
+    if others and _exempt(anchor):
+        return Tensor(None, anchor.origin)  # the operand of unknown place decides
     if others and indirect and _is_made_up(anchor):
         return Tensor(None, anchor.origin)  # it computes with the others, wherever those are
     if others and anchor.traits & KEPT and _on_cpu(anchor) and frame.in_module:
@@ -381,15 +381,9 @@ def _compare(
         if tensor is first or tensor.place is first.place or tensor.place is None:
             continue
         anchor, anchor_node, anchor_number = first, first_node, first_number
-        if number == first_number and number != -1:
+        is_branch = number == first_number and number != -1
+        if is_branch or exclude(tensor.when, first.when):
             # Another branch of the value that sets the place: it meets the other operands.
-            others = _others(tensor, number, candidates)
-            if not others:
-                continue
-            anchor, anchor_node, anchor_number = max(others, key=_weight)
-            if tensor.place is anchor.place:
-                continue
-        elif exclude(tensor.when, first.when):
             others = _others(tensor, number, candidates)
             if not others:
                 continue

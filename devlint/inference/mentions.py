@@ -591,7 +591,7 @@ def _runs_per_rank(note: MentionNote, is_script: bool) -> bool:
             return True
         if not _JOINS_GROUP.search(function.unit.source.text):
             continue
-        if isinstance(function.node, cst.FunctionDef) and _JOINS_GROUP.search(code(function.node)):
+        if isinstance(function.node, cst.FunctionDef) and _JOINS_GROUP.search(function.text):
             return True
     return is_script
 
@@ -602,7 +602,7 @@ def _communicates(function: Function | None) -> bool:
         function is not None
         and _COLLECTIVE.search(function.unit.source.text) is not None
         and any(
-            isinstance(inner.node, cst.FunctionDef) and _COLLECTIVE.search(code(inner.node))
+            isinstance(inner.node, cst.FunctionDef) and _COLLECTIVE.search(inner.text)
             for inner in _functions(function)
         )
     )
@@ -668,7 +668,7 @@ def _holds_weights(note: MentionNote, mentions: Mentions) -> bool:
     if note.mapped:
         return False
     function = note.function
-    around = code(function.node) if function is not None else ""
+    around = function.text if function is not None else ""
     if function is None and _is_saved_beside(note, mentions.text):
         return False
     if function is None and mentions.loads_state and not _HOST_DATA.search(note.text):

@@ -26,7 +26,6 @@ from devlint.inference.facts import DroppedArgument, Facts, MistakenDevice, Sour
 from devlint.inference.frame import BudgetExceeded, Environment, Frame, read
 from devlint.inference.functions import Function, summarize
 from devlint.inference.placement import Placement, Variable
-from devlint.inference.text import code
 from devlint.inference.values import NONE, UNKNOWN, External, Imported, ProjectModule, Value
 
 if TYPE_CHECKING:
@@ -330,7 +329,7 @@ class Unit:
         known = {f.name: f for f in self.functions} if found else {}
         waiting = [known[name] for name in found if name in known]
         for function in waiting:  # grows by those that they call
-            text = code(function.node)
+            text = function.text
             for callee in set(re.findall(r"(\w+)\(", text)) & known.keys() - found:
                 call = re.compile(rf"(?<!def )\b{callee}\(")
                 if len(call.findall(text)) == len(call.findall(self.source.text)):

@@ -35,7 +35,8 @@ def _check(facts: Facts) -> Iterator[Claim]:
         subject = move.subject.site.node
         if isinstance(subject, cst.Call) and isinstance(subject.func, cst.Name):
             continue  # of what a function gave, for nobody to hold
-        if f"({name}.device)" in call:
+        target = move.target_node
+        if target is not None and text_of(target) == f"{text_of(subject)}.device":
             continue  # it is there already, wherever that is
         yield Claim(
             move.site,

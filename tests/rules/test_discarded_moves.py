@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from rule_checking import check_text
 
+LONG = "rows_of_" + "_".join(["negative"] * 8)
+
 
 @pytest.mark.parametrize(
     ("moved", "count"),
@@ -12,6 +14,7 @@ from rule_checking import check_text
         ("x.to(device)", 1),
         ("x.float().to(device)", 1),
         ("x.to(x.device)", 0),  # it is there already
+        (f"{LONG} = x + 1\n    {LONG}.to({LONG}.device)", 0),  # messages shorten it
         ("make(x).to(device)", 0),  # nobody holds it: nothing stays behind
     ],
 )
