@@ -599,9 +599,10 @@ def _is_given_module(value: Value) -> bool:
 
 
 def _library_built(info: ClassInfo) -> bool:
-    """A base outside of sight, which may place itself, other than torch's own."""
+    """A base outside of sight, which may place itself, or take over a module that is somewhere
+    already (`torch.fx.GraphModule`), other than those of torch.nn."""
     return any(
-        not base.startswith(("torch.", "builtins.", "abc.", "typing."))
+        not base.startswith(("torch.nn.", "builtins.", "abc.", "typing."))
         for base in info.library_bases
     )
 

@@ -174,6 +174,11 @@ def of_test(frame: Frame, node: cst.BaseExpression) -> Sides:
     return tuple(if_true), tuple(if_false)
 
 
+def of_name(frame: Frame, name: str, outcome: bool) -> When:
+    """That a name holds something true, or something false."""
+    return (_fact(frame, (("bool", name), outcome, TRUE, (name,)), {}),)
+
+
 def _fact(frame: Frame, written: _Written, seen: dict[Hashable, Choice]) -> Fact:
     subject, is_so, value, paths = written
     choice = seen.get(subject)

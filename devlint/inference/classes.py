@@ -446,7 +446,11 @@ class ClassInfo:
             self.constructed.add(node)
         elif any(self._is_anew(v) for v in alternatives(value)):
             self.remade.add(name)
-        kept = union(self._kept(frame, name, v, node, source) for v in alternatives(value))
+        values = alternatives(value)
+        if any(type(v) is Instance and v.module for v in values):
+            # A module, or several, by a setting: which of them it is here is not in sight.
+            values = tuple(UNKNOWN if type(v) in (Sequence, Mapping) else v for v in values)
+        kept = union(self._kept(frame, name, v, node, source) for v in values)
         held = self.attributes.get(name)
         self.attributes[name] = kept if held is None else join(held, kept)
         return kept

@@ -31,6 +31,7 @@ from devlint.inference.values import (
     Union,
     Value,
     alternatives,
+    possible,
     union,
     without_none,
 )
@@ -541,7 +542,20 @@ def enter_branch(
         when = choices.of_test(frame, node)[not outcome]
     choices.enter(frame, _implied(frame, node, outcome))
     choices.enter(frame, when)
+    for name in frame.flags:
+        choices.enter(frame, _settled(frame, name))
     narrow(frame, node, outcome)
+
+
+def _settled(frame: Frame, name: str) -> When:
+    """What a flag is here that earlier branches set: behind `if as_list: as_array = False`, of
+    `as_array` where `as_list` is true."""
+    value = frame.env.get(name)
+    if type(value) is not Union:
+        return choices.ALWAYS
+    held = possible(value, frame.when)
+    outcome = truth_of(held) if held is not value else None
+    return choices.ALWAYS if outcome is None else choices.of_name(frame, name, outcome)
 
 
 def _implied(frame: Frame, node: cst.BaseExpression, outcome: bool) -> When:
@@ -567,8 +581,8 @@ def _implied(frame: Frame, node: cst.BaseExpression, outcome: bool) -> When:
     if type(value) is not Union:
         return choices.ALWAYS
     pairs = zip(value.alternatives, value.whens, strict=True)
-    possible = [when for v, when in pairs if test(v) is not (not outcome)]
-    return functools.reduce(choices.either, possible) if possible else choices.ALWAYS
+    left = [when for v, when in pairs if test(v) is not (not outcome)]
+    return functools.reduce(choices.either, left) if left else choices.ALWAYS
 
 
 def _compared(operator: cst.BaseCompOp, right: Value, left: Value) -> bool | None:

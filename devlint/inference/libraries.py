@@ -463,7 +463,7 @@ def _traits_of_data(last: str, arguments: Arguments) -> int:
         return 0 if type(data) is Host or _is_plural(arguments) else MAYBE_SCALAR
     if last in ("zeros", "ones", "empty", "rand", "randn", "full"):
         if not arguments.positional and "size" not in arguments.keywords:
-            return 0
+            return 0 if arguments.open else SCALAR
         if type(first) is Sequence and first.items == []:
             return SCALAR
         single = len(arguments.positional) == 1 or last == "full"

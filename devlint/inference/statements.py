@@ -41,6 +41,7 @@ from devlint.inference.values import (
     DEFAULT,
     EMPTY,
     LITERAL,
+    PARAMETER,
     UNKNOWN,
     Const,
     DeviceValue,
@@ -118,6 +119,12 @@ def _assign(frame: Frame, node: cst.Assign) -> bool:
         value = contracts.hold(frame, node, f"`{code(only)}`", value, node.value, frame.contract)
     for target in node.targets:
         assign(frame, target.target, value, node.value)
+        if (
+            type(value) is Const
+            and type(value.value) is bool
+            and isinstance(target.target, cst.Name)
+        ):
+            frame.flags.add(target.target.value)
     for loop in fresh:
         loop.assigned.discard(own)
         loop.rebound.add(own)
@@ -195,7 +202,21 @@ def _assign_attribute(
     path = dotted(target)
     if path:
         frame.bind(path, value)
-        frame.hold(path, value)
+        if _moves_along(frame, receiver, value):
+            frame.env.pop(path, None)  # the module tells where it is
+        else:
+            frame.hold(path, value)
+
+
+def _moves_along(frame: Frame, receiver: Value, value: Value) -> bool:
+    """A Parameter that is given to another module: it goes where that goes."""
+    return (
+        type(receiver) is Instance
+        and receiver.module
+        and receiver is not frame.instance
+        and type(value) is Tensor
+        and bool(value.traits & PARAMETER)
+    )
 
 
 def _require_grad(frame: Frame, node: cst.BaseExpression, tensor: Tensor, value: Value) -> None:

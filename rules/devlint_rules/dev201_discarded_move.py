@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import libcst as cst
 
 from devlint.findings import Applicability, Confidence, Severity
 from devlint.inference.facts import Facts, Move
+from devlint.inference.placement import CPU
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.rewriting import in_file, receiver, short, text_of
 from devlint_rules.wording import history
 
+_ACCELERATOR = re.compile(r"cuda|gpu|accelerat|\bmps\b|\bxpu\b|\bhpu\b|\bnpu\b", re.I)
 _TARGETS = ("Name", "Attribute", "Subscript")
 
 
@@ -31,6 +34,8 @@ def _check(facts: Facts) -> Iterator[Claim]:
         place = move.subject.placement
         if place is not None and place == move.target and not move.to_tensor:
             continue  # it is there already
+        if move.target == CPU and not _ACCELERATOR.search(getattr(facts.source, "text", "")):
+            continue  # a program for the host alone: nothing is elsewhere
         name, call = move.subject.name, short(move.site.node)
         subject = move.subject.site.node
         if isinstance(subject, cst.Call) and isinstance(subject.func, cst.Name):

@@ -78,6 +78,8 @@ def _check(facts: Facts) -> Iterator[Claim]:
         if _leaf_is_kept(fact):
             continue
         severity, confidence, harm = _VERDICTS.get(fact.use, _UNSEEN)
+        if fact.use == "attribute" and not fact.operand.is_parameter:
+            confidence = Confidence.POSSIBLE  # a module registers no plain tensor anyway
         trace = history(fact.operand)
         if fact.use_site is not None:
             trace = (*trace, Note(fact.use_site, _USES.get(fact.use, "used here")))

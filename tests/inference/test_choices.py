@@ -492,3 +492,22 @@ def test_an_imported_name_may_be_one_of_several_values():
     reveal(table)
     """
     assert revealed(code, {"lib.py": lib}) == ["cpu | cuda"]
+
+
+@pytest.mark.parametrize(
+    ("where", "contradicts"), [("as_list", False), ("not as_list", True), ("other", True)]
+)
+def test_a_flag_that_an_earlier_branch_set_is_known_behind_the_same_test(where, contradicts):
+    code = f"""
+        def collect(net: nn.Module, x, as_list, other, on_host=True):
+            net.cuda()
+            if as_list:
+                on_host = False
+            rows = net(x.cuda())
+            if on_host:
+                rows = rows.cpu()
+            if {where}:
+                return rows + torch.ones(3).cuda()
+            return rows
+    """
+    assert bool(sure(code)) is contradicts

@@ -119,6 +119,28 @@ def test_a_list_of_modules_is_not_registered():
     assert plain_attributes(facts) == ["Net.heads@cpu (modules)"]
 
 
+@pytest.mark.parametrize(
+    ("one", "found"), [("first", []), ("[first]", ["Net.heads@cpu (modules)"])]
+)
+def test_what_may_be_one_module_or_several_may_be_the_one(one, found):
+    facts = given(
+        f"""
+        class Net(nn.Module):
+            def __init__(self, both=False):
+                super().__init__()
+                self.both = both
+                self.heads = self.make()
+
+            def make(self):
+                first = nn.Linear(1, 1)
+                if not self.both:
+                    return {one}
+                return first, nn.Linear(1, 1)
+        """
+    )
+    assert plain_attributes(facts) == found
+
+
 def test_a_method_that_rebinds_a_buffer_overwrites_it():
     code = NET + "    def reset(self):\n        self.mask = torch.zeros(3)\n"
     assert "Net.mask@cpu overwrites buffer" in plain_attributes(given(code))
@@ -953,3 +975,20 @@ def test_what_registers_buffers_runs_before_a_module_moves(registers, caller, co
 def test_a_class_method_that_builds_a_module_works_on_the_host(moved, caller, overwrites):
     facts = given(SET_UP.format(registers="return kept", caller=caller, moved=moved))
     assert [fact.overwrites for fact in facts.plain_attributes] == overwrites
+
+
+@pytest.mark.parametrize("assigned", ["nn.Parameter(torch.ones(3))", "torch.ones(3)"])
+def test_a_parameter_given_to_a_part_from_outside_moves_with_the_whole(assigned):
+    found = met(f"""
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv = nn.Conv1d(3, 3, 1)
+
+    def check(x: torch.Tensor):
+        net = Net()
+        net.conv.weight = {assigned}
+        net.to("cuda")
+        return net.conv.weight * x.cuda()
+    """)
+    assert bool(found) is ("Parameter" not in assigned)

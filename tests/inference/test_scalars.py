@@ -393,3 +393,7 @@ TABLE = """
 def test_what_is_picked_from_a_table_may_be_a_number(annotation, share, confidence):
     found = met(TABLE.format(annotation=annotation, share=share))
     assert [m.rpartition(" ")[2] for m in found] == [confidence]
+
+
+def test_a_factory_that_is_told_no_size_makes_one_number():
+    assert met("def turn(x: torch.Tensor):\n    return x.cuda() + (torch.rand() - 0.5)\n") == []

@@ -157,3 +157,25 @@ BUILT = """
 @pytest.mark.parametrize(("moved", "contradicts"), [('self.net.to("cuda")', False), ("pass", True)])
 def test_a_wrapper_that_is_kept_is_where_its_module_was_moved(moved, contradicts):
     assert bool(met(BUILT.format(moved=moved))) is contradicts
+
+
+TRACED = """
+    import torch.fx
+
+    class Traced({base}):
+        def __init__(self, root, graph):
+            super().__init__()
+            self.last = nn.Linear(3, 3)
+
+    def check(x: torch.Tensor):
+        net = nn.Linear(3, 3).cuda()
+        traced = Traced(net, torch.fx.Tracer().trace(net))
+        return torch.allclose(traced(x.cuda()), net(x.cuda()))
+"""
+
+
+@pytest.mark.parametrize(
+    ("base", "contradicts"), [("torch.fx.GraphModule", False), ("nn.Module", True)]
+)
+def test_a_base_class_that_takes_over_a_module_may_be_where_that_is(base, contradicts):
+    assert bool(met(TRACED.format(base=base))) is contradicts

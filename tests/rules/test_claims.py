@@ -437,7 +437,7 @@ class TestLeaves:
         [
             ("optimizer", Severity.ERROR, Confidence.CERTAIN),
             ("grad", Severity.ERROR, Confidence.CERTAIN),
-            ("attribute", Severity.ERROR, Confidence.LIKELY),
+            ("attribute", Severity.ERROR, Confidence.POSSIBLE),
             ("returned", Severity.WARNING, Confidence.POSSIBLE),
             ("", Severity.WARNING, Confidence.POSSIBLE),
         ],
@@ -445,6 +445,12 @@ class TestLeaves:
     def test_how_bad_it_is_depends_on_the_use(self, use, severity, confidence):
         claim = only(claims(RULES["DEV203"], self.TEXT, non_leaves=[self.fact(use)]))
         assert (claim.severity, claim.confidence) == (severity, confidence)
+
+    def test_a_moved_parameter_is_one_that_its_module_does_not_register(self):
+        fact = self.fact("attribute")
+        fact = replace(fact, operand=replace(fact.operand, is_parameter=True))
+        claim = only(claims(RULES["DEV203"], self.TEXT, non_leaves=[fact]))
+        assert (claim.severity, claim.confidence) == (Severity.ERROR, Confidence.LIKELY)
 
     def test_the_fix_makes_the_leaf_on_the_device(self):
         claim = only(claims(RULES["DEV203"], self.TEXT, non_leaves=[self.fact("optimizer")]))

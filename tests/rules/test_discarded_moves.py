@@ -32,3 +32,25 @@ def use(x: torch.Tensor, device: torch.device) -> torch.Tensor:
     return x * 2
 """)
     assert [finding.rule for finding in found].count("DEV201") == count
+
+
+@pytest.mark.parametrize(
+    ("device", "count"), [('"cpu"', 0), ('"cuda"', 2), ('"cuda" if flag else "cpu"', 2)]
+)
+def test_a_program_for_the_host_alone_has_nothing_to_move(device, count):
+    found = check_text(f"""
+from sys import flags as flag
+
+import torch
+from torch import nn
+
+device = torch.device({device})
+model = nn.Linear(4, 2).to(device)
+
+def show(rows: torch.Tensor):
+    rows.to(device)
+    out = rows.argmax(dim=1)
+    out.detach().to(device)
+    print(out.numpy())
+""")
+    assert len([f for f in found if f.rule == "DEV201"]) == count
