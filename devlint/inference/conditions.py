@@ -581,8 +581,8 @@ def _implied(frame: Frame, node: cst.BaseExpression, outcome: bool) -> When:
     if type(value) is not Union:
         return choices.ALWAYS
     pairs = zip(value.alternatives, value.whens, strict=True)
-    left = [when for v, when in pairs if test(v) is not (not outcome)]
-    return functools.reduce(choices.either, left) if left else choices.ALWAYS
+    fitting = [when for v, when in pairs if test(v) is not (not outcome)]
+    return functools.reduce(choices.either, fitting) if fitting else choices.ALWAYS
 
 
 def _compared(operator: cst.BaseCompOp, right: Value, left: Value) -> bool | None:

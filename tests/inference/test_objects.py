@@ -440,3 +440,23 @@ def test_a_batch_is_moved_entry_by_entry(loop, contradicts):
         return model(**batch)
     """)
     assert bool(found) is contradicts
+
+
+class TestTensorDicts:
+    CODE = """
+        from tensordict import TensorDict
+
+        def run(rows: torch.Tensor):
+            held = TensorDict({{"a": rows}}, batch_size=[4])
+            {statement}
+            return held
+    """
+
+    def test_a_move_returns_a_new_one(self):
+        facts = given(self.CODE.format(statement='held.to("cuda")'))
+        assert [move.discarded for move in facts.moves] == [True]
+
+    @pytest.mark.parametrize("call", ["apply_(print)", "numpy()", "tolist()"])
+    def test_what_tensors_can_do_as_well_works_on_the_entries(self, call):
+        code = self.CODE.format(statement=f"held.cuda().clone().{call}")
+        assert host_reads(given(code)) == []

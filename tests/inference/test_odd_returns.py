@@ -140,3 +140,28 @@ class Numbering:
 def test_what_is_moved_where_a_device_is_configured_is_left_alone_elsewhere():
     moved = "ids.to(self.device), mask.to(self.device)"
     assert confidences(NUMBERED.format(moved=moved)) == []
+
+
+STATE = """
+class Cache:
+    def __init__(self, n, device):
+        self.device = device
+        self.table = torch.zeros(n, 4)
+
+    def renew(self, rows):
+        self.table = torch.tensor(rows, device=self.device)
+
+    def rows(self, few):
+        {returned}
+"""
+
+
+@pytest.mark.parametrize(
+    ("returned", "found"),
+    [
+        ("return self.table", ["possible"]),
+        ("return torch.zeros(2, 4) if few else torch.ones(4, device=self.device)", [ODD]),
+    ],
+)
+def test_an_object_tells_what_it_holds_wherever_that_is(returned, found):
+    assert confidences(STATE.format(returned=returned)) == found
