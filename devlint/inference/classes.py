@@ -449,7 +449,7 @@ class ClassInfo:
         values = alternatives(value)
         if any(type(v) is Instance and v.module for v in values):
             # A module, or several, by a setting: which of them it is here is not in sight.
-            values = tuple(UNKNOWN if type(v) in (Sequence, Mapping) else v for v in values)
+            values = tuple(UNKNOWN if _holds_modules(v) else v for v in values)
         kept = union(self._kept(frame, name, v, node, source) for v in values)
         held = self.attributes.get(name)
         self.attributes[name] = kept if held is None else join(held, kept)
@@ -795,6 +795,10 @@ def _is_registered(frame: Frame, module: Instance) -> bool:
         for key, value in frame.env.items()
         if isinstance(key, str) and key.startswith("self.")
     )
+
+
+def _holds_modules(value: Value) -> bool:
+    return isinstance(value, (Sequence, Mapping)) and bool(_modules_in(value.any()))
 
 
 def _is_own(frame: Frame, module: Instance) -> bool:
