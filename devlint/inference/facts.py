@@ -347,6 +347,11 @@ class Mistake(str, enum.Enum):
     CONTEXT = "context"  # `torch.cuda.device(i)`, which is for a `with`
     NEVER_EQUAL = "never equal"  # a torch.device compared with a string
     ALWAYS_UNEQUAL = "always unequal"
+    NO_SUCH_TYPE = "no such type"  # compared with "gpu", as no device is called
+    NO_INDEX = "no index"  # `torch.cuda.set_device("cuda")`
+    MINUS_ONE = "minus one"  # `y.to(x.get_device())`, which is -1 on the host
+    KEYWORD = "keyword"  # `module.cuda(non_blocking=True)`, which takes a device and no more
+    PRECEDENCE = "precedence"  # `device or "cuda" if available else "cpu"`
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,9 @@
 """What stands where a device belongs, and is none.
 
 A flag (`x.cuda(use_gpu)`), the context manager `torch.cuda.device(i)`, and a string that a
-`torch.device` is compared with: the two are never equal.
+`torch.device` is compared with: the two are never equal. And what is no device there: `"cuda"`
+where a card is to be chosen, `"gpu"` in a comparison, an argument that a move does not take, and a
+choice that reads as another one than it is.
 """
 
 from __future__ import annotations
@@ -10,9 +12,11 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from devlint.inference.conditions import parse_device
+from devlint.inference.conditions import parse_device, words
+from devlint.inference.devices import place_of
 from devlint.inference.facts import Mistake, MistakenDevice
 from devlint.inference.frame import Frame
+from devlint.inference.placement import CPU, CUDA, Device
 from devlint.inference.text import shorten
 from devlint.inference.values import (
     ASSUMED,
@@ -35,6 +39,17 @@ CONTEXT = External("torch.cuda.device")
 
 def of_call(frame: Frame, node: cst.Call, callee: Value, name: str, arguments: Arguments) -> None:
     """A call of the library that is given a device: `.to(d)`, `.cuda(d)`, `device=d`."""
+    if name == "set_device" and type(callee) is External and callee.name == "torch.cuda":
+        value, given = arguments.get(0, "device"), arguments.node(0, "device")
+        if value is not None and given is not None and _lacks_index(value):
+            _note(frame, node, Mistake.NO_INDEX, shorten(given), shorten(node.func))
+        return
+    if name in ("cuda", "cpu") and type(callee) is Instance and _is_plain_module(callee):
+        allowed = {"device"} if name == "cuda" else set()
+        wrong = sorted(arguments.keywords.keys() - allowed)
+        if wrong:
+            _note(frame, node, Mistake.KEYWORD, wrong[0], shorten(node.func))
+            return
     pair = arguments.keywords.get("device")
     if pair is None and name == "cuda" and arguments.positional:
         pair = arguments.positional[0]
@@ -46,6 +61,8 @@ def of_call(frame: Frame, node: cst.Call, callee: Value, name: str, arguments: A
     mistake = _mistake(*pair)
     if mistake is not None:
         _note(frame, node, mistake, shorten(pair[1]), shorten(node.func))
+    elif _is_index_of_any(frame, *pair):
+        _note(frame, node, Mistake.MINUS_ONE, shorten(pair[1]), shorten(node.func), inferred=True)
 
 
 def of_argument(
@@ -64,6 +81,9 @@ def of_comparison(
 ) -> None:
     """`x.device == "cuda"`, `torch.device(d) in ("cpu", "mps")`."""
     if isinstance(operator, (cst.Equal, cst.NotEqual)):
+        if any(_is_gpu(a) and _names_cuda(b) for a, b in ((left, right), (right, left))):
+            _note(frame, node, Mistake.NO_SUCH_TYPE, shorten(node), "", inferred=True)
+            return
         sides = (left, right) if type(left) is DeviceValue else (right, left)
         found = _is_device(sides[0]) and _names_device(sides[1])
     elif isinstance(operator, (cst.In, cst.NotIn)) and type(right) is Sequence and right.items:
@@ -74,6 +94,67 @@ def of_comparison(
         never = isinstance(operator, (cst.Equal, cst.In))
         mistake = Mistake.NEVER_EQUAL if never else Mistake.ALWAYS_UNEQUAL
         _note(frame, node, mistake, shorten(node), "")
+
+
+def of_choice(frame: Frame, node: cst.IfExp) -> None:
+    """`device or "cuda" if cuda.is_available() else "cpu"`: the `or` is half of the choice."""
+    either = node.body
+    if (
+        isinstance(either, cst.BooleanOperation)
+        and isinstance(either.operator, cst.Or)
+        and not either.lpar
+        and isinstance(either.left, (cst.Name, cst.Attribute))
+        and "is_available" in words(node.test)
+        and _accelerator(frame, either.right)
+        and place_of(frame, frame.eval(node.orelse)) == CPU
+    ):
+        _note(frame, node, Mistake.PRECEDENCE, shorten(either.left), shorten(either))
+
+
+def _accelerator(frame: Frame, node: cst.BaseExpression) -> bool:
+    place = place_of(frame, frame.eval(node))
+    return type(place) is Device and place.is_accelerator
+
+
+def _lacks_index(value: Value) -> bool:
+    """`"cuda"` or `torch.device("cuda")`: the current card, and no certain one."""
+    if type(value) is Const:
+        return bool(value.value == "cuda")
+    return type(value) is DeviceValue and value.sure and value.of is None and value.place == CUDA
+
+
+def _is_index_of_any(frame: Frame, value: Value, given: cst.CSTNode) -> bool:
+    """`x.get_device()` of a tensor that may be on the host, where nothing asks."""
+    return (
+        isinstance(given, cst.Call)
+        and isinstance(given.func, cst.Attribute)
+        and given.func.attr.value == "get_device"
+        and not given.args
+        and type(value) is DeviceValue
+        and type(value.place) is not Device
+        and frame.guards == 0
+        and not frame.caught
+        and not frame.unit.mentions.meant
+        and not frame.unit.mentions.named(frame.function)
+    )
+
+
+def _is_plain_module(value: Instance) -> bool:
+    """A module whose moves are those of `nn.Module`."""
+    return value.module and (
+        value.info is None or not any(value.info.method(name) for name in ("cuda", "cpu"))
+    )
+
+
+def _is_gpu(value: Value) -> bool:
+    return type(value) is Const and isinstance(value.value, str) and value.value.lower() == "gpu"
+
+
+def _names_cuda(value: Value) -> bool:
+    if type(value) is not Const or not isinstance(value.value, str):
+        return False
+    place = parse_device(value.value)
+    return place is not None and place.type == "cuda"
 
 
 def _is_of_torch(callee: Value) -> bool:

@@ -262,6 +262,7 @@ def _boolean(frame: Frame, node: cst.BooleanOperation) -> Value:
 
 
 def _conditional(frame: Frame, node: cst.IfExp) -> Value:
+    mistaken.of_choice(frame, node)
     known = truth(frame, node.test)
     asks = asks_for_accelerator(node.test)
     frame.guards += asks

@@ -14,7 +14,14 @@ _ADVICE = {
     "`with`",
     Mistake.NEVER_EQUAL: 'compare its type: `x.device.type == "cuda"`',
     Mistake.ALWAYS_UNEQUAL: 'compare its type: `x.device.type != "cpu"`',
+    Mistake.NO_SUCH_TYPE: 'PyTorch calls it "cuda" (or "mps", "xpu", …)',
+    Mistake.NO_INDEX: 'say which card: `torch.device("cuda", 0)`; without the call it is that one',
+    Mistake.MINUS_ONE: "use the tensor's `.device`",
+    Mistake.KEYWORD: "use `.to(device, non_blocking=True)`",
+    Mistake.PRECEDENCE: 'put the choice in brackets: `device or ("cuda" if … else "cpu")`',
 }
+# What goes another way than it reads, or raises only where no accelerator is.
+_MILD = (Mistake.ALWAYS_UNEQUAL, Mistake.PRECEDENCE, Mistake.MINUS_ONE)
 
 
 def _message(fact: MistakenDevice) -> str:
@@ -25,6 +32,19 @@ def _message(fact: MistakenDevice) -> str:
             f"`{fact.callee}` is given `{fact.text}` as its device, which is a context manager "
             "and no device"
         )
+    if fact.mistake is Mistake.NO_SUCH_TYPE:
+        return f'no device is called "gpu": `{fact.text}` never holds of one'
+    if fact.mistake is Mistake.NO_INDEX:
+        return f"`{fact.callee}` needs a card's index, which `{fact.text}` does not have"
+    if fact.mistake is Mistake.MINUS_ONE:
+        return f"`{fact.text}` is -1 on the host, which `{fact.callee}` does not take for a device"
+    if fact.mistake is Mistake.KEYWORD:
+        return f"`{fact.callee}` of a module takes no `{fact.text}`"
+    if fact.mistake is Mistake.PRECEDENCE:
+        return (
+            f"`{fact.text}` is ignored where no accelerator is: `{fact.callee}` as a whole is what "
+            "the condition chooses"
+        )
     always = "never true" if fact.mistake is Mistake.NEVER_EQUAL else "always true"
     return f"`{fact.text}` is {always}: a `torch.device` does not equal a string"
 
@@ -33,7 +53,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
     for fact in facts.mistaken_devices:
         yield Claim(
             fact.site,
-            Severity.WARNING if fact.mistake is Mistake.ALWAYS_UNEQUAL else Severity.ERROR,
+            Severity.WARNING if fact.mistake in _MILD else Severity.ERROR,
             Confidence.LIKELY if fact.inferred else Confidence.CERTAIN,
             _message(fact),
             advice=_ADVICE[fact.mistake],
@@ -46,13 +66,20 @@ RULE = Rule(
     severity=Severity.ERROR,
     summary="A flag, a context manager or a string stands where a device belongs.",
     what="""\
-Reports a truth value or `torch.cuda.device(i)` that is passed as a device, and a `torch.device`
-that is compared with a string.""",
+Reports a truth value or `torch.cuda.device(i)` that is passed as a device; a `torch.device` that is
+compared with a string, and the name of a device that is compared with `"gpu"`;
+`torch.cuda.set_device("cuda")`, which has no index; `y.to(x.get_device())`; `non_blocking` given
+to the `.cuda()` of a module; and `device or "cuda" if available else "cpu"`, where the `or` binds
+closer than the `if`.""",
     why="""\
 `.cuda(True)` and `device=True` raise `TypeError: argument 'device' must be torch.device, not bool`.
 `torch.cuda.device(i)` is a context manager that selects a device for a `with` block. And
 `x.device == "cuda"` is False wherever `x` lives, without an error: a `torch.device` equals only a
-`torch.device`, so that the branch behind it never runs.""",
+`torch.device`, so that the branch behind it never runs. `torch.cuda.set_device` wants the index of
+a card and raises `ValueError` for a bare `"cuda"`; `Module.cuda` takes a device alone and raises
+`TypeError` for more; `x.get_device()` is -1 on the host, which is the index of no device. And in
+`device or "cuda" if available else "cpu"` the first half is what the condition chooses: on a
+machine without CUDA the device that was asked for is ignored.""",
     reference="https://docs.pytorch.org/docs/stable/tensor_attributes.html#torch.device",
     bad=(
         """\

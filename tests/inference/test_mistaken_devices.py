@@ -1,0 +1,120 @@
+"""What stands where a device belongs, and is none."""
+
+import pytest
+from given import given
+
+from devlint.inference.facts import Mistake
+
+
+def mistakes(code):
+    return [fact.mistake for fact in given(code).mistaken_devices]
+
+
+@pytest.mark.parametrize(
+    ("device", "found"),
+    [
+        ('"cuda"', [Mistake.NO_INDEX]),
+        ('torch.device("cuda")', [Mistake.NO_INDEX]),
+        ('"cuda" if torch.cuda.is_available() else "cpu"', [Mistake.NO_INDEX]),
+        ('"cuda:0"', []),
+        ('torch.device("cuda", rank)', []),
+        ("torch.device(where)", []),
+        ('f"cuda:{rank}"', []),
+        ("rank", []),
+        ("where", []),
+        ("torch.cuda.current_device()", []),
+        ('torch.zeros(1, device="cuda").device', []),  # where it is has a number
+    ],
+)
+def test_a_card_is_chosen_by_its_index(device, found):
+    code = f"""
+    def start(rank, where):
+        device = {device}
+        torch.cuda.set_device(device)
+    """
+    assert mistakes(code) == found
+
+
+@pytest.mark.parametrize(
+    ("call", "found"),
+    [
+        ("net.cuda(0, non_blocking=True)", [Mistake.KEYWORD]),
+        ("net.cuda(device=0)", []),
+        ("net.to(0, non_blocking=True)", []),
+        ("torch.zeros(1).cuda(0, non_blocking=True)", []),
+        ("own.cuda(blocking=True)", []),
+    ],
+)
+def test_a_modules_own_moves_take_a_device_and_no_more(call, found):
+    code = f"""
+    class Own(nn.Module):
+        def cuda(self, device=None, blocking=False):
+            return super().cuda(device)
+
+    net, own = nn.Linear(2, 2), Own()
+    {call}
+    """
+    assert mistakes(code) == found
+
+
+@pytest.mark.parametrize(
+    ("test", "found"),
+    [
+        ('device == "gpu"', [Mistake.NO_SUCH_TYPE]),
+        ('device != "GPU"', [Mistake.NO_SUCH_TYPE]),
+        ('torch.zeros(1, device="cuda").device.type == "gpu"', [Mistake.NO_SUCH_TYPE]),
+        ('device == "cuda"', []),
+        ('wanted == "gpu"', []),  # the user's own word
+        ('default == "gpu"', []),
+    ],
+)
+def test_no_device_is_called_gpu(test, found):
+    code = f"""
+    def choose(wanted, default="cuda"):
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+        return 0 if {test} else 1
+    """
+    assert mistakes(code) == found
+
+
+@pytest.mark.parametrize(
+    ("choice", "found"),
+    [
+        ('device or "cuda" if torch.cuda.is_available() else "cpu"', [Mistake.PRECEDENCE]),
+        (
+            'device or torch.device("cuda") if torch.cuda.is_available() else torch.device("cpu")',
+            [Mistake.PRECEDENCE],
+        ),
+        ('device or ("cuda" if torch.cuda.is_available() else "cpu")', []),
+        ('(device or "cuda") if torch.cuda.is_available() else "cpu"', []),  # so it is meant
+        ('device or "cuda" if torch.cuda.is_available() else device', []),
+        ('device or "cuda" if self.may else "cpu"', []),
+    ],
+)
+def test_an_or_binds_closer_than_a_choice(choice, found):
+    code = f"""
+    class Scorer:
+        def __init__(self, device=None):
+            self.device = {choice}
+    """
+    assert mistakes(code) == found
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("y.to(x.get_device())", [Mistake.MINUS_ONE]),
+        ("torch.zeros(3, device=x.get_device())", [Mistake.MINUS_ONE]),
+        ("y.to(x.get_device()) if x.is_cuda else y", []),
+        ("y.to(x.device)", []),
+        ('y.to(torch.zeros(1, device="cuda").get_device())', []),
+        ("y.to(self.get_device())", []),
+    ],
+)
+def test_minus_one_is_no_device(line, found):
+    code = f"""
+    class Mask:
+        def apply(self, x: torch.Tensor, y: torch.Tensor):
+            return {line}
+    """
+    assert mistakes(code) == found
