@@ -148,6 +148,13 @@ def _exempt(tensor: Tensor) -> bool:
     return bool(tensor.traits & (SCALAR | EMPTY)) and _on_cpu(tensor)
 
 
+def written(tensor: Tensor) -> Tensor:
+    """What an operation writes has to be where its other operands are, even a 0-dim tensor."""
+    if not tensor.traits & (SCALAR | MAYBE_SCALAR) or not _on_cpu(tensor):
+        return tensor
+    return tensor.with_place(tensor.place, tensor.origin, drop=SCALAR | MAYBE_SCALAR)
+
+
 def _is_made_up(tensor: Tensor) -> bool:
     """Made on the default device: what computes with it mostly goes by what else it is given."""
     return bool(tensor.traits & DEFAULT) and _on_cpu(tensor)

@@ -16,7 +16,7 @@ from devlint.inference.conditions import (
 )
 from devlint.inference.facts import StepKind
 from devlint.inference.frame import EVALUATORS, Frame
-from devlint.inference.meetings import meet
+from devlint.inference.meetings import meet, written
 from devlint.inference.values import (
     FALSE,
     GLOBAL_RANK,
@@ -163,9 +163,11 @@ def in_place(frame: Frame, node: cst.AugAssign, symbol: str, before: Value, valu
         before.add(value.any() if type(value) is Sequence else tensor_like(value))
         return before
     if type(before) is Tensor:
-        result = meet(
-            frame, node, symbol, [(before, node.target), (value, node.value)], symbol != "@="
-        )
+        operands: list[tuple[Value, cst.CSTNode]] = [
+            (written(before), node.target),
+            (value, node.value),
+        ]
+        result = meet(frame, node, symbol, operands, symbol != "@=")
         if before.evidence is None and type(result) is Tensor:
             return Tensor(
                 before.place,

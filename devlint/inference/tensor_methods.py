@@ -21,7 +21,7 @@ from devlint.inference.libraries import (
     syncs_for,
     without_zero_dim,
 )
-from devlint.inference.meetings import meet, tensors_in
+from devlint.inference.meetings import meet, tensors_in, written
 from devlint.inference.notes import on_accelerator
 from devlint.inference.placement import CPU
 from devlint.inference.text import dotted, shorten
@@ -251,7 +251,9 @@ def call_tensor_method(
     others = operands_of(known, arguments)
     if tensor.is_sure and known.agreement is Agreement.STRICT:
         mark_operands(known, arguments, others)
-    operands = [(tensor, _subject(node)), *without_zero_dim(known, arguments, others)]
+    writes = known.in_place or (name.endswith("_") and not name.endswith("__"))
+    subject = written(tensor) if writes else tensor
+    operands = [(subject, _subject(node)), *without_zero_dim(known, arguments, others)]
     result = meet(
         frame,
         node,
@@ -261,7 +263,7 @@ def call_tensor_method(
         MeetingKind.OPERATION,
         indices=index_nodes(known, arguments),
     )
-    if known.in_place or (name.endswith("_") and not name.endswith("__")):
+    if writes:
         _wrote(frame, node)
         return tensor
     return shape_result(frame, node, result, known, arguments)

@@ -397,3 +397,39 @@ def test_what_is_picked_from_a_table_may_be_a_number(annotation, share, confiden
 
 def test_a_factory_that_is_told_no_size_makes_one_number():
     assert met("def turn(x: torch.Tensor):\n    return x.cuda() + (torch.rand() - 0.5)\n") == []
+
+
+@pytest.mark.parametrize(
+    ("sum_up", "count"),
+    [
+        ("total += x.mean()", 1),
+        ("total.add_(x.mean())", 1),
+        ("total -= F.relu(x)", 1),
+        ("total = total + x.mean()", 0),
+        ("total += x.mean().cpu()", 0),
+        ("total += x.mean().item()", 0),
+        ("x += total", 0),
+    ],
+)
+def test_what_is_written_in_place_is_no_number(sum_up, count):
+    code = f"""
+class Loss(nn.Module):
+    def forward(self, x: torch.Tensor):
+        total = torch.tensor(0.0)
+        {sum_up}
+        return total
+"""
+    found = met(code)
+    assert len(found) == count
+    assert all(m.endswith("certain") for m in found)
+
+
+def test_a_sum_of_python_numbers_is_none_of_a_tensor():
+    code = """
+class Loss(nn.Module):
+    def forward(self, x: torch.Tensor):
+        total = 0.0
+        total += x.mean()
+        return total + x
+"""
+    assert met(code) == []
