@@ -21,6 +21,7 @@ from devlint.inference.values import (
     HOST,
     INHERITED,
     LOADED,
+    MAYBE_SCALAR,
     SCALAR,
     UNKNOWN,
     Const,
@@ -207,7 +208,20 @@ def call_method(
 
     subject = node.func.value if isinstance(node.func, cst.Attribute) else node.func
     receiver = (holder.tensor, subject) if holder.tensor is not None else None
-    return apply_call(frame, node, shorten(node.func), known, arguments, receiver)
+    found = apply_call(frame, node, shorten(node.func), known, arguments, receiver)
+    return _drawn(found, arguments) if "sample_shape" in known.params else found
+
+
+def _drawn(found: Value, arguments: Arguments) -> Value:
+    """Samples of a distribution of numbers: one number, unless a shape is asked for."""
+    shape = arguments.get(0, "sample_shape")
+    if type(found) is not Tensor or not found.traits & SCALAR or shape is None:
+        return found
+    if type(shape) is Sequence and shape.items == []:
+        return found
+    told = (type(shape) is Host and shape.whole) or type(shape) is Sequence
+    traits = found.traits & ~SCALAR | (0 if told else MAYBE_SCALAR)
+    return Tensor(found.place, found.origin, traits, found.evidence)
 
 
 def _in_turn(frame: Frame, node: cst.Call, chain: Instance, arguments: Arguments) -> Value:

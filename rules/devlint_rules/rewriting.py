@@ -29,7 +29,8 @@ _LONGEST = 60
 _COMMENT = re.compile(r"\s#[^\n]*\n")
 
 # Calls that make a tensor and take no `device=` (the legacy types refuse that of an accelerator).
-_NO_DEVICE = re.compile(r"Parameter|Buffer|(\w*)Tensor|from_numpy|from_dlpack|frombuffer|load")
+# What takes no `device=`: classes, and what reads memory that is there.
+_NO_DEVICE = re.compile(r"[A-Z]\w*|from_numpy|from_dlpack|frombuffer|load")
 
 
 def is_path(text: str) -> bool:

@@ -159,6 +159,33 @@ class TestDistributions:
         """)
         assert len(met(code)) == 1
 
+    @pytest.mark.parametrize(
+        ("drawn", "confidences"),
+        [
+            ("self.law.sample(x.shape)", ["certain"]),
+            ("self.law.rsample([4, 3])", ["certain"]),
+            ("Normal(0, 1).sample(sample_shape=(3,))", ["certain"]),
+            ("UNIT.sample(x.size())", ["certain"]),
+            ("self.law.sample(self.shape)", ["possible"]),  # of no dimensions, perhaps
+            ("self.law.sample()", []),
+            ("self.law.sample(())", []),
+            ("self.law.sample(x.shape).to(x.device)", []),
+            ("Normal(torch.zeros_like(x), 1.0).sample((2,))", []),
+        ],
+    )
+    def test_samples_of_numbers_are_on_the_cpu(self, drawn, confidences):
+        code = LAWS + dedent(f"""
+            UNIT = Normal(0.0, 1.0)
+            class Noise(nn.Module):
+                def __init__(self, shape):
+                    super().__init__()
+                    self.shape = shape
+                    self.law = Normal(0, 1)
+                def forward(self, x: torch.Tensor):
+                    return x + {drawn}
+        """)
+        assert [m.rpartition(" ")[2] for m in met(code)] == confidences
+
 
 class TestAccelerator:
     def test_prepare_moves_models_and_loaders(self):

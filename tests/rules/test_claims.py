@@ -96,7 +96,9 @@ class TestMeetings:
         claim = only(claims(RULES["DEV102"], MASKED, meetings=[masked_meeting()]))
         assert "`torch.ones(n, device=x.device)`" in claim.advice
 
-    @pytest.mark.parametrize("made", ["nn.Parameter(t)", "torch.Tensor(3)", "torch.LongTensor(n)"])
+    @pytest.mark.parametrize(
+        "made", ["nn.Parameter(t)", "torch.Tensor(3)", "torch.LongTensor(n)", "Normal(0, 1)"]
+    )
     def test_no_device_is_advised_for_what_takes_none(self, made: str):
         text = source(f"{made} + x\n")
         left = operand(text, made, CPU, made=made, by_default=True)
