@@ -422,6 +422,8 @@ def factory_result(
             place = chosen(frame, device_node)
     traits |= _traits_of_data(last, arguments)
     sizes = None if last in ("tensor", "as_tensor", "asarray") else _sizes(last, arguments)
+    if sizes is not None and _takes_dtype_of(frame, arguments, sizes):
+        sizes.show()
     grad = arguments.keywords.get("requires_grad")
     if grad is not None and type(grad[0]) is Const and grad[0].value is True:
         traits |= GRAD | RECORDED
@@ -438,6 +440,16 @@ def factory_result(
     if generator is not None:
         _compare_generator(frame, node, result, generator[0], generator[1])
     return result
+
+
+def _takes_dtype_of(frame: Frame, arguments: Arguments, owner: Tensor) -> bool:
+    """`dtype=x.dtype`: no array has a dtype of torch, and no module a shape."""
+    given = arguments.keywords.get("dtype")
+    if given is None or not isinstance(given[1], cst.Attribute) or given[1].attr.value != "dtype":
+        return False
+    path = dotted(given[1].value)
+    held = frame.lookup(path) if path else None
+    return type(held) is Tensor and held.evidence is owner.evidence
 
 
 def _traits_of_data(last: str, arguments: Arguments) -> int:

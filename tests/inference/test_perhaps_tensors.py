@@ -284,3 +284,29 @@ def test_what_a_callee_uses_as_a_size_is_a_number(ratio, count):
             return x + self.bias(x.mean(0), x)
     """
     assert len(met(code)) == count
+
+
+@pytest.mark.parametrize(
+    ("made", "confidences"),
+    [
+        ("torch.rand(n, 1, dtype=x.dtype)", ["likely"]),
+        ("torch.rand([n, 1], dtype=x.dtype)", ["likely"]),
+        ("torch.rand(n, 1, dtype=x.dtype, device=x.device)", []),
+        ("torch.rand(n, 1)", []),  # `x` may be an array
+        ("torch.rand(n, 1, dtype=other.dtype)", []),
+        ("torch.rand(3, 1, dtype=x.dtype)", []),  # or a module, which has no shape
+    ],
+)
+def test_what_has_a_dtype_of_torch_and_a_shape_is_a_tensor(made, confidences):
+    code = f"""
+    class Net(nn.Module):
+        pass
+
+    def thin_out(x, rate, other):
+        n = x.shape[0]
+        keep = 1 - rate
+        mask = keep
+        mask += {made}
+        return x / keep * torch.floor(mask)
+    """
+    assert [m.rpartition(" ")[2] for m in met(code)] == confidences
