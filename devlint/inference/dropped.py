@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 from libcst import matchers
 
-from devlint.inference.facts import DroppedArgument, Site, StepKind
+from devlint.inference.facts import DroppedArgument, Neglect, Site, StepKind
 from devlint.inference.frame import Frame
 from devlint.inference.parameters import FLAG_NAME, Parameter
 from devlint.inference.placement import Variable
@@ -72,7 +72,12 @@ def of_unused(frame: Frame, function: Function, result: Value) -> None:
         if made is None or re.search(rf"\b({parameter.name}|locals)\b", code(node.body)):
             continue
         frame.unit.dropped[made] = DroppedArgument(
-            frame.site(made), function.name, parameter.name, dotted(made.func), None, unused=True
+            frame.site(made),
+            function.name,
+            parameter.name,
+            dotted(made.func),
+            None,
+            neglect=Neglect.UNUSED,
         )
 
 
@@ -101,7 +106,12 @@ def of_replaced(frame: Frame, function: Function) -> None:
             named = "cuda:0" in chosen or f"torch.device({chosen}" in text  # no device's type alone
             if named and _FIRST_CARD.fullmatch(" ".join(chosen.split())):
                 frame.unit.dropped[choice] = DroppedArgument(
-                    frame.site(choice), function.name, name, shorten(choice), None, replaced=True
+                    frame.site(choice),
+                    function.name,
+                    name,
+                    shorten(choice),
+                    None,
+                    neglect=Neglect.REPLACED,
                 )
 
 

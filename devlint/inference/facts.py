@@ -325,6 +325,19 @@ class ElementAccess:
     single: bool = False  # certainly one element, and not a row
 
 
+class Neglect(str, enum.Enum):
+    """What a function does with a device that it does not keep to."""
+
+    LEFT_OUT = "left out"  # of a call that takes it
+    UNUSED = "unused"  # it never mentions it, and returns what the callee makes
+    REPLACED = "replaced"  # the "callee" is a choice that takes the first card for any but the CPU
+    MAPPED = "mapped"  # weights are loaded there; the "callee" is the model, which is not moved
+    UNRESOLVED = (
+        "unresolved"  # it may be None in the "callee", a move; another name has what is not
+    )
+    CURRENT = "current"  # it is asked for its type; the "callee" waits for the current card
+
+
 @dataclass(frozen=True, slots=True)
 class DroppedArgument:
     """A `device` (or `map_location`) parameter is accepted and not passed on."""
@@ -336,8 +349,7 @@ class DroppedArgument:
     callee_site: Site | None
     moved: bool = False  # a tensor, and moved right where it comes back
     placed: Site | None = None  # where the callee puts its result on that device
-    unused: bool = False  # the function never mentions it, and returns what the callee makes
-    replaced: bool = False  # the "callee" is a choice that takes the first card for any but the CPU
+    neglect: Neglect = Neglect.LEFT_OUT
 
 
 class Mistake(str, enum.Enum):

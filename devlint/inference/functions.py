@@ -12,6 +12,7 @@ import libcst as cst
 from libcst import matchers
 
 from devlint.inference import (
+    asked,
     autograd,
     choices,
     contracts,
@@ -351,6 +352,7 @@ def _infer(function: Function) -> Summary:
     result = contracts.result_of(frame, signature, _decided(_result(frame)))
     dropped.of_unused(frame, function, result)
     dropped.of_replaced(frame, function)
+    asked.of_function(frame, function)
     if frame.writes and function.info is not None:
         function.info.settle_writes(frame)
     for _, value in frame.returns:

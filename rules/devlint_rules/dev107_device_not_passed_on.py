@@ -7,29 +7,44 @@ from collections.abc import Iterator
 import libcst as cst
 
 from devlint.findings import Applicability, Confidence, Severity
-from devlint.inference.facts import DroppedArgument, Facts
+from devlint.inference.facts import DroppedArgument, Facts, Neglect
 from devlint.rule import Claim, Note, Replacement, Rule
 from devlint_rules.rewriting import add_argument, in_file, text_of
+
+_PASSED_ON = (Neglect.LEFT_OUT, Neglect.UNUSED)
 
 
 def _message(fact: DroppedArgument) -> str:
     has = f"`{fact.function}` has a `{fact.parameter}` and "
-    if fact.replaced:
+    if fact.neglect is Neglect.REPLACED:
         return f"{has}asks no more than whether it is the CPU: `{fact.callee}` has one card for all"
-    what = "use it" if fact.unused else "pass it on"
+    if fact.neglect is Neglect.MAPPED:
+        return f"{has}only loads weights to it: `{fact.callee}` is not moved there"
+    if fact.neglect is Neglect.UNRESOLVED:
+        given = f"the `{fact.parameter}` that was given, which may be None"
+        return f"`{fact.callee}` goes by {given}, and not by what it was resolved to"
+    if fact.neglect is Neglect.CURRENT:
+        return f"{has}asks no more than its type: `{fact.callee}` is for the current card"
+    what = "use it" if fact.neglect is Neglect.UNUSED else "pass it on"
     return f"{has}does not {what}: `{fact.callee}` works on its default one"
 
 
 def _advice(fact: DroppedArgument) -> str:
-    if fact.replaced:
+    if fact.neglect is Neglect.REPLACED:
         return f"take the one that was asked for: `torch.device({fact.parameter})`"
+    if fact.neglect is Neglect.MAPPED:
+        return f"return `{fact.callee}.to({fact.parameter})`"
+    if fact.neglect is Neglect.UNRESOLVED:
+        return "use the device that it was resolved to"
     func = fact.site.node.func if isinstance(fact.site.node, cst.Call) else None
     called = text_of(func) if func is not None else fact.callee
+    if fact.neglect is Neglect.CURRENT:
+        return f"pass it on: `{called}({fact.parameter})`"
     return f"pass it on: `{called}(…, {fact.parameter}={fact.parameter})`"
 
 
 def _fix(facts: Facts, fact: DroppedArgument) -> tuple[Replacement, ...]:
-    if fact.replaced or not in_file(facts, fact.site):
+    if fact.neglect not in _PASSED_ON or not in_file(facts, fact.site):
         return ()
     return add_argument(fact.site, f"{fact.parameter}={fact.parameter}")
 
@@ -64,7 +79,9 @@ Reports a call of a function of the project that takes a device, makes its resul
 left to its default although the caller has a device under the same name; a function that calls
 itself without its own device; one that never mentions its device, and returns what a factory
 makes on the default one; and one that takes the first card for whatever device it is given, but
-for the CPU.""",
+for the CPU. So are a function that loads weights to its device and returns the model where it was
+made; one that resolves a device which may be None, and goes on with None; and one that waits for
+the current card (`torch.cuda.synchronize()`) whichever it is given.""",
     why="""\
 The result is on the default device, mostly the CPU, or on the first accelerator: not where the
 caller was asked to work. It fails where the two meet, far from the call, or costs a transfer and
@@ -152,5 +169,7 @@ def masked(scores: torch.Tensor) -> torch.Tensor:
     limits="""\
 Only for functions in sight whose result lives on their `device`, and only where the names agree. A
 result that meets a value elsewhere is reported there (DEV101, DEV102) and not here. A tensor that
-is moved right where it comes back is a `possible` finding: it is only a copy too many.""",
+is moved right where it comes back is a `possible` finding: it is only a copy too many. Whether a
+model that was loaded to a device is moved by whoever calls is seen in its own file only, and that
+the current card is waited for is said where an option takes any device.""",
 )

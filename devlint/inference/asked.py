@@ -1,0 +1,214 @@
+"""A function is asked for a device, and does not keep to it: what its text shows.
+
+The device says where a checkpoint is loaded to, and the model that takes it up stays where it was
+made; it may be None, and is used beside what it was resolved to; or it is asked for its type, and
+then the current card is waited for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, TypeVar
+
+import libcst as cst
+
+from devlint.inference.facts import DroppedArgument, Neglect
+from devlint.inference.frame import Frame
+from devlint.inference.text import code, dotted, shorten
+
+if TYPE_CHECKING:
+    from devlint.inference.functions import Function
+
+Node = TypeVar("Node", bound=cst.CSTNode)
+
+_MOVES = re.compile(r"\.(to|cuda|to_empty|prepare)\(")
+_SAYS = re.compile(r"(^|\.)(print|warn|warning|info|debug|error)$")
+# An option that takes any device, `cuda:1` too.
+_OPEN_OPTION = re.compile(r"[\"']--device[\"'](?![^()]*(\([^()]*\)[^()]*)*\bchoices\b)")
+_HOST = re.compile(r"(torch\.device\()?[\"']cpu[\"']\)?|None")
+
+
+def of_function(frame: Frame, function: Function) -> None:
+    """Note where a function leaves the device that it was given."""
+    node = function.node
+    if not isinstance(node, cst.FunctionDef) or frame.unit.is_test:
+        return
+    for parameter in function.parameters:
+        if not parameter.is_device or parameter.name == "map_location":
+            continue
+        found = (
+            *((name, Neglect.MAPPED) for name in _only_mapped(function, parameter.name)),
+            *((call, Neglect.UNRESOLVED) for call in _unresolved(node, parameter.name)),
+            *((call, Neglect.CURRENT) for call in _on_current(function, parameter.name)),
+        )
+        for at, neglect in found:
+            frame.unit.dropped[at] = DroppedArgument(
+                frame.site(at), function.name, parameter.name, shorten(at), None, neglect=neglect
+            )
+
+
+# ----------------------------------------------------------------- where a checkpoint is loaded to
+
+
+def _only_mapped(function: Function, name: str) -> Iterator[cst.Name]:
+    """The models that are made and returned, where the device is only one to load weights to."""
+    body = function.node.body
+    text = function.text
+    if ".load_state_dict(" not in text or _MOVES.search(text) or _is_moved_outside(function):
+        return
+    mapped = [
+        use
+        for argument in _every(body, cst.Arg)
+        if argument.keyword is not None and argument.keyword.value == "map_location"
+        for use in _uses(argument, name)
+    ]
+    if not mapped or len(mapped) != len(_uses(body, name)):
+        return
+    loaded = {
+        dotted(call.func.value)
+        for call in _every(body, cst.Call)
+        if isinstance(call.func, cst.Attribute) and call.func.attr.value == "load_state_dict"
+    }
+    made = {
+        dotted(target.target)
+        for assign in _every(body, cst.Assign)
+        if isinstance(assign.value, cst.Call)
+        for target in assign.targets
+    }
+    for each in _every(body, cst.Return):
+        value = each.value
+        parts = [e.value for e in value.elements] if isinstance(value, cst.Tuple) else [value]
+        for part in parts:
+            if isinstance(part, cst.Name) and part.value in loaded & made:
+                yield part
+
+
+def _is_moved_outside(function: Function) -> bool:
+    """Whoever calls it in its own file moves what comes back."""
+    text = function.unit.source.text
+    call = rf"\b{re.escape(function.name)}\([^()]*(\([^()]*\)[^()]*)*\)"
+    if re.search(rf"{call}\.(to|cuda)\(", text):
+        return True
+    names = {
+        match[1] for match in re.finditer(rf"(?m)^\s*([\w.]+)(?:, *\w+)* *= *[\w.]*{call}", text)
+    }
+    return any(re.search(rf"(?<![\w.]){re.escape(n)}\.(to|cuda)\(", text) for n in names)
+
+
+# ----------------------------------------------------------------- what it was resolved to
+
+
+def _unresolved(node: cst.FunctionDef, name: str) -> Iterator[cst.Call]:
+    """Moves to the device as it was given, perhaps None, after it was resolved to a better one."""
+    params = (*node.params.params, *node.params.kwonly_params)
+    default = next((p.default for p in params if p.name.value == name), None)
+    if default is None or dotted(default) != "None" or _is_rebound(node.body, name):
+        return
+    resolved = False
+    for statement in node.body.body:
+        if resolved and isinstance(statement, cst.If) and _uses(statement.test, name):
+            return
+        if resolved:
+            yield from _moves_to(statement, name)
+        resolved = resolved or _resolves(statement, name)
+
+
+def _resolves(statement: cst.CSTNode, name: str) -> bool:
+    """`self.device = device or default_device()`, under a name that is a device's."""
+    line = statement.body if isinstance(statement, cst.SimpleStatementLine) else ()
+    for each in line:
+        if isinstance(each, cst.Assign) and len(each.targets) == 1:
+            target, value = each.targets[0].target, each.value
+        elif isinstance(each, cst.AnnAssign) and each.value is not None:
+            target, value = each.target, each.value
+        else:
+            continue
+        if "device" in dotted(target).rpartition(".")[2]:
+            return any(not _HOST.fullmatch(code(other)) for other in _others(value, name))
+    return False
+
+
+def _others(value: cst.BaseExpression, name: str) -> list[cst.BaseExpression]:
+    """What is taken where the device is None."""
+    if isinstance(value, cst.Call) and dotted(value.func) == "torch.device" and value.args:
+        return _others(value.args[0].value, name)
+    if isinstance(value, cst.BooleanOperation) and isinstance(value.operator, cst.Or):
+        return [value.right] if dotted(value.left) == name else []
+    if not isinstance(value, cst.IfExp):
+        return []
+    if not _uses(value.test, name):  # `device or "cuda" if available else "cpu"`
+        return _others(value.body, name)
+    branches = [value.body, value.orelse]
+    others = [branch for branch in branches if not _uses(branch, name)]
+    return others if len(others) == 1 else []
+
+
+def _moves_to(statement: cst.CSTNode, name: str) -> Iterator[cst.Call]:
+    """`x.to(device)`, `torch.zeros(3, device=device)`, where nothing asks whether it is None."""
+    if isinstance(statement, (cst.If, cst.IfExp)) and _uses(statement.test, name):
+        return
+    if isinstance(statement, cst.Call):
+        func = statement.func
+        moves = isinstance(func, cst.Attribute) and func.attr.value in ("to", "cuda")
+        makes = dotted(func).startswith("torch.")
+        for index, argument in enumerate(statement.args):
+            word = argument.keyword.value if argument.keyword is not None else ""
+            given = dotted(argument.value) == name
+            if given and (
+                (moves and (index == 0 or word == "device")) or (makes and word == "device")
+            ):
+                yield statement
+    for child in statement.children:
+        yield from _moves_to(child, name)
+
+
+def _is_rebound(node: cst.CSTNode, name: str) -> bool:
+    targets: list[cst.CSTNode] = [each.target for each in _every(node, cst.AssignTarget)]
+    targets += [each.target for each in _every(node, cst.AnnAssign)]
+    targets += [each.target for each in _every(node, cst.NamedExpr)]
+    return any(dotted(target) == name for target in targets)
+
+
+# ----------------------------------------------------------------- the current card
+
+
+def _on_current(function: Function, name: str) -> Iterator[cst.Call]:
+    """`torch.cuda.synchronize()`, where the device is asked for its type and for nothing else."""
+    body = function.node.body
+    if "torch.cuda.synchronize()" not in function.text:
+        return
+    if not _OPEN_OPTION.search(function.unit.source.text):
+        return  # perhaps there is but one card to choose
+    tests = list(_every(body, cst.If))
+    allowed = {use for test in tests for use in _uses(test.test, name)}
+    if not allowed:
+        return
+    for raised in _every(body, cst.Raise):
+        allowed.update(_uses(raised, name))
+    for call in _every(body, cst.Call):
+        if _SAYS.search(dotted(call.func)):
+            allowed.update(_uses(call, name))
+    if not allowed.issuperset(_uses(body, name)):
+        return
+    for test in tests:
+        if _uses(test.test, name):
+            for call in _every(test.body, cst.Call):
+                if dotted(call.func) == "torch.cuda.synchronize" and not call.args:
+                    yield call
+
+
+def _every(node: cst.CSTNode, kind: type[Node]) -> Iterator[Node]:
+    """The nodes of a kind, in the order of the text."""
+    if isinstance(node, kind):
+        yield node
+    for child in node.children:
+        yield from _every(child, kind)
+
+
+def _uses(node: cst.CSTNode, name: str) -> list[cst.Name]:
+    """Where a variable is read: no keyword, and no attribute of that name."""
+    if isinstance(node, cst.Name):
+        return [node] if node.value == name else []
+    inner = [node.value] if isinstance(node, (cst.Attribute, cst.Arg)) else node.children
+    return [use for child in inner for use in _uses(child, name)]

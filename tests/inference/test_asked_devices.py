@@ -1,0 +1,151 @@
+"""A function is asked for a device, and does not keep to it."""
+
+import pytest
+from given import given
+
+from devlint.inference.facts import Neglect
+
+
+def neglected(code):
+    return [fact.neglect for fact in given(code).dropped_arguments]
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("return net", [Neglect.MAPPED]),
+        ("return net, saved['epoch']", [Neglect.MAPPED]),
+        ("return net.to(device)", []),
+        ("net.cuda() if device != 'cpu' else None; return net", []),
+        ("return Wrapped(net, device)", []),
+        ("return saved", []),
+    ],
+)
+def test_a_device_to_load_to_is_one_to_work_on(line, found):
+    code = f"""
+    def load(path, device="cpu"):
+        '''Load it on the device.'''
+        saved = torch.load(path, map_location=torch.device(device))
+        net = Net()
+        net.load_state_dict(saved["weights"])
+        {line}
+    """
+    assert neglected(code) == found
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        """
+        def load(net, path, device):
+            net.load_state_dict(torch.load(path, map_location=device))
+            return net
+        """,
+        """
+        def load(path, map_location):
+            net = Net()
+            net.load_state_dict(torch.load(path, map_location=map_location))
+            return net
+        """,
+        """
+        def load(path, device):
+            net = Net(device=device)
+            net.load_state_dict(torch.load(path, map_location=device))
+            return net
+        """,
+        """
+        def load(path, device):
+            net = Net()
+            net.load_state_dict(torch.load(path, map_location=device))
+            return net
+
+        def main(path, device):
+            net = load(path, device)
+            net.to(device)
+        """,
+    ],
+)
+def test_the_model_is_the_callers_or_gets_there(code):
+    assert neglected(code) == []
+
+
+@pytest.mark.parametrize(
+    ("resolution", "found"),
+    [
+        ("self.device = device or default_device()", 1),
+        ("self.device: torch.device = device or default_device()", 1),
+        ("self.device = device if device is not None else 'cuda'", 1),
+        ("self.device = 'cuda' if device is None else torch.device(device)", 1),
+        ("self.device = torch.device(device or 'cuda')", 1),
+        ("self.device = device or 'cuda' if torch.cuda.is_available() else 'cpu'", 1),
+        ("self.device = device or 'cpu'", 0),
+        ("self.device = device", 0),
+        ("self.name = device or 'cuda'", 0),
+        ("device = self.device = device or 'cuda'", 0),
+    ],
+)
+def test_what_may_be_none_was_resolved(resolution, found):
+    code = f"""
+    class Head(nn.Module):
+        def __init__(self, device=None):
+            super().__init__()
+            self.proj = nn.Linear(2, 2)
+            {resolution}
+            self.to(device)
+    """
+    assert neglected(code) == [Neglect.UNRESOLVED] * found
+
+
+@pytest.mark.parametrize(
+    ("use", "found"),
+    [
+        ("self.scale = torch.ones(1, device=device)", 1),
+        ("self.proj = nn.Linear(2, 2).to(device=device)", 1),
+        ("self.proj = nn.Linear(2, 2).to(self.device)", 0),
+        ("self.proj = build(device=device)", 0),  # which may resolve it too
+        ("self.proj = nn.Linear(2, 2).to(torch.float16)", 0),
+        ("self.proj = nn.Linear(2, 2) if device is None else nn.Linear(2, 2).to(device)", 0),
+    ],
+)
+def test_and_is_used_as_it_was_given(use, found):
+    code = f"""
+    class Head:
+        def __init__(self, device=None):
+            self.device = device or default_device()
+            {use}
+    """
+    assert neglected(code) == [Neglect.UNRESOLVED] * found
+
+
+def test_a_question_before_the_move_is_enough():
+    code = """
+    class Head:
+        def __init__(self, device=None):
+            self.device = device or default_device()
+            self.proj = nn.Linear(2, 2)
+            if device is not None:
+                self.proj.to(device)
+    """
+    assert neglected(code) == []
+
+
+@pytest.mark.parametrize(
+    ("body", "option", "found"),
+    [
+        ("torch.cuda.synchronize()", "", 1),
+        ("torch.cuda.synchronize(device)", "", 0),
+        ("torch.cuda.set_device(device); torch.cuda.synchronize()", "", 0),
+        ("torch.cuda.synchronize()", ", choices=['cpu', 'cuda']", 0),  # there is but one
+    ],
+)
+def test_the_card_to_wait_for(body, option, found):
+    code = f"""
+    def wait(device):
+        if "cuda" in device:
+            {body}
+        else:
+            print("no need to wait for", device)
+
+    parser.add_argument("--device", default="cuda"{option})
+    """
+    assert neglected(code) == [Neglect.CURRENT] * found
