@@ -353,8 +353,9 @@ def module_state() -> dict[type, str]:
     return state
 
 
-def classes() -> Iterator[tuple[str, Entry]]:
-    """Distributions and optimizers: a distribution lives where its parameters do."""
+def classes() -> Iterator[tuple[str, Entry | str]]:
+    """Distributions and optimizers: a distribution lives where its parameters do; an alias for
+    one's own module."""
     for name in sorted(dir(torch.distributions)):
         cls = getattr(torch.distributions, name)
         if isinstance(cls, type) and issubclass(cls, torch.distributions.Distribution):
@@ -364,6 +365,7 @@ def classes() -> Iterator[tuple[str, Entry]]:
             if cls is not torch.distributions.Distribution:
                 entry["bases"] = ["torch.distributions.Distribution"]
             yield f"torch.distributions.{name}", entry
+            yield f"{cls.__module__}.{cls.__name__}", f"torch.distributions.{name}"
     for name in sorted(dir(torch.optim)):
         cls = getattr(torch.optim, name)
         if isinstance(cls, type) and issubclass(cls, torch.optim.Optimizer):

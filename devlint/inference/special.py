@@ -393,6 +393,19 @@ def _optimizer(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     return Optimizer(module, origin)
 
 
+def _vector(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    """`parameters_to_vector(model.parameters())`: all of them, where they are."""
+    value = arguments.get(0, "parameters")
+    argument = arguments.node(0, "parameters")
+    if value is None or argument is None:
+        return UNKNOWN
+    held = element_of(frame, value, argument)
+    if type(held) is not Tensor:
+        return UNKNOWN
+    origin = frame.origin(StepKind.COMPUTED, node, held.origin)
+    return Tensor(held.place, origin, held.traits & (GRAD | RECORDED | DEFAULT) | VECTOR)
+
+
 # ----------------------------------------------------------------- Python
 
 
@@ -746,6 +759,8 @@ FUNCTIONS: dict[str, Handler] = {
     "torch.nn.Buffer": _buffer(_parameter),
     "torch.nn.parameter.Buffer": _buffer(_parameter),
     "torch.load": _load,
+    "torch.nn.utils.parameters_to_vector": _vector,
+    "torch.nn.utils.convert_parameters.parameters_to_vector": _vector,
     "torch.is_tensor": _is_tensor,
     "devlint.contracts.On": _contract("On"),
     "devlint.contracts.SameDevice": _contract("SameDevice"),

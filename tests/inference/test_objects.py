@@ -17,7 +17,10 @@ from torch_geometric.data import Batch, Data
 from torch_geometric.loader import DataLoader as GraphLoader
 model = nn.Linear(3, 3).cuda()
 """
-LAWS = "from torch.distributions import Categorical, Normal, kl_divergence\n"
+LAWS = """
+from torch.distributions import Categorical, Normal, kl_divergence
+from torch.distributions.gumbel import Gumbel
+"""
 ACCELERATE = "from accelerate import Accelerator\naccelerator = Accelerator()\n"
 
 
@@ -166,6 +169,7 @@ class TestDistributions:
             ("self.law.rsample([4, 3])", ["certain"]),
             ("Normal(0, 1).sample(sample_shape=(3,))", ["certain"]),
             ("UNIT.sample(x.size())", ["certain"]),
+            ("Gumbel(0, 1).rsample(x.shape)", ["certain"]),
             ("self.law.sample(self.shape)", ["possible"]),  # of no dimensions, perhaps
             ("self.law.sample()", []),
             ("self.law.sample(())", []),
