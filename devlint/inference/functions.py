@@ -37,6 +37,7 @@ from devlint.inference.text import code, dotted, shorten
 from devlint.inference.values import (
     DEFAULT,
     HOST,
+    INDIRECT,
     INHERITED,
     LOADED,
     MAYBE_SCALAR,
@@ -1004,8 +1005,11 @@ def _check_pending(
                 rank = 0
             left_node = _argument(pending.left, binding, node)
             right_node = _argument(pending.right, binding, node)
+            holder = pending.right
             if not contract and meetings._authority(a) > meetings._authority(b):
                 a, b, left_node, right_node = b, a, right_node, left_node
+                holder = pending.left
+            of_module = as_module and holder.place in binding.owners
             meetings.note(
                 frame,
                 node,
@@ -1015,13 +1019,20 @@ def _check_pending(
                 left_node,
                 b,
                 right_node,
-                min(rank, 1),
+                rank if of_module and _is_direct(pending, a, b) else min(rank, 1),
                 inside=Site(_source_of(pending, frame), pending.node),
             )
             meetings.leave_to_callers(
                 frame, node, pending.kind, pending.operation, a, b, pending.pointwise
             )
             return
+
+
+def _is_direct(pending: Pending, odd: Tensor, anchor: Tensor) -> bool:
+    """Whoever calls the module comes to the operation inside, and nothing is guessed on the way."""
+    indirect = (odd.traits | anchor.traits | pending.left.traits | pending.right.traits) & INDIRECT
+    chosen = pending.when or pending.left.when or pending.right.when
+    return not (indirect or chosen)
 
 
 def _loader_of(batch: Tensor, binding: Binding) -> cst.CSTNode | None:

@@ -417,7 +417,10 @@ def _compare(
         if rank >= 0:
             if indirect and tensor.traits & anchor.traits & INDIRECT:
                 rank = 0  # two guesses: where they come from, and what becomes of them
-            guesses = indirect + (counts[number] > 1 and number != -1)
+            several = counts[number] > 1 and number != -1
+            if several:
+                several = not stands_in(frame, tensor, [t for t, _, n in candidates if n == number])
+            guesses = indirect + several
             if guesses:  # one branch only, a callee out of sight
                 rank = min(rank, 2 - guesses)
             by_index = expression in indices or anchor_node in indices
@@ -474,6 +477,17 @@ def is_optional(frame: Frame, tensor: Tensor) -> bool:
         return False
     default = frame.function.defaults.get(root.node.name.value)
     return type(default) is Const and default.value is None
+
+
+def stands_in(frame: Frame, tensor: Tensor, others: list[Tensor]) -> bool:
+    """What a method of a module makes for an input that is left out: the others are that input."""
+    rest = [t for t in others if t is not tensor]
+    return (
+        frame.in_module
+        and bool(rest)
+        and bool(tensor.traits & DEFAULT and tensor.when)
+        and all(is_optional(frame, t) for t in rest)
+    )
 
 
 def _fits_default(

@@ -16,6 +16,7 @@ from devlint.inference.meetings import (
     meet,
     never_meet,
     note,
+    stands_in,
     tensors_in,
 )
 from devlint.inference.placement import CPU, Placement, Variable, VariableKind
@@ -435,7 +436,7 @@ def _check_inputs(
                         frame, node, MeetingKind.INPUT, shorten(node.func), tensor, own, False
                     )
                 continue
-            if len(alternatives(value)) > 1:
+            if len(alternatives(value)) > 1 and not stands_in(frame, tensor, inputs):
                 rank = min(rank, 1)
             if not tensor.is_sure:
                 tensor.show()

@@ -164,5 +164,6 @@ A module wrapped by something that moves its inputs itself (`accelerate`, `DataP
 trainer) is left alone as far as the wrapper is known. A function that calls one of its parameters
 is judged where it is called: there it shows what is a module, and where that is. An input that is
 elsewhere in one of several branches only, or that comes through a function devlint cannot see, is
-no more than `possible`: mostly something out of sight moves it.""",
+no more than `possible`: mostly something out of sight moves it. What a method of a module makes
+for an input that is left out is no such branch.""",
 )

@@ -1,7 +1,7 @@
 """Modules: where parameters, buffers and submodules live, and how a module moves."""
 
 import pytest
-from given import given, meetings, met, moves, plain_attributes, revealed
+from given import given, host_reads, meetings, met, moves, plain_attributes, revealed
 
 NET = """
 class Inner(nn.Module):
@@ -194,7 +194,62 @@ def test_a_projects_module_is_checked_through_its_forward():
     code = in_forward("return self.proj(x)") + "\nnet = Net().cuda()\nnet(torch.zeros(3))"
     [meeting] = met(code)
     assert meeting.startswith("input: torch.zeros(3)@cpu net ")
-    assert meeting.endswith("@cuda likely inside self.proj(x)")
+    assert meeting.endswith("@cuda certain inside self.proj(x)")
+
+
+@pytest.mark.parametrize(
+    ("forward", "confidences"),
+    [
+        ("return self.proj(torch.relu(x))", ["certain"]),
+        ("return self.proj(x) if self.deep else x", ["likely"]),
+        ("return self.proj(self.unseen(x))", ["likely"]),
+        ("return self.proj(x.to(self.proj.weight.device))", []),
+    ],
+)
+def test_a_part_of_the_project_is_given_what_is_elsewhere(forward, confidences):
+    code = f"""
+    class Inner(nn.Module):
+        def __init__(self, deep, unseen):
+            super().__init__()
+            self.deep = deep
+            self.unseen = unseen
+            self.proj = nn.Linear(3, 3)
+
+        def forward(self, x):
+            {forward}
+
+    class Outer(nn.Module):
+        def __init__(self, deep, unseen):
+            super().__init__()
+            self.inner = Inner(deep, unseen)
+
+        def forward(self, n: int):
+            return self.inner(torch.zeros(n, 3))
+    """
+    found = [meeting.split(" inside ")[0].rpartition(" ")[2] for meeting in met(code)]
+    assert found == confidences
+
+
+@pytest.mark.parametrize(
+    ("taken", "confidence"),
+    [("positions=None", "certain"), ("positions", "likely")],
+)
+def test_what_stands_in_for_an_input_that_is_left_out(taken, confidence):
+    code = f"""
+    class Table(nn.Module):
+        def __init__(self, n):
+            super().__init__()
+            self.n = n
+            self.rows = nn.Embedding(n, 3)
+
+        def forward(self, x, {taken}):
+            if positions is None:
+                positions = torch.arange(self.n)
+            return self.rows(positions)
+    """
+    assert [meeting.rpartition(" ")[2] for meeting in met(code)] == [confidence]
+    there = code.replace("arange(self.n)", "arange(self.n, device=x.device)")
+    assert met(there) == []
 
 
 def test_a_module_without_parameters_takes_inputs_from_anywhere():
@@ -992,3 +1047,28 @@ def test_a_parameter_given_to_a_part_from_outside_moves_with_the_whole(assigned)
         return net.conv.weight * x.cuda()
     """)
     assert bool(found) is ("Parameter" not in assigned)
+
+
+def test_the_parameters_in_one_vector_are_where_the_module_is():
+    code = """
+    from torch.nn.utils import parameters_to_vector
+
+    class Net(nn.Module):
+        def flat(self):
+            return parameters_to_vector(self.parameters()).detach(){there}.numpy()
+    """
+    (read,) = host_reads(given(code.format(there="")))
+    assert read.endswith("@δ(self) certain")
+    assert host_reads(given(code.format(there=".cpu()"))) == []
+
+
+@pytest.mark.parametrize(
+    ("gradient", "count"), [("torch.ones(3)", 1), ("torch.ones_like(y)", 0), ("None", 0)]
+)
+def test_a_gradient_is_where_its_tensor_is(gradient, count):
+    code = f"""
+    net = nn.Linear(3, 3).cuda()
+    y = net(torch.ones(3, device="cuda"))
+    torch.autograd.backward(y, {gradient})
+    """
+    assert len(met(code)) == count
