@@ -539,6 +539,7 @@ def _sizes(factory: str, arguments: Arguments) -> Tensor | None:
                 and type(part) is Tensor
                 and part.evidence is not None
                 and not part.is_sure
+                and not part.traits & SCALAR  # `lengths.max()`: what it is of may be a tensor
             ):
                 part.evidence.mark_host()
     return sizes

@@ -433,3 +433,26 @@ class Loss(nn.Module):
         return total + x
 """
     assert met(code) == []
+
+
+@pytest.mark.parametrize("most", ["lengths.max()", "int(lengths.max())", "most"])
+def test_a_bound_taken_from_a_tensor_does_not_make_it_a_number(most):
+    code = f"""
+class Mask(nn.Module):
+    def of(self, lengths, most=None):
+        if most is None:
+            most = {most}
+        return torch.arange(0, most) < lengths.unsqueeze(-1)
+"""
+    (meeting,) = met(code)
+    assert meeting.endswith("certain"), meeting
+    assert met(code.replace("(0, most)", "(0, most, device=lengths.device)")) == []
+
+
+def test_what_sizes_are_computed_of_is_a_number():
+    code = """
+class Mask(nn.Module):
+    def of(self, n):
+        return torch.zeros(n + 1) * torch.sqrt(n)
+"""
+    assert met(code) == []
