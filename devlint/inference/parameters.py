@@ -119,7 +119,11 @@ def initial_value(
     if annotation:
         value = _from_annotation(frame, annotation, variable, origin, on_host, shared)
         if value is not None:
-            if type(default) is Const and default.value is None and type(value) is Tensor:
+            if (
+                type(default) is Const
+                and default.value is None
+                and _may_be_none(function, value, name)
+            ):
                 value = union((value, NONE))
             return parameter(value, variable)
     if default is not None and _is_plain(default):
@@ -135,6 +139,13 @@ def initial_value(
     if type(default) is Const and default.value is None:
         return parameter(union((value, NONE)), variable)
     return parameter(value, variable)
+
+
+def _may_be_none(function: Function, value: Value, name: str) -> bool:
+    """A parameter that may be left out: of a container, the function has to ask whether it was."""
+    if type(value) not in (Sequence, Mapping):
+        return type(value) is Tensor
+    return bool(re.search(rf"\b{name} is (not )?None\b|\bif (not )?{name}\b", function.text))
 
 
 def _is_device(name: str, annotation: list[str], default: Value | None) -> bool:

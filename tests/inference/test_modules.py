@@ -1049,6 +1049,31 @@ def test_a_parameter_given_to_a_part_from_outside_moves_with_the_whole(assigned)
     assert bool(found) is ("Parameter" not in assigned)
 
 
+@pytest.mark.parametrize(
+    "given_as",
+    ["Optional[Tuple[torch.Tensor, torch.Tensor]]", "Optional[List[torch.Tensor]]"],
+)
+@pytest.mark.parametrize(
+    ("made", "confidences"), [("torch.zeros(1, 4)", ["certain"]), ("x.new_zeros(1, 4)", [])]
+)
+def test_several_tensors_that_a_caller_may_leave_out(given_as, made, confidences):
+    code = f"""
+    from typing import List, Optional, Tuple
+
+    class Reader(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.cell = nn.LSTM(3, 4)
+
+        def forward(self, x: torch.Tensor, state: {given_as} = None):
+            if state is None:
+                state = ({made}, {made})
+            return self.cell(x, state)
+    """
+    found = [meeting.rpartition(" ")[2] for meeting in met(code)]
+    assert found == confidences
+
+
 def test_the_parameters_in_one_vector_are_where_the_module_is():
     code = """
     from torch.nn.utils import parameters_to_vector
