@@ -64,6 +64,7 @@ from devlint.inference.values import (
     Unknown,
     Value,
     alternatives,
+    cases,
     choose,
     possible,
     under,
@@ -506,7 +507,7 @@ def _decided(value: Value) -> Value:
             return value
         return Tensor(decider.place, decider.origin, decider.traits & INHERITED)
     if type(value) is Union:
-        return union(_decided(alternative) for alternative in value.alternatives)
+        return choose((_decided(v), when) for v, when in cases(value))
     if type(value) is Sequence and value.items is not None and value.kind == "tuple":
         return Sequence(
             [_decided(item) for item in value.items], None, "tuple", value.node, value.names
@@ -568,6 +569,9 @@ def _taken(result: Value, binding: Binding) -> Value:
     return result
 
 
+_ARRAYS = ("np.ndarray", "numpy.ndarray")
+
+
 class Binding:
     """What a call puts in the place of a function's parameters."""
 
@@ -602,6 +606,10 @@ class Binding:
             subject, asks_truth = choice.subject, False
             if isinstance(subject, tuple) and subject[0] == "bool":
                 subject, asks_truth = subject[1], True
+            is_one = self._is_instance(subject) if asks_truth and not choice.born else None
+            if is_one is not None:
+                found.append((choice, is_one, choices.TRUE))
+                continue
             actual = self._known(subject) if not choice.born else None
             if actual is None:
                 continue
@@ -614,6 +622,18 @@ class Binding:
             elif type(actual) is Tensor and actual.is_sure:
                 found.append((choice, False, "None"))
         return tuple(found)
+
+    def _is_instance(self, subject: Hashable) -> bool | None:
+        """`isinstance(x, np.ndarray)`, of what this call hands in."""
+        if not (isinstance(subject, tuple) and len(subject) == 4 and subject[0] is cst.Call):
+            return None
+        _, func, asked, kind = subject
+        actual = self.given[asked][0] if func == "isinstance" and asked in self.given else None
+        if type(actual) is Tensor and actual.is_sure and kind in ("torch.Tensor", *_ARRAYS):
+            return kind not in _ARRAYS
+        if type(actual) is Host and actual.array and kind in ("torch.Tensor", *_ARRAYS):
+            return kind in _ARRAYS
+        return None
 
     def _known(self, subject: Hashable) -> Value | None:
         """A parameter, one of a tuple that is handed in, or what the object of a method holds by
@@ -768,7 +788,7 @@ class Binding:
                 entries, None if element is None else self.substitute(element, depth - 1)
             )
         if type(value) is Union:
-            return union(self.substitute(v, depth - 1) for v in value.alternatives)
+            return choose((self.substitute(v, depth - 1), when) for v, when in cases(value))
         if type(value) is Instance and value in self.fresh:
             return self._made_anew(value)
         if type(value) is Instance:

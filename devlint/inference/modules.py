@@ -51,6 +51,8 @@ from devlint.inference.values import (
     Union,
     Value,
     alternatives,
+    cases,
+    choose,
     union,
 )
 from devlint.knowledge import Agreement, Call, Result
@@ -164,7 +166,7 @@ def member(holder: Instance, value: Value) -> Value:
     if type(value) is Instance and value.module:
         return replaced(value, None, value.origin, holder)
     if type(value) is Union:
-        return union(member(holder, v) for v in value.alternatives)
+        return choose((member(holder, v), when) for v, when in cases(value))
     if type(value) is Sequence:
         items = None if value.items is None else [member(holder, v) for v in value.items]
         element = None if value.element is None else member(holder, value.element)
@@ -265,7 +267,7 @@ def _seen_from(frame: Frame, node: cst.Attribute, holder: Instance, value: Value
     if is_self(frame, holder) or holder.info is None:
         return value
     if type(value) is Union:
-        return union(_seen_from(frame, node, holder, v) for v in value.alternatives)
+        return choose((_seen_from(frame, node, holder, v), when) for v, when in cases(value))
     variables = {i.variable for i in holder.info.lineage()}
     place = getattr(value, "place", None)
     if type(place) is Variable and place not in variables and place.parameter:

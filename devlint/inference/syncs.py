@@ -18,6 +18,7 @@ from devlint.inference.text import dotted
 from devlint.inference.values import (
     COPYING,
     INDIRECT,
+    Host,
     Mapping,
     Sequence,
     Tensor,
@@ -189,6 +190,10 @@ def read_by_host(
     for tensor in found:
         orphans.settled(frame, tensor)
     branches = len(alternatives(value))
+    # What is an array now and then is handed to NumPy where it is one.
+    may_be_array = sink != ".numpy()" and any(
+        type(v) is Host and v.array for v in alternatives(value)
+    )
     records = _is_records(value)
     for tensor in found:
         host_needs(frame, tensor)
@@ -204,7 +209,7 @@ def read_by_host(
         if rank >= 0:
             if branches > 1:
                 rank = min(rank, 1)
-            if frame.choosing:
+            if frame.choosing or may_be_array:
                 rank = 0
             elif tensor.traits & INDIRECT:
                 rank = 1 if rank == 2 and _is_output(tensor) else 0

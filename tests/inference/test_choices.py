@@ -511,3 +511,36 @@ def test_a_flag_that_an_earlier_branch_set_is_known_behind_the_same_test(where, 
             return rows
     """
     assert bool(sure(code)) is contradicts
+
+
+CONVERTED = """
+    import numpy as np
+
+    def to_torch(x):
+        if isinstance(x, np.ndarray):
+            return torch.from_numpy(x).float(), True
+        return x.cuda(), False
+
+    def wrapped(x):
+        x, was_array = to_torch(x)
+        x = torch.floor(x)
+        return x.numpy() if {test} else x
+"""
+
+
+@pytest.mark.parametrize(("test", "reads"), [("was_array", False), ("not was_array", True)])
+def test_what_a_call_returns_together_belongs_together(test, reads):
+    assert bool(host_reads(given(CONVERTED.format(test=test)))) is reads
+
+
+@pytest.mark.parametrize(
+    ("handed", "contradicts"), [("x[:, 1].detach()", False), ("np.array([1, 2])", True)]
+)
+def test_an_array_that_is_converted_is_no_tensor_and_the_other_way_round(handed, contradicts):
+    code = CONVERTED.format(test="was_array")
+    code += f"""
+    def spread(x: torch.Tensor):
+        angle, _ = to_torch({handed})
+        return x.cuda() * torch.cos(angle)
+"""
+    assert bool(sure(code)) is contradicts

@@ -371,3 +371,19 @@ def test_asking_for_a_type_reads_nothing(asks, count):
     """)
     )
     assert len(reads) == count
+
+
+@pytest.mark.parametrize(
+    ("sink", "confidence"), [("np.copy(rows)", "possible"), ("rows.numpy()", "likely")]
+)
+def test_what_is_an_array_now_and_then_is_handed_to_numpy_where_it_is_one(sink, confidence):
+    code = f"""
+        import numpy as np
+
+        def run(x: torch.Tensor, fast):
+            rows = x.cuda()
+            if fast:
+                rows = x.cpu().numpy()
+            return {sink}
+    """
+    assert [read.rpartition(" ")[2] for read in host_reads(given(code))] == [confidence]
