@@ -7,6 +7,7 @@ import re
 import libcst as cst
 
 from devlint.inference import gradients, orphans, syncs
+from devlint.inference.choices import ALWAYS
 from devlint.inference.conditions import NO_TENSOR
 from devlint.inference.devices import place_of
 from devlint.inference.facts import MeetingKind, StepKind
@@ -45,6 +46,8 @@ from devlint.inference.values import (
     Union,
     Value,
     alternatives,
+    cases,
+    choose,
     union,
 )
 from devlint.knowledge import Agreement, Call, ModuleClass, Result
@@ -299,10 +302,18 @@ def _first(frame: Frame, node: cst.CSTNode, operands: list[tuple[Value, cst.CSTN
     for value, _ in operands:
         if type(value) is Instance and value.module:
             return value  # `spectral_norm(layer)`
-        for tensor in tensors_in(value)[:1]:
-            origin = Origin(StepKind.COMPUTED, node, frame.unit.source, tensor.origin)
-            return Tensor(tensor.place, origin, tensor.traits, tensor.evidence)
+        ways = [(v, when) for v, when in cases(value) if type(v) is Tensor]
+        if not ways:
+            ways = [(tensor, ALWAYS) for tensor in tensors_in(value)[:1]]
+        if ways:
+            return choose((_of(frame, node, tensor), when) for tensor, when in ways)
     return UNKNOWN
+
+
+def _of(frame: Frame, node: cst.CSTNode, tensor: Tensor) -> Tensor:
+    """What is computed of one tensor, where that is."""
+    origin = Origin(StepKind.COMPUTED, node, frame.unit.source, tensor.origin)
+    return Tensor(tensor.place, origin, tensor.traits, tensor.evidence)
 
 
 def shape_result(

@@ -46,6 +46,7 @@ from devlint.inference.values import (
     Unknown,
     Value,
     alternatives,
+    choose,
     same_place,
 )
 
@@ -309,11 +310,47 @@ def meet(
             if result.origin is not None and rival.place is not anchor.place:
                 result.origin.rival = rival
             return result
+    apart = _apart(candidates) if not uncertain else -1
+    if apart >= 0:
+        return _each_way(frame, node, candidates, apart, pointwise, indirect)
     result = _result(frame, node, candidates, anchor, pointwise, indirect)
     own = result.evidence
     if uncertain and own is not None and own is anchor.evidence and own.number:
         result.evidence = Evidence(parents=(own,))  # if it is a tensor, the unknown operand is one
     return result
+
+
+def _apart(candidates: list[Candidate]) -> int:
+    """The number of the one operand that is one of several in different places, by tests that came
+    out this way or that; -1 if there is none."""
+    found = -1
+    for at, (tensor, _, number) in enumerate(candidates):
+        for other, _, its in candidates[:at]:
+            if number == its != found and tensor.place is not other.place:
+                if number == -1 or found >= 0 or not exclude(tensor.when, other.when):
+                    return -1
+                found = number
+    return found
+
+
+def _each_way(
+    frame: Frame,
+    node: cst.CSTNode,
+    candidates: list[Candidate],
+    number: int,
+    pointwise: bool,
+    indirect: bool,
+) -> Value:
+    """The result for each alternative of one operand."""
+    others = [c for c in candidates if c[2] != number]
+    results: list[tuple[Value, When]] = []
+    for one in candidates:
+        if one[2] == number:
+            operands = [one, *others]
+            anchor = max(operands, key=_weight)[0]
+            result = _result(frame, node, operands, anchor, pointwise, indirect)
+            results.append((result, one[0].when))
+    return choose(results)
 
 
 def decider(tensor: Tensor) -> Tensor | None:

@@ -71,7 +71,7 @@ def compare(frame: Frame) -> bool:
                 continue
             if any(_by_callee(t, tensor) or _came_without(tensor, t) for t, _ in rigid):
                 continue
-            if _looks_up(node):
+            if _looks_up(node) or (node is anchor_node and _is_computed(tensor)):
                 continue
             dummy = _of_nothing(frame, tensor) or _is_left_out(frame, tensor)
             weak = on_host or guessed or dummy or _is_state(node)
@@ -175,6 +175,16 @@ def _looks_up(node: cst.CSTNode) -> bool:
         return False
     part = value.slice[0].slice
     return isinstance(part, cst.Index) and isinstance(part.value, cst.Name)
+
+
+def _is_computed(tensor: Tensor) -> bool:
+    """By an operation here, whose operand is now here, now there: that is no choice of a return."""
+    origin = tensor.origin
+    return (
+        origin is not None
+        and origin.kind is StepKind.COMPUTED
+        and isinstance(origin.node, (cst.BinaryOperation, cst.Call))
+    )
 
 
 def _is_state(node: cst.CSTNode) -> bool:

@@ -15,7 +15,13 @@ from devlint_rules.rewriting import in_file, receiver, short, text_of
 from devlint_rules.wording import history
 
 _ACCELERATOR = re.compile(r"cuda|gpu|accelerat|\bmps\b|\bxpu\b|\bhpu\b|\bnpu\b", re.I)
+_HOST_DEVICE = re.compile(r"device\s*=\s*(torch\.device\()?[\"']cpu[\"']", re.I)
 _TARGETS = ("Name", "Attribute", "Subscript")
+
+
+def _is_for_host(text: str) -> bool:
+    """A program whose device is the CPU, and that knows of no other."""
+    return bool(_HOST_DEVICE.search(text)) and not _ACCELERATOR.search(text)
 
 
 def _fix(facts: Facts, move: Move) -> tuple[Replacement, ...]:
@@ -34,8 +40,8 @@ def _check(facts: Facts) -> Iterator[Claim]:
         place = move.subject.placement
         if place is not None and place == move.target and not move.to_tensor:
             continue  # it is there already
-        if move.target == CPU and not _ACCELERATOR.search(getattr(facts.source, "text", "")):
-            continue  # a program for the host alone: nothing is elsewhere
+        if move.target == CPU and _is_for_host(getattr(facts.source, "text", "")):
+            continue  # nothing is elsewhere
         name, call = move.subject.name, short(move.site.node)
         subject = move.subject.site.node
         if isinstance(subject, cst.Call) and isinstance(subject.func, cst.Name):

@@ -374,7 +374,7 @@ def test_asking_for_a_type_reads_nothing(asks, count):
 
 
 @pytest.mark.parametrize(
-    ("sink", "confidence"), [("np.copy(rows)", "possible"), ("rows.numpy()", "likely")]
+    ("sink", "confidence"), [("np.copy(rows)", "possible"), ("rows.numpy()", "certain")]
 )
 def test_what_is_an_array_now_and_then_is_handed_to_numpy_where_it_is_one(sink, confidence):
     code = f"""
