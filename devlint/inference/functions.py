@@ -1025,11 +1025,13 @@ def _check_pending(
                 rank = 0
             left_node = _argument(pending.left, binding, node)
             right_node = _argument(pending.right, binding, node)
-            holder = pending.right
+            holder, handed = pending.right, pending.left
             if not contract and meetings._authority(a) > meetings._authority(b):
                 a, b, left_node, right_node = b, a, right_node, left_node
-                holder = pending.left
+                holder, handed = pending.left, pending.right
             of_module = as_module and holder.place in binding.owners
+            if not (of_module and _is_direct(frame, pending, handed, a, b, binding)):
+                rank = min(rank, 1)
             meetings.note(
                 frame,
                 node,
@@ -1039,7 +1041,7 @@ def _check_pending(
                 left_node,
                 b,
                 right_node,
-                rank if of_module and _is_direct(pending, a, b) else min(rank, 1),
+                rank,
                 inside=Site(_source_of(pending, frame), pending.node),
             )
             meetings.leave_to_callers(
@@ -1048,11 +1050,25 @@ def _check_pending(
             return
 
 
-def _is_direct(pending: Pending, odd: Tensor, anchor: Tensor) -> bool:
-    """Whoever calls the module comes to the operation inside, and nothing is guessed on the way."""
+def _is_direct(
+    frame: Frame,
+    pending: Pending,
+    inside: Tensor,
+    odd: Tensor,
+    anchor: Tensor,
+    binding: Binding,
+) -> bool:
+    """Whoever calls the module with this value comes to the operation inside, and nothing is
+    guessed on the way."""
     indirect = (odd.traits | anchor.traits | pending.left.traits | pending.right.traits) & INDIRECT
-    chosen = pending.when or pending.left.when or pending.right.when
-    return not (indirect or chosen)
+    if indirect or pending.when or pending.left.when or pending.right.when:
+        return False
+    place = inside.place
+    handed, _ = binding.given.get(place.name if type(place) is Variable else "", (UNKNOWN, None))
+    if type(handed) is Union:
+        several = [v for v in handed.alternatives if type(v) is Tensor]
+        return meetings.stands_in(frame, odd, several)
+    return type(handed) is Tensor
 
 
 def _loader_of(batch: Tensor, binding: Binding) -> cst.CSTNode | None:

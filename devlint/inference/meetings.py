@@ -518,7 +518,7 @@ def is_optional(frame: Frame, tensor: Tensor) -> bool:
 
 def stands_in(frame: Frame, tensor: Tensor, others: list[Tensor]) -> bool:
     """What a method of a module makes for an input that is left out: the others are that input."""
-    rest = [t for t in others if t is not tensor]
+    rest = [t for t in others if t.origin is not tensor.origin]
     return (
         frame.in_module
         and bool(rest)

@@ -231,6 +231,39 @@ def test_a_part_of_the_project_is_given_what_is_elsewhere(forward, confidences):
 
 
 @pytest.mark.parametrize(
+    ("taken", "left_out", "certain"),
+    [
+        ("x=None", "x is None", True),
+        ("x", "x is None", False),
+        ("x", "not isinstance(x, torch.Tensor)", False),
+    ],
+)
+def test_a_part_of_the_project_may_be_given_one_of_several(taken, left_out, certain):
+    code = f"""
+    class Inner(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.proj = nn.Linear(3, 3)
+
+        def forward(self, x):
+            return self.proj(x)
+
+    class Outer(nn.Module):
+        def __init__(self, n):
+            super().__init__()
+            self.n = n
+            self.inner = Inner()
+
+        def forward(self, {taken}):
+            if {left_out}:
+                x = torch.ones(self.n, 3)
+            return self.inner(x)
+    """
+    (meeting,) = met(code)
+    assert ("certain" in meeting) is certain
+
+
+@pytest.mark.parametrize(
     ("taken", "confidence"),
     [("positions=None", "certain"), ("positions", "likely")],
 )
