@@ -40,6 +40,7 @@ def of_function(frame: Frame, function: Function) -> None:
         found = (
             *((name, Neglect.MAPPED) for name in _only_mapped(function, parameter.name)),
             *((call, Neglect.UNRESOLVED) for call in _unresolved(node, parameter.name)),
+            *((other, Neglect.BESIDE) for other in _beside(node, parameter.name)),
             *((call, Neglect.CURRENT) for call in _on_current(function, parameter.name)),
         )
         for at, neglect in found:
@@ -168,6 +169,34 @@ def _is_rebound(node: cst.CSTNode, name: str) -> bool:
     targets += [each.target for each in _every(node, cst.AnnAssign)]
     targets += [each.target for each in _every(node, cst.NamedExpr)]
     return any(dotted(target) == name for target in targets)
+
+
+# ----------------------------------------------------------------- the object's own device
+
+
+def _beside(node: cst.FunctionDef, name: str) -> Iterator[cst.BaseExpression]:
+    """Inputs go to `self.device`, to a module of the object that was moved to the device given."""
+    moves = [
+        (dotted(call.func.value), dotted(call.args[0].value), call)
+        for call in _every(node.body, cst.Call)
+        if isinstance(call.func, cst.Attribute) and call.func.attr.value == "to" and call.args
+    ]
+    modules = {moved for moved, to, _ in moves if moved.startswith("self.") and to == name}
+    called = {dotted(call.func) for call in _every(node.body, cst.Call)}
+    if not modules & called or _is_related(node.body, name):
+        return
+    for moved, to, call in moves:
+        if to == "self.device" and not moved.startswith("self."):
+            yield call.args[0].value
+
+
+def _is_related(body: cst.CSTNode, name: str) -> bool:
+    """Some line makes the one of the other, or compares them."""
+    own = re.compile(r"\bself\.device\b")
+    lines = [*_every(body, cst.SimpleStatementLine), *(i.test for i in _every(body, cst.If))]
+    return any(own.search(code(line)) and _uses(line, name) for line in lines) or any(
+        own.search(code(each.body)) and _uses(each.test, name) for each in _every(body, cst.If)
+    )
 
 
 # ----------------------------------------------------------------- the current card

@@ -273,6 +273,7 @@ def _formatted(frame: Frame, node: cst.FormattedString) -> Value:
         if type(value) is Const and text is not None and part.format_spec is None:
             text += str(value.value)
         elif text is not None and re.fullmatch(r"(cuda|xpu|mps):", text):
+            mentions.of_name(frame, node, value)
             return named_device(frame, dotted(part.expression) or "index")
         else:
             text = None

@@ -335,6 +335,7 @@ class Neglect(str, enum.Enum):
     UNRESOLVED = (
         "unresolved"  # it may be None in the "callee", a move; another name has what is not
     )
+    BESIDE = "beside"  # a module is moved there, its inputs to the "callee": `self.device`
     CURRENT = "current"  # it is asked for its type; the "callee" waits for the current card
 
 

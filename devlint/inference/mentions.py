@@ -376,6 +376,12 @@ def of_choice(frame: Frame, node: cst.IfExp, chosen: Value) -> None:
         _note(frame, node, "device", global_rank=True)
 
 
+def of_name(frame: Frame, node: cst.FormattedString, index: Value) -> None:
+    """`f"cuda:{rank}"`."""
+    if len(node.parts) == 2 and _is_global_rank(index, node):
+        _note(frame, node, "device", global_rank=True)
+
+
 def of_default(frame: Frame, node: cst.BaseExpression) -> None:
     """A parameter's default is configuration."""
     frame.unit.mentions.notes.pop(node, None)

@@ -33,6 +33,7 @@ from devlint.inference.values import (
     PARAMETER,
     PINNED,
     PLACED,
+    RANK_VARIABLES,
     RECORDED,
     SCALAR,
     TRUE,
@@ -129,6 +130,13 @@ def _set_default_type(frame: Frame, node: cst.Call, arguments: Arguments) -> Val
 def _rank(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     """The rank among all processes; within a group it may be the one on this node."""
     return HOST if arguments.positional or arguments.keywords else GLOBAL_RANK
+
+
+def _variable(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    """`os.environ.get("RANK")`."""
+    name = arguments.get(0, "key")
+    is_rank = type(name) is Const and name.value in RANK_VARIABLES
+    return GLOBAL_RANK if is_rank else UNKNOWN
 
 
 def _synchronize(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
@@ -471,6 +479,8 @@ def _getattr(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     if len(arguments.positional) < 2:
         return UNKNOWN
     base, name = arguments.positional[0][0], arguments.positional[1][0]
+    if type(base) is External and base.name == "torch" and type(node.args[1].value) is cst.Name:
+        name = _default_of(frame, node.args[1].value.value, name)
     if type(name) is not Const or not isinstance(name.value, str):
         return UNKNOWN
     literal = isinstance(node.args[1].value, cst.SimpleString)
@@ -486,6 +496,12 @@ def _getattr(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     if attribute is None:
         return UNKNOWN
     return attribute_of(frame, attribute, base, name.value)
+
+
+def _default_of(frame: Frame, name: str, value: Value) -> Value:
+    """What a parameter is where nobody says another: `getattr(torch, window)(length)`."""
+    default = frame.function.defaults.get(name) if frame.function is not None else None
+    return default if type(default) is Const and type(value) is not Const else value
 
 
 def _reads_number(call: str) -> Handler:
@@ -729,6 +745,8 @@ def call_builtin(frame: Frame, node: cst.Call, name: str, arguments: Arguments) 
 
 
 FUNCTIONS: dict[str, Handler] = {
+    "os.environ.get": _variable,
+    "os.getenv": _variable,
     "torch.device": _device,
     "torch.cuda.is_available": _true,
     "torch.accelerator.is_available": _true,

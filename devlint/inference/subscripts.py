@@ -21,11 +21,13 @@ from devlint.inference.text import code, dotted
 from devlint.inference.values import (
     DEFAULT,
     EMPTY,
+    GLOBAL_RANK,
     LOADED,
     MASK,
     MATRIX,
     MAYBE_SCALAR,
     NONE,
+    RANK_VARIABLES,
     SCALAR,
     SHAPED,
     UNKNOWN,
@@ -56,6 +58,8 @@ def _subscript(frame: Frame, node: cst.Subscript) -> Value:
             return held
     base = frame.eval(node.value)
     if type(base) is External:
+        if base.name == "os.environ" and _key(node, "")[2:-2] in RANK_VARIABLES:
+            return GLOBAL_RANK
         return contracts.subscripted(frame, node, base)
     indices = [_index(frame, element.slice) for element in node.slice]
     return item_of(frame, node, base, indices)

@@ -243,6 +243,7 @@ class Host(Value):
 HOST = Host()
 # The number of this process among those of all nodes: no number of a card of this node.
 GLOBAL_RANK = Host()
+RANK_VARIABLES = ("RANK", "SLURM_PROCID")  # of the environment, with that number
 ARRAY = Host(array=True)
 DTYPE = Host()
 

@@ -23,6 +23,10 @@ def _message(fact: DroppedArgument) -> str:
     if fact.neglect is Neglect.UNRESOLVED:
         given = f"the `{fact.parameter}` that was given, which may be None"
         return f"`{fact.callee}` goes by {given}, and not by what it was resolved to"
+    if fact.neglect is Neglect.BESIDE:
+        return (
+            f"{has}moves a module there, and what goes in to `{fact.callee}`, perhaps another one"
+        )
     if fact.neglect is Neglect.CURRENT:
         return f"{has}asks no more than its type: `{fact.callee}` is for the current card"
     what = "use it" if fact.neglect is Neglect.UNUSED else "pass it on"
@@ -36,6 +40,8 @@ def _advice(fact: DroppedArgument) -> str:
         return f"return `{fact.callee}.to({fact.parameter})`"
     if fact.neglect is Neglect.UNRESOLVED:
         return "use the device that it was resolved to"
+    if fact.neglect is Neglect.BESIDE:
+        return f"move both to `{fact.parameter}`"
     func = fact.site.node.func if isinstance(fact.site.node, cst.Call) else None
     called = text_of(func) if func is not None else fact.callee
     if fact.neglect is Neglect.CURRENT:
@@ -80,8 +86,9 @@ left to its default although the caller has a device under the same name; a func
 itself without its own device; one that never mentions its device, and returns what a factory
 makes on the default one; and one that takes the first card for whatever device it is given, but
 for the CPU. So are a function that loads weights to its device and returns the model where it was
-made; one that resolves a device which may be None, and goes on with None; and one that waits for
-the current card (`torch.cuda.synchronize()`) whichever it is given.""",
+made; one that resolves a device which may be None, and goes on with None; one that moves its
+module to the device and what goes in to `self.device`; and one that waits for the current card
+(`torch.cuda.synchronize()`) whichever it is given.""",
     why="""\
 The result is on the default device, mostly the CPU, or on the first accelerator: not where the
 caller was asked to work. It fails where the two meet, far from the call, or costs a transfer and

@@ -149,3 +149,25 @@ def test_the_card_to_wait_for(body, option, found):
     parser.add_argument("--device", default="cuda"{option})
     """
     assert neglected(code) == [Neglect.CURRENT] * found
+
+
+@pytest.mark.parametrize(
+    ("before", "to", "found"),
+    [
+        ("", "self.device", [Neglect.BESIDE]),
+        ("if device is None: device = self.cards[0]", "self.device", [Neglect.BESIDE]),
+        ("if device is None: device = self.device", "self.device", []),
+        ("device = device or self.device", "self.device", []),
+        ("self.device = device", "self.device", []),
+        ("", "device", []),
+    ],
+)
+def test_a_module_and_what_goes_in(before, to, found):
+    code = f"""
+    class Encoder:
+        def encode(self, rows, device=None):
+            {before}
+            self.net.to(device)
+            return self.net(torch.tensor(rows).to({to}))
+    """
+    assert neglected(code) == found

@@ -96,3 +96,42 @@ def test_a_flag_means_the_current_accelerator_for_everything(test, confidence):
     assert [m.confidence.value for m in facts.meetings if "cuda" in str(m.left.placement)] == (
         confidence
     )
+
+
+@pytest.mark.parametrize(
+    ("number", "found"),
+    [
+        ("torch.distributed.get_rank()", True),
+        ('int(os.environ["RANK"])', True),
+        ('int(os.environ.get("RANK", 0))', True),
+        ('int(os.getenv("SLURM_PROCID"))', True),
+        ('int(os.environ["LOCAL_RANK"])', False),
+        ('int(os.environ["RANK"]) % torch.cuda.device_count()', False),
+    ],
+)
+@pytest.mark.parametrize(
+    "use",
+    [
+        "torch.cuda.set_device(number)",
+        'torch.device("cuda", number)',
+        'torch.device(f"cuda:{number}")',
+    ],
+)
+def test_the_number_among_all_nodes_is_no_card(number, found, use):
+    code = f"""
+    import os
+
+    def start():
+        number = {number}
+        return {use}
+    """
+    assert any(mention.global_rank for mention in given(code).mentions) is found
+
+
+def test_a_text_about_a_card_is_none():
+    code = """
+    def start():
+        rank = torch.distributed.get_rank()
+        print(f"cuda:{rank} is up")
+    """
+    assert not any(mention.global_rank for mention in given(code).mentions)

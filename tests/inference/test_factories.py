@@ -156,3 +156,17 @@ def test_a_legacy_constructor_keeps_a_tensor_as_it_is(made, count):
         return weights * x.exp()
     """)
     assert len(found) == count
+
+
+@pytest.mark.parametrize(("default", "count"), [('="hann_window"', 1), ("", 0), ("=None", 0)])
+def test_a_factory_by_a_name_that_has_a_default(default, count):
+    code = f"""
+    class Spectrum:
+        def __init__(self, length, shape{default}):
+            self.length = length
+            self.shape = getattr(torch, shape)(length)
+
+        def __call__(self, signal: torch.Tensor):
+            return torch.stft(signal, self.length, 4, self.length, self.shape)
+    """
+    assert len(met(code)) == count
