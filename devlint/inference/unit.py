@@ -81,6 +81,7 @@ _RESTORES_DEFAULT = re.compile(
     re.M,
 )
 _DATA = re.compile(r"(^|/)(datasets?|(data_?)?loaders?|data)(/|\.py$)")
+_BUILDING = frozenset({"__init__", "configure_model", "configure_sharded_model"})
 _MOVES = re.compile(r"\.(to|cuda)\(")
 _COLLATE = re.compile(r"\bcollate_fn *= *(?:\w+\.)*(\w+)")
 _TEST = re.compile(r"(^|/)(tests?|testing)(/|\.py$)|(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$")
@@ -301,15 +302,16 @@ class Unit:
         return self.facts
 
     def only_constructors_call(self, name: str, is_method: bool) -> bool:
-        """Whether every call by this name in the file stands in the `__init__` of a module, or in
-        a class method that builds one."""
+        """Whether every call by this name in the file stands in the `__init__` of a module, in a
+        hook of Lightning's that runs before the module is moved, or in a class method that builds
+        one."""
         if self._constructors is None:
             parts = [
                 f.text
                 for f in self.functions
                 if f.info is not None
                 and f.info.is_module
-                and (f.name == "__init__" or (f.is_class_method and not _MOVES.search(f.text)))
+                and (f.name in _BUILDING or (f.is_class_method and not _MOVES.search(f.text)))
             ]
             self._constructors = "\n".join(parts)
         if not is_method:

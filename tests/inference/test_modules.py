@@ -1130,3 +1130,26 @@ def test_a_gradient_is_where_its_tensor_is(gradient, count):
     torch.autograd.backward(y, {gradient})
     """
     assert len(met(code)) == count
+
+
+@pytest.mark.parametrize(
+    ("hook", "contradicts"),
+    [("__init__", False), ("configure_model", False), ("on_train_start", True)],
+)
+def test_what_runs_before_a_module_is_moved_has_its_parameters_on_the_host(hook, contradicts):
+    found = met(f"""
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(torch.ones(3))
+
+    class Loaded(Net):
+        def {hook}(self):
+            super().{hook}()
+            self.spread()
+
+        def spread(self):
+            with torch.no_grad():
+                self.weight /= torch.arange(1, 4)
+    """)
+    assert bool(found) is contradicts
