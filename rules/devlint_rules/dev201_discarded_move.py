@@ -18,10 +18,22 @@ _ACCELERATOR = re.compile(r"cuda|gpu|accelerat|\bmps\b|\bxpu\b|\bhpu\b|\bnpu\b",
 _HOST_DEVICE = re.compile(r"device\s*=\s*(torch\.device\()?[\"']cpu[\"']", re.I)
 _TARGETS = ("Name", "Attribute", "Subscript")
 
+# Methods of modules that no tensor has.
+_OF_MODULES = "eval|train|parameters|named_parameters|state_dict|load_state_dict"
+
 
 def _is_for_host(text: str) -> bool:
     """A program whose device is the CPU, and that knows of no other."""
     return bool(_HOST_DEVICE.search(text)) and not _ACCELERATOR.search(text)
+
+
+def _is_module(move: Move) -> bool:
+    """Elsewhere in the function it is used as only a module is: `model.eval()`."""
+    if move.function is None or not move.subject.name.isidentifier():
+        return False
+    return bool(
+        re.search(rf"(?<![\w.]){move.subject.name}\.({_OF_MODULES})\(", text_of(move.function.node))
+    )
 
 
 def _fix(facts: Facts, move: Move) -> tuple[Replacement, ...]:
@@ -42,6 +54,8 @@ def _check(facts: Facts) -> Iterator[Claim]:
             continue  # it is there already
         if move.target == CPU and _is_for_host(getattr(facts.source, "text", "")):
             continue  # nothing is elsewhere
+        if _is_module(move):
+            continue
         name, call = move.subject.name, short(move.site.node)
         subject = move.subject.site.node
         if isinstance(subject, cst.Call) and isinstance(subject.func, cst.Name):

@@ -54,3 +54,23 @@ def show(rows: torch.Tensor):
     print(out.numpy())
 """)
     assert len([f for f in found if f.rule == "DEV201"]) == count
+
+
+@pytest.mark.parametrize(("use", "count"), [("net.eval()", 0), ("net.sum()", 1)])
+def test_what_is_used_as_a_module_is_no_tensor(use, count):
+    found = check_text(f"""
+import torch
+
+
+def restore(conf, device):
+    net = make(conf)
+    return net.to(device)
+
+
+def start(conf, index):
+    net = restore(conf, torch.device("cuda"))
+    {use}
+    net.to(index)
+    return net.translate(3)
+""")
+    assert [finding.rule for finding in found].count("DEV201") == count
