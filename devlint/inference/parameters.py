@@ -12,7 +12,7 @@ from devlint.inference import contracts
 from devlint.inference.facts import StepKind
 from devlint.inference.frame import Frame
 from devlint.inference.placement import Placement, Variable, VariableKind
-from devlint.inference.text import dotted
+from devlint.inference.text import code, dotted
 from devlint.inference.values import (
     ASSUMED,
     DTYPE,
@@ -126,6 +126,8 @@ def initial_value(
             ):
                 value = union((value, NONE))
             return parameter(value, variable)
+    elif _keeps_module(function, name):
+        return parameter(Instance(None, "", True, variable, origin), variable)
     if default is not None and _is_plain(default):
         return parameter(HOST, None)
     if type(default) is Sequence and default.items and all(map(_is_plain, default.items)):
@@ -146,6 +148,20 @@ def _may_be_none(function: Function, value: Value, name: str) -> bool:
     if type(value) not in (Sequence, Mapping):
         return type(value) is Tensor
     return bool(re.search(rf"\b{name} is (not )?None\b|\bif (not )?{name}\b", function.text))
+
+
+# What a class asks of an attribute that is a module.
+_OF_MODULES = r"\.((named_)?parameters|named_modules|eval)\(\)"
+
+
+def _keeps_module(function: Function, name: str) -> bool:
+    """The constructor of an object keeps a parameter, of which the class asks what only modules
+    have: `self.net = net`, and then `self.net.parameters()`."""
+    info = function.info
+    if info is None or info.is_module or function.name != "__init__":
+        return False
+    kept = re.search(rf"(?m)\bself\.(\w+) = {name}(\.(to|cuda)\(.*\))?$", function.text)
+    return kept is not None and bool(re.search(rf"\bself\.{kept[1]}{_OF_MODULES}", code(info.node)))
 
 
 def _is_device(name: str, annotation: list[str], default: Value | None) -> bool:

@@ -1153,3 +1153,33 @@ def test_what_runs_before_a_module_is_moved_has_its_parameters_on_the_host(hook,
                 self.weight /= torch.arange(1, 4)
     """)
     assert bool(found) is contradicts
+
+
+@pytest.mark.parametrize(
+    "kept", ["net.to(self.device)", "net\n            self.net.to(self.device)"]
+)
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ("self.net.parameters()", ["self.net(rows).detach()@cuda certain"]),
+        ("self.net.eval()", ["self.net(rows).detach()@cuda certain"]),
+        ("self.net", ["self.net(rows).detach()@cuda possible"]),
+    ],
+)
+def test_a_constructor_keeps_what_shows_to_be_a_module(kept, asked, found):
+    code = f"""
+    class Judge:
+        def __init__(self, net):
+            self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+            self.net = {kept}
+
+        def made_of(self):
+            return {asked}
+
+        def judge(self, rows):
+            rows = torch.from_numpy(rows){{there}}
+            return self.net(rows).detach().numpy()
+    """
+    moved = given(code.format(there=".to(self.device)"))
+    assert [read.removeprefix(".numpy() of ") for read in host_reads(moved)] == found
+    assert bool(met(code.format(there=""))) is ("(" in asked)
