@@ -12,7 +12,7 @@ import libcst as cst
 from devlint.inference.facts import StepKind
 from devlint.inference.feeds import Fed, Feed, Given
 from devlint.inference.frame import Frame
-from devlint.inference.minding import computes_loss, minds_devices
+from devlint.inference.minding import asks_for_device, computes_loss, minds_devices
 from devlint.inference.placement import Device, Variable, VariableKind
 from devlint.inference.text import dotted
 from devlint.inference.values import (
@@ -51,7 +51,8 @@ def given(frame: Frame, *tensors: Tensor, waits: bool = False, meets: bool = Fal
     """The parameter of a plain function that one of these is where: of no module's own methods,
     since those live where the module does; but for those that only other methods call.
 
-    What a private function merely `meets` is its callers' doing: one of them must be in sight.
+    What a private function merely `meets` is its callers' doing: one of them must be in sight,
+    unless the function itself asks for the device of what it is given.
     """
     for tensor in tensors:
         place = tensor.place
@@ -67,7 +68,8 @@ def given(frame: Frame, *tensors: Tensor, waits: bool = False, meets: bool = Fal
         if found is None:
             return None
         minds = works or minds_devices(function, place.name)
-        inner = meets and found.is_private and not (works or computes_loss(function))
+        alone = works or computes_loss(function) or asks_for_device(function)
+        inner = meets and found.is_private and not alone
         return replace(found, minds=minds, waits=waits, inner=inner)
     return None
 

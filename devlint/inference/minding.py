@@ -98,6 +98,16 @@ def _is_tensor(function: Function, parameter: str) -> bool:
     )
 
 
+_ASKS_FOR_DEVICE = re.compile(
+    r"(?<![\w.])(?!(self|cls|torch|th|args)\b)\w+\.(device\b|is_cuda\b)|\.type_as\("
+)
+
+
+def asks_for_device(function: Function) -> bool:
+    """The function asks one of its values where it is, to bring another there."""
+    return bool(_ASKS_FOR_DEVICE.search(function.text))
+
+
 _MAKES_BY_DEVICE = re.compile(r"\bdevice=\w+\.device\b|\.new(_[a-z]+)?\(|_like\(|\.type_as\(")
 
 

@@ -213,3 +213,26 @@ def test_a_private_method_is_for_those_who_call_it(parameter, body, outside, exp
     code = INNER.format(parameter=parameter, body=body, outside=outside)
     (found,) = meetings(settled(code))
     assert found.endswith(f"@δ(rows) {expected}")
+
+
+@pytest.mark.parametrize(
+    ("bound", "expected"),
+    [
+        ("torch.tensor(top).to(rows.device)", "likely"),
+        ("torch.tensor(top).type_as(rows)", "likely"),
+        ("rows.amax()", "possible"),
+        ("torch.tensor(top, device=self.device)", "possible"),
+    ],
+)
+def test_a_private_method_that_asks_where_its_input_is(bound, expected):
+    code = f"""
+class Clip:
+    def __init__(self, device):
+        self.device = device
+
+    def _within(self, rows: torch.Tensor, top):
+        most = {bound}
+        return torch.minimum(rows, torch.linspace(0, 1, 3)), most
+"""
+    (found,) = meetings(settled(code))
+    assert found.endswith(f"@δ(rows) {expected}")
