@@ -438,7 +438,7 @@ def _check_inputs(
                         frame, node, MeetingKind.INPUT, shorten(node.func), tensor, own, False
                     )
                 continue
-            if len(alternatives(value)) > 1 and not stands_in(frame, tensor, inputs):
+            if not (_is_settled(value, tensor, inputs) or stands_in(frame, tensor, inputs)):
                 rank = min(rank, 1)
             if not tensor.is_sure:
                 tensor.show()
@@ -478,6 +478,15 @@ def _check_inputs(
                     rank,
                 )
     return at_fault
+
+
+def _is_settled(value: Value, tensor: Tensor, inputs: list[Tensor]) -> bool:
+    """Whatever an input turns out to be, it is where this tensor is."""
+    parts = alternatives(value)
+    if len(parts) == 1:
+        return True
+    held = all(type(part) in (Tensor, Sequence) and tensors_in(part) for part in parts)
+    return held and all(each.place == tensor.place for each in inputs)
 
 
 def _result(

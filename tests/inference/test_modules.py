@@ -1183,3 +1183,25 @@ def test_a_constructor_keeps_what_shows_to_be_a_module(kept, asked, found):
     moved = given(code.format(there=".to(self.device)"))
     assert [read.removeprefix(".numpy() of ") for read in host_reads(moved)] == found
     assert bool(met(code.format(there=""))) is ("(" in asked)
+
+
+@pytest.mark.parametrize(
+    ("otherwise", "confidence"),
+    [("torch.zeros(1, 2, 3)", "certain"), ("x.new_zeros(1, 2, 3)", "likely"), ("None", "likely")],
+)
+def test_an_input_whose_branches_are_all_elsewhere(otherwise, confidence):
+    code = f"""
+    class Reader(nn.Module):
+        def __init__(self, kind):
+            super().__init__()
+            self.kind = kind
+            self.rnn = nn.LSTM(3, 3) if kind == "long" else nn.GRU(3, 3)
+
+        def forward(self, x: torch.Tensor):
+            if self.kind == "long":
+                state = (torch.zeros(1, 2, 3), torch.zeros(1, 2, 3))
+            else:
+                state = {otherwise}
+            return self.rnn(x, state)
+    """
+    assert {meeting.rpartition(" ")[2] for meeting in met(code)} == {confidence}
