@@ -364,6 +364,7 @@ class Mistake(str, enum.Enum):
     NO_INDEX = "no index"  # `torch.cuda.set_device("cuda")`
     MINUS_ONE = "minus one"  # `y.to(x.get_device())`, which is -1 on the host
     KEYWORD = "keyword"  # `module.cuda(non_blocking=True)`, which takes a device and no more
+    FIRST_CARD = "first card"  # `device.index or -1`: the first card has the index 0
     PRECEDENCE = "precedence"  # `device or "cuda" if available else "cpu"`
 
 

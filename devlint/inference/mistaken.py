@@ -2,12 +2,14 @@
 
 A flag (`x.cuda(use_gpu)`), the context manager `torch.cuda.device(i)`, and a string that a
 `torch.device` is compared with: the two are never equal. And what is no device there: `"cuda"`
-where a card is to be chosen, `"gpu"` in a comparison, an argument that a move does not take, and a
-choice that reads as another one than it is.
+where a card is to be chosen, `"gpu"` in a comparison, an argument that a move does not take, the
+index of the first card where it stands for none, and a choice that reads as another one than it
+is.
 """
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -17,7 +19,7 @@ from devlint.inference.devices import place_of
 from devlint.inference.facts import Mistake, MistakenDevice
 from devlint.inference.frame import Frame
 from devlint.inference.placement import CPU, CUDA, Device
-from devlint.inference.text import shorten
+from devlint.inference.text import code, dotted, shorten
 from devlint.inference.values import (
     ASSUMED,
     Const,
@@ -33,6 +35,7 @@ from devlint.inference.values import (
 if TYPE_CHECKING:
     from devlint.inference.functions import Arguments, Function
 
+_DEVICE = re.compile(r"(^|[._])dev(ice)?$")
 # `torch.cuda.device(i)` as a value: it selects a device for a `with`, and is none.
 CONTEXT = External("torch.cuda.device")
 
@@ -109,6 +112,23 @@ def of_choice(frame: Frame, node: cst.IfExp) -> None:
         and place_of(frame, frame.eval(node.orelse)) == CPU
     ):
         _note(frame, node, Mistake.PRECEDENCE, shorten(either.left), shorten(either))
+
+
+def of_index(frame: Frame, node: cst.BooleanOperation) -> None:
+    """`device.index or -1`: the first card's index is as false as none."""
+    index, other = node.left, frame.eval(node.right)
+    if not (
+        isinstance(node.operator, cst.Or)
+        and isinstance(index, cst.Attribute)
+        and index.attr.value == "index"
+        and type(other) is Const
+        and type(other.value) is int
+        and other.value != 0
+    ):
+        return
+    owner = frame.eval(index.value)
+    if type(owner) is DeviceValue or _DEVICE.search(dotted(index.value)):
+        _note(frame, node, Mistake.FIRST_CARD, shorten(index), code(node.right))
 
 
 def _accelerator(frame: Frame, node: cst.BaseExpression) -> bool:

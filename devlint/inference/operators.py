@@ -241,6 +241,7 @@ def _unary_of(frame: Frame, node: cst.UnaryOperation, value: Value) -> Value:
 
 
 def _boolean(frame: Frame, node: cst.BooleanOperation) -> Value:
+    mistaken.of_index(frame, node)
     left = frame.eval(node.left)
     handles_none(frame, left)
     known = truth_of(left)

@@ -18,6 +18,7 @@ _ADVICE = {
     Mistake.NO_INDEX: 'say which card: `torch.device("cuda", 0)`; without the call it is that one',
     Mistake.MINUS_ONE: "use the tensor's `.device`",
     Mistake.KEYWORD: "use `.to(device, non_blocking=True)`",
+    Mistake.FIRST_CARD: "ask for `None`: `-1 if index is None else index`",
     Mistake.PRECEDENCE: 'put the choice in brackets: `device or ("cuda" if … else "cpu")`',
 }
 # What goes another way than it reads, or raises only where no accelerator is.
@@ -40,6 +41,8 @@ def _message(fact: MistakenDevice) -> str:
         return f"`{fact.text}` is -1 on the host, which `{fact.callee}` does not take for a device"
     if fact.mistake is Mistake.KEYWORD:
         return f"`{fact.callee}` of a module takes no `{fact.text}`"
+    if fact.mistake is Mistake.FIRST_CARD:
+        return f"`{fact.text}` is 0 for the first card, which `or` takes for none: `{fact.callee}`"
     if fact.mistake is Mistake.PRECEDENCE:
         return (
             f"`{fact.text}` is ignored where no accelerator is: `{fact.callee}` as a whole is what "
@@ -69,15 +72,16 @@ RULE = Rule(
 Reports a truth value or `torch.cuda.device(i)` that is passed as a device; a `torch.device` that is
 compared with a string, and the name of a device that is compared with `"gpu"`;
 `torch.cuda.set_device("cuda")`, which has no index; `y.to(x.get_device())`; `non_blocking` given
-to the `.cuda()` of a module; and `device or "cuda" if available else "cpu"`, where the `or` binds
-closer than the `if`.""",
+to the `.cuda()` of a module; `device.index or -1`; and `device or "cuda" if available else "cpu"`,
+where the `or` binds closer than the `if`.""",
     why="""\
 `.cuda(True)` and `device=True` raise `TypeError: argument 'device' must be torch.device, not bool`.
 `torch.cuda.device(i)` is a context manager that selects a device for a `with` block. And
 `x.device == "cuda"` is False wherever `x` lives, without an error: a `torch.device` equals only a
 `torch.device`, so that the branch behind it never runs. `torch.cuda.set_device` wants the index of
 a card and raises `ValueError` for a bare `"cuda"`; `Module.cuda` takes a device alone and raises
-`TypeError` for more; `x.get_device()` is -1 on the host, which is the index of no device. And in
+`TypeError` for more; `x.get_device()` is -1 on the host, which is the index of no device;
+`device.index or -1` is -1 for `cuda:0`, whose index is 0. And in
 `device or "cuda" if available else "cpu"` the first half is what the condition chooses: on a
 machine without CUDA the device that was asked for is ignored.""",
     reference="https://docs.pytorch.org/docs/stable/tensor_attributes.html#torch.device",

@@ -118,3 +118,24 @@ def test_minus_one_is_no_device(line, found):
             return {line}
     """
     assert mistakes(code) == found
+
+
+@pytest.mark.parametrize(
+    ("index", "found"),
+    [
+        ("x.device.index or -1", [Mistake.FIRST_CARD]),
+        ("self.model._dev.index or -1", [Mistake.FIRST_CARD]),
+        ("torch.device(where).index or 1", [Mistake.FIRST_CARD]),
+        ("x.device.index or 0", []),  # the first card, said twice
+        ("x.device.index or torch.cuda.current_device()", []),
+        ("self.rows.index or -1", []),
+        ("-1 if x.device.index is None else x.device.index", []),
+    ],
+)
+def test_the_first_card_is_as_false_as_none(index, found):
+    code = f"""
+    class Server:
+        def put(self, x: torch.Tensor, where):
+            self.card = {index}
+    """
+    assert mistakes(code) == found
