@@ -535,9 +535,19 @@ _MODEL = re.compile(r"(model|net|network|module|encoder|decoder|generator|discri
 
 
 def _call_moved(frame: Frame, node: cst.Call, callee: Tensor, arguments: Arguments) -> Value:
-    """A callee that was moved is a module: its inputs must be where it is."""
+    """A callee that was moved is a module: its inputs must be where it is. One that takes records
+    may be a pipeline, which moves what is in them."""
     module = Instance(None, "", True, callee.place, callee.origin)
-    return modules.call_module(frame, node, module, arguments)
+    handed = Arguments(
+        [(_no_record(value), given) for value, given in arguments.positional],
+        {name: (_no_record(value), given) for name, (value, given) in arguments.keywords.items()},
+        arguments.open,
+    )
+    return modules.call_module(frame, node, module, handed)
+
+
+def _no_record(value: Value) -> Value:
+    return UNKNOWN if type(value) is Mapping else value
 
 
 # ----------------------------------------------------------------- project classes

@@ -174,3 +174,24 @@ class Model:
     assert [m for m in met(code) if "possible" not in m] == []
     unseen = code.replace("Model:", "Model(Trainer):")
     assert met("from trainers import Trainer\n" + unseen) == []  # the base may move it
+
+
+@pytest.mark.parametrize(
+    ("handed", "found"),
+    [
+        ('{"rows": torch.from_numpy(rows), "rate": 3}', []),
+        ("torch.from_numpy(rows)", ["certain"]),
+    ],
+)
+def test_a_pipeline_of_a_library_moves_what_is_in_the_records_that_it_takes(handed, found):
+    code = f"""
+        from speech import Pipeline
+
+        class Run:
+            def __init__(self, device):
+                self.model = Pipeline.from_pretrained("name").to(device)
+
+            def __call__(self, rows):
+                return self.model({handed})
+    """
+    assert [meeting.rpartition(" ")[2] for meeting in met(code)] == found
