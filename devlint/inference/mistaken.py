@@ -150,6 +150,7 @@ def _is_index_of_any(frame: Frame, value: Value, given: cst.CSTNode) -> bool:
         and isinstance(given.func, cst.Attribute)
         and given.func.attr.value == "get_device"
         and not given.args
+        and type(frame.eval(given.func.value)) is Tensor  # not a method of one's own
         and type(value) is DeviceValue
         and type(value.place) is not Device
         and frame.guards == 0

@@ -113,7 +113,10 @@ def test_an_or_binds_closer_than_a_choice(choice, found):
 )
 def test_minus_one_is_no_device(line, found):
     code = f"""
-    class Mask:
+    class Mask(nn.Module):
+        def get_device(self):
+            return list(self.parameters())[0].device
+
         def apply(self, x: torch.Tensor, y: torch.Tensor):
             return {line}
     """
