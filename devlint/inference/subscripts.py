@@ -14,7 +14,7 @@ from devlint.inference import contracts, gradients, orphans, syncs
 from devlint.inference.facts import Hotness, MeetingKind, StepKind
 from devlint.inference.frame import EVALUATORS, Frame
 from devlint.inference.iteration import targets_of
-from devlint.inference.meetings import contradiction, note
+from devlint.inference.meetings import contradiction, note, tensors_in
 from devlint.inference.notes import ElementNote, HiddenCopyNote, on_accelerator
 from devlint.inference.placement import CPU, Device
 from devlint.inference.text import code, dotted
@@ -400,6 +400,9 @@ def assign_item(frame: Frame, target: cst.Subscript, value: Value, source: cst.C
         elif type(holder) is Tensor:
             chosen = _of_branch(holder, base, indices)
             _assign_tensor_item(frame, target, holder, chosen, value, source)
+            if holder.place == CPU:  # it goes with what it is written to, if that is moved
+                for part in tensors_in(value):
+                    orphans.settled(frame, part)
         if path and type(base) is Tensor:
             _move_parts(frame, path, base, indices[0][0], value)
     if path and len(target.slice) == 1 and type(base) is not Sequence and type(base) is not Mapping:

@@ -51,6 +51,8 @@ _PINNED = re.compile(
     r"\bCPU\w*\(\)|\baccelerator *= *[\"']cpu[\"']|\bdevice *= *(torch\.device\()?[\"']cpu[\"']"
     r"|\b(no|disable)_?(cuda|gpu) *= *True|\b(use_?)(cuda|gpu) *= *False"
 )
+# What puts something on a device; who exports a model mostly does so on the host.
+_PLACES = re.compile(r"\.cuda\(|\bdevice\s*=|\.to\((?:\w+\.)*_?(?:device|dev)\b|\.to\([\"']cuda")
 _OTHER_DEVICE = re.compile(r"cuda|gpu|\bmps\b|\bxpu\b|is_available", re.I)
 _DEVICE_OPTION = re.compile(r"--device|\bargs\.device|def \w+\([^)]*\bdevice\b")
 # Frameworks whose loaders yield batches on the device.
@@ -235,7 +237,7 @@ class Unit:
         text = self.source.text
         if not self.is_script:
             return False
-        if not self.accelerated:
+        if not self.accelerated or ("onnx.export(" in text and not _PLACES.search(text)):
             return True
         rest, pins = _PINNED.subn("", text)
         return pins > 0 and not _OTHER_DEVICE.search(rest) and not _DEVICE_OPTION.search(text)

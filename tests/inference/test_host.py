@@ -387,3 +387,21 @@ def test_what_is_an_array_now_and_then_is_handed_to_numpy_where_it_is_one(sink, 
             return {sink}
     """
     assert [read.rpartition(" ")[2] for read in host_reads(given(code))] == [confidence]
+
+
+@pytest.mark.parametrize(("moved", "confidence"), [("", "possible"), (".cuda()", "certain")])
+def test_who_exports_a_model_without_a_device_does_so_on_the_host(moved, confidence):
+    code = f"""
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.lin = nn.Linear(3, 3)
+
+            def forward(self, x):
+                return self.lin(x) + torch.ones(3)
+
+        if __name__ == "__main__":
+            torch.onnx.export(Net(){moved}, torch.zeros(1, 3), "net.onnx")
+    """
+    found = [m for m in met(code) if m.startswith("torch.ones(3)@cpu +")]
+    assert [meeting.rpartition(" ")[2] for meeting in found] == [confidence]

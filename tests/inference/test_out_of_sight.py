@@ -254,3 +254,23 @@ def test_a_result_is_not_where_the_numbers_of_a_batch_are(call, place):
         reveal({call})
     """
     assert revealed(code) == [place]
+
+
+@pytest.mark.parametrize(("kept", "found"), [("table[:, 0::2]", 0), ("self.waves", 1)])
+def test_what_is_written_into_a_table_goes_where_that_is_moved(kept, found):
+    code = f"""
+    class Encode(nn.Module):
+        def __init__(self, width):
+            super().__init__()
+            self.width = width
+            self.lin = nn.Linear(width, width)
+
+        def extend(self, x: torch.Tensor):
+            table = torch.zeros(x.size(1), self.width)
+            position = torch.arange(x.size(1)).unsqueeze(1)
+            scale = torch.exp(torch.arange(0, self.width, 2) * -0.5)
+            {kept} = torch.sin(position * scale)
+            self.table = table.to(x.device)
+            return self.lin(x)
+    """
+    assert len([m for m in met(code) if "position" in m or "arange" in m]) == found
