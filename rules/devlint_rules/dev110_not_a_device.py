@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from devlint.findings import Confidence, Severity
-from devlint.inference.facts import Facts, Mistake, MistakenDevice
+from devlint.inference.facts import Facts, Mistake
 from devlint.rule import Claim, Rule
 
 _ADVICE = {
@@ -25,31 +25,22 @@ _ADVICE = {
 _MILD = (Mistake.ALWAYS_UNEQUAL, Mistake.PRECEDENCE, Mistake.MINUS_ONE)
 
 
-def _message(fact: MistakenDevice) -> str:
-    if fact.mistake is Mistake.FLAG:
-        return f"`{fact.callee}` is given `{fact.text}` as its device, which is True or False"
-    if fact.mistake is Mistake.CONTEXT:
-        return (
-            f"`{fact.callee}` is given `{fact.text}` as its device, which is a context manager "
-            "and no device"
-        )
-    if fact.mistake is Mistake.NO_SUCH_TYPE:
-        return f'no device is called "gpu": `{fact.text}` never holds of one'
-    if fact.mistake is Mistake.NO_INDEX:
-        return f"`{fact.callee}` needs a card's index, which `{fact.text}` does not have"
-    if fact.mistake is Mistake.MINUS_ONE:
-        return f"`{fact.text}` is -1 on the host, which `{fact.callee}` does not take for a device"
-    if fact.mistake is Mistake.KEYWORD:
-        return f"`{fact.callee}` of a module takes no `{fact.text}`"
-    if fact.mistake is Mistake.FIRST_CARD:
-        return f"`{fact.text}` is 0 for the first card, which `or` takes for none: `{fact.callee}`"
-    if fact.mistake is Mistake.PRECEDENCE:
-        return (
-            f"`{fact.text}` is ignored where no accelerator is: `{fact.callee}` as a whole is what "
-            "the condition chooses"
-        )
-    always = "never true" if fact.mistake is Mistake.NEVER_EQUAL else "always true"
-    return f"`{fact.text}` is {always}: a `torch.device` does not equal a string"
+_UNEQUAL = "a `torch.device` does not equal a string"
+# `text` is what stands there, `callee` what gets it, as the fact says.
+_MESSAGES = {
+    Mistake.FLAG: "`{callee}` is given `{text}` as its device, which is True or False",
+    Mistake.CONTEXT: "`{callee}` is given `{text}` as its device, which is a context manager and "
+    "no device",
+    Mistake.NEVER_EQUAL: f"`{{text}}` is never true: {_UNEQUAL}",
+    Mistake.ALWAYS_UNEQUAL: f"`{{text}}` is always true: {_UNEQUAL}",
+    Mistake.NO_SUCH_TYPE: 'no device is called "gpu": `{text}` never holds of one',
+    Mistake.NO_INDEX: "`{callee}` needs a card's index, which `{text}` does not have",
+    Mistake.MINUS_ONE: "`{text}` is -1 on the host, which `{callee}` does not take for a device",
+    Mistake.KEYWORD: "`{callee}` of a module takes no `{text}`",
+    Mistake.FIRST_CARD: "`{text}` is 0 for the first card, which `or` takes for none: `{callee}`",
+    Mistake.PRECEDENCE: "`{text}` is ignored where no accelerator is: `{callee}` as a whole is "
+    "what the condition chooses",
+}
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
@@ -58,7 +49,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
             fact.site,
             Severity.WARNING if fact.mistake in _MILD else Severity.ERROR,
             Confidence.LIKELY if fact.inferred else Confidence.CERTAIN,
-            _message(fact),
+            _MESSAGES[fact.mistake].format(text=fact.text, callee=fact.callee),
             advice=_ADVICE[fact.mistake],
         )
 
