@@ -9,18 +9,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from devlint.inference.facts import DroppedArgument, Neglect
 from devlint.inference.frame import Frame
-from devlint.inference.text import code, dotted, shorten
+from devlint.inference.text import code, dotted, every, shorten
 
 if TYPE_CHECKING:
     from devlint.inference.functions import Function
-
-Node = TypeVar("Node", bound=cst.CSTNode)
 
 _MOVES = re.compile(r"\.(to|cuda|to_empty|prepare)\(")
 _SAYS = re.compile(r"(^|\.)(print|warn|warning|info|debug|error)$")
@@ -40,7 +38,7 @@ def of_function(frame: Frame, function: Function) -> None:
         found = (
             *((name, Neglect.MAPPED) for name in _only_mapped(function, parameter.name)),
             *((call, Neglect.UNRESOLVED) for call in _unresolved(node, parameter.name)),
-            *((other, Neglect.BESIDE) for other in _beside(node, parameter.name)),
+            *((other, Neglect.BESIDE) for other in _beside(function, parameter.name)),
             *((call, Neglect.CURRENT) for call in _on_current(function, parameter.name)),
         )
         for at, neglect in found:
@@ -60,7 +58,7 @@ def _only_mapped(function: Function, name: str) -> Iterator[cst.Name]:
         return
     mapped = [
         use
-        for argument in _every(body, cst.Arg)
+        for argument in every(body, cst.Arg)
         if argument.keyword is not None and argument.keyword.value == "map_location"
         for use in _uses(argument, name)
     ]
@@ -68,16 +66,16 @@ def _only_mapped(function: Function, name: str) -> Iterator[cst.Name]:
         return
     loaded = {
         dotted(call.func.value)
-        for call in _every(body, cst.Call)
+        for call in every(body, cst.Call)
         if isinstance(call.func, cst.Attribute) and call.func.attr.value == "load_state_dict"
     }
     made = {
         dotted(target.target)
-        for assign in _every(body, cst.Assign)
+        for assign in every(body, cst.Assign)
         if isinstance(assign.value, cst.Call)
         for target in assign.targets
     }
-    for each in _every(body, cst.Return):
+    for each in every(body, cst.Return):
         value = each.value
         parts = [e.value for e in value.elements] if isinstance(value, cst.Tuple) else [value]
         for part in parts:
@@ -165,25 +163,28 @@ def _moves_to(statement: cst.CSTNode, name: str) -> Iterator[cst.Call]:
 
 
 def _is_rebound(node: cst.CSTNode, name: str) -> bool:
-    targets: list[cst.CSTNode] = [each.target for each in _every(node, cst.AssignTarget)]
-    targets += [each.target for each in _every(node, cst.AnnAssign)]
-    targets += [each.target for each in _every(node, cst.NamedExpr)]
+    targets: list[cst.CSTNode] = [each.target for each in every(node, cst.AssignTarget)]
+    targets += [each.target for each in every(node, cst.AnnAssign)]
+    targets += [each.target for each in every(node, cst.NamedExpr)]
     return any(dotted(target) == name for target in targets)
 
 
 # ----------------------------------------------------------------- the object's own device
 
 
-def _beside(node: cst.FunctionDef, name: str) -> Iterator[cst.BaseExpression]:
+def _beside(function: Function, name: str) -> Iterator[cst.BaseExpression]:
     """Inputs go to `self.device`, to a module of the object that was moved to the device given."""
+    if "self.device" not in function.text:
+        return
+    body = function.node.body
     moves = [
         (dotted(call.func.value), dotted(call.args[0].value), call)
-        for call in _every(node.body, cst.Call)
+        for call in every(body, cst.Call)
         if isinstance(call.func, cst.Attribute) and call.func.attr.value == "to" and call.args
     ]
     modules = {moved for moved, to, _ in moves if moved.startswith("self.") and to == name}
-    called = {dotted(call.func) for call in _every(node.body, cst.Call)}
-    if not modules & called or _is_related(node.body, name):
+    called = {dotted(call.func) for call in every(body, cst.Call)}
+    if not modules & called or _is_related(body, name):
         return
     for moved, to, call in moves:
         if to == "self.device" and not moved.startswith("self."):
@@ -193,9 +194,9 @@ def _beside(node: cst.FunctionDef, name: str) -> Iterator[cst.BaseExpression]:
 def _is_related(body: cst.CSTNode, name: str) -> bool:
     """Some line makes the one of the other, or compares them."""
     own = re.compile(r"\bself\.device\b")
-    lines = [*_every(body, cst.SimpleStatementLine), *(i.test for i in _every(body, cst.If))]
+    lines = [*every(body, cst.SimpleStatementLine), *(i.test for i in every(body, cst.If))]
     return any(own.search(code(line)) and _uses(line, name) for line in lines) or any(
-        own.search(code(each.body)) and _uses(each.test, name) for each in _every(body, cst.If)
+        own.search(code(each.body)) and _uses(each.test, name) for each in every(body, cst.If)
     )
 
 
@@ -209,30 +210,22 @@ def _on_current(function: Function, name: str) -> Iterator[cst.Call]:
         return
     if not _OPEN_OPTION.search(function.unit.source.text):
         return  # perhaps there is but one card to choose
-    tests = list(_every(body, cst.If))
+    tests = list(every(body, cst.If))
     allowed = {use for test in tests for use in _uses(test.test, name)}
     if not allowed:
         return
-    for raised in _every(body, cst.Raise):
+    for raised in every(body, cst.Raise):
         allowed.update(_uses(raised, name))
-    for call in _every(body, cst.Call):
+    for call in every(body, cst.Call):
         if _SAYS.search(dotted(call.func)):
             allowed.update(_uses(call, name))
     if not allowed.issuperset(_uses(body, name)):
         return
     for test in tests:
         if _uses(test.test, name):
-            for call in _every(test.body, cst.Call):
+            for call in every(test.body, cst.Call):
                 if dotted(call.func) == "torch.cuda.synchronize" and not call.args:
                     yield call
-
-
-def _every(node: cst.CSTNode, kind: type[Node]) -> Iterator[Node]:
-    """The nodes of a kind, in the order of the text."""
-    if isinstance(node, kind):
-        yield node
-    for child in node.children:
-        yield from _every(child, kind)
 
 
 def _uses(node: cst.CSTNode, name: str) -> list[cst.Name]:

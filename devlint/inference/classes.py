@@ -141,9 +141,17 @@ class ClassInfo:
     places_itself: bool = False  # its constructor moves parts of it
     stands_on: Placement = None  # where its own method moved it as a whole
     running: list[Frame] = field(default_factory=list)  # its methods that are being inferred
+    written: str = ""  # `text`, once asked for
 
     def __post_init__(self) -> None:
         self.self_value = Instance(self, "", self.is_module, self.variable)
+
+    @property
+    def text(self) -> str:
+        """Its source."""
+        if not self.written:
+            self.written = code(self.node)
+        return self.written
 
     # ------------------------------------------------------------- lineage
 
@@ -291,7 +299,7 @@ class ClassInfo:
 
     def _calls(self, method: str) -> bool:
         called = re.compile(rf"\bself\.{method}\(")
-        return any(called.search(code(info.node)) for info in self.lineage())
+        return any(called.search(info.text) for info in self.lineage())
 
     def _is_anew(self, value: Value) -> bool:
         """On the host, and not computed of what the constructor left there."""
@@ -372,7 +380,7 @@ class ClassInfo:
         if len(suites) < 2:
             return False
         names = "|".join(n for n in self.assigned if n == name or self._sets(n) == suites)
-        return bool(re.search(_ASKED.format(rf"self\.({names})\b"), code(self.node)))
+        return bool(re.search(_ASKED.format(rf"self\.({names})\b"), self.text))
 
     def _sets(self, name: str) -> frozenset[cst.BaseSuite]:
         """The suites that give an attribute a value of its own, not computed of the one before."""
@@ -526,7 +534,7 @@ class ClassInfo:
     def _moves_attribute(self, node: cst.CSTNode) -> bool:
         """Some method of the class moves the module that it keeps there."""
         path = re.escape(dotted(node))
-        return bool(path) and bool(re.search(rf"\b{path}\.(to|cuda|xpu|npu)\(", code(self.node)))
+        return bool(path) and bool(re.search(rf"\b{path}\.(to|cuda|xpu|npu)\(", self.text))
 
     def _kept_by_object(self, frame: Frame, value: Value, node: cst.CSTNode) -> Value:
         if type(value) is Instance and value.module and type(value.place) is Device:
@@ -785,7 +793,7 @@ def _is_placeholder(tensor: Tensor) -> bool:
 def _refilled(info: ClassInfo, name: str) -> bool:
     """The class puts other elements into a list, or hands it to somebody who may."""
     held = re.escape(f"self.{name}")
-    return bool(re.search(rf"{held}\[[^\n]*\] *=[^=]|[(=,] *{held} *[,)]", code(info.node)))
+    return bool(re.search(rf"{held}\[[^\n]*\] *=[^=]|[(=,] *{held} *[,)]", info.text))
 
 
 def _is_registered(frame: Frame, module: Instance) -> bool:
@@ -973,7 +981,7 @@ def _looks_like_module(node: cst.ClassDef, bases: list[Value]) -> bool:
 
 def _registers_by_name(info: ClassInfo) -> bool:
     """The class registers modules under computed names besides."""
-    text = code(info.node)
+    text = info.text
     return "add_module(" in text or "register_module(" in text or "setattr(self" in text
 
 

@@ -13,7 +13,7 @@ from devlint.inference.facts import DroppedArgument, Neglect, Site, StepKind
 from devlint.inference.frame import Frame
 from devlint.inference.parameters import FLAG_NAME, Parameter
 from devlint.inference.placement import Variable
-from devlint.inference.text import code, dotted, shorten
+from devlint.inference.text import code, dotted, every, shorten
 from devlint.inference.values import (
     ASSUMED,
     DEFAULT,
@@ -212,12 +212,6 @@ def _note(
     )
 
 
-def _calls_in(node: cst.CSTNode) -> list[cst.CSTNode]:
-    """The calls of an expression, itself included."""
-    inner = [call for child in node.children for call in _calls_in(child)]
-    return [node, *inner] if isinstance(node, cst.Call) else inner
-
-
 def _placed_at(origin: Origin | None) -> Site | None:
     """Where the callee moves its result to its device, or else makes it there."""
     if origin is None:
@@ -234,12 +228,12 @@ def settle(unit: Unit) -> None:
         for operand in (meeting.left, meeting.right)
         for step in operand.steps
     }
-    moved = {
+    moved: set[cst.CSTNode] = {
         part
         for move in unit.facts.moves
         if isinstance(move.site.node, cst.Call) and isinstance(move.site.node.func, cst.Attribute)
         if unit.dropped and not move.of_module
-        for part in _calls_in(move.site.node.func.value)
+        for part in every(move.site.node.func.value, cst.Call)
     }
     names = {
         (move.function.node, move.subject.name)

@@ -205,7 +205,7 @@ class Frame:
         self.branches: list[Flag] = []  # open conditions on one name, around here
         self.when: When = ALWAYS  # how the tests came out that lead here
         self.choices: dict[Any, Choice] = {}  # by what they are on, see choices.py
-        self.flags: set[str] = set()  # names that branches set to True or False
+        self.flags: dict[str, None] = {}  # names that are set to True or False, in order
         self.now = 0  # the clock: it goes on where a name is bound
         self.bound: dict[str, int] = {}  # when each name was bound last
         self.caught = 0  # depth of `try … except RuntimeError`

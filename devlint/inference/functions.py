@@ -627,11 +627,13 @@ class Binding:
         """`isinstance(x, np.ndarray)`, of what this call hands in."""
         if not (isinstance(subject, tuple) and len(subject) == 4 and subject[0] is cst.Call):
             return None
-        _, func, asked, kind = subject
-        actual = self.given[asked][0] if func == "isinstance" and asked in self.given else None
-        if type(actual) is Tensor and actual.is_sure and kind in ("torch.Tensor", *_ARRAYS):
+        _, func, name, kind = subject
+        if func != "isinstance" or kind not in ("torch.Tensor", *_ARRAYS) or name not in self.given:
+            return None
+        actual = self.given[name][0]
+        if type(actual) is Tensor and actual.is_sure:
             return kind not in _ARRAYS
-        if type(actual) is Host and actual.array and kind in ("torch.Tensor", *_ARRAYS):
+        if type(actual) is Host and actual.array:
             return kind in _ARRAYS
         return None
 

@@ -323,6 +323,8 @@ def meet(
 def _apart(candidates: list[Candidate]) -> int:
     """The number of the one operand that is one of several in different places, by tests that came
     out this way or that; -1 if there is none."""
+    if len({number for _, _, number in candidates}) == len(candidates):
+        return -1
     found = -1
     for at, (tensor, _, number) in enumerate(candidates):
         for other, _, its in candidates[:at]:

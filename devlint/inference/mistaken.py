@@ -116,18 +116,16 @@ def of_choice(frame: Frame, node: cst.IfExp) -> None:
 
 def of_index(frame: Frame, node: cst.BooleanOperation) -> None:
     """`device.index or -1`: the first card's index is as false as none."""
-    index, other = node.left, frame.eval(node.right)
+    index = node.left
     if not (
         isinstance(node.operator, cst.Or)
         and isinstance(index, cst.Attribute)
         and index.attr.value == "index"
-        and type(other) is Const
-        and type(other.value) is int
-        and other.value != 0
     ):
         return
-    owner = frame.eval(index.value)
-    if type(owner) is DeviceValue or _DEVICE.search(dotted(index.value)):
+    other, owner = frame.eval(node.right), frame.eval(index.value)
+    is_number = type(other) is Const and type(other.value) is int and other.value != 0
+    if is_number and (type(owner) is DeviceValue or _DEVICE.search(dotted(index.value))):
         _note(frame, node, Mistake.FIRST_CARD, shorten(index), code(node.right))
 
 

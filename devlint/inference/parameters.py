@@ -12,7 +12,7 @@ from devlint.inference import contracts
 from devlint.inference.facts import StepKind
 from devlint.inference.frame import Frame
 from devlint.inference.placement import Placement, Variable, VariableKind
-from devlint.inference.text import code, dotted
+from devlint.inference.text import dotted
 from devlint.inference.values import (
     ASSUMED,
     DTYPE,
@@ -161,7 +161,7 @@ def _keeps_module(function: Function, name: str) -> bool:
     if info is None or info.is_module or function.name != "__init__":
         return False
     kept = re.search(rf"(?m)\bself\.(\w+) = {name}(\.(to|cuda)\(.*\))?$", function.text)
-    return kept is not None and bool(re.search(rf"\bself\.{kept[1]}{_OF_MODULES}", code(info.node)))
+    return kept is not None and bool(re.search(rf"\bself\.{kept[1]}{_OF_MODULES}", info.text))
 
 
 def _is_device(name: str, annotation: list[str], default: Value | None) -> bool:

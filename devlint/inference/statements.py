@@ -124,7 +124,7 @@ def _assign(frame: Frame, node: cst.Assign) -> bool:
             and type(value.value) is bool
             and isinstance(target.target, cst.Name)
         ):
-            frame.flags.add(target.target.value)
+            frame.flags[target.target.value] = None
     for loop in fresh:
         loop.assigned.discard(own)
         loop.rebound.add(own)

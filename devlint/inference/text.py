@@ -1,8 +1,13 @@
-"""Source text of nodes, as messages quote it."""
+"""Source text of nodes, as messages quote it, and what stands in it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import TypeVar
+
 import libcst as cst
+
+Node = TypeVar("Node", bound=cst.CSTNode)
 
 _EMPTY = cst.Module([])
 LIMIT = 48
@@ -51,6 +56,14 @@ def names_in(node: cst.CSTNode) -> list[str]:
         else:
             inside += each.children
     return found
+
+
+def every(node: cst.CSTNode, kind: type[Node]) -> Iterator[Node]:
+    """The nodes of a kind, this one included, in the order of the text."""
+    if isinstance(node, kind):
+        yield node
+    for child in node.children:
+        yield from every(child, kind)
 
 
 def dotted(node: cst.CSTNode) -> str:

@@ -14,39 +14,39 @@ from devlint_rules.rewriting import add_argument, in_file, text_of
 _PASSED_ON = (Neglect.LEFT_OUT, Neglect.UNUSED)
 
 
-def _message(fact: DroppedArgument) -> str:
-    has = f"`{fact.function}` has a `{fact.parameter}` and "
-    if fact.neglect is Neglect.REPLACED:
-        return f"{has}asks no more than whether it is the CPU: `{fact.callee}` has one card for all"
-    if fact.neglect is Neglect.MAPPED:
-        return f"{has}only loads weights to it: `{fact.callee}` is not moved there"
-    if fact.neglect is Neglect.UNRESOLVED:
-        given = f"the `{fact.parameter}` that was given, which may be None"
-        return f"`{fact.callee}` goes by {given}, and not by what it was resolved to"
-    if fact.neglect is Neglect.BESIDE:
-        return (
-            f"{has}moves a module there, and what goes in to `{fact.callee}`, perhaps another one"
-        )
-    if fact.neglect is Neglect.CURRENT:
-        return f"{has}asks no more than its type: `{fact.callee}` is for the current card"
-    what = "use it" if fact.neglect is Neglect.UNUSED else "pass it on"
-    return f"{has}does not {what}: `{fact.callee}` works on its default one"
+_HAS = "`{function}` has a `{parameter}` and "
+_MESSAGES = {
+    Neglect.LEFT_OUT: f"{_HAS}does not pass it on: `{{callee}}` works on its default one",
+    Neglect.UNUSED: f"{_HAS}does not use it: `{{callee}}` works on its default one",
+    Neglect.REPLACED: f"{_HAS}asks no more than whether it is the CPU: `{{callee}}` has one card "
+    "for all",
+    Neglect.MAPPED: f"{_HAS}only loads weights to it: `{{callee}}` is not moved there",
+    Neglect.UNRESOLVED: "`{callee}` goes by the `{parameter}` that was given, which may be None, "
+    "and not by what it was resolved to",
+    Neglect.BESIDE: f"{_HAS}moves a module there, and what goes in to `{{callee}}`, perhaps "
+    "another one",
+    Neglect.CURRENT: f"{_HAS}asks no more than its type: `{{callee}}` is for the current card",
+}
+# `called`: the callee as the call writes it.
+_ADVICE = {
+    Neglect.LEFT_OUT: "pass it on: `{called}(…, {parameter}={parameter})`",
+    Neglect.UNUSED: "pass it on: `{called}(…, {parameter}={parameter})`",
+    Neglect.REPLACED: "take the one that was asked for: `torch.device({parameter})`",
+    Neglect.MAPPED: "return `{callee}.to({parameter})`",
+    Neglect.UNRESOLVED: "use the device that it was resolved to",
+    Neglect.BESIDE: "move both to `{parameter}`",
+    Neglect.CURRENT: "pass it on: `{called}({parameter})`",
+}
 
 
-def _advice(fact: DroppedArgument) -> str:
-    if fact.neglect is Neglect.REPLACED:
-        return f"take the one that was asked for: `torch.device({fact.parameter})`"
-    if fact.neglect is Neglect.MAPPED:
-        return f"return `{fact.callee}.to({fact.parameter})`"
-    if fact.neglect is Neglect.UNRESOLVED:
-        return "use the device that it was resolved to"
-    if fact.neglect is Neglect.BESIDE:
-        return f"move both to `{fact.parameter}`"
+def _said(fact: DroppedArgument, texts: dict[Neglect, str]) -> str:
     func = fact.site.node.func if isinstance(fact.site.node, cst.Call) else None
-    called = text_of(func) if func is not None else fact.callee
-    if fact.neglect is Neglect.CURRENT:
-        return f"pass it on: `{called}({fact.parameter})`"
-    return f"pass it on: `{called}(…, {fact.parameter}={fact.parameter})`"
+    return texts[fact.neglect].format(
+        function=fact.function,
+        parameter=fact.parameter,
+        callee=fact.callee,
+        called=text_of(func) if func is not None else fact.callee,
+    )
 
 
 def _fix(facts: Facts, fact: DroppedArgument) -> tuple[Replacement, ...]:
@@ -67,8 +67,8 @@ def _check(facts: Facts) -> Iterator[Claim]:
             fact.site,
             Severity.WARNING,
             Confidence.POSSIBLE if fact.moved else Confidence.LIKELY,
-            _message(fact),
-            advice=_advice(fact),
+            _said(fact, _MESSAGES),
+            advice=_said(fact, _ADVICE),
             trace=trace,
             fix=_fix(facts, fact),
             applicability=Applicability.UNSAFE,
