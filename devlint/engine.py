@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 import libcst as cst
-from libcst import matchers
 
 from devlint import knowledge
 from devlint.config import Config, Policy
@@ -425,11 +424,18 @@ def _loses_a_comment(claim: Claim) -> bool:
     """A comment inside of what is replaced is nowhere in the new text."""
     text = "\n".join(replacement.text for replacement in claim.fix)
     return any(
-        isinstance(comment, cst.Comment) and comment.value not in text
+        comment.value not in text
         for replacement in claim.fix
         if "#" in code(replacement.site.node)
-        for comment in matchers.findall(replacement.site.node, matchers.Comment())
+        for comment in _comments(replacement.site.node)
     )
+
+
+def _comments(node: cst.CSTNode) -> Iterator[cst.Comment]:
+    if isinstance(node, cst.Comment):
+        yield node
+    for child in node.children:
+        yield from _comments(child)
 
 
 def indented(text: str, printed: str, written: list[str]) -> str:

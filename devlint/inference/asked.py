@@ -15,7 +15,7 @@ import libcst as cst
 
 from devlint.inference.facts import DroppedArgument, Neglect
 from devlint.inference.frame import Frame
-from devlint.inference.text import code, dotted, every, shorten
+from devlint.inference.text import code, dotted, every, parts, shorten
 
 if TYPE_CHECKING:
     from devlint.inference.functions import Function
@@ -158,8 +158,8 @@ def _moves_to(statement: cst.CSTNode, name: str) -> Iterator[cst.Call]:
                 (moves and (index == 0 or word == "device")) or (makes and word == "device")
             ):
                 yield statement
-    for child in statement.children:
-        yield from _moves_to(child, name)
+    for part in parts(statement):
+        yield from _moves_to(part, name)
 
 
 def _is_rebound(node: cst.CSTNode, name: str) -> bool:
@@ -232,5 +232,5 @@ def _uses(node: cst.CSTNode, name: str) -> list[cst.Name]:
     """Where a variable is read: no keyword, and no attribute of that name."""
     if isinstance(node, cst.Name):
         return [node] if node.value == name else []
-    inner = [node.value] if isinstance(node, (cst.Attribute, cst.Arg)) else node.children
-    return [use for child in inner for use in _uses(child, name)]
+    inner = (node.value,) if isinstance(node, (cst.Attribute, cst.Arg)) else parts(node)
+    return [use for part in inner for use in _uses(part, name)]

@@ -24,7 +24,7 @@ from devlint.inference.frame import Flag, Frame
 from devlint.inference.meetings import operand
 from devlint.inference.nonleaves import use_non_leaf
 from devlint.inference.placement import CPU, Device, Placement, Variable, VariableKind
-from devlint.inference.text import code, dotted, names_in
+from devlint.inference.text import code, dotted, names_in, parts
 from devlint.inference.values import (
     DEFAULT,
     EMPTY,
@@ -998,7 +998,7 @@ def _is_handed_on(info: ClassInfo, name: str, source: cst.CSTNode) -> bool:
             and any(held & set(names_in(arg.value)) for arg in node.args)
         ):
             return True
-        inside += node.children
+        inside += parts(node)
     return False
 
 
@@ -1008,7 +1008,7 @@ def _filled_alike(info: ClassInfo, held: set[str]) -> set[str]:
     found: set[str] = set()
     inside: list[cst.CSTNode] = [info.node.body]
     for node in inside:  # grows on the way
-        inside += node.children
+        inside += parts(node)
         if not isinstance(node, (cst.For, cst.FunctionDef)):
             continue
         appended = list(_appended(node.body))

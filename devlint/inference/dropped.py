@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import libcst as cst
-from libcst import matchers
 
 from devlint.inference.facts import DroppedArgument, Neglect, Site, StepKind
 from devlint.inference.frame import Frame
@@ -101,7 +100,7 @@ def of_replaced(frame: Frame, function: Function) -> None:
         of_kept = len(re.findall(rf"\bself\.{name} [!=]= [\"']cpu[\"']", text))
         if used > kept + asked or not asked + of_kept:
             continue
-        for choice in matchers.findall(function.node, matchers.IfExp()):
+        for choice in every(function.node, cst.IfExp):
             chosen = code(choice)
             named = "cuda:0" in chosen or f"torch.device({chosen}" in text  # no device's type alone
             if named and _FIRST_CARD.fullmatch(" ".join(chosen.split())):

@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import libcst as cst
-from libcst import matchers
 
 from devlint.inference import (
     asked,
@@ -33,7 +32,7 @@ from devlint.inference.iteration import element_of
 from devlint.inference.parameters import Parameter, initial_value, says_host
 from devlint.inference.placement import CPU, CUDA, Device, Placement, Variable, VariableKind
 from devlint.inference.steps import CallSite, note_call
-from devlint.inference.text import code, dotted, shorten
+from devlint.inference.text import code, dotted, every, shorten
 from devlint.inference.values import (
     DEFAULT,
     HOST,
@@ -173,9 +172,9 @@ class Function:
         around = self.outer.function if self.outer is not None else None
         if around is None or self.decorators or not isinstance(self.node, cst.FunctionDef):
             return False
-        named = matchers.Name(self.name)
-        uses = len(matchers.findall(around.node, named)) - 1  # but for its definition
-        return uses == len(matchers.findall(around.node, matchers.Call(func=named)))
+        uses = [name for name in every(around.node, cst.Name) if name.value == self.name]
+        calls = [call for call in every(around.node, cst.Call) if dotted(call.func) == self.name]
+        return len(uses) - 1 == len(calls)  # the one is its definition
 
     @cached_property
     def text(self) -> str:
@@ -1076,9 +1075,8 @@ def _is_direct(
 def _loader_of(batch: Tensor, binding: Binding) -> cst.CSTNode | None:
     """What the caller hands in for the loader of a batch, where that moves nothing itself."""
     step = batch.origin.root if batch.origin is not None else None
-    names = matchers.findall(step.node, matchers.Name()) if step is not None else ()
-    for name in names:
-        actual, node = binding.given.get(getattr(name, "value", ""), (UNKNOWN, None))
+    for name in every(step.node, cst.Name) if step is not None else ():
+        actual, node = binding.given.get(name.value, (UNKNOWN, None))
         if type(actual) is Loader and type(actual.batch) is Tensor and actual.batch.place == CPU:
             return node
     return None

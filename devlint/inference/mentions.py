@@ -21,7 +21,7 @@ from devlint.inference.devices import place_of
 from devlint.inference.facts import Mention, StepKind
 from devlint.inference.frame import Frame
 from devlint.inference.placement import CPU, Device, Placement, Variable, VariableKind
-from devlint.inference.text import code, dotted, shorten
+from devlint.inference.text import code, dotted, parts, shorten
 from devlint.inference.values import (
     GLOBAL_RANK,
     Const,
@@ -645,8 +645,8 @@ def _under(
         yield under
         return
     tests = isinstance(node, (cst.If, cst.IfExp)) and bool(_RANK_TEST.search(words(node.test)))
-    for child in node.children:
-        yield from _under(child, wanted, under or tests)
+    for part in parts(node):
+        yield from _under(part, wanted, under or tests)
 
 
 def _has_tensor(function: Function | None) -> bool:

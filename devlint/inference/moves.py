@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 import libcst as cst
-import libcst.matchers as matchers
 
 from devlint.inference import orphans
 from devlint.inference.devices import LEGACY_TYPES, is_dtype, named_device, names_device, place_of
@@ -14,7 +13,7 @@ from devlint.inference.frame import Frame
 from devlint.inference.functions import Arguments
 from devlint.inference.notes import MoveNote, NonLeafNote, RoundTripNote, on_accelerator
 from devlint.inference.placement import CPU, CUDA, Device, Placement, Variable
-from devlint.inference.text import code, dotted
+from devlint.inference.text import code, dotted, every
 from devlint.inference.values import (
     COPYING,
     DEFAULT,
@@ -98,8 +97,8 @@ def _has_dtype_already(node: cst.Call, subject: cst.BaseExpression) -> bool:
     """`nn.Parameter(torch.ones(3, dtype=torch.float32)).to(torch.float32)` is the parameter."""
     if len(node.args) != 1:
         return False
-    given = matchers.Arg(keyword=matchers.Name("dtype"))
-    found = [arg.value for arg in matchers.findall(subject, given) if isinstance(arg, cst.Arg)]
+    given = every(subject, cst.Arg)
+    found = [arg.value for arg in given if arg.keyword and arg.keyword.value == "dtype"]
     return len(found) == 1 and code(found[0]) == code(node.args[0].value)
 
 

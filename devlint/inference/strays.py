@@ -14,7 +14,7 @@ import libcst as cst
 from devlint.inference.facts import StepKind
 from devlint.inference.frame import Frame
 from devlint.inference.placement import Device, Variable, VariableKind
-from devlint.inference.text import code
+from devlint.inference.text import code, parts
 from devlint.inference.values import Tensor
 
 _FLAG = re.compile(r"(?<!is_)(cuda|gpus?)\b", re.I)  # `use_cuda`, `opt.gpu`, not `x.is_cuda`
@@ -64,5 +64,5 @@ def _tests_around(block: cst.CSTNode, node: cst.CSTNode) -> list[cst.CSTNode]:
         if each is node:
             return tests
         own: list[cst.CSTNode] = [each.test] if isinstance(each, (cst.If, cst.IfExp)) else []
-        inside += [(child, tests + own) for child in each.children]
+        inside += [(part, tests + own) for part in parts(each)]
     return []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import TypeVar
 
 import libcst as cst
@@ -10,6 +11,7 @@ import libcst as cst
 Node = TypeVar("Node", bound=cst.CSTNode)
 
 _EMPTY = cst.Module([])
+_BLANK = ("lines", "header", "footer")  # how fields of blank lines and comments end
 LIMIT = 48
 
 # `x.to(device)` in a text, but neither `x.to("cpu")` nor `x.to(torch.half)`.
@@ -54,16 +56,33 @@ def names_in(node: cst.CSTNode) -> list[str]:
         if name:
             found.append(name)
         else:
-            inside += each.children
+            inside += parts(each)
     return found
 
 
 def every(node: cst.CSTNode, kind: type[Node]) -> Iterator[Node]:
-    """The nodes of a kind, this one included, in the order of the text."""
+    """The nodes of a kind, this one included, outer ones first."""
     if isinstance(node, kind):
         yield node
-    for child in node.children:
-        yield from every(child, kind)
+    for part in parts(node):
+        yield from every(part, kind)
+
+
+def parts(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """The nodes that a node holds, but for white space and comments: much faster than
+    `CSTNode.children`, which visits them."""
+    for name in _fields(type(node)):
+        held = getattr(node, name)
+        if isinstance(held, cst.CSTNode):
+            yield held
+        elif isinstance(held, (tuple, list)):
+            yield from (each for each in held if isinstance(each, cst.CSTNode))
+
+
+@cache
+def _fields(kind: type[cst.CSTNode]) -> tuple[str, ...]:
+    names = kind.__dataclass_fields__
+    return tuple(n for n in names if not ("whitespace" in n or n.endswith(_BLANK)))
 
 
 def dotted(node: cst.CSTNode) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from devlint.inference.facts import Facts
+from devlint.inference.text import parts
 from devlint_rules.blocks import path_to
 from devlint_rules.rewriting import is_path, text_of
 
@@ -80,7 +81,7 @@ def _bindings(scope: cst.CSTNode) -> Iterator[cst.CSTNode]:
 
 
 def _targets(scope: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    waiting: list[cst.CSTNode] = list(scope.children)
+    waiting: list[cst.CSTNode] = list(parts(scope))
     if isinstance(scope, _FUNCTIONS):
         waiting = [scope.body]
     while waiting:
@@ -102,7 +103,7 @@ def _targets(scope: cst.CSTNode) -> Iterator[cst.CSTNode]:
             while isinstance(first, cst.Attribute):
                 first = first.value
             yield first
-        waiting += node.children
+        waiting += parts(node)
 
 
 def _parts(target: cst.CSTNode) -> Iterator[cst.CSTNode]:
