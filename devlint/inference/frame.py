@@ -283,8 +283,8 @@ class Frame:
     def bind(self, name: str, value: Value) -> None:
         """Assign to a name."""
         if self.global_names and name in self.global_names:
-            old = self.unit.env.get(name)
-            self.unit.env[name] = value if old is None else join(old, value)
+            old = self.unit.globals.get(name)
+            self.unit.globals[name] = value if old is None else join(old, value)
         if self.nonlocal_names and name in self.nonlocal_names and self.outer is not None:
             old = self.outer.env.get(name)
             self.outer.env[name] = value if old is None else join(old, value)

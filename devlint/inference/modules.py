@@ -85,9 +85,9 @@ def _state(frame: Frame, module: Instance) -> Placed | None:
             return state if current is frame or module.moves == 0 else Placed(None, None)
         current = current.outer
     unit = frame.unit
-    state = unit.env.get(module)
-    if state is None and unit.frame is not None:
-        state = unit.frame.env.get(module)  # inside a branch of the module's body
+    state = unit.globals.get(module)
+    if state is None:
+        state = unit.env.get(module)
     return state if type(state) is Placed else None
 
 

@@ -351,11 +351,17 @@ class Unit:
             self._rebound = {name.strip() for names in found for name in names.split(",")}
         return self._rebound
 
+    @property
+    def globals(self) -> Environment:
+        """What the module's names hold, so far if its body is being run: a branch of it has an
+        environment of its own."""
+        return self.env if self.frame is None else self.frame.env
+
     def lookup(self, name: str) -> Value | None:
         """A global, or a builtin by its own name."""
-        value = read(self.env, name)
-        if value is None and self.frame is not None and self.frame.env is not self.env:
-            value = read(self.frame.env, name)
+        value = read(self.globals, name)
+        if value is None and self.globals is not self.env:
+            value = read(self.env, name)
         if value is not None:
             return UNKNOWN if value is NONE and name in self.rebound else value
         if name in _BUILTINS:

@@ -349,3 +349,53 @@ def test_a_number_of_accelerators_is_true_where_there_are_some(flag):
     """
     assert revealed(code) == ["cuda", "cuda"]
     assert revealed(code.replace(flag, "cfg.verbose")) == ["cuda", "cpu | cuda"]
+
+
+@pytest.mark.parametrize(
+    ("moves", "found"),
+    [
+        ("    table = table.cuda()\n", []),
+        ("", ["input: table@cpu net net@cuda certain"]),
+    ],
+)
+def test_a_function_called_in_the_modules_body_reads_what_its_branches_left(moves, found):
+    code = f"""
+def load():
+    return torch.ones(3, 3), torch.ones(3, 3)
+
+table, labels = load()
+if args.deep:
+    net = nn.Linear(3, 3)
+else:
+    net = nn.Linear(3, 3, bias=False)
+if args.cuda:
+    net.cuda()
+    labels = labels.cuda()
+{moves}
+def train(epoch):
+    return net(table) - labels
+
+for epoch in range(args.epochs):
+    train(epoch)
+"""
+    assert met(code) == found
+
+
+def test_what_a_function_called_in_the_modules_body_rebinds_stays_rebound():
+    code = """
+scale = torch.ones(3)
+if args.deep:
+    depth = 3
+else:
+    depth = 1
+
+def start():
+    global scale
+    scale = scale.cuda()
+
+start()
+
+def scaled():
+    reveal(scale)
+"""
+    assert revealed(code) == ["cuda"]
