@@ -325,6 +325,8 @@ def call_module(frame: Frame, node: cst.Call, module: Instance, arguments: Argum
     if module.items is not None and module.library.endswith("Sequential"):
         if not stateful(frame, module):
             return meet(frame, node, shorten(node.func), arguments.all(), False)
+        if _begins_with_layer(module):
+            _show_input(arguments)
         _check_inputs(frame, node, place, origin, arguments)
         return _result(frame, node, place, origin, arguments)
     known = frame.unit.context.knowledge.module(module.library) if module.library else None
@@ -342,6 +344,8 @@ def call_module(frame: Frame, node: cst.Call, module: Instance, arguments: Argum
         return _shape(result, known.results, known.scalar)
     if known is None and module.library:
         return _result(frame, node, place, origin, arguments)
+    if _is_layer(module):
+        _show_input(arguments)
     at_fault = _check_inputs(frame, node, place, origin, arguments)
     result = _result(frame, node, None if at_fault else place, origin, arguments)
     if known is not None:
@@ -371,10 +375,32 @@ def mark_tensors(arguments: Arguments) -> None:
         tensor.show()
 
 
+def _show_input(arguments: Arguments) -> None:
+    """What a layer is called with, and what else may be left out: the first is a tensor."""
+    for value, _ in arguments.positional[:1]:
+        for tensor in tensors_in(value):
+            tensor.show()
+
+
+def _is_layer(module: Instance) -> bool:
+    """A module of torch itself, that holds no others of which it depends what they take."""
+    return module.library.startswith("torch.nn.") and module.items is None
+
+
+def _begins_with_layer(container: Instance) -> bool:
+    held = container.items
+    if held is None:
+        return False
+    first = held.items[0] if held.items else held.any()
+    return all(type(v) is Instance and _is_layer(v) for v in alternatives(first))
+
+
 def stateful(frame: Frame, module: Instance) -> bool:
     """Whether a module may hold parameters or buffers."""
-    if module.items is not None and module.items.items is not None:
-        return any(stateful(frame, v) if type(v) is Instance else True for v in module.items.items)
+    if module.items is not None:
+        held = module.items.items
+        parts = held if held is not None else alternatives(module.items.any())
+        return any(stateful(frame, v) if type(v) is Instance else True for v in parts)
     if module.library:
         knowledge = frame.unit.context.knowledge
         if not module.module and knowledge.class_(module.library) is not None:
@@ -571,7 +597,7 @@ def call_method(
         return HOST if name != "state_dict" else UNKNOWN
     if name in ("append", "extend", "insert") and module.items is not None:
         for value, _ in arguments.positional:
-            module.items.add(value.any() if type(value) is Sequence else value)
+            _take_in(frame, module, value.any() if type(value) is Sequence else value)
         return module
     of_parameters = module.library in _PARAMETER_LISTS
     if name in ("items", "values", "keys") and (module.items is not None or of_parameters):
@@ -630,6 +656,8 @@ def _register(
 ) -> None:
     name = arguments.get(0, "name")
     value = arguments.get(1, "module" if "module" in method else "tensor")
+    if "module" in method and module.items is not None and value is not None:
+        _take_in(frame, module, value)  # whatever its name: `layers.add_module(str(i), layer)`
     if type(name) is not Const or not isinstance(name.value, str) or value is None:
         return
     kind = {"register_buffer": "buffer", "register_parameter": "parameter"}.get(method, "module")
@@ -638,6 +666,15 @@ def _register(
         frame.env.pop(f"self.{name.value}", None)
     elif kind == "module":
         module.fields[name.value] = value
+
+
+def _take_in(frame: Frame, container: Instance, value: Value) -> None:
+    """A container is given one more member: it is where its members are, if they are together."""
+    assert container.items is not None
+    container.items.add(value)
+    members = [v for v in alternatives(value) if type(v) is Instance and stateful(frame, v)]
+    if any(placed(frame, each)[0] != container.place for each in members):
+        container.place = None
 
 
 def register_by_helper(

@@ -585,7 +585,14 @@ def _for(frame: Frame, node: cst.For) -> bool:
     def enter() -> None:
         assign(frame, node.target, element, node.iter)
 
-    return _loop(frame, node, node.iter, heat, enter)
+    return _loop(frame, node, node.iter, heat, enter, _yields_modules(element))
+
+
+def _yields_modules(element: Value) -> bool:
+    """`for layer in self.layers`, `for i, layer in enumerate(self.layers)`."""
+    if type(element) is Sequence and element.kind == "tuple":
+        return any(_yields_modules(part) for part in element.items or ())
+    return all(type(v) is Instance and v.module for v in alternatives(element))
 
 
 def _while(frame: Frame, node: cst.While) -> bool:
@@ -605,8 +612,10 @@ def _loop(
     over: cst.CSTNode,
     heat: Hotness,
     enter: Callable[[], None],
+    runs: bool = False,
 ) -> bool:
-    """Walk a body twice: once to see what it rebinds, once with that known."""
+    """Walk a body twice: once to see what it rebinds, once with that known. `runs`: whoever wrote
+    it counts on one turn at least."""
     depth = len(frame.loops) + 1
     loop = LoopState(node=node, over=over, hotness=heat, depth=depth, outer=frame.loop)
     loop.replacing = replaced_elements(node)
@@ -635,6 +644,8 @@ def _loop(
         turns.add_up(before, left, settled)
         if loop.differs:
             turns.leave(before, left, settled)
+        if runs:
+            settled = left
     frame.when = when
     frame.loops.pop()
     if frame.loops:

@@ -1205,3 +1205,65 @@ def test_an_input_whose_branches_are_all_elsewhere(otherwise, confidence):
             return self.rnn(x, state)
     """
     assert {meeting.rpartition(" ")[2] for meeting in met(code)} == {confidence}
+
+
+TAKEN_IN = """
+from torch.utils.data import DataLoader
+
+class Blocks(nn.Module):
+    def __init__(self, width, parts):
+        super().__init__()
+        self.body = nn.Sequential()
+        for i in range(3):
+            self.body.add_module({member})
+        self.tail = {tail}
+
+    def forward(self, x):
+        return {output}
+
+def score(dataset):
+    net = Blocks(3, []).cuda()
+    for x, y in DataLoader(dataset):
+        print(net({given}))
+"""
+
+
+@pytest.mark.parametrize(
+    ("member", "tail", "output", "count"),
+    [
+        # what only a layer takes is a tensor all the same
+        ("str(i), nn.Linear(3, 3)", "nn.Linear(3, 3)", "self.tail(x)", 1),
+        ("str(i), nn.Linear(3, 3)", "nn.Linear(3, 3)", "self.body(x)", 1),
+        ('f"layer{i}", nn.Conv2d(3, 3, 1)', "nn.Linear(3, 3)", "self.body(x)", 1),
+        # without weights they compute wherever the input is
+        ("str(i), nn.ReLU()", "nn.Linear(3, 3)", "self.body(x)", 0),
+        # a part that is out of sight may take what it moves itself
+        ("str(i), parts[i]", "nn.Linear(3, 3)", "self.body(x)", 0),
+        ("str(i), nn.ReLU()", "parts", "self.tail(x)", 0),
+    ],
+)
+def test_what_a_layer_takes_is_a_tensor(member, tail, output, count):
+    code = TAKEN_IN.format(member=member, tail=tail, output=output, given="x")
+    assert len(met(code)) == count
+    assert not met(TAKEN_IN.format(member=member, tail=tail, output=output, given="x.cuda()"))
+
+
+def test_a_container_that_is_given_members_of_several_places_is_nowhere():
+    row = "row = nn.Sequential()\nrow.add_module('a', nn.Linear(3, 3).cuda())\n"
+    assert not met(f"{row}row(torch.zeros(3).cuda())")
+    assert met(f"{row}row.cuda()\nrow(torch.zeros(3))")
+
+
+@pytest.mark.parametrize(
+    ("loop", "expected"),
+    [
+        ("for layer in self.layers:", "δ(self)"),
+        ("for i, layer in enumerate(self.layers):", "δ(self)"),
+        ("for layer, n in zip(self.layers, sizes):", "δ(self)"),
+        # of what else it goes over there may be nothing
+        ("for layer in range(sizes):", "δ(self) | δ(x)"),
+    ],
+)
+def test_a_loop_over_modules_has_a_turn(loop, expected):
+    code = in_forward("x = x.relu()", loop, "    x = x.relu() * self.proj.weight", "reveal(x)")
+    assert revealed(code) == [expected]
