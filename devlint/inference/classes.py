@@ -18,6 +18,7 @@ from devlint.findings import Confidence
 from devlint.inference import contracts, feeding
 from devlint.inference.attribute_moves import is_mover, moved_attribute, moved_in_turn
 from devlint.inference.choices import ALWAYS, Choice
+from devlint.inference.conditions import parse_device
 from devlint.inference.facts import PlainAttribute, Site, StepKind
 from devlint.inference.feeds import Given
 from devlint.inference.frame import Flag, Frame
@@ -39,6 +40,7 @@ from devlint.inference.values import (
     UNKNOWN,
     ClassValue,
     Const,
+    DeviceValue,
     Evidence,
     External,
     Instance,
@@ -65,6 +67,7 @@ _SAYS_HOW = ("_apply", "to", "cuda")  # by one of these a class says how it is m
 _ASIDE = re.compile(r"\bsuper\([^()]*\)|#[^\n]*")  # and what comments say
 _OWN_CALL = re.compile(r"\bself\.(\w+)\(")
 _GOES_OVER_ALL = re.compile(r"__dict__|[(,=]\s*self\s*[,)]")  # `vars(self)`, `getattr(self, name)`
+_CONFIGURATION = re.compile(r"arg|opt|conf|cfg|flag|param|setting|^hp", re.I)
 IN_TURN = ": setattr"  # behind the name of a method that moves attributes in a loop
 
 # Bases that are modules by their name, when their definition is out of sight.
@@ -224,6 +227,17 @@ class ClassInfo:
         return self._assigned(name)
 
     def _assigned(self, name: str) -> Value | None:
+        held = self._assigned_inside(name)
+        if held is not None and _is_device(held) and self._is_assigned_outside(name):
+            return DeviceValue(None)  # the constructor's is what it starts with
+        return held
+
+    def _is_assigned_outside(self, name: str) -> bool:
+        """Somebody in the file gives an object that is no configuration such an attribute."""
+        found = re.findall(rf"([\w)\]]+)\.{name} *=(?!=)", self.unit.source.text)
+        return any(owner != "self" and not _CONFIGURATION.search(owner) for owner in found)
+
+    def _assigned_inside(self, name: str) -> Value | None:
         if name in self.reading:
             held_so_far = self.attributes.get(name)
             return None if held_so_far is None else self._where_read(name, held_so_far)
@@ -768,6 +782,13 @@ def _by_switch(unit: Unit, tensor: Tensor) -> bool:
     return False
 
 
+def _is_device(value: Value) -> bool:
+    """One device that is written down: `torch.device("cpu")`, `"cpu"`."""
+    if type(value) is DeviceValue:
+        return type(value.place) is Device
+    return type(value) is Const and isinstance(value.value, str) and bool(parse_device(value.value))
+
+
 def _somewhere(value: Value) -> Value:
     """A value that is moved or not, as others chose."""
     if type(value) is Tensor:
@@ -929,6 +950,8 @@ def build_class(frame: Frame, node: cst.ClassDef) -> ClassInfo:
             function = method.function
             name = statement.name.value
             if name in info.methods and any(d.endswith(".setter") for d in function.decorators):
+                info.methods[f"{name}.setter"] = function
+                _scan(info, frame, f"{name}.setter", statement.body)
                 continue
             info.methods[name] = function
             body.env[name] = method

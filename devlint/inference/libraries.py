@@ -415,7 +415,10 @@ def factory_result(
     """A tensor made here: on `device=`, else on the default device."""
     traits = 0
     place: Placement
-    if device is None or (type(device) is Const and device.value is None):
+    if type(device) is Const and device.value is None:
+        # `self.device` only starts with None: others set it. The literal asks for the default.
+        device = UNKNOWN if isinstance(device_node, cst.Attribute) else None
+    if device is None:
         place = frame.default_device
         if not frame.has_default_device:
             traits |= DEFAULT

@@ -302,3 +302,69 @@ CHOSEN = """
 )
 def test_what_a_caller_chooses_goes_before_what_stands_in_for_it(made, count):
     assert len(host_reads(given(CHOSEN.format(made=made)))) == count
+
+
+SET_LATER = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lin = nn.Linear(3, 3)
+        self.{attribute} = {first}
+{inside}
+    def forward(self, x):
+        return self.lin(x) + torch.zeros(3, device=self.device)
+{outside}
+"""
+PROPERTY = """
+    @property
+    def device(self):
+        return self._device
+"""
+SETTER = """
+    @device.setter
+    def device(self, device):
+        self.to(device)
+        self._device = device
+"""
+OUTSIDE = """
+def fit({owner}, device):
+    {owner}.device = device
+"""
+
+
+@pytest.mark.parametrize(
+    ("attribute", "first", "inside", "outside", "count"),
+    [
+        ("_device", "torch.device('cpu')", PROPERTY + SETTER, "", 0),
+        ("_device", "torch.device('cpu')", PROPERTY, "", 1),
+        ("device", "torch.device('cpu')", "", OUTSIDE.format(owner="net"), 0),
+        ("device", "'cpu'", "", OUTSIDE.format(owner="net"), 0),
+        ("device", "'cpu'", "", OUTSIDE.format(owner="args"), 1),  # no such object
+        ("device", "'cpu'", "", "", 1),
+    ],
+)
+def test_a_device_that_others_set_is_not_what_it_starts_with(
+    attribute, first, inside, outside, count
+):
+    code = SET_LATER.format(attribute=attribute, first=first, inside=inside, outside=outside)
+    assert len(met(code)) == count
+
+
+@pytest.mark.parametrize(
+    ("device", "found"),
+    [
+        ("device=self.device", []),
+        ("device=None", ["one@cpu * net(x)@δ(self.device) certain"]),
+    ],
+)
+def test_a_device_that_starts_with_none_is_one_device_wherever_it_is_read(device, found):
+    code = f"""
+    class Critic:
+        device: str = None
+
+        def score(self, x):
+            net = nn.Linear(3, 3).to(self.device)
+            one = torch.ones(3, {device})
+            return one * net(x)
+    """
+    assert met(code) == found
