@@ -347,9 +347,7 @@ class Frame:
             if frame.default_devices:
                 return frame.default_devices[-1]
             frame = frame.outer
-        if self.unit.default_device is None and self.unit.restores_default:
-            return None
-        return self.unit.default_device or CPU
+        return self.unit.default_place
 
     @property
     def has_default_device(self) -> bool:

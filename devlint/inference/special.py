@@ -196,8 +196,9 @@ def _load(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     return Tensor(place, origin, LOADED if place == CPU else 0, Evidence())
 
 
-def _typed(place: Placement) -> Handler:
-    """`torch.FloatTensor(…)`, `torch.cuda.FloatTensor(…)`."""
+def _typed(place: Placement, general: bool = False) -> Handler:
+    """`torch.FloatTensor(…)`, `torch.cuda.FloatTensor(…)`; and, of the default type whatever that
+    is, `torch.Tensor(…)`."""
 
     def make(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
         first = arguments.positional[0][0] if arguments.positional else None
@@ -213,13 +214,14 @@ def _typed(place: Placement) -> Handler:
             origin = Origin(StepKind.COMPUTED, node, frame.unit.source, first.origin)
             return Tensor(first.place, origin, first.traits)
         origin = frame.origin(StepKind.CREATED, node)
-        default = DEFAULT if place == CPU and frame.unit.default_device in (None, CPU) else 0
+        follows = place == CPU and (general or frame.unit.default_device is not None)
+        where = frame.unit.default_place if follows else place
+        default = DEFAULT if where == CPU else 0
         if first is None and not arguments.open:
             default |= EMPTY
         sizes = first.sizes if type(first) is Host else None
-        where = place if frame.unit.default_device is None else frame.unit.default_device
         traits = default | (EMPTY if _has_no_elements(first, arguments) else 0)
-        made = Tensor(where if place == CPU else place, origin, traits, None, sizes)
+        made = Tensor(where, origin, traits, None, sizes)
         orphans.made(frame, node, made)
         return made
 
@@ -821,7 +823,7 @@ FUNCTIONS: dict[str, Handler] = {
     "itertools.cycle": _through,
 }
 for _name in (*LEGACY_TYPES, ""):
-    FUNCTIONS[f"torch.{_name}Tensor"] = _typed(CPU)
+    FUNCTIONS[f"torch.{_name}Tensor"] = _typed(CPU, general=not _name)
     FUNCTIONS[f"torch.cuda.{_name}Tensor"] = _typed(CUDA)
 for _name in (
     "Adadelta",

@@ -25,7 +25,7 @@ from devlint.inference.choices import Test
 from devlint.inference.facts import DroppedArgument, Facts, MistakenDevice, Source
 from devlint.inference.frame import BudgetExceeded, Environment, Frame, read
 from devlint.inference.functions import Function, summarize
-from devlint.inference.placement import Placement, Variable
+from devlint.inference.placement import CPU, Placement, Variable
 from devlint.inference.values import NONE, UNKNOWN, External, Imported, ProjectModule, Value
 
 if TYPE_CHECKING:
@@ -82,6 +82,7 @@ _RESTORES_DEFAULT = re.compile(
     r"(?s:.*?)^[ \t]+torch\.set_default_tensor_type\(.?torch\.cuda",
     re.M,
 )
+_SETS_AT_ONCE = re.compile(r"^torch\.set_default_(?:tensor_type|device)\(", re.M)
 _DATA = re.compile(r"(^|/)(datasets?|(data_?)?loaders?|data)(/|\.py$)")
 _BUILDING = frozenset({"__init__", "configure_model", "configure_sharded_model"})
 _MOVES = re.compile(r"\.(to|cuda)\(")
@@ -95,6 +96,11 @@ def _is_script(text: str) -> bool:
     return bool(_SCRIPT.search(text)) or (
         ".backward(" in text and not re.search(r"^class ", text, re.M)
     )
+
+
+def _imports(text: str, name: str) -> bool:
+    """One of a text's imports names such a module."""
+    return bool(name) and bool(re.search(rf"^[ \t]*(?:from|import)\b.*\b{name}\b", text, re.M))
 
 
 class Parsed(Source, Protocol):
@@ -225,6 +231,25 @@ class Unit:
         """The file goes back to a default tensor type of CUDA, which it had before: whoever set
         that is out of sight."""
         return bool(_RESTORES_DEFAULT.search(self.source.text))
+
+    @property
+    def default_place(self) -> Placement:
+        """Where a factory without `device=` makes its tensor; None if others chose that."""
+        if self.default_device is not None:
+            return self.default_device
+        return None if self.restores_default or self.default_is_set_elsewhere else CPU
+
+    @cached_property
+    def default_is_set_elsewhere(self) -> bool:
+        """A file of the project that imports this one, or a setting that this one imports, makes
+        tensors on another device by default."""
+        settings = getattr(self.context.importer, "settings", None)
+        found = settings(self.source.path) if settings is not None else {}
+        own = self.source.module_name.rpartition(".")[2]
+        return any(
+            _imports(text, own) or (_SETS_AT_ONCE.search(text) and _imports(self.source.text, name))
+            for name, text in found.items()
+        )
 
     @cached_property
     def freezes(self) -> bool:

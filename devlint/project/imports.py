@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,6 +17,12 @@ IMPORTER_BUDGET = 900_000  # that one importer loads, since whoever infers keeps
 # good for a single file, and for many files as much as keeps their check fast.
 IMPORT_ALLOWANCE = 300_000
 IMPORT_SHARE = 0.2
+# What makes tensors elsewhere than on the host, where nobody says where.
+SETS_DEFAULT = re.compile(
+    rb"^[ \t]*torch\.set_default_(?:tensor_type\([\"']?torch\.cuda"
+    rb"|device\((?![\"']cpu|None|torch\.device\([\"']cpu))",
+    re.M,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +57,7 @@ class Project:
         self._size = 0
         self._listings: dict[Path, frozenset[str]] = {}
         self._found: dict[tuple[Path, ...], dict[str, Path | None]] = {}
+        self._settings: dict[Path, dict[str, str]] = {}
 
     def path_of(self, file: Path) -> str:
         """The file's path in reports: relative to the root, absolute outside of it."""
@@ -182,6 +190,19 @@ class Project:
             directories = portions
         return found
 
+    def settings(self, directory: Path) -> dict[str, str]:
+        """The modules of a directory that choose a default device for the program: their texts."""
+        found = self._settings.get(directory)
+        if found is None:
+            found = self._settings[directory] = {}
+            for name in self._listing(directory):
+                if name.endswith(".py") and not name.startswith("test_"):
+                    file = directory / name
+                    data = self.contents.get(file) or _content(file)
+                    if SETS_DEFAULT.search(data):
+                        found[name.removesuffix(".py")] = data.decode(errors="replace")
+        return found
+
     def _listing(self, directory: Path) -> frozenset[str]:
         names = self._listings.get(directory)
         if names is None:
@@ -232,3 +253,21 @@ class Importer:
     def find(self, dotted: str) -> Path | None:
         """The file that the name stands for, not parsed."""
         return self.project.find(self.roots, dotted)
+
+    def settings(self, path: str) -> dict[str, str]:
+        """What may choose a default device for a file's program: modules beside it, or in the
+        directories above it, as far as the project goes. Their texts by their names."""
+        root, found = self.project.root, {}
+        directory = (root / path).parent
+        while True:
+            found.update(self.project.settings(directory))
+            if directory == root or root not in directory.parents:
+                return found
+            directory = directory.parent
+
+
+def _content(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError:
+        return b""

@@ -18,6 +18,7 @@ from devlint.inference.engine import infer_file
 from devlint.inference.facts import Facts, Operand
 from devlint.inference.feeds import Feeds
 from devlint.inference.placement import Device, describe
+from devlint.project.imports import SETS_DEFAULT
 from devlint.project.source import ParsedFile
 
 PRELUDE = "import torch\nfrom torch import nn\nimport torch.nn.functional as F\n"
@@ -76,6 +77,10 @@ class Files:
 
     def find(self, dotted: str) -> ParsedFile | None:
         return self.modules.get(dotted)
+
+    def settings(self, path: str) -> dict[str, str]:
+        texts = {name: file.text for name, file in self.modules.items()}
+        return {name: text for name, text in texts.items() if SETS_DEFAULT.search(text.encode())}
 
 
 def given(code: str, files: dict[str, str] | None = None, path: str = "main.py") -> Facts:

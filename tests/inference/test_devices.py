@@ -368,3 +368,57 @@ def test_a_device_that_starts_with_none_is_one_device_wherever_it_is_read(device
             return one * net(x)
     """
     assert met(code) == found
+
+
+def script(imports, line, inside=True):
+    call = f"def main():\n    {line}\n" if inside else f"{line}\n"
+    return {"train.py": f"import torch\n{imports}\n\n{call}"}
+
+
+TO_CUDA = "torch.set_default_tensor_type('torch.cuda.FloatTensor')"
+
+
+@pytest.mark.parametrize(
+    ("files", "count"),
+    [
+        (script("from main import *", TO_CUDA), 0),
+        (script("from main import (\n    decibels,\n)", "torch.set_default_device(device)"), 0),
+        (script("import main", "torch.set_default_device('cpu')"), 2),
+        (script("import maintained", TO_CUDA), 2),  # another program's
+        (script("", TO_CUDA), 2),
+        ({}, 2),
+    ],
+)
+def test_a_script_that_imports_the_file_may_choose_its_default_device(files, count):
+    code = """
+    def decibels(x: torch.Tensor):
+        return torch.log(x) / torch.log(torch.Tensor([10.0]))
+
+    def shifted(x: torch.Tensor):
+        return torch.log(x) + torch.ones(3)
+    """
+    assert len(met(code, files)) == count
+
+
+@pytest.mark.parametrize(("inside", "count"), [(False, 0), (True, 1)])
+def test_a_setting_that_the_file_imports_may_choose_its_default_device(inside, count):
+    code = """
+    import train
+
+    def shifted(x: torch.Tensor):
+        return torch.log(x) + torch.ones(3)
+    """
+    assert len(met(code, script("", TO_CUDA, inside))) == count
+
+
+def test_what_is_converted_stays_on_the_host_whatever_the_default_device_is():
+    code = """
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(torch.ones(3))
+
+        def forward(self, x):
+            return self.weight * torch.from_numpy(self.table)
+    """
+    assert len(met(code, script("from main import Net", TO_CUDA))) == 1

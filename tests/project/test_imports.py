@@ -164,3 +164,11 @@ def test_one_importer_does_not_load_without_end(
     tools = importer(project, "main.py")
     assert [n for n in range(9) if tools.load(f"m{n}")] == list(range(5))
     assert importer(project, "main.py").load("m8")
+
+
+def test_settings_are_looked_for_beside_a_file_and_above_it(tree: Tree) -> None:
+    to_cuda = "import torch\ntorch.set_default_device('cuda')\n"
+    names = ("run.py", "lib/defaults.py", "lib/inner/test_deep.py", "lib/inner/sub/x.py", "y/z.py")
+    project = Project(tree(dict.fromkeys(names, to_cuda) | {"lib/inner/deep.py": ""}))
+    asked = importer(project, "lib/inner/deep.py")
+    assert sorted(asked.settings("lib/inner/deep.py")) == ["defaults", "run"]
