@@ -86,6 +86,7 @@ _INDIFFERENT = re.compile(
 _LENGTHS = re.compile(
     r"(^|_|\b)(lengths?|lens?|sizes?|seeds?|percent\w*|n?frames|idx|index)$", re.I
 )
+_BRACKETED = (cst.Call, cst.Subscript, cst.List, cst.Tuple, cst.Dict)  # ends with no name
 _OF_BATCH = re.compile(r"(batch_[xy]|ptr)$")  # which graph of a batch each row belongs to
 _CRITERION = re.compile(r"(criterion|loss|objective)\w*$", re.I)
 _MOVES = frozenset({"to", "cuda", "cpu", "type_as"})
@@ -506,7 +507,8 @@ def is_measure(arguments: Arguments, node: cst.CSTNode) -> bool:
     names = [key for key, (_, given) in arguments.keywords.items() if given is node]
     if arguments.positional and any(_OF_BATCH.match(name) for name in names):
         return True
-    names.append(shorten(node).removesuffix(".data"))
+    if not isinstance(node, _BRACKETED):
+        names.append(shorten(node).removesuffix(".data"))
     return any(_LENGTHS.search(name) for name in names)
 
 

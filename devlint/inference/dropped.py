@@ -90,9 +90,9 @@ def of_replaced(frame: Frame, function: Function) -> None:
     if not isinstance(function.node, cst.FunctionDef) or frame.unit.mentions.meant:
         return
     names = [p.name for p in function.parameters if p.is_device and p.name != "map_location"]
-    text = re.sub(r"#.*", "", code(function.node.body)) if names else ""
-    if "cuda" not in text:
+    if not names or "cuda" not in function.text:
         return
+    text = re.sub(r"#.*", "", code(function.node.body))
     for name in names:
         used = len(re.findall(rf"(?<![\w.]){name}\b(?!\s*=[^=])", text))
         kept = len(re.findall(rf"(?m)^\s*(self\.)?\w+ = {name}\s*$", text))
