@@ -741,7 +741,8 @@ def settle(frame: Frame) -> None:
         left = operand(frame, draft.left, draft.left_node)
         right = operand(frame, draft.right, draft.right_node)
         doubtful = _with_host_inputs(frame, draft)
-        doubtful = doubtful or (draft.rank == 1 and _is_far_fetched(left, right))
+        if draft.rank == 1:
+            doubtful = doubtful or _is_far_fetched(left, right) or _is_assembled(frame, left, right)
         facts.meetings.append(
             Meeting(
                 site=frame.site(draft.node),
@@ -772,6 +773,15 @@ def _is_far_fetched(odd: Operand, anchor: Operand) -> bool:
     far = _length(odd)
     guessed = odd.indirect or anchor.indirect
     return far >= FAR or (guessed and far + _length(anchor) >= FAR_TOGETHER)
+
+
+def _is_assembled(frame: Frame, left: Operand, right: Operand) -> bool:
+    """The two are joined, `[x, padding]`, by a function that fills lists: that is mostly done on
+    the host."""
+    function, joined = frame.function, left.site.node
+    if not (isinstance(joined, (cst.List, cst.Tuple)) and joined is right.site.node):
+        return False
+    return function is not None and ".append(" in function.text
 
 
 def _length(shown: Operand) -> int:

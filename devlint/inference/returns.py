@@ -20,6 +20,7 @@ from devlint.inference.text import code, names_in
 from devlint.inference.values import (
     CONVERTERS,
     DEFAULT,
+    EMPTY,
     INDIRECT,
     MAYBE_SCALAR,
     SCALAR,
@@ -74,7 +75,8 @@ def compare(frame: Frame) -> bool:
             if _looks_up(node) or (node is anchor_node and _is_computed(tensor)):
                 continue
             dummy = _of_nothing(frame, tensor) or _is_left_out(frame, tensor)
-            weak = on_host or guessed or dummy or _is_state(node)
+            empty = tensor.traits & EMPTY and not isinstance(slot, tuple)  # nothing to compute with
+            weak = on_host or guessed or dummy or empty or _is_state(node)
             weak = weak or tensor.traits & (SCALAR | MAYBE_SCALAR)
             said = said or (slot == "value" and not on_host and not guessed)
             noted.add(node)

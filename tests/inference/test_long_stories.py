@@ -57,3 +57,23 @@ def test_what_is_certain_stays_so():
             return self.proj(x) + (1 - self.kept)
     """)
     assert found.endswith("certain")
+
+
+PADDED = """
+    def pad(rows: torch.Tensor, count):
+        {gathered}
+        for at in range(count):
+            {step}
+        return torch.cat([rows, torch.zeros(count, rows.shape[1])])
+"""
+
+
+@pytest.mark.parametrize(
+    ("gathered", "step", "confidence"),
+    [
+        ("means = rows.mean(0)", "rows = rows - means", "likely"),
+        ("means = []", "means.append(rows[at].mean())", "possible"),  # what is filled on the host
+    ],
+)
+def test_what_a_function_that_fills_lists_joins(gathered, step, confidence):
+    assert met(PADDED.format(gathered=gathered, step=step))[-1].endswith(confidence)

@@ -165,3 +165,15 @@ class Cache:
 )
 def test_an_object_tells_what_it_holds_wherever_that_is(returned, found):
     assert confidences(STATE.format(returned=returned)) == found
+
+
+def test_an_empty_tensor_for_nothing_found_is_hardly_a_slip():
+    code = """
+        def boxes(scores: torch.Tensor, limit):
+            if scores.max() < limit:
+                return {made}
+            return torch.stack([scores * 2, scores])
+    """
+    assert confidences(code.format(made="torch.zeros(2, 7)")) == [ODD]
+    assert confidences(code.format(made="torch.zeros(2, 0)")) == ["possible"]
+    assert confidences(code.format(made="torch.Tensor()")) == ["possible"]
