@@ -57,6 +57,9 @@ class BudgetExceeded(Exception):
     """A function is too large or too tangled to be inferred within its budget."""
 
 
+MAX_REBINDINGS = 8  # of one name, one right after the other
+
+
 @dataclass(slots=True, eq=False)
 class LoopState:
     """A loop being walked."""
@@ -82,6 +85,21 @@ class LoopState:
     # `xs[i] = value` for each element of the list that it goes over, and what that put there.
     replacing: cst.Subscript | None = None
     replacement: Value | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Binding:
+    """What an assignment bound to a name. `before`: the one that it replaced, right before it."""
+
+    name: str
+    value: cst.BaseExpression
+    before: Binding | None = None
+    length: int = 1
+
+    def then(self, name: str, value: cst.BaseExpression) -> Binding:
+        if name != self.name or self.length == MAX_REBINDINGS:
+            return Binding(name, value)
+        return Binding(name, value, self, self.length + 1)
 
 
 @dataclass(slots=True, eq=False)
@@ -225,8 +243,7 @@ class Frame:
         self.guarding = False  # in a test whose branch only raises or warns
         self.consumers: list[cst.Call] = []  # the calls whose arguments are being evaluated
         self.current: cst.CSTNode | None = None  # the statement being run
-        # What the last assignment bound, to what.
-        self.fresh: tuple[str, cst.BaseExpression] | None = None
+        self.fresh: Binding | None = None  # what the last assignment bound
         self.settling = 0  # depth of first passes over loops
         self.constructing = False  # inside __init__ or what only it calls
         self.drafts: dict[Any, MeetingDraft] = {}

@@ -6,7 +6,7 @@ import re
 
 import libcst as cst
 
-from devlint.inference import orphans
+from devlint.inference import creations, orphans
 from devlint.inference.devices import LEGACY_TYPES, is_dtype, named_device, names_device, place_of
 from devlint.inference.facts import StepKind
 from devlint.inference.frame import Frame
@@ -262,7 +262,9 @@ def _note_move(
     discarded: bool,
     non_blocking: bool,
 ) -> None:
-    creation = _creation(frame, tensor, subject_node)
+    creation = (
+        creations.factory_of(frame, tensor, subject_node) if tensor.traits & DEFAULT else None
+    )
     frame.notes.append(
         MoveNote(
             node=node,
@@ -282,40 +284,6 @@ def _note_move(
         )
     )
     _note_round_trip(frame, node, tensor, subject_node, place)
-
-
-def _rebinds(frame: Frame, name: str) -> bool:
-    """`x = x.to(d)`: the tensor before the move has no other name."""
-    statement = frame.current
-    if not isinstance(statement, cst.Assign) or len(statement.targets) != 1:
-        return False
-    target = statement.targets[0].target
-    return isinstance(target, cst.Name) and target.value == name
-
-
-def _creation(frame: Frame, tensor: Tensor, node: cst.BaseExpression) -> cst.CSTNode | None:
-    """The factory call of a tensor that is moved at once: in the same expression, or by a name
-    that the statement before assigned."""
-    origin = tensor.origin
-    if origin is None or not tensor.traits & DEFAULT:
-        return None
-    factory = origin.root.node
-    if origin.root.kind is not StepKind.CREATED or any(
-        step.kind is not StepKind.COMPUTED for step in origin.chain() if step is not origin.root
-    ):
-        return None
-    if isinstance(node, cst.Name):
-        if frame.fresh is None or frame.fresh[0] != node.value or not _rebinds(frame, node.value):
-            return None
-        node = frame.fresh[1]
-    if factory is node or _is_receiver(factory, node):
-        return factory
-    # `torch.cat([torch.arange(n), torch.arange(m)])`: all of it is made here.
-    if isinstance(node, cst.Call) and node.args and isinstance(node.args[0].value, cst.List):
-        parts = [element.value for element in node.args[0].value.elements]
-        if factory in parts and all(isinstance(part, cst.Call) for part in parts):
-            return factory
-    return None
 
 
 def _to_tensor(frame: Frame, node: cst.Call, target_node: cst.CSTNode | None) -> bool:
@@ -351,7 +319,7 @@ def _note_round_trip(
                 _same_device(start, place)
                 and not _same_device(middle, place)
                 and (
-                    (_is_receiver(step.node, node) and not frame.guards)
+                    (creations.is_receiver(step.node, node) and not frame.guards)
                     or _is_idle(frame, step.node, subject_node, middle, computed)
                 )
             ):
@@ -373,18 +341,12 @@ def _is_idle(
     if type(middle) is Device and not middle.is_accelerator:
         return computed > 0  # else it makes room on the device
     name = dotted(subject)
-    if not name or frame.fresh != (name, away) or frame.current is None:
+    fresh = frame.fresh
+    if not name or fresh is None or frame.current is None:
+        return False
+    if fresh.name != name or fresh.value is not away:
         return False
     return len(re.findall(rf"\b{re.escape(name)}\b", code(frame.current))) == 1
-
-
-def _is_receiver(inner: cst.CSTNode, node: cst.CSTNode) -> bool:
-    """`inner.op().op().to(…)`: the whole path from `inner` to `node` is one chain of methods."""
-    while isinstance(node, (cst.Call, cst.Attribute)):
-        node = node.func if isinstance(node, cst.Call) else node.value
-        if node is inner:
-            return True
-    return False
 
 
 def _same_device(a: Placement, b: Placement) -> bool:

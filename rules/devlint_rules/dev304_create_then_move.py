@@ -131,8 +131,9 @@ RULE = Rule(
     severity=Severity.PERFORMANCE,
     summary="Made on the CPU only to be moved: pass `device=`.",
     what="""\
-Reports a factory call whose result is moved at once: `torch.zeros(n).to(device)`. Copies that
-cannot be avoided (`torch.from_numpy(a).to(device)`) are no finding.""",
+Reports a factory call whose result is moved at once: `torch.zeros(n).to(device)`, and what is
+computed of such tensors alone and then moved: `torch.triu(torch.ones(n, n)).to(device)`. Copies
+that cannot be avoided (`torch.from_numpy(a).to(device)`) are no finding.""",
     why="""\
 The tensor is allocated and filled on the host, then allocated again and copied over the bus, which
 from pageable memory makes the host wait. `device=` fills it where it is needed.""",
@@ -158,6 +159,14 @@ import torch
 def add_noise(x: torch.Tensor) -> torch.Tensor:
     noise = torch.randn(x.shape).to(x.device)
     return x + noise
+""",
+        """\
+import torch
+
+
+def causal_mask(length, device):
+    mask = torch.triu(torch.ones(length, length), diagonal=1) == 1
+    return mask.to(device)
 """,
     ),
     good=(
@@ -191,5 +200,8 @@ Passes the move's device to the factory and drops the move; beside another tenso
 counts too, `torch.zeros(n).to(x)` becomes `x.new_zeros(n)`. Unsafe for random factories, which draw
 other numbers on an accelerator from the same seed.""",
     twin="The guard sees the transfer of what was made on the host.",
-    limits="A tensor that gets a name before it is moved is not reported.",
+    limits="""\
+A tensor that gets a name before it is moved is reported where the next line moves it and nothing
+else reads it (`x = x.to(device)`, `return x.to(device)`). What is computed with a value that may be
+a tensor of somebody else's is not.""",
 )

@@ -1,0 +1,82 @@
+"""Tensors that are made only to be moved: all that is moved has to be made there and then."""
+
+import pytest
+from given import given
+
+from devlint.inference.text import code
+
+
+def made(line: str) -> list[str]:
+    """The factories whose tensors `line` moves."""
+    facts = given(f"""
+import math
+def f(n, scale, x: torch.Tensor, device, rows, generator):
+    {line}
+""")
+    return [code(m.creation.node) for m in facts.moves if m.creation is not None]
+
+
+@pytest.mark.parametrize(
+    ("line", "factory"),
+    [
+        ("return torch.triu(torch.ones(n, n), 1).to(device)", "torch.ones(n, n)"),
+        ("return torch.triu(torch.ones(n, n), diagonal=1 + n).cuda()", "torch.ones(n, n)"),
+        ("return (1 - torch.eye(n)).bool().to(device)", "torch.eye(n)"),
+        ("return (torch.ones(n) * x.size(-1)).to(device)", "torch.ones(n)"),
+        ("return (torch.arange(n)[None] < x.shape[1]).to(device)", "torch.arange(n)"),
+        ("return (-torch.arange(n) * (math.log(2.0) / 8)).to(device)", "torch.arange(n)"),
+        ("return torch.randperm(n)[:4].to(device)", "torch.randperm(n)"),
+        ("return torch.cat([torch.zeros(1), torch.ones(n)]).to(device)", "torch.zeros(1)"),
+        ("return F.pad(torch.ones(n), (1, 1)).to(device)", "torch.ones(n)"),
+        (
+            "return torch.stack(torch.meshgrid(torch.arange(n), torch.arange(4)), 2).to(device)",
+            "torch.arange(n)",
+        ),
+        (
+            "return torch.where(torch.rand(n) > 0.5, torch.ones(n), torch.zeros(n)).to(device)",
+            "torch.rand(n)",
+        ),
+    ],
+)
+def test_what_is_computed_of_nothing_else_is_made_to_be_moved(line, factory):
+    assert made(line) == [factory]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "return (torch.ones(n) * scale).to(device)",  # perhaps a tensor, on the host
+        "return (torch.ones(3) + x.cpu()).to(device)",
+        "return torch.cat([torch.zeros(1), x.cpu()]).to(device)",
+        "return torch.stack([torch.tensor(row) for row in rows]).to(device)",  # copied anyway
+        "return torch.cat([torch.zeros(1), torch.from_numpy(rows)]).to(device)",
+        "return torch.cat([torch.zeros(1), torch.ones(n, device='cpu')]).to(device)",
+        "return torch.exp(torch.rand(n, generator=generator)).to(device)",
+        "return torch.bernoulli(torch.ones(n), generator=generator).to(device)",
+        "return torch.arange(n)[x.cpu() > 3].to(device)",
+        "return torch.stack([*rows, torch.ones(n)]).to(device)",
+    ],
+)
+def test_what_others_have_made_is_moved_for_their_sake(line):
+    assert made(line) == []
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ("m = torch.tril(torch.ones(n, n)); return m.to(device)", ["torch.ones(n, n)"]),
+        ("m = torch.tril(torch.ones(n, n)); m = m.to(device); return m", ["torch.ones(n, n)"]),
+        (
+            "m = torch.ones(n) == 1; m = m.float().masked_fill(m == 0, -1.0); return m.to(device)",
+            ["torch.ones(n)"],
+        ),
+        ("m = torch.ones(n); m = m * scale; return m.to(device)", []),
+        # the tensor on the host is of use, too
+        ("m = torch.tril(torch.ones(n, n)); return m.to(device), m.sum()", []),
+        ("m = torch.tril(torch.ones(n, n)); d = m.to(device); return m, d", []),
+        ("m = torch.ones(n); d = (m * 2).to(device); return m, d", []),
+        ("m = torch.tril(torch.ones(n, n)); m[rows] = 0; return m.to(device)", []),
+    ],
+)
+def test_a_name_that_goes_with_the_move_hides_nothing(lines, expected):
+    assert made(lines) == expected
