@@ -593,8 +593,11 @@ def call_method(
     if name in ("register_buffer", "register_parameter", "add_module", "register_module"):
         _register(frame, node, module, name, arguments)
         return NONE
-    if name in ("state_dict", "load_state_dict", "extra_repr"):
-        return HOST if name != "state_dict" else UNKNOWN
+    if name == "state_dict":
+        step = Origin(StepKind.REGISTERED, node, frame.unit.source, origin)
+        return Mapping({}, Tensor(place, step))
+    if name in ("load_state_dict", "extra_repr"):
+        return HOST
     if name in ("append", "extend", "insert") and module.items is not None:
         for value, _ in arguments.positional:
             _take_in(frame, module, value.any() if type(value) is Sequence else value)

@@ -204,6 +204,8 @@ def read_by_host(
         rank = on_accelerator(tensor)
         if rank == 0 and sink.endswith("pack_padded_sequence") and _is_measured(frame, tensor):
             rank = 1
+        if rank == 0 and sink != ".numpy()" and _is_gradient(tensor):
+            rank = 1
         if rank == 0:
             frame.read_by_host.add(tensor.place)
         if rank >= 0:
@@ -240,6 +242,13 @@ def _is_measured(frame: Frame, tensor: Tensor) -> bool:
     if counted:
         tensor.show()
     return counted
+
+
+def _is_gradient(tensor: Tensor) -> bool:
+    """The gradient of what a caller hands in, a list of parameters, say: it is where they train."""
+    steps = list(tensor.origin.chain()) if tensor.origin is not None else []
+    read = (step.node.attr.value for step in steps if isinstance(step.node, cst.Attribute))
+    return "grad" in read and tensor.is_sure
 
 
 def _is_input(tensor: Tensor) -> bool:

@@ -378,8 +378,11 @@ def _method_of_unknown(
     if name in _MODULE_METHODS:
         evidence.mark_host()
         module = Instance(None, "", True, tensor.place, tensor.origin)
-        if name == "parameters":
-            return Parameters(module, Tensor(tensor.place, tensor.origin, PARAMETER | GRAD))
+        if name in ("parameters", "named_parameters"):
+            own = Tensor(tensor.place, tensor.origin, PARAMETER | GRAD)
+            if name == "parameters":
+                return Parameters(module, own)
+            return Sequence(None, Sequence([HOST, own], None, "tuple"), "iterator")
         return UNKNOWN if name not in ("train", "eval") else tensor
     if name in ("items", "values") and not arguments.positional:
         evidence.mark_host()

@@ -118,6 +118,6 @@ array = samples.numpy()
     limits="""\
 A read of an input is only `possible` unless the function minds devices or calls hand in something
 from one; what the method of an unknown object returns is open. Lengths for `pack_padded_sequence`
-that `forward` counts in its input are where that is: `likely`. `.numpy(force=True)`
-copies by itself and is right.""",
+that `forward` counts in its input are where that is: `likely`; so is a gradient of what a caller
+hands in that goes to a plot or to NumPy. `.numpy(force=True)` copies by itself and is right.""",
 )

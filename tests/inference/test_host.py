@@ -405,3 +405,55 @@ def test_who_exports_a_model_without_a_device_does_so_on_the_host(moved, confide
     """
     found = [m for m in met(code) if m.startswith("torch.ones(3)@cpu +")]
     assert [meeting.rpartition(" ")[2] for meeting in found] == [confidence]
+
+
+@pytest.mark.parametrize(
+    ("read", "count"),
+    [
+        ("[v.numpy() for _, v in net.state_dict().items()]", 1),
+        ("{k: v.numpy() for k, v in net.state_dict().items()}", 1),
+        ('net.state_dict()["weight"].numpy()', 1),
+        ("[v.cpu().numpy() for _, v in net.state_dict().items()]", 0),
+        ("net.cpu().state_dict()['weight'].numpy()", 0),
+    ],
+)
+def test_a_modules_state_is_where_the_module_is(read, count):
+    assert len(host_reads(given(f"net = nn.Linear(3, 3).cuda()\nfound = {read}\n"))) == count
+
+
+def test_a_state_that_was_read_before_the_move_stays():
+    code = "net = nn.Linear(3, 3)\nstate = net.state_dict()\nnet.cuda()\n"
+    assert not host_reads(given(f"{code}found = state['weight'].numpy()\n"))
+
+
+CHART = """
+import matplotlib.pyplot as plt
+
+class Net(nn.Module):
+    def forward(self, x):
+        return x
+
+def chart({given}):
+    found = []
+    for name, p in {parts}:
+        found.append({value})
+    {sink}(found)
+"""
+
+
+@pytest.mark.parametrize(
+    ("taken", "parts", "value", "sink", "expected"),
+    [
+        ("params", "params", "p.grad.abs().mean()", "plt.plot", "likely"),
+        ("net", "net.named_parameters()", "p.grad.abs().mean()", "plt.plot", "likely"),
+        ("net: nn.Module", "net.named_parameters()", "p.grad.norm()", "plt.bar", "likely"),
+        # weights are there before anybody trains them
+        ("net", "net.named_parameters()", "p.abs().mean()", "plt.plot", "possible"),
+        ("net", "net.named_parameters()", "p.grad.abs().mean().cpu()", "plt.plot", ""),
+        ("net", "net.named_parameters()", "p.grad.abs().mean()", "print", ""),
+    ],
+)
+def test_gradients_are_where_their_parameters_train(taken, parts, value, sink, expected):
+    code = CHART.format(given=taken, parts=parts, value=value, sink=sink)
+    found = host_reads(given(code))
+    assert [read.rpartition(" ")[2] for read in found] == ([expected] if expected else [])
