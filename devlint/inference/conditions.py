@@ -47,7 +47,11 @@ _NOT_ACCELERATED = re.compile(
     re.IGNORECASE,
 )
 _ONE_OF_SEVERAL = re.compile(r"^_?only_", re.I)  # modes that use an accelerator: `only_gpu`
-_ABOUT_DEVICES = re.compile(r"cuda|gpu|device|accelerator|is_available|\bmps\b|xpu|npu|hpu", re.I)
+_ABOUT_DEVICES = re.compile(
+    r"cuda|gpu|device|accelerator|is_available|\bmps\b|xpu|npu|hpu"
+    r"|\b((use|run|on|force)_)?cpu(_(run|only))?\b",
+    re.I,
+)
 _RARE = re.compile(
     r"metric|report|verbose|debug|log|print|save|plot|best|\bval|checkpoint|eval_|interval", re.I
 )

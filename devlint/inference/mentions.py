@@ -96,6 +96,7 @@ _HOST_DATA = re.compile(
 # The function has written what it loads, on the device that it works on.
 _MADE_HERE = re.compile(r"\btorch\.save\(|\.backward\(|early_?stop", re.I)
 _SCRIPT = re.compile(r"^if __name__ *== *[\"']__main__|^\w.*\.parse_(known_)?args\(", re.M)
+CALLERS = 3  # from call to caller, in search of one that asks
 _LEAVING = (cst.Return, cst.Raise, cst.Continue, cst.Break)
 
 
@@ -220,12 +221,20 @@ def _of_library(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
     elif _LEGACY_TYPE.match(name) and type(node.func) is cst.Attribute:
         _of_constructor(frame, node, name, arguments)
     elif name.startswith("torch.cuda.") and name[11:] in _RAISING:
-        if name == "torch.cuda.set_device" and _is_global_rank(arguments.get(0, "device"), node):
+        if name == "torch.cuda.device" and _is_own_card(arguments.node(0, "device")):
+            pass  # -1 for a tensor of the host, and nothing happens
+        elif name == "torch.cuda.set_device" and _is_global_rank(arguments.get(0, "device"), node):
             _note(frame, node, "device", global_rank=True)
         else:
             _note(frame, node, "backend", bare=name == "torch.cuda.current_device")
     elif "device" in arguments.keywords:
         _of_device(frame, node, arguments.keywords["device"])
+
+
+def _is_own_card(given: cst.CSTNode | None) -> bool:
+    """`x.get_device()`."""
+    func = given.func if isinstance(given, cst.Call) else None
+    return isinstance(func, cst.Attribute) and func.attr.value == "get_device"
 
 
 def _of_cuda(frame: Frame, node: cst.Call, receiver: Value, arguments: Arguments) -> None:
@@ -498,7 +507,7 @@ def settle(unit: Unit) -> None:
             per_rank = group and note.kind == "device" and _runs_per_rank(note, is_script)
             per_rank = per_rank and not _has_own_cards(note.function)
             meant = mentions.meant or _named_for_accelerators(note.function)
-            guarded = note.guarded or meant
+            guarded = note.guarded or meant or _callers_ask(note.function, mentions.asked)
             if per_rank and not note.global_rank:
                 of_one = _under_rank_test(note)
                 own_card = note.bare or of_one  # the current one; or the first, for the first rank
@@ -529,6 +538,16 @@ def settle(unit: Unit) -> None:
                 )
             )
     mentions.workers.settle(unit)
+
+
+def _callers_ask(
+    function: Function | None, asked: set[Function | None], depth: int = CALLERS
+) -> bool:
+    """All calls in the file come from functions that leave where no accelerator is."""
+    if function is None or not asked or not depth or not function.callers:
+        return False
+    callers = {call.caller for call in function.callers}
+    return all(c in asked or _callers_ask(c, asked, depth - 1) for c in callers)
 
 
 def _offers_host(note: MentionNote, text: str) -> bool:

@@ -110,9 +110,9 @@ torch.cuda.empty_cache()
     twin="""\
 On a machine without CUDA (`devlint confirm --virtual mps`, or a host) the line raises.""",
     limits="""\
-A guard in the caller, or where a framework starts, is not seen; hence a warning. It is a `possible`
-one unless the code may run on the host: the function is given its device, or the file asks whether
-CUDA is there, has an option for it or falls back on `"cpu"`. That a tensor's device is asked for is
-no such sign. So it is where the code demands CUDA for its tensors anyway (DEV501), or has taken
-`torch.device("cuda", …)`.""",
+A guard in another file, or where a framework starts, is not seen; hence a warning. It is a
+`possible` one unless the code may run on the host: the function is given its device, or the file
+asks whether CUDA is there, has an option for it or falls back on `"cpu"`. That a tensor's device is
+asked for is no such sign. So it is where the code demands CUDA for its tensors anyway (DEV501), or
+has taken `torch.device("cuda", …)`.""",
 )
