@@ -191,3 +191,24 @@ def name(requirement: str) -> str:
     match = re.match(r"[A-Za-z0-9._-]+", requirement)
     assert match is not None
     return match[0].lower()
+
+
+CHECKING = """
+import sys
+from devlint.cli import main
+try:
+    main(["check", "."])
+except SystemExit as done:
+    assert done.code == 1, done.code
+print(*{"libcst.matchers", "libcst.codemod", "torch"} & set(sys.modules), file=sys.stderr)
+"""
+
+
+def test_checking_a_file_does_not_import_what_takes_longer_than_the_check(tmp_path: Path) -> None:
+    (tmp_path / "module.py").write_text(
+        "import torch\n\nx = torch.ones(3).cuda() + torch.ones(3)\n"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", CHECKING], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert found.stderr.strip() == ""
