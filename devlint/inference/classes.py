@@ -68,6 +68,7 @@ _ASIDE = re.compile(r"\bsuper\([^()]*\)|#[^\n]*")  # and what comments say
 _OWN_CALL = re.compile(r"\bself\.(\w+)\(")
 _GOES_OVER_ALL = re.compile(r"__dict__|[(,=]\s*self\s*[,)]")  # `vars(self)`, `getattr(self, name)`
 _CONFIGURATION = re.compile(r"arg|opt|conf|cfg|flag|param|setting|^hp", re.I)
+_HOST = re.compile(r"(torch\.device\()?[\"']cpu[\"']\)?")
 IN_TURN = ": setattr"  # behind the name of a method that moves attributes in a loop
 
 # Bases that are modules by their name, when their definition is out of sight.
@@ -231,6 +232,17 @@ class ClassInfo:
         if held is not None and _is_device(held) and self._is_assigned_outside(name):
             return DeviceValue(None)  # the constructor's is what it starts with
         return held
+
+    @property
+    def keeps_to_host(self) -> bool:
+        """An object, no module, that notes the host as its device, whoever makes it."""
+        own = [v for info in self.lineage() for _, v in info.assigned.get("device", ())]
+        return (
+            not self.is_module
+            and bool(own)
+            and all(_HOST.fullmatch(code(value)) for value in own)
+            and not self._is_assigned_outside("device")
+        )
 
     def _is_assigned_outside(self, name: str) -> bool:
         """Somebody in the file gives an object that is no configuration such an attribute."""
@@ -725,6 +737,7 @@ class ClassInfo:
                     or self._moved_elsewhere(note.name)
                     or (held.placement is not None and held.placement == self.stands_on)
                     or _by_switch(self.unit, note.tensor)
+                    or self.unit.exports_on_host
                     or (self.unit.is_test and not note.of_modules),
                     method=note.method,
                     given=note.given,

@@ -433,15 +433,18 @@ def _one_place(frame: Frame, path: str | None, node: cst.BaseExpression) -> Plac
 
 
 def _narrow_call(frame: Frame, node: cst.Call, outcome: bool) -> None:
-    """`isinstance(x, torch.Tensor)`, `torch.is_tensor(x)`."""
+    """`isinstance(x, torch.Tensor)`, `torch.is_tensor(x)`, `np.isscalar(x)`."""
     callee = dotted(node.func)
     if not outcome:
         _narrow_no_tensor(frame, node, callee)
         return
-    if callee not in ("isinstance", "torch.is_tensor") or not node.args:
+    if callee not in ("isinstance", "torch.is_tensor", "np.isscalar") or not node.args:
         return
     path = dotted(node.args[0].value)
     if not path:
+        return
+    if callee == "np.isscalar":
+        frame.hold(path, HOST)  # a 0-dim tensor is none
         return
     kinds = (
         [External("torch.Tensor")]

@@ -204,8 +204,8 @@ def _rigid(frame: Frame, known: Tensor, variable: Tensor) -> int:
         rank = 0
     if (known.traits | variable.traits) & INDIRECT:
         rank = min(rank, 1)
-    if rank and kind is not VariableKind.DEVICE and frame.unit.host_script:
-        rank = 0  # a script that never asks for an accelerator
+    if rank and kind is not VariableKind.DEVICE and _keeps_to_host(frame):
+        rank = 0
     if variable.place in frame.read_by_host:
         rank = 0  # if it is elsewhere, that read fails first
     if frame.unit.feeds_host and kind is VariableKind.INPUT:
@@ -219,6 +219,11 @@ def _rigid(frame: Frame, known: Tensor, variable: Tensor) -> int:
     if kind is VariableKind.INPUT and not frame.in_module and _was_array(known):
         rank = 0  # a caller that hands in arrays hands in no tensors of an accelerator
     return rank
+
+
+def _keeps_to_host(frame: Frame) -> bool:
+    """A script that never asks for an accelerator, or an object whose device is the host."""
+    return frame.unit.host_script or (frame.info is not None and frame.info.keeps_to_host)
 
 
 def _was_array(tensor: Tensor) -> bool:

@@ -39,8 +39,8 @@ CONTRACTS = "devlint.contracts"  # known by itself, in devlint's own project, to
 STATEMENT_BUDGET = 60_000
 _BUILTINS = frozenset(dir(builtins))
 _ACCELERATED = re.compile(
-    r"\.cuda\(|\.to\(|device=|\.device\b|is_cuda|is_available|[\"']cuda|accelerator|\.cpu\(\)"
-    r"|type_as|register_buffer"
+    r"\.cuda\(|\.to\((?!(?:dtype *= *)?torch\.\w+ *[,)])|device=|\.device\b|is_cuda|is_available"
+    r"|[\"']cuda|accelerator|\.cpu\(\)|type_as|register_buffer"
 )
 # A script runs itself, and shows what came out; a library file is moved by others.
 _SCRIPT = re.compile(
@@ -52,7 +52,11 @@ _PINNED = re.compile(
     r"|\b(no|disable)_?(cuda|gpu) *= *True|\b(use_?)(cuda|gpu) *= *False"
 )
 # What puts something on a device; who exports a model mostly does so on the host.
-_PLACES = re.compile(r"\.cuda\(|\bdevice\s*=|\.to\((?:\w+\.)*_?(?:device|dev)\b|\.to\([\"']cuda")
+_PLACES = re.compile(
+    r"\.cuda\(|\bdevice\s*=(?!\s*(?!self\b)\w+\.device\b)"  # where an input is, is anywhere
+    r"|\.to\((?:self\.|args\.)?_?(?:device|dev)\b(?! *=)|\.to\([\"']cuda"
+)
+_EXPORTS = re.compile(r"(^|[/_])(onnx|export(er|ers|ing)?)([/_]|\.py$)", re.I)
 _OTHER_DEVICE = re.compile(r"cuda|gpu|\bmps\b|\bxpu\b|is_available", re.I)
 _DEVICE_OPTION = re.compile(r"--device|\bargs\.device|def \w+\([^)]*\bdevice\b")
 # Frameworks whose loaders yield batches on the device.
@@ -260,12 +264,23 @@ class Unit:
     def host_script(self) -> bool:
         """A script that never leaves the host, or that says so."""
         text = self.source.text
+        if self.exports_on_host:
+            return True
         if not self.is_script:
             return False
-        if not self.accelerated or ("onnx.export(" in text and not _PLACES.search(text)):
+        if not self.accelerated:
             return True
         rest, pins = _PINNED.subn("", text)
         return pins > 0 and not _OTHER_DEVICE.search(rest) and not _DEVICE_OPTION.search(text)
+
+    @cached_property
+    def exports_on_host(self) -> bool:
+        """A script that exports a model, or by its path a file of models that are only made to be
+        exported; and nothing in it is put on a device."""
+        text = self.source.text
+        exports = bool(_EXPORTS.search(self.source.path))
+        exports = exports or (self.is_script and "onnx.export(" in text)
+        return exports and not _PLACES.search(text)
 
     @cached_property
     def is_script(self) -> bool:

@@ -1,7 +1,7 @@
 """The host waits for the device, or reads its memory."""
 
 import pytest
-from given import given, host_reads, met, syncs
+from given import given, host_reads, met, revealed, syncs
 
 GPU = 'import numpy as np\nx = torch.zeros(3, device="cuda")\n'
 
@@ -457,3 +457,98 @@ def test_gradients_are_where_their_parameters_train(taken, parts, value, sink, e
     code = CHART.format(given=taken, parts=parts, value=value, sink=sink)
     found = host_reads(given(code))
     assert [read.rpartition(" ")[2] for read in found] == ([expected] if expected else [])
+
+
+@pytest.mark.parametrize(
+    ("path", "line", "reported"),
+    [
+        ("lib/models/net_onnx.py", "", False),
+        ("export/models/net.py", "", False),
+        ("export/models/net.py", "scale = scale.to(dtype=x.dtype, device=x.device)", False),
+        ("export/models/net.py", "net.cuda()", True),
+        ("export/models/net.py", "net.to(device)", True),
+        ("lib/models/exported_goods.py", "", True),
+        ("lib/models/net.py", "", True),
+    ],
+)
+def test_a_module_that_is_there_to_be_exported_stays_on_the_host(path, line, reported):
+    code = f"""
+        class Net(nn.Module):
+            def __init__(self, model):
+                super().__init__()
+                self.model = model
+                self.lin = nn.Linear(3, 3)
+                self.table = torch.ones(3)
+                self.heads = [nn.Linear(3, 3)]
+
+            def forward(self, x):
+                return self.lin(x) + torch.ones(3)
+
+        def prepared(net, x, scale, device):
+            {line or "pass"}
+            return net(x, scale)
+    """
+    facts = given(code, path=path)
+    excused = [fact.attribute for fact in facts.plain_attributes if fact.excused]
+    assert excused == ([] if reported else ["table", "heads"])
+    sure = [m for m in facts.meetings if m.confidence.value != "possible"]
+    assert bool(sure) is reported
+
+
+@pytest.mark.parametrize(
+    ("device", "outside", "confidence"),
+    [
+        ("torch.device('cpu')", "", "possible"),
+        ("'cpu'", "", "possible"),
+        ("device", "", "likely"),
+        ("torch.device('cpu')", "agent.device = torch.device('cuda')", "likely"),
+    ],
+)
+def test_an_object_whose_device_is_the_host_works_there(device, outside, confidence):
+    code = f"""
+        class Agent:
+            def __init__(self, model, device):
+                self.model = model
+                self.device = {device}
+
+            def update(self, observed: torch.Tensor, rewards):
+                values = self.model(observed.float())
+                return torch.tensor(rewards) - values
+
+        def run(agent):
+            {outside or "pass"}
+    """
+    assert [meeting.rpartition(" ")[2] for meeting in met(code)] == [confidence]
+
+
+@pytest.mark.parametrize(
+    ("move", "reported"), [("torch.float", False), ("torch.device('cuda')", True)]
+)
+def test_a_conversion_of_the_element_type_asks_for_no_device(move, reported):
+    code = f"""
+        def loss(states: torch.Tensor, rewards, model):
+            base = model(states)
+            returns = torch.zeros(3)
+            return (returns - base.float()).sum()
+
+        def train(model, rows):
+            loss(rows["states"].to({move}, copy=True), rows["rewards"], model).backward()
+
+        if __name__ == "__main__":
+            train(nn.Linear(3, 1), load())
+    """
+    sure = [m for m in given(code).meetings if m.confidence.value != "possible"]
+    assert bool(sure) is reported
+
+
+@pytest.mark.parametrize(("test", "shown"), [("np.isscalar", "cpu"), ("callable", "δ(steps)")])
+def test_a_scalar_of_numpys_is_no_tensor(test, shown):
+    code = f"""
+        import numpy as np
+
+        def returns(start, steps: torch.Tensor):
+            value = start + steps
+            assert {test}(value)
+            reveal(torch.tensor(value))
+    """
+    assert revealed(code) == [shown]
