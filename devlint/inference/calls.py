@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from devlint.inference import contracts, feeding, gradients, mentions, modules, objects, special
+from devlint.inference.conditions import asks_for_host
 from devlint.inference.devices import place_of
 from devlint.inference.facts import MeetingKind, StepKind
 from devlint.inference.frame import EVALUATORS, Frame
@@ -574,6 +575,8 @@ def construct(frame: Frame, node: cst.Call, callee: ClassValue, arguments: Argum
     function = info.method("__init__")
     if function is not None:
         call_function(frame, node, FunctionValue(function, instance), arguments)
+        if any(asks_for_host(key, value) for key, (value, _) in arguments.keywords.items()):
+            return UNKNOWN  # `use_gpu=False`: what the class was taken to do is not done here
         if type(instance) is Instance and instance.module:
             given = [v for v, _ in arguments.all()]
             if (

@@ -119,6 +119,13 @@ def _by_name(frame: Frame, node: cst.Name | cst.Attribute, value: Value) -> bool
     return None
 
 
+def asks_for_host(name: str, value: Value) -> bool:
+    """A call says `use_gpu=False` itself, or `no_cuda=True`: it is not of the accelerated world."""
+    if type(value) is not Const or type(value.value) is not bool:
+        return False
+    return bool((_NOT_ACCELERATED if value.value else _ACCELERATED).match(name))
+
+
 def _is_global(frame: Frame, name: str) -> bool:
     around: Frame | None = frame
     while around is not None and around.function is not None:

@@ -181,3 +181,29 @@ TAGGER = """
 )
 def test_code_for_another_framework_has_no_tensors_of_ours(test, count):
     assert len(host_reads(given(TAGGER.format(test=test)))) == count
+
+
+@pytest.mark.parametrize(
+    ("said", "count"),
+    [
+        ("use_gpu=False", 0),
+        ("use_gpu=True", 1),
+        ("use_gpu=torch.cuda.is_available()", 1),
+        ("bias=False", 1),
+    ],
+)
+def test_an_object_that_is_told_to_do_without_an_accelerator_has_none(said, count):
+    code = f"""
+        class Scaled(nn.Module):
+            def __init__(self, use_gpu=True, bias=True):
+                super().__init__()
+                self.device = torch.device("cuda" if use_gpu else "cpu")
+                self.one = torch.tensor([1.0], device=self.device)
+
+            def forward(self, x):
+                return x * self.one
+
+        def run():
+            return Scaled({said})(torch.ones(1)).numpy()
+    """
+    assert len(host_reads(given(code))) == count
