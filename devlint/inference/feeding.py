@@ -186,7 +186,7 @@ def _called_as(value: Value) -> list[Function]:
 def _sources(frame: Frame, value: Value) -> Iterable[tuple[Fed, Given | None]]:
     """Where what is handed in comes from, as far as that is known."""
     for each in alternatives(value):
-        if type(each) is Host and each.array:
+        if type(each) is Host:  # an array, or a number
             yield Fed.HOST, None
         elif type(each) is Sequence:
             for part in each.items if each.items is not None else [each.any()]:

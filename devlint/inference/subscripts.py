@@ -8,6 +8,8 @@ a value is copied across devices by a slice, and through an index or mask only i
 
 from __future__ import annotations
 
+import re
+
 import libcst as cst
 
 from devlint.inference import contracts, gradients, orphans, syncs
@@ -155,6 +157,7 @@ def _sequence_slice(base: Sequence, part: cst.Slice) -> Value:
     return Sequence(base.items[slice(*bounds)], None, base.kind)
 
 
+_MADE_ON_HOST = r"torch\.(empty|zeros|ones|full|tensor)\((?![^\n]*\bdevice\b)"
 _BOOLEAN = frozenset({"bool", "isnan", "isinf", "isfinite", "logical_not", "logical_and"}) | {
     "logical_or",
     "logical_xor",
@@ -216,13 +219,23 @@ def _tensor_item(
     else:
         key = (id(evidence), code(node.slice[0]))
         held = frame.paths.get(key)
-        if type(held) is Tensor and held.place is base.place:
+        if type(held) is Tensor and held.place in (base.place, None):
             return held
         evidence_of_item = Evidence(parents=(evidence,) if _is_number(indices[0][0]) else ())
-        derived = Tensor(base.place, base.origin, traits, evidence_of_item)
+        place = None if _is_own_entry(frame, indices[0][1]) else base.place
+        derived = Tensor(place, base.origin, traits, evidence_of_item)
         frame.paths[key] = derived
         return derived
     return Tensor(base.place, origin, traits, evidence_of_item)
+
+
+def _is_own_entry(frame: Frame, key: cst.CSTNode) -> bool:
+    """The class makes such an entry itself, on the host, in the dict that its methods hand round:
+    `cache["rest"] = torch.empty(0)`."""
+    if frame.info is None or not isinstance(key, cst.SimpleString):
+        return False
+    entry = rf"\[{re.escape(key.value)}\] *= *"
+    return bool(re.search(entry + _MADE_ON_HOST, frame.info.text))
 
 
 def _may_pick_one(node: cst.Subscript, indices: list[tuple[Value, cst.CSTNode]]) -> bool:

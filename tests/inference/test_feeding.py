@@ -236,3 +236,34 @@ class Clip:
 """
     (found,) = meetings(settled(code))
     assert found.endswith(f"@δ(rows) {expected}")
+
+
+PICKED = """
+import random
+
+class World:
+    def __init__(self, size):
+        self.size = size
+        self.means = torch.randn(size, 3)
+
+    def features(self, index: torch.Tensor) -> torch.Tensor:
+        return self.means[index]
+
+    def draw(self, x):
+        index = {index}
+        return self.features(index=index)
+"""
+
+
+@pytest.mark.parametrize(
+    ("index", "expected"),
+    [
+        ("random.randint(0, self.size - 1)", "possible"),
+        ("x.shape[0] - 1", "possible"),
+        ("draw(0, self.size - 1)", "likely"),
+        ("x.cuda()", "likely"),
+    ],
+)
+def test_a_tensor_by_annotation_that_is_a_number_in_the_calls(index, expected):
+    (found, *_) = meetings(settled(PICKED.format(index=index)))
+    assert found.endswith(f"@δ(index) {expected}")

@@ -290,3 +290,30 @@ def norm(x: torch.Tensor, device):
     return F.conv1d(x.pow(2), torch.ones(x.size(0), 1, x.size(2)){move})
 """
     assert len(met(code)) == count
+
+
+CACHE = """
+import numpy as np
+
+class Detector(nn.Module):
+    def start(self, cache):
+        {entry}
+
+    def detect(self, wave, cache, device):
+        rows = torch.from_numpy(np.asarray(wave))
+        rows = torch.cat((cache["rest"], rows))
+        cache["rest"] = rows[-3:]
+        return self(rows.to(device))
+"""
+
+
+@pytest.mark.parametrize(
+    ("entry", "count"),
+    [
+        ('cache["rest"] = torch.empty(0)', 0),
+        ('cache["rest"] = torch.zeros(3, device=self.device)', 1),
+        ('cache["seen"] = torch.empty(0)', 1),
+    ],
+)
+def test_an_entry_that_the_class_makes_on_the_host_is_not_where_its_caller_is(entry, count):
+    assert len(met(CACHE.format(entry=entry))) == count
