@@ -111,6 +111,8 @@ def _never_returns(node: cst.BaseExpression) -> bool:
 
 
 def _assign(frame: Frame, node: cst.Assign) -> bool:
+    if type(node.value) is cst.Call and all(_is_slice(t.target) for t in node.targets):
+        frame.unit.moved_calls.add(node.value)  # copied to where that is
     value = frame.eval(node.value)
     only = node.targets[0].target
     own = _own_move(only, node.value)
@@ -134,6 +136,13 @@ def _assign(frame: Frame, node: cst.Assign) -> bool:
 
 def _binding(frame: Frame, name: str, value: cst.BaseExpression) -> Binding:
     return Binding(name, value) if frame.fresh is None else frame.fresh.then(name, value)
+
+
+def _is_slice(target: cst.BaseExpression) -> bool:
+    """`x[:, 1:3]`."""
+    return isinstance(target, cst.Subscript) and any(
+        isinstance(element.slice, cst.Slice) for element in target.slice
+    )
 
 
 def _own_move(target: cst.BaseExpression, value: cst.BaseExpression) -> str:

@@ -177,3 +177,29 @@ def test_an_empty_tensor_for_nothing_found_is_hardly_a_slip():
     assert confidences(code.format(made="torch.zeros(2, 7)")) == [ODD]
     assert confidences(code.format(made="torch.zeros(2, 0)")) == ["possible"]
     assert confidences(code.format(made="torch.Tensor()")) == ["possible"]
+
+
+@pytest.mark.parametrize(
+    ("use", "count"),
+    [
+        ("rows[:, 1:3] = typical(rows[:, 1:3])", 0),
+        ("rows[:, 1:3] = typical(rows[:, 1:3])\n        rows = rows + typical(rows)", 1),
+        ("rows[mask] = typical(rows[:, 1:3])", 1),
+        ("rows = typical(rows[:, 1:3])", 1),
+    ],
+)
+def test_a_result_that_is_only_written_to_a_slice_goes_where_that_is(use, count):
+    code = f"""
+    def typical(rows: torch.Tensor):
+        if rows.shape[1] > 1:
+            found = torch.zeros(rows.shape[1])
+            found[2] = 1
+        else:
+            found = rows.mean(dim=0)
+        return found
+
+    def run(net, rows, mask):
+        {use}
+        return net(rows)
+    """
+    assert len(confidences(code)) == count
