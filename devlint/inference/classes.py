@@ -19,7 +19,7 @@ from devlint.inference import contracts, feeding
 from devlint.inference.attribute_moves import is_mover, moved_attribute, moved_in_turn
 from devlint.inference.choices import ALWAYS, Choice
 from devlint.inference.conditions import parse_device
-from devlint.inference.facts import PlainAttribute, Site, StepKind
+from devlint.inference.facts import MeetingKind, PlainAttribute, Site, StepKind
 from devlint.inference.feeds import Given
 from devlint.inference.frame import Flag, Frame
 from devlint.inference.meetings import operand
@@ -764,8 +764,10 @@ class ClassInfo:
     def _meeting_of(self, note: AttributeNote) -> Site | None:
         """Where the attribute met a value on another device."""
         for meeting in self.unit.facts.meetings:
-            if meeting.confidence is Confidence.POSSIBLE and note.tensor.traits & MAYBE_SCALAR:
-                continue  # a 0-dim one meets every device
+            if meeting.confidence is Confidence.POSSIBLE and (
+                note.tensor.traits & MAYBE_SCALAR or meeting.kind is MeetingKind.RETURN
+            ):
+                continue  # a 0-dim one meets every device; one that is only returned meets none
             for step in meeting.left.steps:
                 if step.site.node is note.node:
                     return meeting.site

@@ -76,7 +76,7 @@ def compare(frame: Frame) -> bool:
                 continue
             dummy = _of_nothing(frame, tensor) or _is_left_out(frame, tensor)
             empty = tensor.traits & EMPTY and not isinstance(slot, tuple)  # nothing to compute with
-            weak = on_host or guessed or dummy or empty or _is_state(node)
+            weak = on_host or guessed or dummy or empty or _is_state(node, tensor)
             weak = weak or tensor.traits & (SCALAR | MAYBE_SCALAR)
             said = said or (slot == "value" and not on_host and not guessed)
             noted.add(node)
@@ -189,9 +189,12 @@ def _is_computed(tensor: Tensor) -> bool:
     )
 
 
-def _is_state(node: cst.CSTNode) -> bool:
-    """`return self.table`: an object tells what it holds, wherever that is by now."""
-    return isinstance(node, cst.Return) and isinstance(node.value, cst.Attribute)
+def _is_state(node: cst.CSTNode, tensor: Tensor) -> bool:
+    """`return self.table`, or a tuple with it: an object tells what it holds, wherever that is by
+    now."""
+    if isinstance(node, cst.Return) and isinstance(node.value, cst.Attribute):
+        return True
+    return tensor.origin is not None and tensor.origin.kind is StepKind.ATTRIBUTE
 
 
 def differs(value: Value) -> bool:

@@ -1,7 +1,7 @@
 """Returns that differ: by what was handed in, by what the caller asked for, or for no reason."""
 
 import pytest
-from given import met
+from given import given, met
 
 ODD = "likely"
 
@@ -203,3 +203,29 @@ def test_a_result_that_is_only_written_to_a_slice_goes_where_that_is(use, count)
         return net(rows)
     """
     assert len(confidences(code)) == count
+
+
+@pytest.mark.parametrize(
+    ("filler", "found"),
+    [("self.filler", ["possible"]), ("torch.zeros(2)", [ODD])],
+)
+def test_a_placeholder_among_several_results_is_what_the_object_holds(filler, found):
+    code = f"""
+    class Ranker(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.score = nn.Linear(4, 1)
+            self.filler = torch.zeros(2)
+
+        def forward(self, x, ranks):
+            scores = self.score(x)
+            if ranks:
+                return scores.argsort(dim=1), {filler}
+            return scores, scores.exp()
+    """
+    assert confidences(code) == found
+    (held,) = given(code).plain_attributes
+    assert held.used_at is None
+    code = code.replace("scores, scores.exp()", "scores, scores + self.filler")
+    (held,) = given(code).plain_attributes
+    assert held.used_at is not None
