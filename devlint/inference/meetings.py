@@ -206,6 +206,8 @@ def _rigid(frame: Frame, known: Tensor, variable: Tensor) -> int:
         rank = min(rank, 1)
     if rank and kind is not VariableKind.DEVICE and _keeps_to_host(frame):
         rank = 0
+    if variable.evidence is not None and variable.evidence.own:
+        rank = 0  # it may still be where the class made it
     if variable.place in frame.read_by_host:
         rank = 0  # if it is elsewhere, that read fails first
     if frame.unit.feeds_host and kind is VariableKind.INPUT:

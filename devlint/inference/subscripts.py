@@ -219,11 +219,11 @@ def _tensor_item(
     else:
         key = (id(evidence), code(node.slice[0]))
         held = frame.paths.get(key)
-        if type(held) is Tensor and held.place in (base.place, None):
+        if type(held) is Tensor and held.place is base.place:
             return held
         evidence_of_item = Evidence(parents=(evidence,) if _is_number(indices[0][0]) else ())
-        place = None if _is_own_entry(frame, indices[0][1]) else base.place
-        derived = Tensor(place, base.origin, traits, evidence_of_item)
+        evidence_of_item.own = _is_own_entry(frame, indices[0][1])
+        derived = Tensor(base.place, base.origin, traits, evidence_of_item)
         frame.paths[key] = derived
         return derived
     return Tensor(base.place, origin, traits, evidence_of_item)

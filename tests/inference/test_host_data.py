@@ -316,4 +316,20 @@ class Detector(nn.Module):
     ],
 )
 def test_an_entry_that_the_class_makes_on_the_host_is_not_where_its_caller_is(entry, count):
-    assert len(met(CACHE.format(entry=entry))) == count
+    sure = [m for m in met(CACHE.format(entry=entry)) if not m.endswith("possible")]
+    assert len(sure) == count
+
+
+def test_an_entry_that_the_class_makes_on_the_host_is_there_in_its_own_calls():
+    code = (
+        CACHE.format(entry='cache["rest"] = torch.ones(3)')
+        + """
+    def join(self, rows, cache):
+        return torch.cat((cache["rest"], rows))
+
+    def run(self, rows: torch.Tensor):
+        cache = {"rest": torch.ones(3)}
+        return self.join(rows.cuda(), cache)
+"""
+    )
+    assert len([m for m in met(code) if "self.join" in m or "inside" in m]) == 1
