@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from devlint.inference import contracts, feeding, gradients, mentions, modules, objects, special
+from devlint.inference.callees import call_function
 from devlint.inference.conditions import asks_for_host
 from devlint.inference.devices import place_of
 from devlint.inference.facts import MeetingKind, StepKind
 from devlint.inference.frame import EVALUATORS, Frame
-from devlint.inference.functions import Arguments, Function, call_function
+from devlint.inference.functions import Arguments, Function
 from devlint.inference.iteration import TRAINING, element_of, names_loader, note_training
 from devlint.inference.libraries import call_library, check_collective, construct_library
 from devlint.inference.meetings import add_pending, meet, tensors_in

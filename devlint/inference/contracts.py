@@ -54,8 +54,9 @@ from devlint.inference.values import (
 )
 
 if TYPE_CHECKING:
+    from devlint.inference.binding import Binding
     from devlint.inference.classes import ClassInfo
-    from devlint.inference.functions import Binding, Function
+    from devlint.inference.functions import Function
     from devlint.inference.parameters import Parameter
     from devlint.inference.unit import Unit
 

@@ -31,8 +31,9 @@ from devlint.inference.values import (
 )
 
 if TYPE_CHECKING:
+    from devlint.inference.binding import Binding
     from devlint.inference.classes import ClassInfo
-    from devlint.inference.functions import Arguments, Binding, Function
+    from devlint.inference.functions import Arguments, Function
 
 # Who takes a function and calls it on the host: transforms and collate functions of data sets,
 # pools of processes, tables of pandas.

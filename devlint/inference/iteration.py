@@ -150,7 +150,8 @@ def element_of(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
 
 def _yielded(frame: Frame, value: Instance, node: cst.CSTNode) -> Value:
     """What an object of a project class yields, by its own `__iter__`."""
-    from devlint.inference.functions import Arguments, call_function
+    from devlint.inference.callees import call_function
+    from devlint.inference.functions import Arguments
 
     assert value.info is not None
     function = value.info.method("__iter__")

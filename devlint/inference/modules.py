@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from devlint.inference.callees import call_function
 from devlint.inference.facts import MeetingKind, StepKind
 from devlint.inference.frame import Frame
-from devlint.inference.functions import Arguments, Function, call_function
+from devlint.inference.functions import Arguments, Function
 from devlint.inference.meetings import (
     add_pending,
     contradiction,
