@@ -22,9 +22,9 @@ from devlint.inference.conditions import parse_device
 from devlint.inference.facts import MeetingKind, PlainAttribute, Site, StepKind
 from devlint.inference.feeds import Given
 from devlint.inference.frame import Flag, Frame
-from devlint.inference.meetings import operand
 from devlint.inference.nonleaves import use_non_leaf
 from devlint.inference.placement import CPU, Device, Placement, Variable
+from devlint.inference.telling import operand
 from devlint.inference.text import code, dotted, names_in, parts
 from devlint.inference.values import (
     DEFAULT,

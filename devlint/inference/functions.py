@@ -14,6 +14,7 @@ from devlint.inference import (
     autograd,
     choices,
     contracts,
+    drafts,
     dropped,
     gradients,
     meetings,
@@ -339,7 +340,7 @@ def _infer(function: Function) -> Summary:
             orphans.used(frame, tensor)
     orphans.settle(frame)
     syncs = notes.lasting_syncs(frame)
-    meetings.settle(frame)
+    drafts.settle(frame)
     notes.settle(frame)
     gradients.leave(frame)
     pendings = [pending for pending in frame.pendings.values() if meetings.may_meet(pending)]

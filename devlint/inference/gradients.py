@@ -16,9 +16,10 @@ import libcst as cst
 
 from devlint.findings import Confidence
 from devlint.inference.devices import is_dtype
+from devlint.inference.drafts import CONFIDENCES
 from devlint.inference.facts import UndetachedRead
-from devlint.inference.meetings import CONFIDENCES, operand
 from devlint.inference.steps import evaluates, turns_gradients_off
+from devlint.inference.telling import operand
 from devlint.inference.text import dotted
 from devlint.inference.values import (
     EXPECTED,

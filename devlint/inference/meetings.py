@@ -7,14 +7,11 @@ function into facts, once the whole function has shown which values are tensors.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import libcst as cst
 
-from devlint.findings import Confidence
-from devlint.inference import feeding
 from devlint.inference.choices import When, both, either, exclude, want_two_settings
-from devlint.inference.facts import Meeting, MeetingKind, Operand, Site, Step, StepKind
+from devlint.inference.facts import MeetingKind, Site, StepKind
 from devlint.inference.frame import Frame, MeetingDraft, Pending
 from devlint.inference.placement import CPU, Device, Variable, VariableKind
 from devlint.inference.strays import strays
@@ -29,9 +26,7 @@ from devlint.inference.values import (
     KEPT,
     LOADED,
     MAYBE_SCALAR,
-    PAGEABLE,
     PARAMETER,
-    PINNED,
     SCALAR,
     SHAPED,
     UNKNOWN,
@@ -50,8 +45,6 @@ from devlint.inference.values import (
     same_place,
 )
 
-CONFIDENCES = (Confidence.POSSIBLE, Confidence.LIKELY, Confidence.CERTAIN)
-MAX_STEPS = 5
 MAX_PENDING = 24
 
 # Which operand sets the device of a meeting: the higher, the more others must follow it.
@@ -728,140 +721,6 @@ def _meanwhile(candidates: list[Candidate], anchor: Tensor) -> When:
     for held in operands.values():
         when = both(held, when)
     return when
-
-
-# --------------------------------------------------------------------- facts
-
-
-def settle(frame: Frame) -> None:
-    """Turn the function's drafts into facts."""
-    facts = frame.unit.facts
-    for draft in frame.drafts.values():
-        if not (draft.left.is_sure and draft.right.is_sure):
-            continue
-        if decider(draft.left) is not None or decider(draft.right) is not None:
-            continue  # it is not where it was thought to be
-        left_open = not draft.rank and frame.function is not None and frame.function.is_local
-        pending = frame.pendings.get((draft.left.place, draft.right.place))
-        if pending is not None and pending.node is draft.node and not left_open:
-            del frame.pendings[draft.left.place, draft.right.place]  # it is said here
-        left = operand(frame, draft.left, draft.left_node)
-        right = operand(frame, draft.right, draft.right_node)
-        doubtful = _with_host_inputs(frame, draft)
-        if draft.rank == 1:
-            doubtful = doubtful or _is_far_fetched(left, right) or _is_assembled(frame, left, right)
-        facts.meetings.append(
-            Meeting(
-                site=frame.site(draft.node),
-                kind=draft.kind,
-                operation=draft.operation,
-                left=_spoken(left, draft, draft.left),
-                right=_spoken(right, draft, draft.right),
-                confidence=CONFIDENCES[0 if doubtful else draft.rank],
-                in_module=frame.in_module,
-                inside=draft.inside,
-                caught=draft.caught,
-                given=feeding.given(frame, draft.right, draft.left, meets=True),
-            )
-        )
-    frame.drafts.clear()
-
-
-# Steps of a story. On code that works, one step of such a long one is wrong far more often than the
-# code is.
-FAR, FAR_TOGETHER = 3, 5
-
-
-def _is_far_fetched(odd: Operand, anchor: Operand) -> bool:
-    """What is out of place came to the host by a long story; or the two came apart by one that
-    leads through a callee out of sight."""
-    if CPU not in (odd.placement, anchor.placement):
-        return False
-    far = _length(odd)
-    guessed = odd.indirect or anchor.indirect
-    return far >= FAR or (guessed and far + _length(anchor) >= FAR_TOGETHER)
-
-
-def _is_assembled(frame: Frame, left: Operand, right: Operand) -> bool:
-    """The two are joined, `[x, padding]`, by a function that fills lists: that is mostly done on
-    the host."""
-    function, joined = frame.function, left.site.node
-    if not (isinstance(joined, (cst.List, cst.Tuple)) and joined is right.site.node):
-        return False
-    return function is not None and ".append(" in function.text
-
-
-def _length(shown: Operand) -> int:
-    """The kinds of steps of a story; some only say more of the step before."""
-    return len({step.kind for step in shown.steps} - {StepKind.BRANCH, StepKind.REGISTERED})
-
-
-def _with_host_inputs(frame: Frame, draft: MeetingDraft) -> bool:
-    """The function reads an input on the host, as it is, and meets it, or another one, with what
-    is on the host: whoever wrote that expects its inputs there."""
-    if not frame.host_inputs or frame.in_module:
-        return False
-    own = {p.variable for p in frame.function.parameters} if frame.function is not None else set()
-    places = {draft.left.place, draft.right.place}
-    return CPU in places and not places.isdisjoint(frame.host_inputs | own)
-
-
-def _spoken(shown: Operand, draft: MeetingDraft, tensor: Tensor) -> Operand:
-    """What a callee makes itself is no argument: it is named as it is made there."""
-    origin = tensor.origin
-    if draft.inside is None or shown.site.node is not draft.node or origin is None:
-        return shown
-    root = origin.root
-    if root.kind is not StepKind.CREATED or not isinstance(root.node, cst.BaseExpression):
-        return shown
-    return replace(shown, name=shorten(root.node))
-
-
-def operand(frame: Frame, tensor: Tensor, node: cst.CSTNode) -> Operand:
-    """The value as facts show it, with its history."""
-    traits = tensor.traits
-    return Operand(
-        name=shorten(node),
-        placement=tensor.place,
-        site=frame.site(node),
-        steps=history(tensor),
-        by_default=bool(traits & DEFAULT),
-        loaded=bool(traits & LOADED),
-        scalar=bool(traits & SCALAR),
-        requires_grad=bool(traits & GRAD),
-        is_parameter=bool(traits & PARAMETER),
-        pinned=bool(traits & PINNED),
-        pageable=bool(traits & PAGEABLE),
-        indirect=bool(traits & INDIRECT),
-    )
-
-
-_VERBS = {
-    StepKind.CREATED: "made here",
-    StepKind.LOADED: "loaded here",
-    StepKind.MOVED: "moved here",
-    StepKind.COMPUTED: "computed here",
-    StepKind.PARAMETER: "handed in by the caller",
-    StepKind.REGISTERED: "registered here, it moves with the module",
-    StepKind.ATTRIBUTE: "kept here as a plain attribute",
-    StepKind.BRANCH: "in this branch",
-    StepKind.DECLARED: "declared here",
-}
-
-
-def history(tensor: Tensor) -> tuple[Step, ...]:
-    """The steps that explain a value's place, oldest first: where it began, and what moved it."""
-    if tensor.origin is None:
-        return ()
-    chain = list(tensor.origin.chain())
-    telling = [o for o in chain if o.kind is not StepKind.COMPUTED]
-    computed = [o for o in chain if o.kind is StepKind.COMPUTED]
-    # A computation tells something only as the last step, and only one of them does.
-    chosen = (computed[:1] if computed and computed[0] is chain[0] else []) + telling
-    chosen = chosen[:1] + chosen[-(MAX_STEPS - 1) :] if len(chosen) > MAX_STEPS else chosen
-    return tuple(
-        Step(o.kind, Site(o.source, o.node), o.note or _VERBS[o.kind]) for o in reversed(chosen)
-    )
 
 
 def _feeds(tensor: Tensor) -> bool:

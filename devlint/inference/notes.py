@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from devlint.inference import feeding, steps
+from devlint.inference.drafts import CONFIDENCES, FAR
 from devlint.inference.facts import (
     ElementAccess,
     HiddenCopy,
@@ -29,8 +30,8 @@ from devlint.inference.facts import (
 )
 from devlint.inference.frame import Frame, LoopState
 from devlint.inference.iteration import targets_of
-from devlint.inference.meetings import CONFIDENCES, FAR, operand
 from devlint.inference.placement import Device, Placement, Variable, VariableKind
+from devlint.inference.telling import operand
 from devlint.inference.text import dotted, shorten
 from devlint.inference.values import INDIRECT, Tensor
 

@@ -12,9 +12,9 @@ import libcst as cst
 from devlint.contracts import is_contract_comment
 from devlint.inference import (
     contracts,
+    drafts,
     dropped,
     gradients,
-    meetings,
     mentions,
     notes,
     rebindings,
@@ -328,7 +328,7 @@ class Unit:
         while index < len(self.functions):  # inferring a function declares those nested in it
             summarize(self.functions[index])
             index += 1
-        meetings.settle(self.frame)
+        drafts.settle(self.frame)
         notes.settle(self.frame)
         for info in self.classes:
             info.settle(self.frame)

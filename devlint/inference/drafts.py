@@ -1,0 +1,101 @@
+"""The contradictions of a function become facts, with how sure each of them is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import libcst as cst
+
+from devlint.findings import Confidence
+from devlint.inference import feeding
+from devlint.inference.facts import Meeting, Operand, StepKind
+from devlint.inference.frame import Frame, MeetingDraft
+from devlint.inference.meetings import decider
+from devlint.inference.placement import CPU
+from devlint.inference.telling import operand
+from devlint.inference.text import shorten
+from devlint.inference.values import Tensor
+
+CONFIDENCES = (Confidence.POSSIBLE, Confidence.LIKELY, Confidence.CERTAIN)
+# Steps of a story. On code that works, one step of such a long one is wrong far more often than the
+# code is.
+FAR, FAR_TOGETHER = 3, 5
+
+
+def settle(frame: Frame) -> None:
+    """Turn the function's drafts into facts."""
+    facts = frame.unit.facts
+    for draft in frame.drafts.values():
+        if not (draft.left.is_sure and draft.right.is_sure):
+            continue
+        if decider(draft.left) is not None or decider(draft.right) is not None:
+            continue  # it is not where it was thought to be
+        left_open = not draft.rank and frame.function is not None and frame.function.is_local
+        pending = frame.pendings.get((draft.left.place, draft.right.place))
+        if pending is not None and pending.node is draft.node and not left_open:
+            del frame.pendings[draft.left.place, draft.right.place]  # it is said here
+        left = operand(frame, draft.left, draft.left_node)
+        right = operand(frame, draft.right, draft.right_node)
+        doubtful = _with_host_inputs(frame, draft)
+        if draft.rank == 1:
+            doubtful = doubtful or _is_far_fetched(left, right) or _is_assembled(frame, left, right)
+        facts.meetings.append(
+            Meeting(
+                site=frame.site(draft.node),
+                kind=draft.kind,
+                operation=draft.operation,
+                left=_spoken(left, draft, draft.left),
+                right=_spoken(right, draft, draft.right),
+                confidence=CONFIDENCES[0 if doubtful else draft.rank],
+                in_module=frame.in_module,
+                inside=draft.inside,
+                caught=draft.caught,
+                given=feeding.given(frame, draft.right, draft.left, meets=True),
+            )
+        )
+    frame.drafts.clear()
+
+
+def _is_far_fetched(odd: Operand, anchor: Operand) -> bool:
+    """What is out of place came to the host by a long story; or the two came apart by one that
+    leads through a callee out of sight."""
+    if CPU not in (odd.placement, anchor.placement):
+        return False
+    far = _length(odd)
+    guessed = odd.indirect or anchor.indirect
+    return far >= FAR or (guessed and far + _length(anchor) >= FAR_TOGETHER)
+
+
+def _is_assembled(frame: Frame, left: Operand, right: Operand) -> bool:
+    """The two are joined, `[x, padding]`, by a function that fills lists: that is mostly done on
+    the host."""
+    function, joined = frame.function, left.site.node
+    if not (isinstance(joined, (cst.List, cst.Tuple)) and joined is right.site.node):
+        return False
+    return function is not None and ".append(" in function.text
+
+
+def _length(shown: Operand) -> int:
+    """The kinds of steps of a story; some only say more of the step before."""
+    return len({step.kind for step in shown.steps} - {StepKind.BRANCH, StepKind.REGISTERED})
+
+
+def _with_host_inputs(frame: Frame, draft: MeetingDraft) -> bool:
+    """The function reads an input on the host, as it is, and meets it, or another one, with what
+    is on the host: whoever wrote that expects its inputs there."""
+    if not frame.host_inputs or frame.in_module:
+        return False
+    own = {p.variable for p in frame.function.parameters} if frame.function is not None else set()
+    places = {draft.left.place, draft.right.place}
+    return CPU in places and not places.isdisjoint(frame.host_inputs | own)
+
+
+def _spoken(shown: Operand, draft: MeetingDraft, tensor: Tensor) -> Operand:
+    """What a callee makes itself is no argument: it is named as it is made there."""
+    origin = tensor.origin
+    if draft.inside is None or shown.site.node is not draft.node or origin is None:
+        return shown
+    root = origin.root
+    if root.kind is not StepKind.CREATED or not isinstance(root.node, cst.BaseExpression):
+        return shown
+    return replace(shown, name=shorten(root.node))
