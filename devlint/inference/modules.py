@@ -595,6 +595,8 @@ def call_method(
         _register(frame, node, module, name, arguments)
         return NONE
     if name == "state_dict":
+        if is_self(frame, module):
+            return UNKNOWN  # for a file, mostly: by then it is on the host
         step = Origin(StepKind.REGISTERED, node, frame.unit.source, origin)
         return Mapping({}, Tensor(place, step))
     if name in ("load_state_dict", "extra_repr"):

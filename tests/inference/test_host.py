@@ -426,6 +426,20 @@ def test_a_state_that_was_read_before_the_move_stays():
     assert not host_reads(given(f"{code}found = state['weight'].numpy()\n"))
 
 
+def test_a_module_that_writes_its_own_state_to_a_file_is_on_the_host_by_then():
+    code = """
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.proj = nn.Linear(3, 3)
+
+            def as_text(self):
+                return str({weights}.numpy())
+    """
+    assert host_reads(given(code.format(weights="self.state_dict()['proj.weight']"))) == []
+    assert host_reads(given(code.format(weights="self.proj.weight.data"))) != []
+
+
 CHART = """
 import matplotlib.pyplot as plt
 
