@@ -1,6 +1,31 @@
-"""`python -m devlint` is `devlint`."""
+"""The command line as a process of its own: `devlint`, or `python -m devlint`."""
+
+import os
+import sys
 
 from devlint.cli import main
 
+
+def program() -> None:
+    """Run a command. After `check` the process ends without freeing what was read, which takes a
+    tenth of the time of the check; mypy ends in the same way."""
+    try:
+        main(prog_name="devlint")
+    except SystemExit as done:
+        if sys.argv[1:2] == ["check"] and isinstance(done.code, int):
+            _leave(done.code)
+        raise
+
+
+def _leave(code: int) -> None:
+    """End the process; where its output can't be delivered, Python itself says so."""
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except OSError:
+        return
+    os._exit(code)
+
+
 if __name__ == "__main__":
-    main(prog_name="devlint")
+    program()

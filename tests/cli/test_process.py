@@ -1,0 +1,56 @@
+"""`devlint check` as a process: it ends at once, and nothing that it has to say is lost."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BUG = "import torch\n\nx = torch.ones(3).cuda() + torch.ones(3)\n"
+MANY = 300
+
+
+def check(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "devlint", "check", *options]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True)
+
+
+def test_all_of_a_long_report_arrives(tmp_path):
+    for number in range(MANY):
+        (tmp_path / f"module_{number}.py").write_text(BUG)
+    found = check(tmp_path, "--format", "json")
+    assert found.returncode == 1
+    assert {f["path"] for f in json.loads(found.stdout)["findings"]} == {
+        f"module_{number}.py" for number in range(MANY)
+    }
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "said"),
+    [
+        (["."], 1, "DEV101"),
+        (["--fail-on", "never", "."], 0, "DEV101"),
+        (["--no-such-option"], 2, "No such option"),
+        (["missing.py"], 3, "missing.py"),
+    ],
+)
+def test_exit_codes(tmp_path, options, code, said):
+    (tmp_path / "module.py").write_text(BUG)
+    found = check(tmp_path, *options)
+    assert found.returncode == code
+    assert said in found.stdout + found.stderr
+
+
+def test_a_reader_that_stops_reading_is_no_crash(tmp_path):
+    for number in range(MANY):
+        (tmp_path / f"module_{number}.py").write_text(BUG)
+    command = [sys.executable, "-m", "devlint", "check", "."]
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None and process.stderr is not None
+        process.stdout.close()
+        said = process.stderr.read().decode()
+    assert "Traceback" not in said
+    assert process.returncode != 0
