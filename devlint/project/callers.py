@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from devlint.project.source import SourceError, read
+
 # In characters of source, of one run: as much as is good for the check of a single file.
 CALLERS_BUDGET = 400_000
 
@@ -21,8 +23,8 @@ def files_that_mention(
     places = [file.parts for file in near]
     for file in sorted(files, key=lambda file: (-_nearness(file.parts, places), file)):
         try:
-            data = file.read_bytes()
-        except OSError:
+            data = read(file)
+        except SourceError:
             continue
         if len(data) < CALLERS_BUDGET and wanted.search(data):
             yield file

@@ -268,6 +268,6 @@ class Importer:
 
 def _content(file: Path) -> bytes:
     try:
-        return file.read_bytes()
-    except OSError:
+        return read(file)
+    except SourceError:
         return b""

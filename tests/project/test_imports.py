@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -172,3 +173,9 @@ def test_settings_are_looked_for_beside_a_file_and_above_it(tree: Tree) -> None:
     project = Project(tree(dict.fromkeys(names, to_cuda) | {"lib/inner/deep.py": ""}))
     asked = importer(project, "lib/inner/deep.py")
     assert sorted(asked.settings("lib/inner/deep.py")) == ["defaults", "run"]
+
+
+def test_no_settings_are_looked_for_in_a_pipe(tree: Tree) -> None:
+    root = tree({"main.py": "import torch\n"})
+    os.mkfifo(root / "pipe.py")
+    assert importer(Project(root), "main.py").settings("main.py") == {}
