@@ -187,10 +187,12 @@ may meet it on the host.""",
     twin="`devlint confirm` waits for PyTorch's mixed-device error on the way through the line.",
     limits="""\
 Under `torch.set_default_device` or `with torch.device(...)` the default device is followed only as
-far as it is in sight. Where the tensor goes through a function that devlint cannot see, it is taken
-to stay where its arguments are, and the confidence is lower. Of returns that differ, one is left
-alone where the function has asked for its input's type, or found nothing handed in: there is no
-device to follow. A dummy of one element for what a flag of the caller's switches off is no more
+far as it is in sight: in the file, in what calls it, and in a script beside it or above it that
+imports it. In a file named for export (`onnx`, `export`) in which nothing is put on a device,
+models stay on the host. Where the tensor goes through a function that devlint cannot see, it is
+taken to stay where its arguments are, and the confidence is lower. Of returns that differ, one is
+left alone where the function has asked for its input's type, or found nothing handed in: there is
+no device to follow. A dummy of one element for what a flag of the caller's switches off is no more
 than `possible`. So is what only calls on the host would reach: an input of a plain function counts
 as elsewhere if a call hands in something from a device or, where no call tells, if the function
 minds devices or is public and annotated with tensors.""",
