@@ -460,7 +460,7 @@ class DispatchMode(DispatchHook):
             return self._meet(plan, func, args, kwargs or {})
         result = func(*args, **kwargs) if kwargs else func(*args)
         if plan.sync is not None and first.device is not CPU:
-            self._sync(plan, kwargs)
+            self._sync(plan, args, kwargs)
         if tags_results and not (plan.copies and moves.moving.active):
             if plan.chooses_device and result.is_meta:
                 return result
@@ -474,8 +474,8 @@ class DispatchMode(DispatchHook):
             if not watched.landed:
                 moves.report_read(watched, plan.name)
 
-    def _sync(self, plan: Plan, kwargs: dict[str, Any] | None) -> None:
-        if plan.no_sync_with is not None and kwargs and kwargs.get(plan.no_sync_with):
+    def _sync(self, plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> None:
+        if plan.no_sync_with is not None and plan.no_sync_with(args, kwargs or {}):
             return
         moves.land_all()
         if not self.function_mode.quiet and plan.sync is not None:
@@ -639,7 +639,7 @@ class DispatchMode(DispatchHook):
         device = operands[decision].device
         self.latest = placement
         if device.type != "cpu" and plan.sync is not None:
-            self._sync(plan, kwargs)
+            self._sync(plan, args, kwargs)
         if plan.indexing:
             self._indices(plan, operands, tensors)
         if placement is not None and (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
@@ -38,8 +39,8 @@ class Plan:
     """What a user calls the operation."""
     sync: str | None
     """Why the host waits for the device in it, or None."""
-    no_sync_with: str | None
-    """The argument with which it does not wait."""
+    no_sync_with: Callable[[Sequence[Any], Mapping[str, Any]], bool] | None
+    """Whether its arguments spare the host the waiting."""
     tensors: bool
     """May any argument be a tensor?"""
     keyword_tensors: bool

@@ -174,7 +174,7 @@ class RecordDispatchMode(DispatchHook):  # type: ignore[no-untyped-call]
         tensors = _tensors_in(args)
         if tensors and tensors[0].device.type not in ("cpu", "meta"):
             if plan.sync is not None:
-                if plan.no_sync_with is not None and kwargs.get(plan.no_sync_with):
+                if plan.no_sync_with is not None and plan.no_sync_with(args, kwargs):
                     return result
                 observers.sync(plan.called, plan.sync, seconds=seconds)
             elif any(t.dtype in (torch.bool, torch.uint8) for t in _indices(args)):

@@ -16,7 +16,7 @@ Nothing here looks at a tensor; operands come as ``Operand`` records.  Sources o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -195,6 +195,7 @@ SYNCS: dict[str, str] = {
     "unique_consecutive": "its result's shape depends on the values",
     "unique_dim_consecutive": "its result's shape depends on the values",
     "bincount": "its result's shape depends on the values",
+    "histc": "reads the least and the greatest value",
     "equal": "returns a Python bool",
     "is_nonzero": "reads one value",
     "allclose": "returns a Python bool",
@@ -204,8 +205,21 @@ SYNCS: dict[str, str] = {
     "_coalesce": "its result's shape depends on the values",
     "_nested_tensor_from_mask_left_aligned": "reads the mask",
 }
-NO_SYNC_WITH = {"repeat_interleave": "output_size"}
-"""Arguments that spare the host the waiting."""
+
+
+def _has_range(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    """`torch.histc(x, 10, 0, 1)`: the range is given (``_histc_cuda_template``)."""
+    least, greatest = (
+        args[at] if len(args) > at else kwargs.get(name, 0) for at, name in ((2, "min"), (3, "max"))
+    )
+    return bool(least != greatest)
+
+
+NO_SYNC_WITH: dict[str, Callable[[Sequence[Any], Mapping[str, Any]], bool]] = {
+    # what arguments must say to spare the host the waiting
+    "repeat_interleave": lambda args, kwargs: bool(kwargs.get("output_size")),
+    "histc": _has_range,
+}
 CALLED = {
     # operations that users know by another name
     "_local_scalar_dense": "item",
