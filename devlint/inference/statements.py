@@ -213,7 +213,10 @@ def _assign_attribute(
         elif type(holder) is Tensor and holder.evidence is not None and name != "grad":
             holder.evidence.foreign = True  # a graph, a batch: nobody gives tensors attributes
     path = dotted(target)
-    if path:
+    owner = target.value
+    if name == "forward" and type(owner) is cst.Name and receiver is not frame.instance:
+        frame.bind(owner.value, UNKNOWN)  # what its calls do and want is another's from now on
+    elif path:
         frame.bind(path, value)
         if _moves_along(frame, receiver, value):
             frame.env.pop(path, None)  # the module tells where it is

@@ -195,3 +195,19 @@ def test_a_pipeline_of_a_library_moves_what_is_in_the_records_that_it_takes(hand
                 return self.model({handed})
     """
     assert [meeting.rpartition(" ")[2] for meeting in met(code)] == found
+
+
+SPLIT = """
+    def split(net, stages):
+        net.{given} = stages.step
+        return net
+
+    net = nn.Linear(3, 3)
+    net = split(net, stages)
+    net(torch.zeros(3, device="cuda"))
+"""
+
+
+@pytest.mark.parametrize(("given", "clashes"), [("forward", 0), ("stage", 1)])
+def test_a_module_whose_forward_is_replaced_takes_what_that_takes(given, clashes):
+    assert len(met(SPLIT.format(given=given))) == clashes
