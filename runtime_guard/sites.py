@@ -58,7 +58,8 @@ def _hidden_directories() -> tuple[str, ...]:
 
 _PACKAGE_DIRECTORIES = ("site-packages" + os.sep, "dist-packages" + os.sep)
 _RUNNERS = tuple(
-    f"{os.sep}{package}{os.sep}" for package in ("_pytest", "pluggy", "pytest", "coverage")
+    f"{os.sep}{package}{os.sep}"
+    for package in ("_pytest", "pluggy", "pytest", "xdist", "execnet", "coverage")
 )
 
 
