@@ -77,10 +77,10 @@ def _only_mapped(function: Function, name: str) -> Iterator[cst.Name]:
     }
     for each in every(body, cst.Return):
         value = each.value
-        parts = [e.value for e in value.elements] if isinstance(value, cst.Tuple) else [value]
-        for part in parts:
-            if isinstance(part, cst.Name) and part.value in loaded & made:
-                yield part
+        returned = [e.value for e in value.elements] if isinstance(value, cst.Tuple) else [value]
+        for result in returned:
+            if isinstance(result, cst.Name) and result.value in loaded & made:
+                yield result
 
 
 def _is_moved_outside(function: Function) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -227,7 +228,11 @@ class ClassInfo:
 
     def _assigned(self, name: str) -> Value | None:
         held = self._assigned_inside(name)
-        if held is not None and _is_device(held) and self._is_assigned_outside(name):
+        if (
+            held is not None
+            and _is_device(held)
+            and _is_assigned_outside(self.unit.source.text, name)
+        ):
             return DeviceValue(None)  # the constructor's is what it starts with
         return held
 
@@ -239,13 +244,8 @@ class ClassInfo:
             not self.is_module
             and bool(own)
             and all(_HOST.fullmatch(code(value)) for value in own)
-            and not self._is_assigned_outside("device")
+            and not _is_assigned_outside(self.unit.source.text, "device")
         )
-
-    def _is_assigned_outside(self, name: str) -> bool:
-        """Somebody in the file gives an object that is no configuration such an attribute."""
-        found = re.findall(rf"([\w)\]]+)\.{name} *=(?!=)", self.unit.source.text)
-        return any(owner != "self" and not _CONFIGURATION.search(owner) for owner in found)
 
     def _assigned_inside(self, name: str) -> Value | None:
         if name in self.reading:
@@ -793,6 +793,13 @@ def _by_switch(unit: Unit, tensor: Tensor) -> bool:
             is_helper = noted.function is not None and noted.function.info is None
             return is_helper and noted.guarded and noted.index is None
     return False
+
+
+@lru_cache(maxsize=16)  # of the files at hand; asked at each read of such an attribute
+def _is_assigned_outside(text: str, name: str) -> bool:
+    """Somebody in a file gives an object that is no configuration such an attribute."""
+    found = re.findall(rf"([\w)\]]+)\.{name} *=(?!=)", text)
+    return any(owner != "self" and not _CONFIGURATION.search(owner) for owner in found)
 
 
 def _is_device(value: Value) -> bool:

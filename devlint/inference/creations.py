@@ -9,8 +9,8 @@ from __future__ import annotations
 import libcst as cst
 
 from devlint.inference.facts import StepKind
-from devlint.inference.frame import Binding, Frame
-from devlint.inference.text import dotted, every
+from devlint.inference.frame import Assigned, Frame
+from devlint.inference.text import dotted, every, parts
 from devlint.inference.values import DEFAULT, Const, External, Host, Tensor, alternatives
 from devlint.knowledge import Call, Result
 
@@ -70,7 +70,7 @@ class _Made:
     """Whether all tensors of an expression are made in it, or in the line before that bound them
     to the name that this one replaces. `factories`: the calls that make them."""
 
-    def __init__(self, frame: Frame, latest: Binding | None) -> None:
+    def __init__(self, frame: Frame, latest: Assigned | None) -> None:
         self.frame = frame
         self.latest = latest
         self.factories: list[cst.CSTNode] = []
@@ -164,7 +164,7 @@ def _is_number(frame: Frame, node: cst.CSTNode) -> bool:
         return last in _SIZES if path not in ("", "math") else path == "math" or last in _COUNTS
     if isinstance(node, cst.Subscript) and isinstance(node.value, cst.Attribute):
         return node.value.attr.value == "shape"
-    return all(_is_number(frame, child) for child in node.children)
+    return all(_is_number(frame, part) for part in parts(node))
 
 
 def _is_host(value: object) -> bool:

@@ -88,18 +88,18 @@ class LoopState:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Binding:
-    """What an assignment bound to a name. `before`: the one that it replaced, right before it."""
+class Assigned:
+    """What a statement assigned to a name. `before`: the one that it replaced, right before it."""
 
     name: str
     value: cst.BaseExpression
-    before: Binding | None = None
+    before: Assigned | None = None
     length: int = 1
 
-    def then(self, name: str, value: cst.BaseExpression) -> Binding:
+    def then(self, name: str, value: cst.BaseExpression) -> Assigned:
         if name != self.name or self.length == MAX_REBINDINGS:
-            return Binding(name, value)
-        return Binding(name, value, self, self.length + 1)
+            return Assigned(name, value)
+        return Assigned(name, value, self, self.length + 1)
 
 
 @dataclass(slots=True, eq=False)
@@ -243,7 +243,7 @@ class Frame:
         self.guarding = False  # in a test whose branch only raises or warns
         self.consumers: list[cst.Call] = []  # the calls whose arguments are being evaluated
         self.current: cst.CSTNode | None = None  # the statement being run
-        self.fresh: Binding | None = None  # what the last assignment bound
+        self.fresh: Assigned | None = None  # what the last assignment bound
         self.settling = 0  # depth of first passes over loops
         self.constructing = False  # inside __init__ or what only it calls
         self.drafts: dict[Any, MeetingDraft] = {}

@@ -221,7 +221,8 @@ def _of_library(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
     elif _LEGACY_TYPE.match(name) and type(node.func) is cst.Attribute:
         _of_constructor(frame, node, name, arguments)
     elif name.startswith("torch.cuda.") and name[11:] in _RAISING:
-        if name == "torch.cuda.device" and _is_own_card(arguments.node(0, "device")):
+        given = arguments.node(0, "device")
+        if name == "torch.cuda.device" and mistaken.asked_for_its_card(given) is not None:
             pass  # -1 for a tensor of the host, and nothing happens
         elif name == "torch.cuda.set_device" and _is_global_rank(arguments.get(0, "device"), node):
             _note(frame, node, "device", global_rank=True)
@@ -229,12 +230,6 @@ def _of_library(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
             _note(frame, node, "backend", bare=name == "torch.cuda.current_device")
     elif "device" in arguments.keywords:
         _of_device(frame, node, arguments.keywords["device"])
-
-
-def _is_own_card(given: cst.CSTNode | None) -> bool:
-    """`x.get_device()`."""
-    func = given.func if isinstance(given, cst.Call) else None
-    return isinstance(func, cst.Attribute) and func.attr.value == "get_device"
 
 
 def _of_cuda(frame: Frame, node: cst.Call, receiver: Value, arguments: Arguments) -> None:

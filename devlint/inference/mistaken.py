@@ -141,14 +141,19 @@ def _lacks_index(value: Value) -> bool:
     return type(value) is DeviceValue and value.sure and value.of is None and value.place == CUDA
 
 
+def asked_for_its_card(node: cst.CSTNode | None) -> cst.BaseExpression | None:
+    """`x` of `x.get_device()`."""
+    if not isinstance(node, cst.Call) or node.args or not isinstance(node.func, cst.Attribute):
+        return None
+    return node.func.value if node.func.attr.value == "get_device" else None
+
+
 def _is_index_of_any(frame: Frame, value: Value, given: cst.CSTNode) -> bool:
     """`x.get_device()` of a tensor that may be on the host, where nothing asks."""
+    subject = asked_for_its_card(given)
     return (
-        isinstance(given, cst.Call)
-        and isinstance(given.func, cst.Attribute)
-        and given.func.attr.value == "get_device"
-        and not given.args
-        and type(frame.eval(given.func.value)) is Tensor  # not a method of one's own
+        subject is not None
+        and type(frame.eval(subject)) is Tensor  # not a method of one's own
         and type(value) is DeviceValue
         and type(value.place) is not Device
         and frame.guards == 0

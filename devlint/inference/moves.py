@@ -262,9 +262,7 @@ def _note_move(
     discarded: bool,
     non_blocking: bool,
 ) -> None:
-    creation = (
-        creations.factory_of(frame, tensor, subject_node) if tensor.traits & DEFAULT else None
-    )
+    creation = creations.factory_of(frame, tensor, subject_node)
     frame.notes.append(
         MoveNote(
             node=node,

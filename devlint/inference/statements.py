@@ -32,7 +32,7 @@ from devlint.inference.conditions import (
 )
 from devlint.inference.environments import join_environments
 from devlint.inference.facts import Hotness
-from devlint.inference.frame import EXECUTORS, Binding, Environment, Frame, LoopState
+from devlint.inference.frame import EXECUTORS, Assigned, Environment, Frame, LoopState
 from devlint.inference.functions import declare_class, declare_function
 from devlint.inference.iteration import derive, element_of, hotness_of, replaced_elements
 from devlint.inference.modules import baked
@@ -130,12 +130,12 @@ def _assign(frame: Frame, node: cst.Assign) -> bool:
     for loop in fresh:
         loop.assigned.discard(own)
         loop.rebound.add(own)
-    frame.fresh = _binding(frame, only.value, node.value) if isinstance(only, cst.Name) else None
+    frame.fresh = _assigned(frame, only.value, node.value) if isinstance(only, cst.Name) else None
     return True
 
 
-def _binding(frame: Frame, name: str, value: cst.BaseExpression) -> Binding:
-    return Binding(name, value) if frame.fresh is None else frame.fresh.then(name, value)
+def _assigned(frame: Frame, name: str, value: cst.BaseExpression) -> Assigned:
+    return Assigned(name, value) if frame.fresh is None else frame.fresh.then(name, value)
 
 
 def _is_slice(target: cst.BaseExpression) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import re
+from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
@@ -122,6 +123,12 @@ class Importer(Protocol):
     def load(self, dotted: str) -> Parsed | None:
         """The file of a module of the project, else None."""
 
+    def find(self, dotted: str) -> object | None:
+        """What stands for such a module, if the project has one; nothing is loaded."""
+
+    def settings(self, path: str) -> Mapping[str, str]:
+        """What may choose a default device for a file's program: their texts by name."""
+
 
 class Context:
     """One run: what is shared by all files."""
@@ -145,10 +152,9 @@ class Context:
 
     def has(self, dotted: str) -> bool:
         """Whether the project has a module by this name, loaded or not."""
-        find = getattr(self.importer, "find", None)
-        if dotted == CONTRACTS:
+        if self.importer is None or not dotted or dotted == CONTRACTS:
             return False
-        return find is not None and bool(dotted) and find(dotted) is not None
+        return self.importer.find(dotted) is not None
 
     def load(self, dotted: str) -> Unit | None:
         """The unit of a module of the project, its body run."""
@@ -247,8 +253,8 @@ class Unit:
     def default_is_set_elsewhere(self) -> bool:
         """A file of the project that imports this one, or a setting that this one imports, makes
         tensors on another device by default."""
-        settings = getattr(self.context.importer, "settings", None)
-        found = settings(self.source.path) if settings is not None else {}
+        importer = self.context.importer
+        found = importer.settings(self.source.path) if importer is not None else {}
         own = self.source.module_name.rpartition(".")[2]
         return any(
             _imports(text, own) or (_SETS_AT_ONCE.search(text) and _imports(self.source.text, name))

@@ -126,8 +126,7 @@ class Project:
             return None  # reported where the file itself is checked
 
     def _parse(self, file: Path) -> ParsedFile:
-        data = self.contents.get(file)
-        decoded = decode(read(file) if data is None else data)
+        decoded = decode(self._content(file))
         self.parsed += len(decoded.text)
         name = self.name_of(file)
         return ParsedFile(
@@ -140,6 +139,11 @@ class Project:
             decoded.encoding,
             decoded.bom,
         )
+
+    def _content(self, file: Path) -> bytes:
+        """What is to be taken for the content of a file. Raises SourceError."""
+        data = self.contents.get(file)
+        return read(file) if data is None else data
 
     def drop(self, file: Path) -> None:
         """Forget the tree of a file, for its memory."""
@@ -196,11 +200,14 @@ class Project:
         if found is None:
             found = self._settings[directory] = {}
             for name in self._listing(directory):
-                if name.endswith(".py") and not name.startswith("test_"):
-                    file = directory / name
-                    data = self.contents.get(file) or _content(file)
-                    if SETS_DEFAULT.search(data):
-                        found[name.removesuffix(".py")] = data.decode(errors="replace")
+                if not name.endswith(".py") or name.startswith("test_"):
+                    continue
+                try:
+                    data = self._content(directory / name)
+                except SourceError:
+                    continue  # reported where the file itself is checked
+                if SETS_DEFAULT.search(data):
+                    found[name.removesuffix(".py")] = data.decode(errors="replace")
         return found
 
     def _listing(self, directory: Path) -> frozenset[str]:
@@ -264,10 +271,3 @@ class Importer:
             if directory == root or root not in directory.parents:
                 return found
             directory = directory.parent
-
-
-def _content(file: Path) -> bytes:
-    try:
-        return read(file)
-    except SourceError:
-        return b""
