@@ -456,7 +456,7 @@ class DispatchMode(DispatchHook):
             return func(*args, **kwargs) if kwargs else func(*args)
         if first.move is not None:
             self._note_use(first, plan)
-        if mixed or (untagged and first.device is not CPU) or plan.indexing:
+        if mixed or (untagged and first.device is not CPU) or plan.indexing or plan.reads:
             return self._meet(plan, func, args, kwargs or {})
         result = func(*args, **kwargs) if kwargs else func(*args)
         if plan.sync is not None and first.device is not CPU:
@@ -642,11 +642,24 @@ class DispatchMode(DispatchHook):
             self._sync(plan, args, kwargs)
         if plan.indexing:
             self._indices(plan, operands, tensors)
+        if plan.reads:
+            self._reads(plan, operands)
         if placement is not None and (
             plan.tags_results or any(t.layout is not torch.strided for t in tensors)
         ):
             self._tag_results(result, placement, plan)
         return result
+
+    def _reads(self, plan: Plan, operands: list[rules.Operand]) -> None:
+        """An argument is read by the host in C++."""
+        for operand in operands:
+            if (
+                operand.name == plan.reads
+                and rules.waits_to_read(plan.name, operands[0].device, operand.device)
+                and not self.function_mode.quiet
+            ):
+                moves.land_all()
+                observers.sync(plan.called, rules.READS[plan.name][1])
 
     def _indices(
         self, plan: Plan, operands: list[rules.Operand], tensors: list[torch.Tensor]

@@ -41,6 +41,8 @@ class Plan:
     """Why the host waits for the device in it, or None."""
     no_sync_with: Callable[[Sequence[Any], Mapping[str, Any]], bool] | None
     """Whether its arguments spare the host the waiting."""
+    reads: str | None
+    """The argument that it reads by ``item()``, and waits for if that is on an accelerator."""
     tensors: bool
     """May any argument be a tensor?"""
     keyword_tensors: bool
@@ -92,6 +94,7 @@ def make_plan(func: Any) -> Plan:
     returns_tensor = any("Tensor" in str(r.type) for r in schema.returns)
     fresh = any(r.alias_info is None and "Tensor" in str(r.type) for r in schema.returns)
     namespace = schema.name.partition("::")[0]
+    read = rules.READS[name][0] if namespace == "aten" and name in rules.READS else None
     if name in ("set_", "set_data"):
         treatment = Treatment.SET
     elif name in rules.HOST_KERNELS:
@@ -110,6 +113,7 @@ def make_plan(func: Any) -> Plan:
         called=rules.CALLED.get(name, name),
         sync=rules.SYNCS.get(name) if namespace == "aten" else None,
         no_sync_with=rules.NO_SYNC_WITH.get(name),
+        reads=next((a.name for a in tensors if a.name == read), None),
         tensors=bool(tensors),
         keyword_tensors=any(a.kwarg_only for a in tensors),
         tags_results=fresh,

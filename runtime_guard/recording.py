@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from runtime_guard import cards, observers
+from runtime_guard import cards, observers, rules
 from runtime_guard.events import Kind
 from runtime_guard.explain import explain_operands, with_explanation
 from runtime_guard.placement import Placement, intern_device, placement_of, storage_of, tag
@@ -147,7 +147,7 @@ class RecordDispatchMode(DispatchHook):  # type: ignore[no-untyped-call]
         if plan is None:
             with self:
                 return func(*args, **(kwargs or {}))
-        if plan.sync is None and not plan.copies and not plan.indexing:
+        if plan.sync is None and not (plan.copies or plan.indexing or plan.reads):
             try:
                 return func(*args, **kwargs) if kwargs else func(*args)
             except RuntimeError as error:
@@ -172,6 +172,12 @@ class RecordDispatchMode(DispatchHook):  # type: ignore[no-untyped-call]
                     _record_copy(plan.name, target, source, non_blocking, seconds)
             return result
         tensors = _tensors_in(args)
+        if plan.reads:
+            read = _argument(func, plan.reads, args, kwargs)
+            if isinstance(read, torch.Tensor) and rules.waits_to_read(
+                plan.name, tensors[0].device, read.device
+            ):
+                observers.sync(plan.called, rules.READS[plan.name][1], seconds=seconds)
         if tensors and tensors[0].device.type not in ("cpu", "meta"):
             if plan.sync is not None:
                 if plan.no_sync_with is not None and plan.no_sync_with(args, kwargs):
@@ -182,6 +188,14 @@ class RecordDispatchMode(DispatchHook):  # type: ignore[no-untyped-call]
                     plan.name, "a boolean mask: its result's shape depends on the values"
                 )
         return result
+
+
+def _argument(func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The argument ``name`` of a call of ``func``, None where it is left out."""
+    for position, argument in enumerate(func._schema.arguments):
+        if argument.name == name:
+            return args[position] if position < len(args) else kwargs.get(name)
+    return None
 
 
 def _indices(args: tuple[Any, ...]) -> list[torch.Tensor]:

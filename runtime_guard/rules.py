@@ -200,6 +200,15 @@ SYNCS: dict[str, str] = {
     "is_nonzero": "reads one value",
     "allclose": "returns a Python bool",
     "_linalg_check_errors": "reads whether the decomposition failed",
+    # those that end with that check in C++, out of sight
+    "_linalg_eigh": "reads whether the decomposition failed",
+    "_linalg_svd": "reads whether the decomposition failed",
+    "cholesky": "reads whether the decomposition failed",
+    "cholesky_inverse": "reads whether the decomposition failed",
+    "linalg_eig": "reads whether the decomposition failed",
+    "linalg_lstsq": "reads whether the decomposition failed",
+    "linalg_pinv": "reads whether the decomposition failed",
+    "linalg_matrix_exp": "how it goes on depends on the norms",
     "repeat_interleave": "its result's shape depends on the values",
     "_to_sparse": "its result's shape depends on the values",
     "_coalesce": "its result's shape depends on the values",
@@ -220,6 +229,16 @@ NO_SYNC_WITH: dict[str, Callable[[Sequence[Any], Mapping[str, Any]], bool]] = {
     "repeat_interleave": lambda args, kwargs: bool(kwargs.get("output_size")),
     "histc": _has_range,
 }
+READS: dict[str, tuple[str, str]] = {
+    # arguments that the operation reads in C++, out of sight: the host waits if they are not there
+    "fill_": ("value", "reads its value"),
+    "index_fill": ("value", "reads its value"),
+    "index_fill_": ("value", "reads its value"),
+    "masked_fill": ("value", "reads its value"),
+    "masked_fill_": ("value", "reads its value"),
+    "normal": ("std", "reads whether a deviation is negative"),
+    "searchsorted": ("sorter", "reads whether the sorter is within bounds"),
+}
 CALLED = {
     # operations that users know by another name
     "_local_scalar_dense": "item",
@@ -228,7 +247,17 @@ CALLED = {
     "_coalesce": "coalesce",
     "_to_sparse": "to_sparse",
     "_linalg_check_errors": "linalg",
+    "_linalg_eigh": "eigh",
+    "_linalg_svd": "svd",
 }
+
+
+def waits_to_read(name: str, device: torch.device, read: torch.device) -> bool:
+    """Does the host wait for an argument of ``READS`` on ``read``, where the first is on
+    ``device``?"""
+    if read.type in ("cpu", "meta"):
+        return False
+    return name != "fill_" or device != read  # the value of one device is copied there
 
 
 @cache
