@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from devlint.inference import dropped, mistaken, optimizers, workers
+from devlint.inference import dropped, loads, mistaken, optimizers, workers
 from devlint.inference.conditions import asks_for_accelerator, words
 from devlint.inference.devices import place_of
 from devlint.inference.facts import Mention, StepKind
@@ -86,15 +86,6 @@ _COLLECTIVE = re.compile(
 _SETS_DEVICE = re.compile(r"\bset_device\(|CUDA_VISIBLE_DEVICES|\bset_device_index\(")
 _RANK_TEST = re.compile(r"rank|is_main|is_master|main_process|master", re.I)
 _RANK_NAME = re.compile(r"^(local_|global_|world_|proc_|process_)?rank$")
-_WEIGHTS = re.compile(
-    r"weight|ckpt|checkpoint|model|state|param|pretrain|resume|snapshot|\bnet|\.pth|optim|restore",
-    re.I,
-)
-_HOST_DATA = re.compile(
-    r"process|dataset|data_|\bdata\b|feature|cache|vocab|split|index|stat(s|istics)\b", re.I
-)
-# The function has written what it loads, on the device that it works on.
-_MADE_HERE = re.compile(r"\btorch\.save\(|\.backward\(|early_?stop", re.I)
 _SCRIPT = re.compile(r"^if __name__ *== *[\"']__main__|^\w.*\.parse_(known_)?args\(", re.M)
 CALLERS = 3  # from call to caller, in search of one that asks
 _LEAVING = (cst.Return, cst.Raise, cst.Continue, cst.Break)
@@ -525,7 +516,7 @@ def settle(unit: Unit) -> None:
                     per_rank=per_rank or note.global_rank,
                     serves_host=_offers_host(note, text) if note.kind == "backend" else serves_host,
                     near_input=note.in_module or _has_tensor(note.function),
-                    weights=note.kind == "load" and _holds_weights(note, mentions),
+                    weights=note.kind == "load" and loads.holds_weights(unit, note),
                     moves=note.moves and (note.subject is None or note.subject.is_sure),
                     refused=note.refused,
                     global_rank=note.global_rank,
@@ -673,41 +664,3 @@ def _has_tensor(function: Function | None) -> bool:
                 ):
                     return True
     return False
-
-
-def _is_saved_beside(note: MentionNote, text: str) -> bool:
-    """The script's own body saves to the path that it loads from."""
-    if not isinstance(note.node, cst.Call) or not note.node.args:
-        return False
-    path = re.escape(code(note.node.args[0].value))
-    return bool(re.search(rf"^torch\.save\([^\n]*,\s*(?:f=)?{path}\s*[,)]", text, re.M))
-
-
-def _holds_weights(note: MentionNote, mentions: Mentions) -> bool:
-    """What is loaded goes to `load_state_dict`, or is named for weights."""
-    if note.mapped:
-        return False
-    function = note.function
-    around = function.text if function is not None else ""
-    if function is None and _is_saved_beside(note, mentions.text):
-        return False
-    if function is None and mentions.loads_state and not _HOST_DATA.search(note.text):
-        return True
-    if _MADE_HERE.search(around):
-        return False
-    if note.node in mentions.weights:
-        return True
-    assert isinstance(note.node, cst.Call)
-    if dotted(note.node.func).endswith("jit.load"):
-        return True  # a whole model
-    path = note.node.args[0].value if note.node.args else note.node
-    said = words(path) if isinstance(path, cst.BaseExpression) else ""
-    said = said or note.text
-    if _HOST_DATA.search(said) and "model" not in said:
-        return False
-    if _WEIGHTS.search(said.replace("torch.load", "")):
-        return True
-    where = function.name if function is not None else ""
-    if function is not None and function.info is not None:
-        where += " " + function.info.name
-    return bool(_WEIGHTS.search(where)) or "load_state_dict" in around

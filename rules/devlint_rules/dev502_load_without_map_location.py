@@ -94,6 +94,8 @@ that are used as loaded are then on the host.""",
     limits="""\
 A file that holds no tensors, or was saved from the host, loads everywhere; devlint does not look
 into files. It goes by what is done with the result (`load_state_dict`) and by names: data sets,
-features and the like are `possible` findings, and so is what the same script saved under that
-path.""",
+features and the like are `possible` findings. So is what the same run has saved to that place
+before, in the same function or one that it calls; a file to which the same class saves nothing but
+numbers; and the other branch of a switch whose host branch loads the same file with
+`map_location="cpu"`.""",
 )

@@ -1,0 +1,375 @@
+"""What a load without `map_location` brings: another machine's weights, or what the code around it
+shows to be something else.
+
+Nothing has to be said where the same run has saved what it loads, where a file holds no tensors,
+and where the host has a load of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from devlint.inference.conditions import words
+from devlint.inference.text import code, dotted, every, parts
+
+if TYPE_CHECKING:
+    from devlint.inference.classes import ClassInfo
+    from devlint.inference.functions import Function
+    from devlint.inference.mentions import MentionNote
+    from devlint.inference.unit import Unit
+
+_WEIGHTS = re.compile(
+    r"weight|ckpt|checkpoint|model|state|param|pretrain|resume|snapshot|\bnet|\.pth|optim|restore",
+    re.I,
+)
+_HOST_DATA = re.compile(
+    r"process|dataset|data_|\bdata\b|feature|cache|vocab|split|index|stat(s|istics)\b", re.I
+)
+# The function has written what it loads, on the device that it works on.
+_MADE_HERE = re.compile(r"\btorch\.save\(|\.backward\(|early_?stop", re.I)
+_SAVES = ("torch.save", "torch.jit.save")
+_LOADS = ("torch.load", "torch.jit.load")
+_PLAIN = ("int", "float", "len", "str", "bool", "round", *_LOADS)
+_PLAIN_METHODS = ("item", "tolist", "numel", "size")
+_HOST = re.compile(r"(torch\.device\()?[\"']cpu[\"']\)?|lambda (\w+), *\w+: *\2")
+_OF_RANKS = re.compile(r"rank|main|master|distributed", re.I)
+_HOLE = re.compile(r"\{[^{}]*\}|%[-+ #0-9.]*[a-z]")  # of a template
+_SAME = ("open", "str", "fspath", "Path", "abspath")  # the place is their first argument
+_SCOPES = (cst.FunctionDef, cst.ClassDef, cst.Lambda)
+_END = 1 << 40  # behind everything
+
+
+def holds_weights(unit: Unit, note: MentionNote) -> bool:
+    """What is loaded goes to `load_state_dict`, or is named for weights, and another run may have
+    written it."""
+    node, function = note.node, note.function
+    assert isinstance(node, cst.Call)
+    if note.mapped or _is_plain(node, function):
+        return False
+    if _host_has_its_own(unit, node, function) or _is_saved_before(unit, node, function):
+        return False
+    if function is None and unit.mentions.loads_state and not _HOST_DATA.search(note.text):
+        return True
+    around = function.text if function is not None else ""
+    if _MADE_HERE.search(around):
+        return False
+    if node in unit.mentions.weights:
+        return True
+    if dotted(node.func).endswith("jit.load"):
+        return True  # a whole model
+    path = node.args[0].value if node.args else node
+    said = words(path) if isinstance(path, cst.BaseExpression) else ""
+    said = said or note.text
+    if _HOST_DATA.search(said) and "model" not in said:
+        return False
+    if _WEIGHTS.search(said.replace("torch.load", "")):
+        return True
+    where = function.name if function is not None else ""
+    if function is not None and function.info is not None:
+        where += " " + function.info.name
+    return bool(_WEIGHTS.search(where)) or "load_state_dict" in around
+
+
+# ----------------------------------------------------------------- saved before
+
+
+def _is_saved_before(unit: Unit, load: cst.Call, function: Function | None) -> bool:
+    """The same function has saved to that place before, or what it calls; or so have all that call
+    it."""
+    if "save(" not in unit.source.text or not load.args:
+        return False
+    scope = _Scope(unit, function)
+    place = scope.place(load.args[0].value, scope.index(load))
+    if scope.saves_before(load, place):
+        return True
+    if function is None or not function.callers or _OWN in place:
+        return False
+    return all(
+        _Scope(unit, call.caller).saves_before(call.node, place) for call in function.callers
+    )
+
+
+_OWN = "@"  # in a place: it goes by a name of the function's own
+Branches = tuple[tuple[cst.CSTNode, cst.CSTNode], ...]  # with the conditions and loops they are of
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Step:
+    """A node of a function, by its order in the text."""
+
+    index: int
+    node: cst.CSTNode
+    around: Branches
+
+
+class _Scope:
+    """What a function, or the module, does itself, in the order of the text."""
+
+    def __init__(self, unit: Unit, function: Function | None) -> None:
+        self.unit = unit
+        self.function = function
+        body = unit.tree if function is None else function.node.body
+        self.steps = [_Step(i, *found) for i, found in enumerate(_walk(body, ()))]
+        self.by_node = {step.node: step for step in self.steps}
+        self.bound: dict[str, list[tuple[int, cst.BaseExpression | None]]] = {}
+        for parameter in function.parameters if function is not None else ():
+            self.bound[parameter.name] = [(-1, None)]
+        for step in self.steps:
+            for name, value in _bindings(step.node):
+                self.bound.setdefault(name, []).append((step.index, value))
+
+    def index(self, node: cst.CSTNode) -> int:
+        return self.by_node[node].index if node in self.by_node else _END
+
+    def saves_before(self, node: cst.CSTNode, place: str) -> bool:
+        """Whenever it comes to the node it has saved to the place, or what it calls has."""
+        then = self.by_node.get(node)
+        if then is None or not place:
+            return False
+        if any(
+            step.index < then.index and _is_passed(step.around, then.around)
+            for step, where in self._saves()
+            if where == place
+        ):
+            return True
+        for other in self.unit.functions:
+            if "save(" not in other.text:
+                continue
+            calls = [self.by_node.get(c.node) for c in other.callers if c.caller is self.function]
+            called = any(
+                call.index < then.index and _is_passed(call.around, then.around)
+                for call in calls
+                if call is not None
+            )
+            if called and other is not self.function and _Scope(self.unit, other)._leaves(place):
+                return True
+        return False
+
+    def _leaves(self, place: str) -> bool:
+        """Whoever calls the function finds the place written."""
+        return any(
+            where == place and _OWN not in where and _is_passed(step.around, ())
+            for step, where in self._saves()
+        )
+
+    def _saves(self) -> Iterator[tuple[_Step, str]]:
+        for step in self.steps:
+            target = _saved_to(step.node)
+            if target is not None:
+                yield step, self.place(target, step.index)
+
+    def place(self, node: cst.BaseExpression, at: int) -> str:
+        """Where a file or a buffer is, in words that do not depend on the names used."""
+        if isinstance(node, cst.Name):
+            return self._of_name(node.value, at)
+        text = _template(node)
+        if text:
+            return text
+        if isinstance(node, cst.BinaryOperation):
+            operator = code(node.operator).strip()
+            return f"{self.place(node.left, at)} {operator} {self.place(node.right, at)}"
+        if not isinstance(node, cst.Call):
+            return " ".join(code(node).split())
+        given = [self.place(arg.value, at) for arg in node.args]
+        name = dotted(node.func).rpartition(".")[2]
+        if name in _SAME and given and isinstance(node.func, (cst.Name, cst.Attribute)):
+            opened = node.func.value if isinstance(node.func, cst.Attribute) else None
+            if name != "open" or opened is None or dotted(opened) in ("io", "codecs", "fs"):
+                return given[0]
+            return self.place(opened, at)  # `path.open("rb")`
+        return f"{code(node.func)}({', '.join(given)})"
+
+    def _of_name(self, name: str, at: int) -> str:
+        bound = [each for each in self.bound.get(name, ()) if each[0] < at]
+        if bound:
+            index, value = bound[-1]
+            if value is None or (isinstance(value, cst.Call) and not _names_a_file(value)):
+                return f"{name}{_OWN}{index}" if self.function is not None else f"{name}#{index}"
+            return self.place(value, index)
+        if self.function is None or name in self.bound:
+            return name
+        return _Scope(self.unit, None)._of_name(name, _END)
+
+
+def _walk(node: cst.CSTNode, around: Branches) -> Iterator[tuple[cst.CSTNode, Branches]]:
+    """All nodes but those of nested functions and classes, with what they depend on."""
+    yield node, around
+    if isinstance(node, _SCOPES):
+        return
+    for part in parts(node):
+        depends = (isinstance(node, (cst.If, cst.IfExp)) and part is not node.test) or (
+            isinstance(node, (cst.For, cst.While)) and part is node.body
+        )
+        yield from _walk(part, (*around, (node, part)) if depends else around)
+
+
+def _is_passed(around: Branches, then: Branches) -> bool:
+    """What is in these branches has run where the other ones are reached: there is no condition
+    but in a loop (`if loss < best: save()`), which has come to an end."""
+    for branch in around:
+        if branch not in then:
+            return isinstance(branch[0], (cst.For, cst.While))
+    return True
+
+
+def _bindings(node: cst.CSTNode) -> Iterator[tuple[str, cst.BaseExpression | None]]:
+    """The names that a statement binds; None for what it does not say."""
+    if isinstance(node, cst.Assign):
+        for target in node.targets:
+            whole = isinstance(target.target, cst.Name)
+            for name in every(target.target, cst.Name) if _binds(target.target) else ():
+                yield name.value, node.value if whole else None
+    elif isinstance(node, (cst.NamedExpr, cst.AnnAssign, cst.AugAssign)):
+        if isinstance(node.target, cst.Name):
+            yield node.target.value, None if isinstance(node, cst.AugAssign) else node.value
+    elif isinstance(node, cst.For) and _binds(node.target):
+        for name in every(node.target, cst.Name):
+            yield name.value, None
+    elif isinstance(node, cst.WithItem) and node.asname is not None:
+        yield dotted(node.asname.name), node.item
+
+
+def _binds(target: cst.CSTNode) -> bool:
+    return isinstance(target, (cst.Name, cst.Tuple, cst.List))
+
+
+def _names_a_file(node: cst.Call) -> bool:
+    """`os.path.join(folder, "net.pt")` is one place each time, `io.BytesIO()` is not."""
+    name = dotted(node.func).rpartition(".")[2]
+    return name in _SAME or any(_texts(node))
+
+
+def _template(node: cst.CSTNode) -> str:
+    """A string, with the values that go into it left out; empty where nothing else is in it."""
+    text = ""
+    if isinstance(node, cst.FormattedString):
+        text = "".join(
+            part.value if isinstance(part, cst.FormattedStringText) else "{}" for part in node.parts
+        )
+    elif isinstance(node, cst.SimpleString):
+        text = str(node.evaluated_value)
+    elif isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Modulo):
+        text = _HOLE.sub("{}", _template(node.left)) if _is_text(node.left) else ""
+    elif isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
+        formats = node.func.attr.value == "format" and _is_text(node.func.value)
+        text = _HOLE.sub("{}", _template(node.func.value)) if formats else ""
+    return text if re.search(r"\w", text) else ""
+
+
+def _texts(node: cst.CSTNode) -> Iterator[str]:
+    text = _template(node)
+    if text:
+        yield text
+        return
+    for part in parts(node):
+        yield from _texts(part)
+
+
+def _is_text(node: cst.CSTNode) -> bool:
+    return isinstance(node, cst.SimpleString)
+
+
+def _saved_to(node: cst.CSTNode) -> cst.BaseExpression | None:
+    """The file or buffer that a call saves to."""
+    if not isinstance(node, cst.Call):
+        return None
+    if dotted(node.func) in _SAVES:
+        return _given(node, 1, "f")
+    if isinstance(node.func, cst.Attribute) and node.func.attr.value == "save":
+        return _given(node, 0, "f")  # of a scripted module
+    return None
+
+
+def _given(call: cst.Call, position: int, name: str) -> cst.BaseExpression | None:
+    for index, argument in enumerate(call.args):
+        if argument.keyword is not None:
+            if argument.keyword.value == name:
+                return argument.value
+        elif index == position and not argument.star:
+            return argument.value
+    return None
+
+
+# ----------------------------------------------------------------- no tensors
+
+
+def _is_plain(load: cst.Call, function: Function | None) -> bool:
+    """The same class writes the file, and nothing but numbers to it."""
+    info = function.info if function is not None else None
+    name = _file_name(load.args[0].value) if load.args else ""
+    if info is None or not name or "save(" not in info.text:
+        return False
+    saved = [
+        call.args[0].value
+        for call in every(info.node, cst.Call)
+        if dotted(call.func) == "torch.save" and len(call.args) > 1
+        if _file_name(call.args[1].value) == name
+    ]
+    return bool(saved) and all(_is_number(value, info) for value in saved)
+
+
+def _file_name(node: cst.BaseExpression) -> str:
+    """The last text in the expression of a path, or the object's attribute that holds it."""
+    if dotted(node).startswith("self."):
+        return dotted(node)
+    return ["", *_texts(node)][-1]
+
+
+def _is_number(node: cst.BaseExpression, info: ClassInfo) -> bool:
+    """A number, a text, or a literal of such; or an attribute that never holds anything else."""
+    if isinstance(node, (cst.Integer, cst.Float, cst.SimpleString, cst.FormattedString)):
+        return True
+    if isinstance(node, cst.UnaryOperation):
+        return _is_number(node.expression, info)
+    if isinstance(node, (cst.Dict, cst.Tuple)):
+        return bool(node.elements) and all(_is_number(e.value, info) for e in node.elements)
+    if isinstance(node, cst.Call):
+        method = node.func.attr.value if isinstance(node.func, cst.Attribute) else ""
+        return dotted(node.func) in _PLAIN or method in _PLAIN_METHODS
+    owner, _, name = dotted(node).partition(".")
+    if owner != "self" or not name:
+        return False
+    values = [value for _, value in info.assigned.get(name, ())]
+    values += [
+        each.value
+        for each in every(info.node, cst.AugAssign)
+        if dotted(each.target) == dotted(node)
+    ]
+    return bool(values) and all(
+        not isinstance(value, cst.Attribute) and _is_number(value, info) for value in values
+    )
+
+
+# ----------------------------------------------------------------- the host's own
+
+
+def _host_has_its_own(unit: Unit, load: cst.Call, function: Function | None) -> bool:
+    """`if on_host: torch.load(path, map_location="cpu")`, and this is the other branch of it."""
+    if not load.args or unit.source.text.count("load(") < 2:
+        return False
+    steps = _Scope(unit, function).by_node
+    then = steps.get(load)
+    if then is None:
+        return False
+    others = [
+        other
+        for test, branch in then.around
+        if isinstance(test, (cst.If, cst.IfExp)) and not _OF_RANKS.search(words(test.test))
+        for other in (test.body, test.orelse)
+        if other is not None and other is not branch
+    ]
+    return any(_loads_to_host(other, code(load.args[0].value)) for other in others)
+
+
+def _loads_to_host(node: cst.CSTNode, path: str) -> bool:
+    for call in every(node, cst.Call):
+        if dotted(call.func) in _LOADS and call.args and code(call.args[0].value) == path:
+            target = _given(call, 1, "map_location")
+            if target is not None and _HOST.fullmatch(code(target)):
+                return True
+    return False

@@ -1,0 +1,172 @@
+"""A load without `map_location`: which bring another run's weights."""
+
+import pytest
+from given import given
+
+
+def brings_weights(code, files=None):
+    return [fact.weights for fact in given(code, files).mentions if fact.kind == "load"]
+
+
+@pytest.mark.parametrize(
+    ("target", "source", "found"),
+    [
+        ("'net.pt'", "'net.pt'", False),
+        ("'net.pt'", "'best.pt'", True),
+        ("folder + '/net.pt'", "folder + '/net.pt'", False),
+        ("folder + '/net.pt'", "other + '/net.pt'", True),
+        ("'{}.pt'.format(epoch)", "'{}.pt'.format(best)", False),
+        ("'{}.pt'.format(epoch)", "f'{best}.pt'", False),
+        ("'%d.pt' % epoch", "'%03d.pt' % best", False),
+        ("'{}.pt'.format(epoch)", "'{}.bin'.format(best)", True),
+        ("f'{folder}'", "f'{other}'", True),
+        ("os.path.join(folder, f'{epoch}.pt')", "os.path.join(folder, f'{best}.pt')", False),
+        ("args.out", "args.out", False),
+        ("args.out", "args.checkpoint", True),
+    ],
+)
+def test_what_the_script_has_saved(target, source, found):
+    code = f"""
+        with folders() as folder:
+            torch.save(net.state_dict(), {target})
+            net.load_state_dict(torch.load({source}))
+    """
+    assert brings_weights(code) == [found]
+
+
+@pytest.mark.parametrize(
+    ("lines", "found"),
+    [
+        ("path = name('a'); torch.save(net.state_dict(), path)", False),
+        ("path = name('a'); torch.save(net.state_dict(), path); path = name('b')", True),
+        ("path = make(); torch.save(net.state_dict(), path); path = make()", True),
+        ("path = 'a.pt'; torch.save(net.state_dict(), 'a.pt')", False),
+        ("path = 'a.pt'; torch.save(net.state_dict(), open('a.pt', 'wb'))", False),
+        ("path = 'a.pt'; torch.save(net.state_dict(), 'b.pt')", True),
+    ],
+)
+def test_places_are_followed_through_names(lines, found):
+    code = f"{lines}\nnet.load_state_dict(torch.load(path))"
+    assert brings_weights(code) == [found]
+
+
+def test_files_are_opened_to_be_saved_and_loaded():
+    code = """
+        with open("a.pt", "wb") as file:
+            torch.save(net.state_dict(), file)
+        with open("{}.pt", "rb") as file:
+            net.load_state_dict(torch.load(file))
+    """
+    assert brings_weights(code.replace("{}", "a")) == [False]
+    assert brings_weights(code.replace("{}", "b")) == [True]
+
+
+@pytest.mark.parametrize(
+    ("before", "found"),
+    [
+        ("for epoch in range(9):\n    if train(net): torch.save(net.state_dict(), 'a.pt')", False),
+        ("if args.train: torch.save(net.state_dict(), 'a.pt')", True),
+        ("def keep(): torch.save(net.state_dict(), 'a.pt')", True),
+        ("def keep(): torch.save(net.state_dict(), 'a.pt')\nkeep()", False),
+        ("def keep(): torch.save(net.state_dict(), 'a.pt')\nif args.train: keep()", True),
+        ("def keep(name): torch.save(net.state_dict(), name)\nkeep('b.pt')", True),
+    ],
+)
+def test_the_script_has_saved_in_any_case(before, found):
+    code = f"{before}\nnet.load_state_dict(torch.load('a.pt'))\n"
+    assert brings_weights(code) == [found]
+
+
+@pytest.mark.parametrize(
+    ("main", "found"),
+    [
+        ("fit(net)\n    check(net)", False),
+        ("check(net)\n    fit(net)", True),
+        ("if args.train: fit(net)\n    check(net)", True),
+        ("if args.train:\n        fit(net)\n        check(net)", False),
+        ("check(net)", True),
+    ],
+)
+def test_all_callers_have_had_it_saved(main, found):
+    code = f"""
+def fit(net):
+    torch.save(net.state_dict(), "best.pt")
+
+def check(net):
+    net.load_state_dict(torch.load("best.pt"))
+
+def main(args, net):
+    {main}
+"""
+    assert brings_weights(code) == [found]
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ("torch.jit.save(net, file); return torch.jit.load(file)", False),
+        ("net.save('a.pt'); return torch.jit.load('a.pt')", False),
+        ("net = torch.jit.load('a.pt'); torch.jit.save(net, 'a.pt')", True),
+        ("torch.jit.save(net, 'b.pt'); return torch.jit.load('a.pt')", True),
+    ],
+)
+def test_a_scripted_module_goes_through_a_file(body, found):
+    code = f"""
+        def again(net):
+            file = io.BytesIO()
+            {body}
+    """
+    assert brings_weights(code) == [found]
+
+
+@pytest.mark.parametrize(
+    ("steps", "saved", "file", "found"),
+    [
+        ("0", "self.steps", "steps.pt", False),
+        ("0", "{'steps': self.steps, 'lr': 0.1}", "steps.pt", False),
+        ("0", "(self.steps, self.loss.item())", "steps.pt", False),
+        ("0", "(self.steps, self.loss)", "steps.pt", True),
+        ("0", "self.steps", "net.pt", True),
+        ("torch.zeros(1)", "self.steps", "steps.pt", True),
+        ("start", "self.steps", "steps.pt", True),
+    ],
+)
+def test_a_class_writes_numbers_to_the_file(steps, saved, file, found):
+    code = f"""
+        class Learner:
+            def __init__(self, start):
+                self.steps = {steps}
+
+            def update(self):
+                self.steps += 1
+
+            def save_model(self, folder):
+                torch.save({saved}, os.path.join(folder, "{file}"))
+
+            def load_model(self, folder):
+                self.steps = torch.load(os.path.join(folder, "steps.pt"))
+    """
+    assert brings_weights(code) == [found]
+
+
+@pytest.mark.parametrize(
+    ("test", "path", "target", "found"),
+    [
+        ("on_host", "path", "'cpu'", False),
+        ("on_host", "path", "torch.device('cpu')", False),
+        ("on_host", "path", "lambda storage, loc: storage", False),
+        ("on_host", "other", "'cpu'", True),
+        ("on_host", "path", "card", True),
+        ("rank == 0", "path", "'cpu'", True),
+    ],
+)
+def test_the_host_has_a_load_of_its_own(test, path, target, found):
+    code = f"""
+        def restore(net, path, other, card, rank, on_host):
+            if {test}:
+                weights = torch.load({path}, map_location={target})
+            else:
+                weights = torch.load(path)
+            net.load_state_dict(weights)
+    """
+    assert brings_weights(code) == [found]
