@@ -590,10 +590,16 @@ def construct(frame: Frame, node: cst.Call, callee: ClassValue, arguments: Argum
         _fields_from(instance, function, arguments)
         _flags_from(instance, function, arguments)
     else:
-        fields = {key: value for key, (value, _) in arguments.keywords.items()}
+        declared = info.declared_fields()
+        fields = {
+            key: value
+            for key, (value, _) in arguments.keywords.items()
+            if key in declared
+            or not _library_built(info)  # a base out of sight makes of it what it likes
+        }
         if not info.is_module:
             values = (value for value, _ in arguments.positional)
-            fields.update(zip(info.declared_fields(), values, strict=False))
+            fields.update(zip(declared, values, strict=False))
         for key, value in fields.items():
             if type(instance) is Instance:
                 instance.fields[key] = value

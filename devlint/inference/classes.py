@@ -838,11 +838,17 @@ def _refilled(info: ClassInfo, name: str) -> bool:
 
 
 def _is_registered(frame: Frame, module: Instance) -> bool:
-    """`self.last = last` beside `self.layers = [last]`."""
+    """`self.last = last` beside `self.layers = [last]`, or in a `ModuleDict` of the same object."""
     return any(
         value is module
-        for key, value in frame.env.items()
+        or (
+            type(value) is Instance
+            and value.items is not None
+            and module in _modules_in(value.items.any())
+        )
+        for key, held in frame.env.items()
         if isinstance(key, str) and key.startswith("self.")
+        for value in alternatives(held)
     )
 
 

@@ -277,6 +277,7 @@ def summarize(function: Function) -> Summary | None:
 
 # Methods that run before each test of their class.
 _SETTING_UP = ("setUpClass", "setup_class", "setUp", "asyncSetUp", "setup_method")
+_BEFORE_TESTS = ("__init__", *_SETTING_UP)
 
 
 def _construct_first(function: Function) -> None:
@@ -285,7 +286,7 @@ def _construct_first(function: Function) -> None:
     built = info.methods.get("__init__") if info is not None else None
     if built is not None and built is not function and built.summary is None:
         summarize(built)
-    if info is not None and function.name not in _SETTING_UP and not info.is_module:
+    if info is not None and function.name not in _BEFORE_TESTS and not info.is_module:
         for name in _SETTING_UP:
             prepared = info.method(name)
             summary = summarize(prepared) if prepared is not None else None

@@ -164,6 +164,10 @@ def _keeps_module(function: Function, name: str) -> bool:
     return kept is not None and bool(re.search(rf"\bself\.{kept[1]}{_OF_MODULES}", info.text))
 
 
+# What projects call `str | torch.device | None`: `Device`, `DeviceLike`, `TorchDevice`.
+_DEVICE_ALIAS = re.compile(r"device(_?like)?(_?type|_?t)?$", re.I)
+
+
 def _is_device(name: str, annotation: list[str], default: Value | None) -> bool:
     if any(part.endswith("device") for part in annotation):
         return True
@@ -173,6 +177,8 @@ def _is_device(name: str, annotation: list[str], default: Value | None) -> bool:
         return False  # `check_device=False` asks for something
     if not _DEVICE_NAME.match(name):
         return False
+    if any(_DEVICE_ALIAS.search(part) for part in annotation):
+        return True
     return not annotation or bool({"str", "int", "Optional", "Union", "Any"} & set(annotation))
 
 

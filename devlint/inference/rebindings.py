@@ -14,7 +14,7 @@ from devlint.inference.facts import Rebinding
 from devlint.inference.frame import Frame
 from devlint.inference.notes import MoveNote
 from devlint.inference.text import dotted, shorten
-from devlint.inference.values import Tensor
+from devlint.inference.values import LOADED, Tensor
 
 if TYPE_CHECKING:
     from devlint.inference.unit import Unit
@@ -58,8 +58,8 @@ def note(frame: Frame, loop: cst.For) -> None:
         if not moved:
             continue
         tensors = _subjects(frame, set(moved.values()))
-        if len(tensors) != len(moved):
-            continue
+        if len(tensors) != len(moved) or any(tensor.traits & LOADED for tensor in tensors):
+            continue  # a loader keeps nothing: it makes its batches anew
         if any(_fate(loop.body, name, assignment) is not Fate.NEITHER for name in moved):
             continue
         frame.unit.rebindings[assignment] = RebindingNote(

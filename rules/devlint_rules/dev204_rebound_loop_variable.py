@@ -10,7 +10,7 @@ from devlint.inference.facts import Facts, Rebinding
 from devlint.rule import Claim, Rule
 from devlint_rules.rewriting import short
 
-_VIEW = re.compile(r"(?P<base>.+)\.(?P<view>items|values)\(\)|enumerate\((?P<counted>\w+)\)")
+_VIEW = re.compile(r"(?P<base>.+)\.(?P<view>items|values)\(\)|enumerate\((?P<counted>[\w.]+)\)")
 
 
 def _container(fact: Rebinding) -> tuple[str, str]:

@@ -1,7 +1,7 @@
 """Containers of tensors: lists, dicts, what iterates over them, and objects with fields."""
 
 import pytest
-from given import met, revealed
+from given import given, met, revealed
 
 
 def test_a_list_filled_in_a_loop():
@@ -149,6 +149,27 @@ def test_rebinding_the_variable_of_a_loop_leaves_the_container_as_it_is():
         reveal(torch.stack(xs))
         """
     ) == ["cpu"]
+
+
+def test_a_loader_keeps_nothing_that_its_loop_could_rebind():
+    code = """
+    class Evaluation:
+        def __init__(self, {kept}, device):
+            self.{kept} = {kept}
+            self.device = device
+
+        def show(self, model):
+            for number, (image, angle) in enumerate(self.{kept}):
+                image = image.to(self.device)
+                angle = angle.to(self.device)
+                print(number, model(image))
+
+        def count(self):
+            return len(self.{kept})
+    """
+    assert given(code.format(kept="valid_loader")).rebindings == []
+    (kept,) = given(code.format(kept="images")).rebindings
+    assert kept.variable == "angle" and kept.container == "enumerate(self.images)"
 
 
 @pytest.mark.parametrize(

@@ -260,6 +260,25 @@ def test_what_a_test_sets_up_is_the_default_of_its_methods(set_up):
     assert met(code, CASES) == []
 
 
+def test_a_class_of_tests_with_a_constructor_is_set_up_after_it():
+    code = """
+    import unittest
+
+    class Case(unittest.TestCase):
+        def __init__(self, name="runTest"):
+            super().__init__(name)
+            self.weight = torch.ones(3)
+
+        def setUp(self):
+            self.batch = torch.ones(3, device="cuda")
+
+    class Scaled(Case):
+        def test_scaled(self):
+            print(self.batch * self.weight)
+    """
+    assert met(code) == ["self.weight@cpu * self.batch@cuda certain"]
+
+
 def test_a_default_that_is_gone_back_to_was_set_before():
     code = SET_UP.format(set_up="plain(self)", then=CUDA_TYPE)
     assert revealed(code, CASES) == ["?", "?", "cpu", "cuda"]

@@ -142,3 +142,26 @@ def test_the_first_card_is_as_false_as_none(index, found):
             self.card = {index}
     """
     assert mistakes(code) == found
+
+
+@pytest.mark.parametrize(
+    ("base", "found"),
+    [
+        ("Record", []),  # it may make a `torch.device` of what it is given
+        ("object", [Mistake.NEVER_EQUAL]),
+    ],
+)
+def test_what_a_base_out_of_sight_makes_of_its_arguments(base, found):
+    code = f"""
+    from dataclasses import dataclass
+    from records import Record
+
+    {"@dataclass" if base == "object" else ""}
+    class State({base}):
+        x: torch.Tensor
+        {"device: str" if base == "object" else ""}
+
+    state = State(x=torch.zeros(3), device="cpu")
+    assert state.device == torch.device("cpu")
+    """
+    assert mistakes(code) == found

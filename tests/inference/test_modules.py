@@ -666,6 +666,27 @@ def test_one_registered_module_does_not_excuse_the_others_of_its_list():
     assert given(code.format(second="self.first")).plain_attributes == []
 
 
+def test_modules_that_one_of_several_branches_registers_besides_move():
+    code = """
+    class Tower(nn.Module):
+        def __init__(self, lent=None):
+            super().__init__()
+            self.lends = {{}}
+            self.heads = nn.ModuleDict()
+            if lent is not None:
+                self.stem = lent["stem"]
+                self.heads["out"] = lent["out"]
+            else:
+                self.stem = nn.Linear(3, 3)
+                self.heads["out"] = nn.Linear(3, 1)
+                self.lends["stem"] = self.stem
+                self.lends["out"] = {out}
+    """
+    assert given(code.format(out='self.heads["out"]')).plain_attributes == []
+    hidden = given(code.format(out="nn.Linear(3, 1)")).plain_attributes
+    assert [a.attribute for a in hidden] == ["lends"]
+
+
 def test_an_heir_of_a_layer_has_the_state_of_the_layer():
     code = """
     class Scaled(nn.{base}):

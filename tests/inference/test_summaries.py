@@ -336,3 +336,19 @@ def test_what_a_function_says_to_return_is_no_tensor(annotation, found):
         return torch.arange(8) * count(rows)
     """
     assert len(met(code)) == found
+
+
+@pytest.mark.parametrize("type_", ["Device", "DeviceLike", "TorchDevice", "DeviceLikeType"])
+def test_a_device_under_a_projects_own_name_for_its_type(type_):
+    code = f"""
+    def build(width, device: {type_} = None):
+        model = nn.Linear(width, 1)
+        model.to(device=device)
+        return model
+
+    reveal(torch.zeros(2, device=build(3).weight.device))
+    print(build({{given}})(torch.zeros(2, 3)))
+    """
+    assert revealed(code.format(given="3")) == ["cpu"]
+    assert met(code.format(given="3")) == []
+    assert met(code.format(given='3, "cuda"')) != []
