@@ -36,13 +36,13 @@ def synchronized(what: str) -> None:
 
 
 class DeviceContext:
-    """``torch.cuda.device(i)``: makes a device current for a block; ``None`` and -1 do nothing."""
+    """``torch.cuda.device(i)``: makes a device current for a block; -1 does nothing."""
 
     machine: Machine
     kind: str
 
     def __init__(self, device: Any) -> None:
-        self.idx = index_of(self.machine, self.kind, device, optional=True)
+        self.idx = index_of(self.machine, self.kind, device)
         self.prev_idx = -1
 
     def __enter__(self) -> None:
@@ -52,20 +52,27 @@ class DeviceContext:
         self.machine.set_current_index(self.kind, self.prev_idx)
 
 
-def index_of(machine: Machine, kind: str, device: Any, *, optional: bool = False) -> int:
+def index_of(machine: Machine, kind: str, device: Any, *, needed: bool = False) -> int:
     """The index that ``device`` (index, text, device or None) means for functions of ``kind``.
 
-    None is the current device, or -1 when ``optional``.  Raises ``ValueError`` for other types of
-    devices, as ``torch.cuda._utils._get_device_index`` does.
+    What has no index means the current device.  Raises ``ValueError`` where an index is
+    ``needed``, and for other types of devices, as ``torch.cuda._utils._get_device_index`` does.
     """
-    if device is None:
-        return -1 if optional else machine.current_index(kind)
     if isinstance(device, int):
-        return device
-    parsed = torch.device(device)
-    if parsed.type != kind:
-        raise ValueError(f"Expected a {kind} device, but got: {device}")
-    return machine.current_index(kind) if parsed.index is None else parsed.index
+        return int(device)
+    if isinstance(device, DeviceContext):
+        return device.idx
+    parsed = torch.device(device) if isinstance(device, str) else device
+    if isinstance(parsed, torch.device):
+        if parsed.type != kind:
+            raise ValueError(f"Expected a {kind} device, but got: {parsed}")
+        if parsed.index is not None:
+            return parsed.index
+    if needed:
+        raise ValueError(
+            "Expected a torch.device with a specified index or an integer, but got:" + str(device)
+        )
+    return machine.current_index(kind)
 
 
 class VirtualEvent:
@@ -223,6 +230,8 @@ def generator_factory(machine: Machine, real: type[torch.Generator]) -> Any:
             return issubclass(subclass, real)
 
         def __call__(cls, device: Any = "cpu", **options: Any) -> torch.Generator:
+            if isinstance(device, bool):
+                real(device)  # raises
             parsed = machine.parse(device)
             if machine.is_virtual(parsed):
                 return virtual_generator(parsed)
@@ -256,7 +265,7 @@ def device_factory(machine: Machine, real: type[torch.device]) -> Any:
             return hash(real)
 
         def __call__(cls, *args: Any, **kwargs: Any) -> torch.device:
-            if len(args) == 1 and not kwargs and isinstance(args[0], int):
+            if len(args) == 1 and not kwargs and type(args[0]) is int:
                 return real(machine.primary, args[0])
             return machine.name(real(*args, **kwargs))
 
@@ -380,9 +389,18 @@ def module_api(machine: Machine, kind: str, module: Any) -> dict[str, Any]:
         machine.check_index(kind, found)
         return found
 
+    def known(device: Any = None) -> int:
+        """An index that ``get_device_properties`` has something to tell of."""
+        found = index_of(machine, kind, device)
+        with contextlib.suppress(RuntimeError):
+            machine.check_index(kind, found)
+            if found >= 0:
+                return found
+        raise AssertionError("Invalid device id")
+
     def set_device(device: Any) -> None:
         machine.touch(kind)
-        machine.set_current_index(kind, index_of(machine, kind, device))
+        machine.set_current_index(kind, index_of(machine, kind, device, needed=True))
 
     def current_device() -> int:
         machine.touch(kind)
@@ -451,11 +469,11 @@ def module_api(machine: Machine, kind: str, module: Any) -> dict[str, Any]:
         "device_of": device_of,
         "_exchange_device": exchange,
         "_maybe_exchange_device": exchange,
-        "get_device_name": lambda device=None: device_name(kind, index(device)),
-        "get_device_capability": lambda device=None: (index(device), CAPABILITY)[1],
-        "get_device_properties": lambda device=None: properties(kind, index(device)),
+        "get_device_name": lambda device=None: device_name(kind, known(device)),
+        "get_device_capability": lambda device=None: (known(device), CAPABILITY)[1],
+        "get_device_properties": lambda device=None: properties(kind, known(device)),
         "is_current_stream_capturing": lambda: False,
-        "can_device_access_peer": lambda device, peer: index(device) != index(peer),
+        "can_device_access_peer": lambda device, peer: known(device) != known(peer),
         "synchronize": synchronize,
         "is_bf16_supported": lambda *_, **__: True,
         "is_tf32_supported": lambda: True,
@@ -528,11 +546,11 @@ def accelerator_api(machine: Machine) -> dict[str, Any]:
         return torch.device(kind)
 
     def set_index(device: Any) -> None:
-        machine.set_current_index(kind, index_of(machine, kind, device))
+        machine.set_current_index(kind, index_of(machine, kind, device, needed=True))
 
     class device_index(DeviceContext):
         def __init__(self, device: int | None) -> None:
-            super().__init__(device)
+            super().__init__(-1 if device is None else device)
 
     device_index.machine, device_index.kind = machine, kind
     stream_type = type("Stream", (VirtualStream,), {"machine": machine, "kind": kind})

@@ -38,8 +38,8 @@ class Expectation:
     """May it happen at a related location of the finding?"""
     holds: Callable[[Event], bool] = field(default=lambda event: True)
     says: str = ""
-    judges: Callable[[Finding], bool] = field(default=lambda finding: True)
-    """Would the run have shown what this finding claims?"""
+    unseen: Callable[[Finding], str] = field(default=lambda finding: "")
+    """Why a run would not show what this finding claims; empty where it would."""
     without: str = ""
     """The accelerator that a machine must lack for it to happen."""
     settles: bool = True
@@ -48,10 +48,31 @@ class Expectation:
     """In which processes of a launched job does it happen?"""
 
 
-def _of_a_call(finding: Finding) -> bool:
+def _kept_in_a_name(finding: Finding) -> str:
     """The guard sees what is handed in and back, not what is kept in a name."""
     message = finding.get("message", "")
-    return " parameter `" in message or " the result of `" in message
+    if " parameter `" in message or " the result of `" in message:
+        return ""
+    return "the guard does not look at variables"
+
+
+_SILENT = (
+    " is never true:",
+    " is always true:",
+    "no device is called ",
+    ", which `or` takes for none:",
+    " is ignored where no accelerator is:",
+)
+"""What DEV110 says of mistakes at which PyTorch raises nothing."""
+
+
+def _raises_nothing(finding: Finding) -> str:
+    message = finding.get("message", "")
+    if any(part in message for part in _SILENT):
+        return "PyTorch raises nothing there: the program goes another way than it reads"
+    if " is -1 on the host, " in message:
+        return "it shows where the tensor is on the host"
+    return ""
 
 
 def _copies_many_to_host(event: Event) -> bool:
@@ -92,7 +113,12 @@ EXPECTATIONS: dict[str, Expectation] = {
         frozenset({Kind.CONTRACT, *_MIXED.kinds}),
         related=True,
         says="the contract was broken",
-        judges=_of_a_call,
+        unseen=_kept_in_a_name,
+    ),
+    "DEV110": Expectation(
+        frozenset({Kind.NOT_A_DEVICE}),
+        unseen=_raises_nothing,
+        says="PyTorch refused it",
     ),
     "DEV201": Expectation(frozenset({Kind.DISCARDED_MOVE}), says="the moved tensor was never used"),
     "DEV202": Expectation(
@@ -188,8 +214,9 @@ def _judge_one(finding: Finding, evidence: Evidence, executed: Lines, root: str)
     ]
     if sum(event.count for event in matching) >= expectation.times:
         return _with_verdict(finding, "confirmed", expectation.says, matching)
-    if not expectation.judges(finding):
-        return _with_verdict(finding, "undecided", "the guard does not look at variables")
+    unseen = expectation.unseen(finding)
+    if unseen:
+        return _with_verdict(finding, "undecided", unseen)
     if not ran:
         return _with_verdict(finding, "not executed", "no line of it ran")
     if not expectation.settles:

@@ -37,6 +37,8 @@ class Kind(str, Enum):
     """A value was on another device than its annotation or comment declares."""
     UNAVAILABLE = "unavailable-device"
     """A device that the machine does not have was asked for."""
+    NOT_A_DEVICE = "not-a-device"
+    """What stood where a device belongs was none: a flag, a card without an index."""
     UNUSED_MOVE = "unused-move"
     """A moved tensor died without having been used, some time after the move."""
     MODULE_MOVE = "module-move"

@@ -229,7 +229,12 @@ def parse_to(mode: FunctionMode, args: Args, kwargs: Kwargs) -> dict[str, Any]:
     names = ["device", "dtype", "non_blocking", "copy"]
     if args:
         head = args[0]
-        if isinstance(head, (torch.dtype, type)):  # `float` is a dtype to PyTorch, too
+        if isinstance(head, bool):  # to PyTorch a dtype
+            observers.problem(
+                Kind.NOT_A_DEVICE, ".to", "a truth value is taken for the dtype torch.bool"
+            )
+            args = (torch.bool, *args[1:])
+        if isinstance(head, (bool, torch.dtype, type)):  # `float` is a dtype to PyTorch, too
             names = ["dtype", "non_blocking", "copy"]
         elif isinstance(head, torch.Tensor):
             names = ["other", "non_blocking", "copy"]

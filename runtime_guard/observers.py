@@ -132,6 +132,11 @@ def observing() -> bool:
     return bool(_observers) and not getattr(_local, "unobserved", False)
 
 
+def watching() -> tuple[Observer, ...]:
+    """Those who are told of what happens in this thread now."""
+    return _observers if observing() else ()
+
+
 @contextlib.contextmanager
 def unobserved() -> Iterator[None]:
     """Nothing that this thread does in the block is recorded: the guard's own trials."""

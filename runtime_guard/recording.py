@@ -39,6 +39,7 @@ HOST_READ_TEXT = "device type tensor to numpy"
 UNDETACHED_TEXT = "Can't call numpy() on Tensor that requires grad"
 
 _EXPLAINED = "_devlint_explained"
+_to = torch.Tensor.to
 
 
 def kind_of_error(error: BaseException) -> Kind | None:
@@ -117,6 +118,10 @@ class RecordFunctionMode(TorchFunctionMode):
         except (RuntimeError, TypeError) as error:
             explain_error(error, getattr(func, "__name__", str(func)), args, kwargs)
             raise
+        if func is _to and len(args) > 1 and isinstance(args[1], bool):
+            observers.problem(
+                Kind.NOT_A_DEVICE, ".to", "a truth value is taken for the dtype torch.bool"
+            )
         if func in observers.FROM_DATA:
             observers.reads_of_elements(func.__name__, args[0] if args else None)
         if (

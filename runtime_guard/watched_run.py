@@ -6,11 +6,11 @@ import contextlib
 import gc
 import re
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import torch
 
-from runtime_guard import left_behind
+from runtime_guard import left_behind, observers
 from runtime_guard.cards import this_process
 from runtime_guard.devicemap import ModelWatcher
 from runtime_guard.events import Event, Kind
@@ -30,9 +30,7 @@ class WatchedRun:
 
     def evidence(self, error: BaseException | None = None) -> Evidence:
         """What the ledger holds now, and what ``error``, which ended the program, tells."""
-        events = (*self.guard.ledger, *worker_events(error))
-        if not any(event.kind is Kind.UNAVAILABLE for event in events):
-            events = (*events, *unavailable_events(error))
+        events = (*self.guard.ledger, *news_of(error, self.guard.ledger))
         process = this_process()
         return Evidence(events, self.devices, () if process is None else (process,))
 
@@ -63,13 +61,28 @@ _UNAVAILABLE = re.compile(
     r"|without ATen_(cuda|xpu) library|has no attribute '_(cuda|xpu)_|dummy base class"
     r"|legacy constructor expects device type|when none is available"
     r"|but torch\.cuda\.is_available\(\) is False"
+    r"|Invalid device id\b"
     r"|on CUDA device \d+ but torch\.cuda\.device_count\(\) is"
 )
+_NOT_A_DEVICE = re.compile(
+    r"argument 'device'( \(position \d+\))? must be torch\.device, not "
+    r"|\b(to|device)\(\) received an invalid combination of arguments"
+    r" - got \(([^)]*\bdevice=)?(bool|device)\b"
+    r"|\bdevice\(\): argument 'index' .* must be int, not bool"
+    r"|only accepts floating point or complex dtypes, but got desired dtype=torch\.bool"
+    r"|\bModule\.(cpu|cuda|ipu|mtia|xpu)\(\) (got an unexpected keyword argument|takes )"
+    r"|Expected a torch\.device with a specified index or an integer, but got"
+    r"|Device index must not be negative|Invalid device string|at start of device string"
+)
+_SIGNS = {Kind.UNAVAILABLE: _UNAVAILABLE, Kind.NOT_A_DEVICE: _NOT_A_DEVICE}
 
 
-def unavailable_events(error: BaseException | None) -> list[Event]:
-    """The event that an exception stands for which asked for a device that is not there."""
-    if error is None or not _UNAVAILABLE.search(str(error)):
+def device_events(error: BaseException | None) -> list[Event]:
+    """The event that an exception stands for which asked for a device that is not there, or for
+    what is no device."""
+    text = str(error)
+    kind = next((kind for kind, sign in _SIGNS.items() if sign.search(text)), None)
+    if error is None or kind is None:
         return []
     frames = reversed(traceback.extract_tb(error.__traceback__))
     stack = tuple(
@@ -77,7 +90,23 @@ def unavailable_events(error: BaseException | None) -> list[Event]:
         for frame in frames
         if is_users(frame.filename)
     )
-    return [Event(Kind.UNAVAILABLE, stack, type(error).__name__, str(error).partition("\n")[0])]
+    return [Event(kind, stack, type(error).__name__, text.partition("\n")[0])]
+
+
+def news_of(error: BaseException | None, known: Iterable[Event]) -> list[Event]:
+    """The events that an exception stands for and that are not among the ``known`` ones."""
+    known = list(known)
+    return [
+        event
+        for event in (*worker_events(error), *device_events(error))
+        if not any(seen.kind is event.kind and event.detail in seen.detail for seen in known)
+    ]
+
+
+def tell_of(error: BaseException) -> None:
+    """Tell whoever is watching of an exception that ends a test, and not the program."""
+    for observer in observers.watching():
+        observer.ledger.merge(news_of(error, observer.ledger))
 
 
 def real_devices() -> str:

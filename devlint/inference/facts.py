@@ -358,6 +358,7 @@ class Mistake(str, enum.Enum):
 
     FLAG = "flag"  # True or False
     CONTEXT = "context"  # `torch.cuda.device(i)`, which is for a `with`
+    OLD_CONTEXT = "old context"  # the same, given to a function of `torch.cuda`
     NEVER_EQUAL = "never equal"  # a torch.device compared with a string
     ALWAYS_UNEQUAL = "always unequal"
     NO_SUCH_TYPE = "no such type"  # compared with "gpu", as no device is called

@@ -62,6 +62,8 @@ def of_call(frame: Frame, node: cst.Call, callee: Value, name: str, arguments: A
     if pair is None or not (name == "cuda" or _is_of_torch(callee)):
         return
     mistake = _mistake(*pair)
+    if mistake is Mistake.CONTEXT and type(callee) is External and callee.name == "torch.cuda":
+        mistake = Mistake.OLD_CONTEXT
     if mistake is not None:
         _note(frame, node, mistake, shorten(pair[1]), shorten(node.func))
     elif _is_index_of_any(frame, *pair):

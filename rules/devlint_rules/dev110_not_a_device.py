@@ -12,6 +12,7 @@ _ADVICE = {
     Mistake.FLAG: 'choose the device by the flag: `"cuda" if flag else "cpu"`',
     Mistake.CONTEXT: "pass the index itself, or `torch.device(…)`; `torch.cuda.device` is for a "
     "`with`",
+    Mistake.OLD_CONTEXT: "pass the index itself",
     Mistake.NEVER_EQUAL: 'compare its type: `x.device.type == "cuda"`',
     Mistake.ALWAYS_UNEQUAL: 'compare its type: `x.device.type != "cpu"`',
     Mistake.NO_SUCH_TYPE: 'PyTorch calls it "cuda" (or "mps", "xpu", …)',
@@ -21,9 +22,9 @@ _ADVICE = {
     Mistake.FIRST_CARD: "ask for `None`: `-1 if index is None else index`",
     Mistake.PRECEDENCE: 'put the choice in brackets: `device or ("cuda" if … else "cpu")`',
 }
-# What goes another way than it reads, or raises only where no accelerator is.
-_MILD = (Mistake.ALWAYS_UNEQUAL, Mistake.PRECEDENCE, Mistake.MINUS_ONE)
-
+# What goes another way than it reads, or is a mistake only where no accelerator is or to an older
+# PyTorch.
+_MILD = (Mistake.OLD_CONTEXT, Mistake.ALWAYS_UNEQUAL, Mistake.PRECEDENCE, Mistake.MINUS_ONE)
 
 _UNEQUAL = "a `torch.device` does not equal a string"
 # `text` is what stands there, `callee` what gets it, as the fact says.
@@ -31,6 +32,8 @@ _MESSAGES = {
     Mistake.FLAG: "`{callee}` is given `{text}` as its device, which is True or False",
     Mistake.CONTEXT: "`{callee}` is given `{text}` as its device, which is a context manager and "
     "no device",
+    Mistake.OLD_CONTEXT: "`{callee}` is given `{text}` as its device, which is a context manager: "
+    "an older PyTorch takes the current device instead",
     Mistake.NEVER_EQUAL: f"`{{text}}` is never true: {_UNEQUAL}",
     Mistake.ALWAYS_UNEQUAL: f"`{{text}}` is always true: {_UNEQUAL}",
     Mistake.NO_SUCH_TYPE: 'no device is called "gpu": `{text}` never holds of one',
@@ -67,14 +70,16 @@ to the `.cuda()` of a module; `device.index or -1`; and `device or "cuda" if ava
 where the `or` binds closer than the `if`.""",
     why="""\
 `.cuda(True)` and `device=True` raise `TypeError: argument 'device' must be torch.device, not bool`.
-`torch.cuda.device(i)` is a context manager that selects a device for a `with` block. And
-`x.device == "cuda"` is False wherever `x` lives, without an error: a `torch.device` equals only a
-`torch.device`, so that the branch behind it never runs. `torch.cuda.set_device` wants the index of
-a card and raises `ValueError` for a bare `"cuda"`; `Module.cuda` takes a device alone and raises
-`TypeError` for more; `x.get_device()` is -1 on the host, which is the index of no device;
-`device.index or -1` is -1 for `cuda:0`, whose index is 0. And in
-`device or "cuda" if available else "cpu"` the first half is what the condition chooses: on a
-machine without CUDA the device that was asked for is ignored.""",
+`torch.cuda.device(i)` is a context manager that selects a device for a `with` block: `.to` and
+factories refuse it with a `TypeError`; the functions of `torch.cuda` take it for its index, where
+an older PyTorch takes the current device instead, and says nothing. And `x.device == "cuda"` is
+False wherever `x` lives, without an error: a `torch.device` equals only a `torch.device`, so that
+the branch behind it never runs. `torch.cuda.set_device` wants the index of a card and raises
+`ValueError` for a bare `"cuda"`; `Module.cuda` takes a device alone and raises `TypeError` for
+more; `x.get_device()` is -1 on the host, which is the index of no device; `device.index or -1` is
+-1 for `cuda:0`, whose index is 0. And in `device or "cuda" if available else "cpu"` the first half
+is what the condition chooses: on a machine without CUDA the device that was asked for is
+ignored.""",
     reference="https://docs.pytorch.org/docs/stable/tensor_attributes.html#torch.device",
     bad=(
         """\
@@ -88,7 +93,7 @@ def prepare(batch: torch.Tensor, use_gpu=False):
 import torch
 
 for index in range(torch.cuda.device_count()):
-    print(torch.cuda.memory_summary(device=torch.cuda.device(index)))
+    print(torch.ones(2, device=torch.cuda.device(index)).sum())
 """,
         """\
 import torch
@@ -110,7 +115,7 @@ def prepare(batch: torch.Tensor, use_gpu=False):
 import torch
 
 for index in range(torch.cuda.device_count()):
-    print(torch.cuda.memory_summary(device=index))
+    print(torch.ones(2, device=torch.device("cuda", index)).sum())
 """,
         """\
 import torch
@@ -121,7 +126,10 @@ def fast_path(x: torch.Tensor) -> bool:
 """,
     ),
     check=_check,
-    twin="None: PyTorch raises a `TypeError` of its own, and a comparison raises nothing.",
+    twin="""\
+PyTorch refuses what is no device, with a `TypeError`, a `ValueError` or a `RuntimeError` on the way
+through the line, or takes a flag for a dtype. Undecided: comparisons and choices, at which nothing
+is raised, and `y.to(x.get_device())` where `x` was on an accelerator.""",
     limits="""\
 A parameter that is named for a device, and may hold a string or a `torch.device`, may be compared
 with either.""",

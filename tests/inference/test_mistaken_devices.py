@@ -58,6 +58,20 @@ def test_a_modules_own_moves_take_a_device_and_no_more(call, found):
 
 
 @pytest.mark.parametrize(
+    ("call", "found"),
+    [
+        ("torch.zeros(2).to(card)", [Mistake.CONTEXT]),
+        ("torch.zeros(2).cuda(card)", [Mistake.CONTEXT]),
+        ("torch.zeros(2, device=card)", [Mistake.CONTEXT]),
+        ("torch.cuda.synchronize(device=card)", [Mistake.OLD_CONTEXT]),
+        ("torch.cuda.synchronize(device=1)", []),
+    ],
+)
+def test_a_context_manager_is_no_device_but_means_its_index_to_torch_cuda(call, found):
+    assert mistakes(f"card = torch.cuda.device(1)\n{call}") == found
+
+
+@pytest.mark.parametrize(
     ("test", "found"),
     [
         ('device == "gpu"', [Mistake.NO_SUCH_TYPE]),

@@ -107,8 +107,35 @@ class TestJudge:
         assert verdict(finding("DEV101", 5), ran=(5,), devices="") == "not executed"
 
     def test_rules_that_a_run_cannot_show(self):
-        assert verdict(finding("DEV110", 5), ran=(5,)) == "undecided"
-        assert "DEV110" not in EXPECTATIONS
+        assert verdict(finding("DEV109", 5), ran=(5,)) == "undecided"
+        assert "DEV109" not in EXPECTATIONS
+
+    def test_what_is_no_device_shows_where_pytorch_refuses_it(self):
+        given = {**finding("DEV110", 5), "message": "`x.cuda` is given `flag` as its device, …"}
+        assert verdict(given, event(Kind.NOT_A_DEVICE, 5)) == "confirmed"
+        assert verdict(given, event(Kind.NOT_A_DEVICE, 90, 5)) == "confirmed"
+        assert verdict(given, event(Kind.NOT_A_DEVICE, 6), ran=(5,)) == "refuted"
+
+    @pytest.mark.parametrize(
+        ("message", "because"),
+        [
+            ('`x.device == "cuda"` is never true: …', "raises nothing"),
+            ('`x.device != "cpu"` is always true: …', "raises nothing"),
+            ('no device is called "gpu": …', "raises nothing"),
+            (
+                "`d.index` is 0 for …, which `or` takes for none: `-1`",
+                "raises nothing",
+            ),
+            ("`d` is ignored where no accelerator is: …", "raises nothing"),
+            ("`x.get_device()` is -1 on the host, which …", "on the host"),
+        ],
+    )
+    def test_a_mistake_at_which_nothing_is_raised_stays_undecided(self, message, because):
+        evidence = Evidence((), "cuda:1")
+        one = {**finding("DEV110", 5), "message": message}
+        (judged,) = judge([one], evidence, {FILE: {5}}, "/project")
+        assert judged["verdict"] == "undecided"
+        assert because in judged["reason"]
 
     def test_a_fixed_card_shows_in_the_processes_of_other_cards(self):
         fixed = finding("DEV505", 5)

@@ -12,6 +12,7 @@ from torch import nn  # noqa: E402
 
 from runtime_guard import DeviceGuard, virtual_devices  # noqa: E402
 from runtime_guard.events import Kind  # noqa: E402
+from runtime_guard.watched_run import device_events, news_of, tell_of  # noqa: E402
 
 
 @pytest.fixture
@@ -140,3 +141,88 @@ class TestDevicesThatAreNotThere:
         with virtual_devices("mps"), DeviceGuard() as guard:
             assert str(torch.device("cuda", 1)) == "cuda:1"
         assert guard.problems == []
+
+
+class Holding(nn.Module):
+    def __init__(self, wanted):
+        super().__init__()
+        self.table = nn.Parameter(torch.zeros(2, device=wanted))
+
+
+class TestWhatIsNoDevice:
+    REFUSED = (
+        lambda: torch.ones(2).cuda(True),
+        lambda: torch.ones(2).to(device=True),
+        lambda: torch.zeros(2, device=False),
+        lambda: torch.zeros_like(torch.ones(2), device=True),
+        lambda: torch.device(True),
+        lambda: torch.device("cuda", True),
+        lambda: torch.Generator(device=True),
+        lambda: Holding(True),
+        lambda: nn.Linear(2, 2).to(False),
+        lambda: nn.Linear(2, 2).cuda(True),
+        lambda: nn.Linear(2, 2).cuda(non_blocking=True),
+        lambda: nn.Linear(2, 2).cuda(0, True),
+        lambda: torch.ones(2).to(torch.cuda.device(0)),
+        lambda: torch.ones(2, device=torch.cuda.device(0)),
+        lambda: torch.ones(2).to(torch.ones(2).get_device()),
+        lambda: torch.cuda.set_device("cuda"),
+        lambda: torch.cuda.set_device(torch.device("cuda")),
+        lambda: torch.device("gpu"),
+    )
+
+    @pytest.mark.parametrize("ask", REFUSED)
+    @pytest.mark.parametrize("virtual", [True, False])
+    def test_pytorch_refuses_it(self, ask, virtual):
+        with pytest.raises((TypeError, ValueError, RuntimeError)) as caught:
+            if virtual:
+                with virtual_devices("cuda:2"):
+                    ask()
+            else:
+                ask()
+        (told,) = device_events(caught.value)
+        assert told.kind is Kind.NOT_A_DEVICE
+        assert told.stack[0].file == __file__
+
+    @pytest.mark.parametrize(
+        "ask",
+        [
+            lambda: torch.ones(2).to(dtype="float"),
+            lambda: torch.zeros(2, dtype=True),
+            lambda: nn.Linear(2, 2).to(torch.int8),
+            lambda: nn.Linear(2, 2).train(mode="on"),
+            lambda: torch.ones(2) @ torch.ones(3),
+        ],
+    )
+    def test_other_mistakes_are_none_of_it(self, ask):
+        with pytest.raises((TypeError, ValueError, RuntimeError)) as caught:
+            ask()
+        assert device_events(caught.value) == []
+
+    @pytest.mark.parametrize("virtual", [True, False])
+    def test_a_flag_that_is_taken_for_a_dtype(self, virtual):
+        def convert():
+            with DeviceGuard() as guard:
+                assert torch.ones(2).to(True).dtype is torch.bool
+                assert torch.ones(2).to(bool).dtype is torch.bool
+            return [event.kind for event in guard.ledger]
+
+        if virtual:
+            with virtual_devices("cuda:2"):
+                assert convert() == [Kind.NOT_A_DEVICE]
+        else:
+            assert convert() == [Kind.NOT_A_DEVICE]
+
+    def test_what_ends_a_test_is_told_once(self, guard):
+        with pytest.raises(TypeError) as caught:
+            torch.ones(2).cuda(True)
+        assert len(news_of(caught.value, ())) == 1
+        tell_of(caught.value)
+        assert guard.count(Kind.NOT_A_DEVICE) == 1
+        tell_of(caught.value)
+        assert guard.count(Kind.NOT_A_DEVICE) == 1
+        with pytest.raises(RuntimeError) as caught:
+            torch.ones(2, device="cuda:7")
+        assert guard.count(Kind.UNAVAILABLE) == 1
+        tell_of(caught.value)
+        assert guard.count(Kind.UNAVAILABLE) == 1

@@ -43,6 +43,25 @@ def test_add():
 """
 
 
+def test_an_error_that_ends_a_test_is_told(run):
+    result = run(
+        """
+        import pytest, torch
+
+        def test_flag():
+            torch.ones(2).cuda(True)
+
+        def test_expected():
+            with pytest.raises(TypeError):
+                torch.zeros(2, device=False)
+        """,
+        "--device-guard",
+    )
+    result.assert_outcomes(failed=1, passed=1)
+    result.stdout.fnmatch_lines(["*not-a-device*argument 'device'*must be torch.device, not bool*"])
+    assert result.stdout.str().count("not-a-device") == 1
+
+
 def test_without_options_nothing_is_watched(run):
     result = run("import torch\ndef test(): assert not torch.cuda.is_available()")
     result.assert_outcomes(passed=1)

@@ -825,6 +825,47 @@ class TestLibrariesWithin:
         thread.join()
         assert seen == [CUDA0]
 
+    @pytest.mark.parametrize(
+        "device",
+        [
+            1,
+            True,
+            "cuda:1",
+            torch.device("cuda", 1),
+            "cuda",
+            torch.device("cuda"),
+            None,
+            "cpu",
+            "xpu",
+        ],
+    )
+    @pytest.mark.parametrize("needed", [True, False])
+    def test_what_functions_take_for_an_index_is_as_pytorch_has_it(self, device, needed):
+        def answer(ask):
+            try:
+                return ask()
+            except ValueError as error:
+                return str(error)
+
+        real = torch.cuda._utils._get_device_index
+        ours = torch.cuda.set_device if needed else torch.cuda.get_device_name
+        expected = answer(lambda: real(device, optional=not needed))
+        found = answer(lambda: ours(device))
+        if not isinstance(expected, str):
+            found = torch.cuda.current_device() if needed else int(found[-1])
+        assert found == expected
+
+    def test_a_context_manager_means_its_index_to_functions(self):
+        second = torch.cuda.device(1)
+        assert torch.cuda.get_device_name(second) == torch.cuda.get_device_name(1)
+        with pytest.raises(TypeError, match=r"must be torch\.device"):
+            torch.ones(2, device=second)
+
+    def test_there_is_nothing_to_tell_of_other_cards(self):
+        for index in (2, -1):
+            with pytest.raises(AssertionError, match="Invalid device id"):
+                torch.cuda.get_device_properties(index)
+
     def test_streams_and_events(self):
         start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         start.record()
