@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from devlint.inference.branches import Branches, is_passed, walk
 from devlint.inference.conditions import words
 from devlint.inference.text import code, dotted, every, parts
 
@@ -40,7 +41,6 @@ _HOST = re.compile(r"(torch\.device\()?[\"']cpu[\"']\)?|lambda (\w+), *\w+: *\2"
 _OF_RANKS = re.compile(r"rank|main|master|distributed", re.I)
 _HOLE = re.compile(r"\{[^{}]*\}|%[-+ #0-9.]*[a-z]")  # of a template
 _SAME = ("open", "str", "fspath", "Path", "abspath")  # the place is their first argument
-_SCOPES = (cst.FunctionDef, cst.ClassDef, cst.Lambda)
 _END = 1 << 40  # behind everything
 
 
@@ -95,7 +95,6 @@ def _is_saved_before(unit: Unit, load: cst.Call, function: Function | None) -> b
 
 
 _OWN = "@"  # in a place: it goes by a name of the function's own
-Branches = tuple[tuple[cst.CSTNode, cst.CSTNode], ...]  # with the conditions and loops they are of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,7 +113,7 @@ class _Scope:
         self.unit = unit
         self.function = function
         body = unit.tree if function is None else function.node.body
-        self.steps = [_Step(i, *found) for i, found in enumerate(_walk(body, ()))]
+        self.steps = [_Step(i, *found) for i, found in enumerate(walk(body))]
         self.by_node = {step.node: step for step in self.steps}
         self.bound: dict[str, list[tuple[int, cst.BaseExpression | None]]] = {}
         for parameter in function.parameters if function is not None else ():
@@ -132,7 +131,7 @@ class _Scope:
         if then is None or not place:
             return False
         if any(
-            step.index < then.index and _is_passed(step.around, then.around)
+            step.index < then.index and is_passed(step.around, then.around)
             for step, where in self._saves()
             if where == place
         ):
@@ -142,7 +141,7 @@ class _Scope:
                 continue
             calls = [self.by_node.get(c.node) for c in other.callers if c.caller is self.function]
             called = any(
-                call.index < then.index and _is_passed(call.around, then.around)
+                call.index < then.index and is_passed(call.around, then.around)
                 for call in calls
                 if call is not None
             )
@@ -153,7 +152,7 @@ class _Scope:
     def _leaves(self, place: str) -> bool:
         """Whoever calls the function finds the place written."""
         return any(
-            where == place and _OWN not in where and _is_passed(step.around, ())
+            where == place and _OWN not in where and is_passed(step.around, ())
             for step, where in self._saves()
         )
 
@@ -194,27 +193,6 @@ class _Scope:
         if self.function is None or name in self.bound:
             return name
         return _Scope(self.unit, None)._of_name(name, _END)
-
-
-def _walk(node: cst.CSTNode, around: Branches) -> Iterator[tuple[cst.CSTNode, Branches]]:
-    """All nodes but those of nested functions and classes, with what they depend on."""
-    yield node, around
-    if isinstance(node, _SCOPES):
-        return
-    for part in parts(node):
-        depends = (isinstance(node, (cst.If, cst.IfExp)) and part is not node.test) or (
-            isinstance(node, (cst.For, cst.While)) and part is node.body
-        )
-        yield from _walk(part, (*around, (node, part)) if depends else around)
-
-
-def _is_passed(around: Branches, then: Branches) -> bool:
-    """What is in these branches has run where the other ones are reached: there is no condition
-    but in a loop (`if loss < best: save()`), which has come to an end."""
-    for branch in around:
-        if branch not in then:
-            return isinstance(branch[0], (cst.For, cst.While))
-    return True
 
 
 def _bindings(node: cst.CSTNode) -> Iterator[tuple[str, cst.BaseExpression | None]]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from devlint.inference import dropped, loads, mistaken, optimizers, workers
+from devlint.inference import demands, dropped, loads, mistaken, optimizers, workers
 from devlint.inference.conditions import asks_for_accelerator, words
 from devlint.inference.devices import place_of
 from devlint.inference.facts import Mention, StepKind
@@ -87,8 +87,6 @@ _SETS_DEVICE = re.compile(r"\bset_device\(|CUDA_VISIBLE_DEVICES|\bset_device_ind
 _RANK_TEST = re.compile(r"rank|is_main|is_master|main_process|master", re.I)
 _RANK_NAME = re.compile(r"^(local_|global_|world_|proc_|process_)?rank$")
 _SCRIPT = re.compile(r"^if __name__ *== *[\"']__main__|^\w.*\.parse_(known_)?args\(", re.M)
-CALLERS = 3  # from call to caller, in search of one that asks
-_LEAVING = (cst.Return, cst.Raise, cst.Continue, cst.Break)
 
 
 @dataclass(slots=True, eq=False)
@@ -119,7 +117,7 @@ class Mentions:
         self.path = path
         self.loads_state = "load_state_dict" in text
         self.notes: dict[cst.CSTNode, MentionNote] = {}
-        self.asked: set[Function | None] = set()  # they leave where no accelerator is
+        self.demands = demands.Demands()
         self.strayed: dict[cst.CSTNode, object] = {}  # roots of strays, and what each met first
         self.weights: set[cst.CSTNode] = set()  # calls whose result load_state_dict gets
         self.at_all = "cuda" in text or "Tensor" in text or "load" in text or "optim" in text
@@ -157,6 +155,8 @@ def of_call(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -
         _of_cards(frame, node, *arguments.keywords["device_ids"])
     if not mentions.at_all:
         return
+    if name in demands.STREAMS:
+        demands.of_use_of_stream(frame, node)
     if type(callee) is External and callee.name == "builtins.isinstance":
         for _, argument in arguments.all():
             mentions.notes.pop(argument, None)
@@ -219,6 +219,8 @@ def _of_library(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
             _note(frame, node, "device", global_rank=True)
         else:
             _note(frame, node, "backend", bare=name == "torch.cuda.current_device")
+            if name == "torch.cuda.Stream":
+                demands.of_stream(frame, node)
     elif "device" in arguments.keywords:
         _of_device(frame, node, arguments.keywords["device"])
 
@@ -382,29 +384,6 @@ def of_default(frame: Frame, node: cst.BaseExpression) -> None:
     frame.unit.mentions.notes.pop(node, None)
 
 
-def of_condition(frame: Frame, node: cst.If, known: bool | None) -> None:
-    """A condition on an accelerator, one of whose branches leaves: the rest is guarded."""
-    orelse = node.orelse.body if isinstance(node.orelse, cst.Else) else None
-    leaves = [body for body in (node.body, orelse) if body is not None and _leaves(body)]
-    if leaves or (known is False and "is_available" in words(node.test)):
-        frame.unit.mentions.asked.add(frame.function)
-
-
-def of_assertion(frame: Frame, node: cst.Assert) -> None:
-    """`assert torch.cuda.is_available()`."""
-    if asks_for_accelerator(node.test):
-        frame.unit.mentions.asked.add(frame.function)
-
-
-def _leaves(body: cst.BaseSuite) -> bool:
-    last = body.body[-1] if body.body else None
-    if isinstance(last, cst.SimpleStatementLine):
-        last = last.body[-1]
-    if isinstance(last, cst.Expr) and isinstance(last.value, cst.Call):
-        return dotted(last.value.func).rpartition(".")[2] in ("exit", "_exit", "skip", "quit")
-    return isinstance(last, _LEAVING)
-
-
 def _note(
     frame: Frame,
     node: cst.CSTNode,
@@ -425,7 +404,7 @@ def _note(
             inner = mentions.notes.pop(argument.value, None)
             if inner is not None and inner.kind != kind and kind != "legacy-type":
                 mentions.notes[argument.value] = inner
-    guarded = frame.guards > 0 or frame.caught > 0 or _is_asked(frame)
+    guarded = frame.guards > 0 or frame.caught > 0 or demands.is_asked(frame, node)
     mentions.notes[node] = MentionNote(
         node,
         kind,
@@ -442,18 +421,6 @@ def _note(
         mapped,
         subject,
     )
-
-
-def _is_asked(frame: Frame) -> bool:
-    asked = frame.unit.mentions.asked
-    if not asked:
-        return False
-    current: Frame | None = frame
-    while current is not None:
-        if current.function in asked:
-            return True
-        current = current.outer
-    return None in asked
 
 
 def _text(value: Value) -> str:
@@ -493,7 +460,7 @@ def settle(unit: Unit) -> None:
             per_rank = group and note.kind == "device" and _runs_per_rank(note, is_script)
             per_rank = per_rank and not _has_own_cards(note.function)
             meant = mentions.meant or _named_for_accelerators(note.function)
-            guarded = note.guarded or meant or _callers_ask(note.function, mentions.asked)
+            guarded = note.guarded or meant or demands.is_met(unit, note.function, note.node)
             if per_rank and not note.global_rank:
                 of_one = _under_rank_test(note)
                 own_card = note.bare or of_one  # the current one; or the first, for the first rank
@@ -514,7 +481,9 @@ def settle(unit: Unit) -> None:
                     guarded=guarded,
                     in_main=in_main,
                     per_rank=per_rank or note.global_rank,
-                    serves_host=_offers_host(note, text) if note.kind == "backend" else serves_host,
+                    serves_host=_offers_host(note, mentions)
+                    if note.kind == "backend"
+                    else serves_host,
                     near_input=note.in_module or _has_tensor(note.function),
                     weights=note.kind == "load" and loads.holds_weights(unit, note),
                     moves=note.moves and (note.subject is None or note.subject.is_sure),
@@ -526,24 +495,16 @@ def settle(unit: Unit) -> None:
     mentions.workers.settle(unit)
 
 
-def _callers_ask(
-    function: Function | None, asked: set[Function | None], depth: int = CALLERS
-) -> bool:
-    """All calls in the file come from functions that leave where no accelerator is."""
-    if function is None or not asked or not depth or not function.callers:
-        return False
-    callers = {call.caller for call in function.callers}
-    return all(c in asked or _callers_ask(c, asked, depth - 1) for c in callers)
-
-
-def _offers_host(note: MentionNote, text: str) -> bool:
+def _offers_host(note: MentionNote, mentions: Mentions) -> bool:
     """The code around a backend's call is given its device, or its file offers the host; and it
     has not taken CUDA's itself."""
     around = _functions(note.function)
+    if note.node in mentions.demands.classes.values():
+        return False  # an object with a stream is for CUDA
     if _asks_about_card(note) or any(_TAKES_CUDA.search(function.text) for function in around):
         return False
     given = (name for function in around for name in _parameters(function))
-    return any(map(_DEVICE_PARAMETER.fullmatch, given)) or bool(_OFFERS_HOST.search(text))
+    return any(map(_DEVICE_PARAMETER.fullmatch, given)) or bool(_OFFERS_HOST.search(mentions.text))
 
 
 def _parameters(function: Function) -> list[str]:

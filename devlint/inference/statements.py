@@ -10,8 +10,8 @@ import libcst as cst
 from devlint.inference import (
     choices,
     contracts,
+    demands,
     gradients,
-    mentions,
     objects,
     rebindings,
     syncs,
@@ -352,7 +352,7 @@ def _assert(frame: Frame, node: cst.Assert) -> bool:
     value = frame.eval(node.test)
     syncs.test_of(frame, node.test, value, "assert")
     frame.guarding = False
-    mentions.of_assertion(frame, node)
+    demands.of_assertion(frame, node)
     narrow(frame, node.test, True)
     return True
 
@@ -366,7 +366,7 @@ def _if(frame: Frame, node: cst.If) -> bool:
     frame.guarding = False
     accelerated = asks_for_accelerator(node.test)
     if accelerated:
-        mentions.of_condition(frame, node, known)
+        demands.of_condition(frame, node, known)
     cold = is_cold(node.test)
     if known is not None:
         frame.guards += accelerated

@@ -221,6 +221,8 @@ On a machine without CUDA (`devlint confirm --virtual mps`, or a host) the line 
 Whether a program is meant for one kind of machine only, devlint cannot know; hence a warning. Where
 a library file shows no sign of another machine and no input to go by, it is a `possible` one. Code
 named for CUDA, GPUs or Triton, by its function, class or file, and tests are left alone; so is the
-`.cuda()` of a module without parameters, which moves nothing. A string that a variable holds is
-configuration.""",
+`.cuda()` of a module without parameters, which moves nothing. A file whose main part, or a set-up
+function (`initialize`, `setup_…`), fails where `torch.cuda.is_available()` is false is for CUDA, as
+are the methods of a class whose constructor does so or makes a `torch.cuda.Stream`, and what works
+with streams. A string that a variable holds is configuration.""",
 )

@@ -1,0 +1,191 @@
+"""Where an accelerator is known to be there, or nothing runs without one.
+
+Code asks and leaves where there is none: a function, for what follows in it and for what only it
+calls; a constructor, for the methods of its objects; a set-up, for its file. And what works with
+streams is for CUDA alone.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from devlint.inference.branches import Branches, is_passed, walk
+from devlint.inference.conditions import asks_for_accelerator, words
+from devlint.inference.text import code, dotted
+
+if TYPE_CHECKING:
+    from devlint.inference.classes import ClassInfo
+    from devlint.inference.frame import Frame
+    from devlint.inference.functions import Function
+    from devlint.inference.unit import Unit
+
+CALLERS = 3  # from call to caller, in search of one that asks
+STREAMS = ("wait_stream", "record_stream")
+_LEAVING = (cst.Return, cst.Raise, cst.Continue, cst.Break)
+_CALLS_THAT_LEAVE = ("exit", "_exit", "skip", "quit")
+_AVAILABLE = re.compile(r"(?<!not )(?<![\w.])(\w+\.)?cuda\.is_available\(\)")
+_SETS_UP = re.compile(r"_?(init|initiali[sz]e|set_?up|main|launch)(_\w+)?")
+
+
+class Demands:
+    """What one file's walk found."""
+
+    def __init__(self) -> None:
+        self.asked: dict[Function | None, list[Branches]] = {}  # they leave where there is none
+        self.streams: dict[Function | None, list[Branches]] = {}
+        self.required: set[Function | None] = set()  # they fail without CUDA, in any case
+        self.classes: dict[ClassInfo, cst.CSTNode] = {}  # objects that only CUDA has, from where on
+        self.around: dict[Function | None, dict[cst.CSTNode, Branches]] = {}
+
+    def found_around(
+        self, unit: Unit, function: Function | None, node: cst.CSTNode | None
+    ) -> Branches:
+        """The conditions around a node of a function, or of the module."""
+        if function not in self.around:
+            body = unit.tree if function is None else function.node.body
+            self.around[function] = dict(walk(body))
+        return self.around[function].get(node, ()) if node is not None else ()
+
+
+# ----------------------------------------------------------------- while walking
+
+
+def of_condition(frame: Frame, node: cst.If, known: bool | None) -> None:
+    """A condition on an accelerator, one of whose branches leaves: the rest is guarded."""
+    orelse = node.orelse.body if isinstance(node.orelse, cst.Else) else None
+    leaves = [body for body in (node.body, orelse) if body is not None and _leaves(body)]
+    if leaves or (known is False and "is_available" in words(node.test)):
+        fails = _leaves(node.body, by_failing=True) and isinstance(node.test, cst.UnaryOperation)
+        _asks(
+            frame,
+            node,
+            node.test,
+            fails and bool(_AVAILABLE.search(code(node.test).removeprefix("not "))),
+        )
+
+
+def of_assertion(frame: Frame, node: cst.Assert) -> None:
+    """`assert torch.cuda.is_available()`."""
+    if asks_for_accelerator(node.test):
+        said = code(node.test)
+        _asks(frame, node, node.test, " or " not in said and bool(_AVAILABLE.search(said)))
+
+
+def _asks(frame: Frame, node: cst.CSTNode, test: cst.CSTNode, fails: bool) -> None:
+    demands, function = frame.unit.mentions.demands, frame.function
+    around: Branches = ()  # a question about a device is the whole function's: it knows of others
+    if "is_available" in words(test):
+        around = _beside_the_host(demands.found_around(frame.unit, function, node), node)
+    demands.asked.setdefault(function, []).append(around)
+    if fails and is_passed(around, ()):
+        demands.required.add(function)
+        _of_class(demands, function, node)
+
+
+def _beside_the_host(around: Branches, node: cst.CSTNode) -> Branches:
+    """`if on_cpu: … elif not torch.cuda.is_available(): raise`: one question."""
+    while around and around[-1][1] is node and isinstance(around[-1][0], cst.If):
+        if not asks_for_accelerator(around[-1][0].test):
+            break
+        node, around = around[-1][0], around[:-1]
+    return around
+
+
+def _of_class(demands: Demands, function: Function | None, node: cst.CSTNode) -> None:
+    if function is not None and function.info is not None and function.name == "__init__":
+        demands.classes.setdefault(function.info, node)
+
+
+def of_stream(frame: Frame, node: cst.CSTNode) -> None:
+    """`torch.cuda.Stream()`: what follows it runs with CUDA."""
+    demands, function = frame.unit.mentions.demands, frame.function
+    around = demands.found_around(frame.unit, function, node)
+    demands.asked.setdefault(function, []).append(around)
+    if is_passed(around, ()):
+        _of_class(demands, function, node)
+
+
+def of_use_of_stream(frame: Frame, node: cst.CSTNode) -> None:
+    """`stream.wait_stream(other)`: what is around it, before and behind, is for CUDA."""
+    demands, function = frame.unit.mentions.demands, frame.function
+    around = demands.found_around(frame.unit, function, node)
+    demands.streams.setdefault(function, []).append(around)
+
+
+def is_asked(frame: Frame, node: cst.CSTNode) -> bool:
+    """Somebody has asked before: the function, one that it is nested in, or the module."""
+    demands = frame.unit.mentions.demands
+    if not demands.asked:
+        return False
+    current: Frame | None = frame
+    at: cst.CSTNode | None = node
+    while current is not None:
+        if _asks_at(frame.unit, current.function, at):
+            return True
+        at = current.function.node if current.function is not None else None
+        current = current.outer
+    return any(is_passed(around, ()) for around in demands.asked.get(None, ()))
+
+
+def _leaves(body: cst.BaseSuite, *, by_failing: bool = False) -> bool:
+    last = body.body[-1] if body.body else None
+    if isinstance(last, cst.SimpleStatementLine):
+        last = last.body[-1]
+    if isinstance(last, cst.Expr) and isinstance(last.value, cst.Call):
+        return dotted(last.value.func).rpartition(".")[2] in _CALLS_THAT_LEAVE
+    return isinstance(last, cst.Raise if by_failing else _LEAVING)
+
+
+# ----------------------------------------------------------------- when the file is done
+
+
+def is_met(unit: Unit, function: Function | None, node: cst.CSTNode) -> bool:
+    """Whoever comes here has an accelerator: callers have asked, or the code is for CUDA alone."""
+    demands = unit.mentions.demands
+    streams = demands.streams.get(function, ())
+    if streams:
+        around = demands.found_around(unit, function, node)
+        if any(is_passed(stream, around) for stream in streams):
+            return True
+    if any(map(_sets_up, demands.required)) or _of_such_a_class(demands, function, node):
+        return True
+    return bool(demands.asked) and _callers_ask(unit, function, CALLERS)
+
+
+def _sets_up(function: Function | None) -> bool:
+    """Other code of the file runs behind it: the script's own, or a set-up."""
+    if function is None:
+        return True
+    if function.info is not None or (function.outer is not None and function.outer.function):
+        return False
+    is_run = any(call.caller is None for call in function.callers)
+    return is_run or bool(_SETS_UP.fullmatch(function.name))
+
+
+def _of_such_a_class(demands: Demands, function: Function | None, node: cst.CSTNode) -> bool:
+    while function is not None:
+        if function.info in demands.classes:
+            return demands.classes[function.info] is not node
+        function = function.outer.function if function.outer is not None else None
+    return False
+
+
+def _callers_ask(unit: Unit, function: Function | None, depth: int) -> bool:
+    """All calls in the file come from where it is known that an accelerator is there."""
+    if function is None or not depth or not function.callers:
+        return False
+    return all(
+        _asks_at(unit, call.caller, call.node) or _callers_ask(unit, call.caller, depth - 1)
+        for call in function.callers
+    )
+
+
+def _asks_at(unit: Unit, function: Function | None, node: cst.CSTNode | None) -> bool:
+    demands = unit.mentions.demands
+    asked = demands.asked.get(function, ())
+    return bool(asked) and any(
+        is_passed(around, demands.found_around(unit, function, node)) for around in asked
+    )

@@ -1,0 +1,192 @@
+"""Where an accelerator is known to be there, or nothing runs without one."""
+
+import pytest
+from given import given
+
+
+def guarded(code, files=None):
+    """For each mention, in the order of the source."""
+    facts = given(code, files)
+    found = {facts.source.text.index(m.text): m.guarded for m in facts.mentions}
+    return [found[at] for at in sorted(found)]
+
+
+@pytest.mark.parametrize(
+    ("question", "found"),
+    [
+        ("assert torch.cuda.is_available()", True),
+        ("if not torch.cuda.is_available(): return", True),
+        ("if small:\n        assert torch.cuda.is_available()", False),
+        ("if small:\n        if not torch.cuda.is_available(): raise ValueError", False),
+        ("if small:\n        pass\n    else:\n        assert torch.cuda.is_available()", False),
+        ("if not args.cuda:\n        pass\n    elif not torch.cuda.is_available(): return", True),
+        ("if small:\n        pass\n    elif not torch.cuda.is_available(): return", False),
+        ("if small:\n        assert x.device.type == 'cuda'", True),
+        ("with small:\n        assert torch.cuda.is_available()", True),
+        ("try: load()\n    except OSError: assert torch.cuda.is_available()", False),
+    ],
+)
+def test_a_question_is_for_the_branch_that_it_is_in(question, found):
+    code = f"""
+def run(x, small, args):
+    {question}
+    return x.cuda()
+"""
+    assert guarded(code) == [found]
+
+
+def test_what_follows_in_the_branch_is_guarded():
+    code = """
+        def run(x, fast):
+            if fast:
+                assert torch.cuda.is_available()
+                y = x.cuda()
+                for _ in range(3):
+                    z = torch.ones(3, device="cuda")
+            return x.to("cuda")
+    """
+    assert guarded(code) == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("call", "found"),
+    [
+        ("assert torch.cuda.is_available()\n    step(x)", True),
+        ("if fast:\n        assert torch.cuda.is_available()\n        step(x)", True),
+        ("if fast:\n        assert torch.cuda.is_available()\n    step(x)", False),
+    ],
+)
+def test_callers_have_asked_where_they_call(call, found):
+    code = f"""
+def step(x):
+    return x.cuda()
+
+def run(x, fast):
+    {call}
+"""
+    assert guarded(code) == [found]
+
+
+ENGINE = """
+def {name}({args}):
+    {question}
+    join_group()
+
+class Engine:
+    def step(self, x):
+        return x.cuda()
+{last}
+"""
+NEEDS = "assert torch.cuda.is_available()"
+
+
+@pytest.mark.parametrize(
+    ("name", "question", "last", "found"),
+    [
+        ("initialize", NEEDS, "", True),
+        ("setup_engine", "if not torch.cuda.is_available(): raise RuntimeError", "", True),
+        ("main", "if not torch.cuda.is_available(): exit()", "", True),
+        ("begin", NEEDS, "if __name__ == '__main__':\n    begin(1)", True),
+        ("begin", NEEDS, "if fast:\n    begin(1)", True),
+        ("begin", NEEDS, "", False),
+        ("initialize", "if not torch.cuda.is_available(): return", "", False),
+        ("initialize", "if args: assert torch.cuda.is_available()", "", False),
+        ("initialize", "assert args or torch.cuda.is_available()", "", False),
+        ("initialize", "assert not torch.cuda.is_available()", "", False),
+    ],
+)
+def test_a_set_up_that_fails_without_cuda_makes_its_file_one_for_cuda(name, question, last, found):
+    assert guarded(ENGINE.format(name=name, args="args", question=question, last=last)) == [found]
+
+
+@pytest.mark.parametrize(
+    ("question", "found"),
+    [(NEEDS, True), (f"if fast: {NEEDS}", False), ("self.fast = fast", False)],
+)
+def test_objects_whose_constructor_fails_without_cuda(question, found):
+    code = f"""
+        class Engine:
+            def __init__(self, fast):
+                {question}
+
+            def step(self, x):
+                return x.cuda()
+    """
+    assert guarded(code) == [found]
+
+
+def test_a_stream_is_one_demand_and_what_is_made_beside_it_no_other():
+    code = """
+        class Feeder:
+            def __init__(self, loader):
+                self.side = torch.cuda.Stream()
+                self.shift = torch.ones(3).cuda()
+
+            def feed(self, x):
+                with torch.cuda.stream(self.side):
+                    return x.to("cuda")
+
+        def other(x):
+            return x.to("cuda:0")
+    """
+    assert guarded(code) == [False, True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("made", "found"),
+    [
+        ("self.side = torch.cuda.Stream()", True),
+        ("if fast: self.side = torch.cuda.Stream()", False),
+    ],
+)
+def test_an_object_may_do_without_its_stream(made, found):
+    code = f"""
+        class Feeder:
+            def __init__(self, fast):
+                {made}
+
+            def feed(self, x):
+                return x.to("cuda")
+    """
+    assert guarded(code)[-1] is found
+
+
+@pytest.mark.parametrize(
+    ("use", "found"),
+    [
+        ("current = torch.cuda.current_stream(); current.wait_stream(side)", True),
+        ("x.record_stream(torch.cuda.current_stream())", True),
+        ("print(torch.cuda.current_stream())", False),
+    ],
+)
+def test_a_function_that_works_with_streams(use, found):
+    code = f"""
+        def land(x, side):
+            if x.numel():
+                with torch.cuda.device(1):
+                    {use}
+    """
+    assert guarded(code) == [found, found]
+
+
+def test_an_object_with_a_stream_is_for_cuda_even_in_a_file_that_serves_the_host():
+    code = """
+        class Feeder:
+            def __init__(self, device="cpu"):
+                self.side = torch.cuda.Stream()
+
+        def timed(run, device="cpu"):
+            side = torch.cuda.Stream()
+            run()
+    """
+    assert [m.serves_host for m in given(code).mentions] == [False, True]
+
+
+def test_streams_in_another_branch_say_nothing():
+    code = """
+        def land(x, side):
+            if side is not None:
+                x.record_stream(side)
+            return x.cuda()
+    """
+    assert guarded(code) == [False]
