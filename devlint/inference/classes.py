@@ -397,6 +397,14 @@ class ClassInfo:
             left.append((under(each.value, when), when))
         return choose(left)
 
+    def _stands_in(self, name: str, value: Tensor, source: cst.CSTNode) -> bool:
+        """An attribute begins with nothing, and is given its content later: a tensor without
+        elements where the class asks for that, or one of memory that nobody has written to."""
+        if value.traits & EMPTY:
+            return self._awaits(name)
+        is_unwritten = isinstance(source, cst.Call) and dotted(source.func) == "torch.empty"
+        return is_unwritten and len(self._sets(name)) > 1
+
     def _awaits(self, name: str) -> bool:
         """The class gives an attribute its content later, and asks whether that has been: of the
         attribute itself, or of one that always gets its own with it."""
@@ -490,7 +498,7 @@ class ClassInfo:
     def _kept(
         self, frame: Frame, name: str, value: Value, node: cst.CSTNode, source: cst.CSTNode
     ) -> Value:
-        if type(value) is Tensor and value.traits & EMPTY and self._awaits(name):
+        if type(value) is Tensor and self._stands_in(name, value, source):
             return Tensor(None, value.origin)  # it has its content where it is used
         if not self.is_module:
             return self._kept_by_object(frame, value, node)
@@ -733,6 +741,7 @@ class ClassInfo:
                     used_at=self._meeting_of(note),
                     excused=self.moves_along(note.name)
                     or self._moved_elsewhere(note.name)
+                    or (note.of_modules and self._moves_parts(note.name))
                     or (held.placement is not None and held.placement == self.stands_on)
                     or _by_switch(self.unit, note.tensor)
                     or self.unit.exports_on_host
@@ -770,6 +779,10 @@ class ClassInfo:
                 if step.site.node is note.node:
                     return meeting.site
         return None
+
+    def _moves_parts(self, name: str) -> bool:
+        """Some method moves what it takes out of a container: `self.layers[i].to(x.device)`."""
+        return bool(re.search(rf"\bself\.{name}\[[^\]\n]*\](\.\w+)*\.(to|cuda)\(", self.text))
 
     def _moved_elsewhere(self, name: str) -> bool:
         """Some method reads the attribute only to move it, or puts a moved one in its place."""
@@ -864,6 +877,11 @@ def _is_own(frame: Frame, module: Instance) -> bool:
         return False
     if type(module.place) is Variable or module.parent is not None:
         return False
+    made = module.origin.node if module.origin is not None else None
+    if isinstance(made, cst.Call) and any(
+        dotted(a.keyword) == "device" for a in made.args if a.keyword
+    ):
+        return False  # it was told where to be
     return has_state(frame, module)
 
 

@@ -166,11 +166,12 @@ def _moved(declared: Declared, node: cst.CSTNode) -> Declared:
 
 
 def subscripted(frame: Frame, node: cst.Subscript, base: External) -> Value:
-    """A subscripted type; one that holds a contract is kept for the annotations that name it."""
+    """A subscripted type, which is kept for the annotations that name it."""
     if base.name == "devlint.contracts.SameDevice":
         names = [e.slice.value for e in node.slice if isinstance(e.slice, cst.Index)]
         return make(frame, node, "SameDevice", [frame.eval(name) for name in names])
-    if base.name.startswith(_TYPES) and of_annotation(frame, node) is not None:
+    if base.name.startswith(_TYPES):
+        of_annotation(frame, node)  # a contract in it that can't be read is reported here
         return TypeExpression(node, frame)
     return base
 

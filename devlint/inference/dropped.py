@@ -147,7 +147,8 @@ def of_recursion(frame: Frame, node: cst.Call, callee: FunctionValue) -> None:
         if param.default is None or name in given:
             continue
         held = frame.env.get(name)
-        if type(held) is DeviceValue or (FLAG_NAME.match(name) and held in (TRUE, ASSUMED)):
+        chosen = type(held) is DeviceValue and held.of is None and held.place is not None
+        if chosen or (FLAG_NAME.match(name) and held in (TRUE, ASSUMED)):
             _note(frame, node, function, name)
 
 

@@ -82,7 +82,10 @@ def names_loader(frame: Frame, node: cst.CSTNode) -> bool:
     if isinstance(node, cst.Subscript):
         node = node.value
     name = dotted(node).rpartition(".")[2]
-    return bool(name) and bool(_LOADER.search(name))
+    if not name or not _LOADER.search(name):
+        return False
+    classes = frame.unit.makers.get(name, ())
+    return not classes or any(_LOADER.search(each) for each in classes)
 
 
 def derive(tensor: Tensor) -> Tensor:

@@ -672,13 +672,18 @@ def _compare_generator(
 # ----------------------------------------------------------------- classes
 
 
+_STATELESS = "torch.nn.Identity"  # what a module without state is, as far as devices go
 # Packages whose modules are made on the default device.
 _ON_HOST = frozenset({"torch", "torchaudio", "torchvision"})
 
 
 def construct_library(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> Value:
     """An object of a library's class: a module where it is known as one."""
-    module = frame.unit.context.knowledge.module(name)
+    knowledge = frame.unit.context.knowledge
+    module = knowledge.module(name)
+    if module is not None and _is_left_without_state(module, arguments):
+        name = _STATELESS
+        module = knowledge.module(name)
     if module is None:
         return UNKNOWN
     place: Placement = frame.default_device
@@ -721,6 +726,12 @@ def construct_library(frame: Frame, node: cst.Call, name: str, arguments: Argume
         _place_container(frame, instance, items)
         _adopt(instance, items)
     return instance
+
+
+def _is_left_without_state(module: ModuleClass, arguments: Arguments) -> bool:
+    """`nn.LayerNorm(n, elementwise_affine=False)`: every flag that asks for state is off."""
+    flags = [arguments.get(module.params.index(f), f) for f in module.stateful_by]
+    return bool(flags) and all(type(f) is Const and f.value is False for f in flags)
 
 
 def _device_given(module: ModuleClass, arguments: Arguments) -> Value | None:

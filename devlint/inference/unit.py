@@ -60,6 +60,7 @@ _PLACES = re.compile(
 _EXPORTS = re.compile(r"(^|[/_])(onnx|export(er|ers|ing)?)([/_]|\.py$)", re.I)
 _OTHER_DEVICE = re.compile(r"cuda|gpu|\bmps\b|\bxpu\b|is_available", re.I)
 _DEVICE_OPTION = re.compile(r"--device|\bargs\.device|def \w+\([^)]*\bdevice\b")
+_MADE = re.compile(r"(?m)^\s*(?:self\.)?(\w+) = (?:\w+\.)*([A-Z]\w*)\(")
 # Frameworks whose loaders yield batches on the device.
 _MOVES_BATCHES = re.compile(
     r"^\s*(from|import) (accelerate|lightning|pytorch_lightning|fastai|deepspeed|poptorch|composer)"
@@ -85,6 +86,12 @@ _KEEPS_TO_HOST = re.compile(r"^(?:\w+\.)*(?:set|use|force|switch_to|only)_\w*cpu
 _RESTORES_DEFAULT = re.compile(
     r"^[ \t]+torch\.set_default_tensor_type\(.?torch\.[A-Z]"
     r"(?s:.*?)^[ \t]+torch\.set_default_tensor_type\(.?torch\.cuda",
+    re.M,
+)
+# A fixture of pytest's that all tests of its file, or of its directory, run under.
+_SETS_FOR_TESTS = re.compile(
+    r"^@(?:pytest\.)?fixture\([^\n]*\bautouse=True[^\n]*\)\n(?:async )?def [^\n]*\n"
+    r"(?:(?:[ \t][^\n]*)?\n)*?[ \t]+torch\.set_default_(?:device|tensor_type)\(",
     re.M,
 )
 _SETS_AT_ONCE = re.compile(r"^torch\.set_default_(?:tensor_type|device)\(", re.M)
@@ -230,6 +237,14 @@ class Unit:
         return bool(_MOVES_BATCHES.search(self.source.text))
 
     @cached_property
+    def makers(self) -> dict[str, set[str]]:
+        """By name, the classes of which the file makes what it binds: `loader = Stream(3)`."""
+        found: dict[str, set[str]] = {}
+        for name, maker in _MADE.findall(self.source.text):
+            found.setdefault(name, set()).add(maker)
+        return found
+
+    @cached_property
     def keeps_to_host(self) -> bool:
         """No switch of the program is on: whoever imports the file has it use the CPU, or it is a
         test that asks for no accelerator."""
@@ -251,12 +266,13 @@ class Unit:
 
     @cached_property
     def default_is_set_elsewhere(self) -> bool:
-        """A file of the project that imports this one, or a setting that this one imports, makes
-        tensors on another device by default."""
+        """A file that imports this one, a setting that it imports, or a fixture that its tests
+        run under, makes tensors on another device by default."""
         importer = self.context.importer
         found = importer.settings(self.source.path) if importer is not None else {}
         own = self.source.module_name.rpartition(".")[2]
-        return any(
+        fixtures = [found.get("conftest", ""), self.source.text] if self.is_test else []
+        return any(_SETS_FOR_TESTS.search(text) for text in fixtures) or any(
             _imports(text, own) or (_SETS_AT_ONCE.search(text) and _imports(self.source.text, name))
             for name, text in found.items()
         )
@@ -354,20 +370,32 @@ class Unit:
         hook of Lightning's that runs before the module is moved, or in a class method that builds
         one."""
         if self._constructors is None:
-            parts = [
-                f.text
-                for f in self.functions
-                if f.info is not None
-                and f.info.is_module
-                and (f.name in _BUILDING or (f.is_class_method and not _MOVES.search(f.text)))
-            ]
-            self._constructors = "\n".join(parts)
+            self._constructors = self._text_of_constructors()
         if not is_method:
             call = re.compile(rf"(?<!def )(?<![\w.]){name}\(")
             inside = len(call.findall(self._constructors))
             return inside > 0 and inside == len(call.findall(self.source.text))
         inside = self._constructors.count(f".{name}(")
         return inside > 0 and inside == self.source.text.count(f".{name}(")
+
+    def _text_of_constructors(self) -> str:
+        """What runs while modules are built: constructors, and methods that only such call."""
+        waiting = [f for f in self.functions if f.info is not None and f.info.is_module]
+        found: list[Function] = []
+        text = ""
+        while True:
+            more = [
+                f
+                for f in waiting
+                if f.name in _BUILDING
+                or (f.is_class_method and not _MOVES.search(f.text))
+                or 0 < text.count(f".{f.name}(") == self.source.text.count(f".{f.name}(")
+            ]
+            if not more:
+                return text
+            found += more
+            waiting = [f for f in waiting if f not in more]
+            text = "\n".join(f.text for f in found)
 
     def collates(self, name: str) -> bool:
         """Whether a function is some loader's `collate_fn`, or is called by such alone."""

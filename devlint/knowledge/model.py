@@ -105,6 +105,8 @@ class ModuleClass:
     stateful: it has parameters or buffers, so that its inputs must be where it is. A module of
         constructor arguments only (`nn.ReLU`) is not. "weight": stateful only with `weight=` or
         `pos_weight=` given (losses).
+    stateful_by: flags of the constructor, on by default, that ask for its state: with all of them
+        off it has none (`nn.LayerNorm(…, elementwise_affine=False)`).
     agreement: among its inputs.
     bases: classes that it inherits from, by dotted name; what it does not say, they do.
     device_parameter: the constructor's parameter that says where it is made, where that is not
@@ -121,6 +123,7 @@ class ModuleClass:
     result: Result = Result.OPERANDS
     results: int = 0
     stateful: str = "always"  # "always", "never" or "weight"
+    stateful_by: frozenset[str] = frozenset()
     agreement: Agreement = Agreement.STRICT
     scalar: bool = False
     bases: tuple[str, ...] = ()

@@ -171,3 +171,22 @@ def test_a_module_and_what_goes_in(before, to, found):
             return self.net(torch.tensor(rows).to({to}))
     """
     assert neglected(code) == found
+
+
+@pytest.mark.parametrize(
+    ("replaced", "found"),
+    [
+        ("device = rows[0].device", 0),  # whatever it is called with
+        ('device = device or torch.device("cuda")', 1),
+        ("print(device)", 1),
+    ],
+)
+def test_a_recursion_without_a_device_that_the_function_replaces(replaced, found):
+    code = f"""
+    def stack(rows, dim=0, *, device=None):
+        {replaced}
+        if isinstance(rows, dict):
+            return {{k: stack(v, dim) for k, v in rows.items()}}
+        return torch.zeros(len(rows), device=device)
+    """
+    assert len(neglected(code)) == found

@@ -279,6 +279,27 @@ def test_a_class_of_tests_with_a_constructor_is_set_up_after_it():
     assert met(code) == ["self.weight@cpu * self.batch@cuda certain"]
 
 
+@pytest.mark.parametrize(("scope", "found"), [("autouse=True", []), ("name='card'", ["x"])])
+def test_a_fixture_that_every_test_runs_under_chooses_the_default(scope, found):
+    code = f"""
+    import pytest
+
+    @pytest.fixture(scope="function", {scope})
+    def on_the_card():
+        before = torch.get_default_device()
+
+        torch.set_default_device("cuda")
+        yield
+        torch.set_default_device(before)
+
+    def test_rows():
+        net = nn.Linear(3, 3, device="cuda" if torch.cuda.is_available() else "cpu")
+        x = torch.randn(2, 3)
+        net(x)
+    """
+    assert len(given(code, path="tests/test_rows.py").meetings) == len(found)
+
+
 def test_a_default_that_is_gone_back_to_was_set_before():
     code = SET_UP.format(set_up="plain(self)", then=CUDA_TYPE)
     assert revealed(code, CASES) == ["?", "?", "cpu", "cuda"]

@@ -35,6 +35,30 @@ def test_a_loader_is_known_by_its_name():
     ]
 
 
+@pytest.mark.parametrize(
+    ("made", "count"),
+    [
+        ("streams.Stream(16)", 0),  # it may make its batches anywhere
+        ("Stream(16)", 0),
+        ("FastLoader(16)", 1),
+        ("make_data(16)", 1),
+    ],
+)
+def test_what_is_called_a_loader_and_made_of_another_class_is_unknown(made, count):
+    code = f"""
+    import streams
+    from streams import FastLoader, Stream, make_data
+
+    net = nn.Linear(3, 3).cuda()
+    dataloader = {made}
+    dataloader = iter(dataloader)
+    for _ in range(5):
+        batch = next(dataloader)
+        net(batch["x"])
+    """
+    assert len(met(code)) == count
+
+
 def test_the_target_that_stays_on_the_host_meets_the_output():
     assert met(
         f"""{NET}

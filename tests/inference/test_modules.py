@@ -446,6 +446,9 @@ def test_a_method_that_the_constructor_calls_knows_what_was_registered_before():
 
         def spread(self):
             return torch.ones(3, 4) * self.scale
+
+    def restart(net):
+        net.reset()
     """
     assert met(code) == ["torch.ones(3, 4)@cpu * self.scale@δ(self) certain"]
     assert met(code.replace("ones(3, 4)", "ones_like(self.scale)")) == []
@@ -1288,3 +1291,83 @@ def test_a_container_that_is_given_members_of_several_places_is_nowhere():
 def test_a_loop_over_modules_has_a_turn(loop, expected):
     code = in_forward("x = x.relu()", loop, "    x = x.relu() * self.proj.weight", "reveal(x)")
     assert revealed(code) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("norm", "count"),
+    [
+        ("nn.LayerNorm(3, elementwise_affine=False)", 0),
+        ("nn.LayerNorm(3, 1e-6, False)", 0),
+        ("nn.LayerNorm(3)", 1),
+        ("nn.GroupNorm(1, 3, affine=False)", 0),
+        ("nn.BatchNorm1d(3, affine=False, track_running_stats=False)", 0),
+        ("nn.BatchNorm1d(3, affine=False)", 1),  # its running statistics are buffers
+    ],
+)
+def test_a_norm_without_weights_has_no_device(norm, count):
+    code = f"""
+    class Block(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.out = nn.Linear(3, 3)
+
+        def forward(self, x):
+            norm = {norm}
+            return self.out(norm(x))
+    """
+    assert len(met(code)) == count
+
+
+@pytest.mark.parametrize("called", ["self.reset()", "pass"])
+def test_what_only_a_method_of_the_constructor_calls_runs_before_any_move(called):
+    code = f"""
+    class Block(nn.Module):
+        def __init__(self, width):
+            super().__init__()
+            self.keys = nn.Linear(width, width)
+            {called}
+
+        def _begin(self, layer):
+            for weight in layer.parameters():
+                if weight.ndim > 1:
+                    weight.data += torch.eye(weight.size(-1))
+
+        def reset(self):
+            self._begin(self.keys)
+    """
+    assert len(met(code)) == (1 if called == "pass" else 0)
+
+
+@pytest.mark.parametrize(
+    ("made", "used", "attributes"),
+    [
+        ("Kernel(size)", "kernel(x)", ["kernels"]),
+        ("Kernel(size, device=device)", "kernel(x)", []),
+        ("Kernel(size)", "self.kernels[0].to(x.device)(x)", []),
+        ("Kernel(size)", "self.kernels[0].inner.to(x.device)(x)", []),
+    ],
+)
+def test_modules_in_a_plain_list_that_are_told_where_to_be(made, used, attributes):
+    code = f"""
+    class Kernel(nn.Module):
+        def __init__(self, size, device=None):
+            super().__init__()
+            self.inner = nn.Linear(size, size, device=device)
+
+        def forward(self, x):
+            return self.inner(x)
+
+    class Fused(nn.Module):
+        def __init__(self, sizes, device=None):
+            super().__init__()
+            self.kernels = []
+            for size in sizes:
+                self.kernels.append({made})
+
+        def forward(self, x):
+            for kernel in self.kernels:
+                x = {used}
+            return x
+    """
+    facts = given(code).plain_attributes
+    assert [fact.attribute for fact in facts if not fact.excused] == attributes

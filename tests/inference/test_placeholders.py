@@ -81,3 +81,31 @@ BOTH = ["(self.rows, rows)", "(self.marks, marks)"]
 def test_an_empty_attribute_that_is_asked_for_its_elements_has_some_where_it_is_used(how, missing):
     found = met(HISTORY.format(how="\n        ".join(how)))
     assert [m.partition("@")[0] for m in found] == missing
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "found"),
+    [
+        ("torch.empty(1)", "self.seen = ids", 0),  # nobody reads memory that nobody wrote to
+        ("torch.zeros(1)", "self.seen = ids", 1),
+        ("torch.empty(1)", "print(ids)", 1),
+        ("torch.empty(1).fill_(-1)", "self.seen = ids", 1),
+    ],
+)
+def test_unwritten_memory_waits_for_its_content(first, then, found):
+    code = f"""
+    def same(old, new):
+        return old.shape == new.shape and bool((old == new).all())
+
+    class Cached(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.seen = {first}
+
+        def forward(self, ids: torch.Tensor, rows: torch.Tensor):
+            if not same(self.seen, ids):
+                rows = rows.cumsum(0)
+            {then}
+            return rows[ids]
+    """
+    assert len(met(code)) == found

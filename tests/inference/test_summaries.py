@@ -352,3 +352,23 @@ def test_a_device_under_a_projects_own_name_for_its_type(type_):
     assert revealed(code.format(given="3")) == ["cpu"]
     assert met(code.format(given="3")) == []
     assert met(code.format(given='3, "cuda"')) != []
+
+
+@pytest.mark.parametrize(
+    ("alias", "place"),
+    [("Union[np.ndarray, Tensor]", "?"), ("Union[np.ndarray, float]", "cpu")],
+)
+def test_a_type_under_a_name_of_the_projects_own(alias, place):
+    types = f"""
+    from typing import Union
+    import numpy as np
+    from torch import Tensor
+    Rows = {alias}
+    """
+    code = """
+    from types_of_ours import Rows
+
+    def as_rows(x: Rows):
+        reveal(torch.as_tensor(x, dtype=torch.float32))
+    """
+    assert revealed(code, {"types_of_ours.py": types}) == [place]
