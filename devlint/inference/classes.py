@@ -259,7 +259,11 @@ class ClassInfo:
             for info in self.lineage():
                 for method in info.writers.get(name, ()):
                     function = info.methods.get(method)
-                    if function is not None and function.summary is None:
+                    if (
+                        function is not None
+                        and function.summary is None
+                        and not info._is_being_made(method)
+                    ):
                         summarize(function)
                 held = info.attributes.get(name)
                 if held is None:
@@ -273,6 +277,13 @@ class ClassInfo:
             return None if found is None else self._where_read(name, found)
         finally:
             self.reading.discard(name)
+
+    def _is_being_made(self, reader: str) -> bool:
+        """Its constructor runs: what other methods leave is not there yet."""
+        return reader != "__init__" and any(
+            frame.function is not None and frame.function.name == "__init__"
+            for frame in self.running
+        )
 
     def _where_read(self, name: str, found: Value) -> Value:
         """What an attribute holds by the time that others read what the constructor left."""

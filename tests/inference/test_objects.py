@@ -491,3 +491,21 @@ class TestTensorDicts:
     def test_what_tensors_can_do_as_well_works_on_the_entries(self, call):
         code = self.CODE.format(statement=f"held.cuda().clone().{call}")
         assert host_reads(given(code)) == []
+
+
+def test_what_a_constructor_calls_does_not_settle_what_other_methods_leave():
+    code = """
+        class Tally:
+            def __init__(self, n):
+                self.seen = torch.zeros(n)
+                self.reset()
+
+            def reset(self):
+                self.seen.zero_()
+
+            def update(self, labels, at):
+                for row in range(at):
+                    reveal(self.seen[row])
+                    self.seen[row] = labels[row]
+        """
+    assert revealed(code) == ["cpu"]
