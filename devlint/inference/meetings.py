@@ -278,6 +278,8 @@ def meet(
             late_read(frame, node, tensor, expression)
     if not candidates:
         return UNKNOWN
+    if len(candidates) > 1 and frame.unit.mentions.converts:
+        frame.unit.mentions.met([tensor for tensor, _, _ in candidates])
     if len(candidates) == 1 and not uncertain:
         anchor = candidates[0][0]
     else:

@@ -107,6 +107,7 @@ class MentionNote:
     returns: bool = False
     mapped: bool = False  # mapped into memory, as files of the host are
     subject: Tensor | None = None
+    joins_host: bool = False  # of a conversion: its result meets what is on the host anyway
 
 
 class Mentions:
@@ -118,6 +119,7 @@ class Mentions:
         self.loads_state = "load_state_dict" in text
         self.notes: dict[cst.CSTNode, MentionNote] = {}
         self.demands = demands.Demands()
+        self.converts = False  # there are conversions by legacy types
         self.strayed: dict[cst.CSTNode, object] = {}  # roots of strays, and what each met first
         self.weights: set[cst.CSTNode] = set()  # calls whose result load_state_dict gets
         self.at_all = "cuda" in text or "Tensor" in text or "load" in text or "optim" in text
@@ -132,6 +134,25 @@ class Mentions:
     def meant(self) -> bool:
         """Nothing but an accelerator runs the file."""
         return bool(_MEANT_PLACE.search(self.path) or _CUDA_ONLY.search(self.text))
+
+    def met(self, operands: list[Tensor]) -> None:
+        """`counts.scatter_(1, x.type(torch.LongTensor), 1)`: the host is meant."""
+        converted = [self._conversion(tensor) for tensor in operands]
+        at_home = (t for t, note in zip(operands, converted, strict=True) if note is None)
+        if any(tensor.place == CPU for tensor in at_home):
+            for note in converted:
+                if note is not None:
+                    note.joins_host = True
+
+    def _conversion(self, tensor: Tensor) -> MentionNote | None:
+        """The conversion that brought a tensor to where it is."""
+        for step in tensor.origin.chain() if tensor.origin is not None else ():
+            note = self.notes.get(step.node)
+            if note is not None and note.subject is not None and note.moves:
+                return note
+            if step.kind is StepKind.MOVED:
+                return None
+        return None
 
     def named(self, function: Function | None) -> bool:
         """The function, or its class, is named or decorated for accelerators."""
@@ -300,6 +321,7 @@ def _of_type(frame: Frame, node: cst.Call, receiver: Value, arguments: Arguments
     subject = receiver if type(receiver) is Tensor else None
     name = value.name if type(value) is External else _text(value)
     if _LEGACY_TYPE.match(name):
+        frame.unit.mentions.converts = True
         _note(frame, node, "legacy-type", moves=_moves(subject, name), subject=subject)
     elif subject is not None and _is_type_of(given):
         assert isinstance(given, cst.Call) and isinstance(given.func, cst.Attribute)
@@ -486,7 +508,9 @@ def settle(unit: Unit) -> None:
                     else serves_host,
                     near_input=note.in_module or _has_tensor(note.function),
                     weights=note.kind == "load" and loads.holds_weights(unit, note),
-                    moves=note.moves and (note.subject is None or note.subject.is_sure),
+                    moves=note.moves
+                    and not note.joins_host
+                    and (note.subject is None or note.subject.is_sure),
                     refused=note.refused,
                     global_rank=note.global_rank,
                     returns=note.returns and note.guarded and not (meant or in_main),

@@ -197,6 +197,7 @@ The guard sees the transfer that the type hides or, on a machine without CUDA, P
 refusal. A type that is merely old shows nothing.""",
     limits="""\
 Types that a variable holds are seen only where it is used as one. A type of the host that moves
-nothing (`torch.LongTensor([1, 2])`), and one of CUDA behind a condition, are `possible`
-findings.""",
+nothing (`torch.LongTensor([1, 2])`) or whose result meets what is on the host anyway
+(`counts.scatter_(1, x.type(torch.LongTensor), 1)`), and one of CUDA behind a condition, are
+`possible` findings.""",
 )

@@ -190,3 +190,31 @@ def test_streams_in_another_branch_say_nothing():
             return x.cuda()
     """
     assert guarded(code) == [False]
+
+
+HOST_TYPES = """
+class Tally:
+    def __init__(self, n):
+        self.seen = torch.zeros(n)
+
+    def update(self, labels: torch.Tensor):
+        {line}
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "moves"),
+    [
+        ("self.seen.scatter_(0, labels.type(torch.LongTensor), 1)", False),
+        ("self.seen.scatter_(0, labels.view(-1).type(torch.LongTensor).squeeze(), 1)", False),
+        ("rows = labels.type(torch.LongTensor); rows = rows + 1; self.seen[2:] + rows", False),
+        ("torch.equal(self.seen, labels.type(torch.FloatTensor))", False),
+        ("torch.equal(labels, labels.type(torch.FloatTensor))", True),
+        ("return labels.type(torch.FloatTensor)", True),
+        ("self.seen.add_(labels); return labels.type(torch.FloatTensor)", True),
+        ("labels.type(torch.FloatTensor) * labels.type(torch.FloatTensor)", True),
+    ],
+)
+def test_a_type_of_the_host_for_what_meets_the_host(line, moves):
+    found = [m.moves for m in given(HOST_TYPES.format(line=line)).mentions]
+    assert set(found) == {moves}
