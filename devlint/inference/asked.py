@@ -15,10 +15,14 @@ import libcst as cst
 
 from devlint.inference.facts import DroppedArgument, Neglect
 from devlint.inference.frame import Frame
+from devlint.inference.placement import Device
 from devlint.inference.text import code, dotted, every, parts, shorten
+from devlint.inference.values import Const, DeviceValue, Value, alternatives
 
 if TYPE_CHECKING:
+    from devlint.inference.binding import Binding
     from devlint.inference.functions import Function
+    from devlint.inference.unit import Unit
 
 _MOVES = re.compile(r"\.(to|cuda|to_empty|prepare)\(")
 _SAYS = re.compile(r"(^|\.)(print|warn|warning|info|debug|error)$")
@@ -42,9 +46,39 @@ def of_function(frame: Frame, function: Function) -> None:
             *((call, Neglect.CURRENT) for call in _on_current(function, parameter.name)),
         )
         for at, neglect in found:
+            if neglect is Neglect.CURRENT:
+                frame.unit.waits[at] = (function, parameter.name)
             frame.unit.dropped[at] = DroppedArgument(
                 frame.site(at), function.name, parameter.name, shorten(at), None, neglect=neglect
             )
+
+
+def of_call(frame: Frame, node: cst.CSTNode, function: Function, binding: Binding) -> None:
+    """Remember whether a call of the same file names a card: `torch.device("cuda")` names none."""
+    if function.unit is not frame.unit:
+        return
+    for parameter in function.parameters:
+        if parameter.is_device and parameter.name in binding.given:
+            value, _ = binding.given[parameter.name]
+            calls = frame.unit.cards.setdefault((function, parameter.name), {})
+            calls[node] = any(_may_name_a_card(v) for v in alternatives(value))
+
+
+def _may_name_a_card(value: Value) -> bool:
+    place = value.place if type(value) is DeviceValue else None
+    if type(value) is Const and isinstance(value.value, str):
+        return ":" in value.value
+    return type(place) is not Device or place.index is not None
+
+
+def settle(unit: Unit) -> None:
+    """The current card is the one, where all calls in sight of a helper say no more than its
+    type."""
+    for at, (function, name) in unit.waits.items():
+        calls = unit.cards.get((function, name), {})
+        helps = function.name.startswith("_") or unit.mentions.is_script
+        if helps and calls and not any(calls.values()):
+            unit.dropped.pop(at, None)
 
 
 # ----------------------------------------------------------------- where a checkpoint is loaded to

@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from devlint.inference import (
+    asked,
     choices,
     contracts,
     dropped,
@@ -61,6 +62,7 @@ def call_function(
         frame.unit.default_device = frame.left_default = summary.left_default
     binding = _bind(frame, node, callee, summary, arguments)
     feeding.note(frame, function, binding)
+    asked.of_call(frame, node, function, binding)
     if signature:
         contracts.check_call(frame, node, function, signature, binding)
     if function.name == "__init__" and type(callee.bound) is Instance:

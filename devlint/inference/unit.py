@@ -12,6 +12,7 @@ import libcst as cst
 
 from devlint.contracts import is_contract_comment
 from devlint.inference import (
+    asked,
     contracts,
     drafts,
     dropped,
@@ -192,6 +193,10 @@ class Unit:
         self.frame: Frame | None = None
         self.rebindings: dict[cst.CSTNode, rebindings.RebindingNote] = {}
         self.dropped: dict[cst.CSTNode, DroppedArgument] = {}
+        # Waits for the current card, by the device parameter that they pass by; and whether calls
+        # name a card there.
+        self.waits: dict[cst.CSTNode, tuple[Function, str]] = {}
+        self.cards: dict[tuple[Function, str], dict[cst.CSTNode, bool]] = {}
         self.mistaken: dict[cst.CSTNode, MistakenDevice] = {}
         # The names that such a call's result is bound to, each with its function.
         self.dropped_into: dict[cst.CSTNode, list[tuple[cst.CSTNode, str]]] = {}
@@ -358,6 +363,7 @@ class Unit:
         steps.settle(self)
         mentions.settle(self)
         rebindings.settle(self)
+        asked.settle(self)
         dropped.settle(self)
         gradients.leave(self.frame)
         gradients.settle(self)

@@ -178,5 +178,6 @@ Only for functions in sight whose result lives on their `device`, and only where
 result that meets a value elsewhere is reported there (DEV101, DEV102) and not here. A tensor that
 is moved right where it comes back is a `possible` finding: it is only a copy too many. Whether a
 model that was loaded to a device is moved by whoever calls is seen in its own file only, and that
-the current card is waited for is said where an option takes any device.""",
+the current card is waited for is said where an option takes any device, and not of a private
+function or a script's whose calls in sight all name a type alone (`torch.device("cuda")`).""",
 )

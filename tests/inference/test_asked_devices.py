@@ -190,3 +190,32 @@ def test_a_recursion_without_a_device_that_the_function_replaces(replaced, found
         return torch.zeros(len(rows), device=device)
     """
     assert len(neglected(code)) == found
+
+
+@pytest.mark.parametrize(
+    ("places", "found"),
+    [
+        ("[torch.device('cpu'), torch.device('cuda')]", 0),
+        ("['cpu', 'cuda']", 0),
+        ("{'host': torch.device('cpu'), 'card': torch.device('cuda')}.values()", 0),
+        ("[torch.device('cpu'), torch.device('cuda:1')]", 1),
+        ("['cuda:1']", 1),
+        ("[torch.device(args.device)]", 1),
+    ],
+)
+@pytest.mark.parametrize("name", ["_clock", "clock"])
+def test_callers_in_sight_name_no_card(places, found, name):
+    code = f"""
+    def {name}(run, device: torch.device):
+        run()
+        if device.type == "cuda":
+            torch.cuda.synchronize()
+
+    def compare(args, run):
+        for place in {places}:
+            {name}(run, place)
+
+    parser.add_argument("--device", default="cuda")
+    """
+    found = found if name.startswith("_") else 1  # others may call it
+    assert neglected(code) == [Neglect.CURRENT] * found
