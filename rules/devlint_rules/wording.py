@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import libcst as cst
 
-from devlint.inference.facts import Loop, Meeting, MeetingKind, Operand, Site
+from devlint.inference.facts import Loop, Meeting, MeetingKind, Operand, Site, StepKind
 from devlint.inference.placement import CPU, Placement, Variable, VariableKind, describe
 from devlint.rule import Note
-from devlint_rules.rewriting import is_path, short
+from devlint_rules.rewriting import is_path, short, text_of
 
 HIDDEN = "; the `except` around it hides the error"
 MAX_TWINS = 8  # places of one cause that a trace names
@@ -106,7 +107,7 @@ def device_expression(operand: Operand) -> str | None:
         return None
     placement = operand.placement
     if isinstance(placement, Variable):
-        if placement.kind is VariableKind.DEVICE and is_path(placement.name):
+        if placement.kind is VariableKind.DEVICE and _is_named(operand, placement.name):
             return placement.name
         if is_path(operand.name):
             return f"{operand.name}.device"
@@ -118,6 +119,16 @@ def device_expression(operand: Operand) -> str | None:
     if is_path(operand.name):
         return f"{operand.name}.device"
     return f'"{placement}"' if placement is not None and placement.index is not None else None
+
+
+def _is_named(operand: Operand, device: str) -> bool:
+    """Whether the move or factory that put an operand there calls the device by this name. Where a
+    function chose it, the name is that function's own."""
+    put = [s for s in operand.steps if s.kind in (StepKind.MOVED, StepKind.CREATED)]
+    return is_path(device) and (
+        not put
+        or re.search(rf"(?<![\w.]){re.escape(device)}\b", text_of(put[-1].site.node)) is not None
+    )
 
 
 def is_host(placement: Placement) -> bool:
