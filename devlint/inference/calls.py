@@ -584,6 +584,7 @@ def construct(frame: Frame, node: cst.Call, callee: ClassValue, arguments: Argum
                 any(i.places_itself for i in info.lineage())
                 or _library_built(info)
                 or any(type(v) is DeviceValue or _is_given_module(v) for v in given)
+                or any(_is_moved(frame, v, part) for v, part in arguments.all())
                 or "device" in arguments.keywords
             ):
                 instance.place = None
@@ -618,6 +619,16 @@ def _is_given_module(value: Value) -> bool:
     origin = value.origin if type(value) is Tensor and not value.is_sure else None
     node = origin.node if origin is not None and origin.kind is StepKind.PARAMETER else None
     return isinstance(node, cst.Param) and bool(_MODEL.search(node.name.value))
+
+
+def _is_moved(frame: Frame, value: Value, node: cst.CSTNode) -> bool:
+    """A part that is put somewhere before the whole is made of it: `Pair(critic.cuda())`."""
+    if type(value) is Instance:
+        from devlint.inference.modules import placed
+
+        return value.module and placed(frame, value)[0] not in (None, frame.default_device)
+    func = node.func if isinstance(node, cst.Call) else None
+    return isinstance(func, cst.Attribute) and func.attr.value in ("to", "cuda")
 
 
 def _library_built(info: ClassInfo) -> bool:

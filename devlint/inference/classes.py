@@ -64,6 +64,7 @@ if TYPE_CHECKING:
 
 MAX_BASES = 12
 _OF_MODULES = frozenset({"to", "cuda", "xpu", "npu"})  # the moves of a module as a whole
+_TELLS_OF_PARTS = ("parameters", "named_parameters", "modules", "named_modules", "state_dict")
 _SAYS_HOW = ("_apply", "to", "cuda")  # by one of these a class says how it is moved
 _ASIDE = re.compile(r"\bsuper\([^()]*\)|#[^\n]*")  # and what comments say
 _OWN_CALL = re.compile(r"\bself\.(\w+)\(")
@@ -752,7 +753,7 @@ class ClassInfo:
                     used_at=self._meeting_of(note),
                     excused=self.moves_along(note.name)
                     or self._moved_elsewhere(note.name)
-                    or (note.of_modules and self._moves_parts(note.name))
+                    or (note.of_modules and self._looks_after(note.name))
                     or (held.placement is not None and held.placement == self.stands_on)
                     or _by_switch(self.unit, note.tensor)
                     or self.unit.exports_on_host
@@ -791,9 +792,13 @@ class ClassInfo:
                     return meeting.site
         return None
 
-    def _moves_parts(self, name: str) -> bool:
-        """Some method moves what it takes out of a container: `self.layers[i].to(x.device)`."""
-        return bool(re.search(rf"\bself\.{name}\[[^\]\n]*\](\.\w+)*\.(to|cuda)\(", self.text))
+    def _looks_after(self, name: str) -> bool:
+        """The class tells of the modules in a container itself, in its own `named_parameters` or
+        `state_dict`; or moves what it takes out: `self.layers[i].to(x.device)`."""
+        telling = [m for m in map(self.method, _TELLS_OF_PARTS) if m is not None]
+        return any(re.search(rf"\b{name}\b", m.text) for m in telling) or bool(
+            re.search(rf"\bself\.{name}\[[^\]\n]*\](\.\w+)*\.(to|cuda)\(", self.text)
+        )
 
     def _moved_elsewhere(self, name: str) -> bool:
         """Some method reads the attribute only to move it, or puts a moved one in its place."""

@@ -1371,3 +1371,50 @@ def test_modules_in_a_plain_list_that_are_told_where_to_be(made, used, attribute
     """
     facts = given(code).plain_attributes
     assert [fact.attribute for fact in facts if not fact.excused] == attributes
+
+
+@pytest.mark.parametrize(
+    ("critic", "count"),
+    [("critic.cuda()", 0), ("cards(critic).cuda()", 0), ("moved", 0), ("critic", 1)],
+)
+def test_a_whole_is_where_the_parts_that_it_is_made_of_were_put(critic, count):
+    code = f"""
+    from helpers import cards
+
+    class Pair(nn.Module):
+        def __init__(self, main, critic):
+            super().__init__()
+            self.main, self.critic = main, critic
+
+        def forward(self, *args, **options):
+            return self.critic(*args) if "judge" in options else self.main(*args)
+
+    class Trainer(object):
+        def set_up(self):
+            critic = nn.Linear(4, 1)
+            moved = nn.Linear(4, 1).cuda()
+            self.model = Pair(nn.Linear(4, 4), {critic})
+
+        def loss(self, x):
+            return F.mse_loss(self.model(x, judge=True), torch.ones(3, 1).cuda())
+    """
+    assert len(met(code)) == count
+
+
+@pytest.mark.parametrize(("told", "attributes"), [("self.kernels", []), ("[]", ["kernels"])])
+def test_modules_that_a_class_tells_of_in_its_own_way(told, attributes):
+    code = f"""
+    class Telling:
+        def named_parameters(self, prefix="", recurse=True):
+            for kernel in {told}:
+                yield from kernel.named_parameters(prefix, recurse)
+
+    class Fused(Telling, nn.Module):
+        def __init__(self, sizes):
+            super().__init__()
+            self.kernels = []
+            for size in sizes:
+                self.kernels.append(nn.Linear(size, size))
+    """
+    facts = given(code).plain_attributes
+    assert [fact.attribute for fact in facts if not fact.excused] == attributes
