@@ -16,10 +16,12 @@ from devlint.inference.facts import (
     HostRead,
     Meeting,
     MeetingKind,
+    Move,
     PlainAttribute,
     Site,
     StepKind,
 )
+from devlint_rules.lost_moves import lost_moves
 from devlint_rules.wording import is_host
 
 _BEGINNINGS = (StepKind.CREATED, StepKind.LOADED)
@@ -34,11 +36,12 @@ class Cause:
 
 
 def causes(facts: Facts) -> list[Cause]:
-    """The meetings of a file but for those of plain attributes, one for each value out of place."""
+    """The meetings of a file but for those of plain attributes and of what a lost move was to mend,
+    one for each value out of place."""
     kept: dict[object, Meeting] = {}
     twins: dict[object, list[Site]] = {}
     for meeting in _one_of_each_operation(facts.meetings):
-        if _owner(facts, meeting) is not None:
+        if _owner(facts, meeting) is not None or _lost_move(facts, meeting) is not None:
             continue
         value = _value(meeting)
         if value in kept:
@@ -56,6 +59,15 @@ def uses_of(facts: Facts, attribute: PlainAttribute) -> list[Meeting]:
         meeting
         for meeting in _one_of_each_operation(facts.meetings)
         if _owner(facts, meeting) is attribute
+    ]
+
+
+def uses_of_lost(facts: Facts, move: Move) -> list[Meeting]:
+    """The meetings that keeping the result of a move mends."""
+    return [
+        meeting
+        for meeting in _one_of_each_operation(facts.meetings)
+        if _lost_move(facts, meeting) is move
     ]
 
 
@@ -95,6 +107,24 @@ def _owner(facts: Facts, meeting: Meeting) -> PlainAttribute | None:
     for attribute in facts.plain_attributes:
         if attribute.site.node in steps and is_unregistered(attribute) and attribute.used_at:
             return attribute
+    return None
+
+
+def _lost_move(facts: Facts, meeting: Meeting) -> Move | None:
+    """The discarded move that was to bring the odd operand to where it meets the other one."""
+    if meeting.kind is MeetingKind.CONTRACT:
+        return None
+    odd = meeting.left
+    begun = [step.site.node for step in odd.steps]
+    for move in lost_moves(facts):
+        subject = move.subject
+        if (
+            move.used_later
+            and subject.name == odd.name
+            and move.target == meeting.right.placement
+            and [step.site.node for step in subject.steps] == begun
+        ):
+            return move
     return None
 
 

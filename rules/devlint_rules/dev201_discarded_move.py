@@ -2,38 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-
-import libcst as cst
 
 from devlint.findings import Applicability, Confidence, Severity
 from devlint.inference.facts import Facts, Move
-from devlint.inference.placement import CPU
-from devlint.rule import Claim, Replacement, Rule
+from devlint.rule import Claim, Note, Replacement, Rule
+from devlint_rules.causes import uses_of_lost
+from devlint_rules.lost_moves import lost_moves
 from devlint_rules.rewriting import in_file, receiver, short, text_of
-from devlint_rules.wording import history
+from devlint_rules.wording import MAX_TWINS, history, place_of
 
-_ACCELERATOR = re.compile(r"cuda|gpu|accelerat|\bmps\b|\bxpu\b|\bhpu\b|\bnpu\b", re.I)
-_HOST_DEVICE = re.compile(r"device\s*=\s*(torch\.device\()?[\"']cpu[\"']", re.I)
 _TARGETS = ("Name", "Attribute", "Subscript")
-
-# Methods of modules that no tensor has.
-_OF_MODULES = "eval|train|parameters|named_parameters|state_dict|load_state_dict"
-
-
-def _is_for_host(text: str) -> bool:
-    """A program whose device is the CPU, and that knows of no other."""
-    return bool(_HOST_DEVICE.search(text)) and not _ACCELERATOR.search(text)
-
-
-def _is_module(move: Move) -> bool:
-    """Elsewhere in the function it is used as only a module is: `model.eval()`."""
-    if move.function is None or not move.subject.name.isidentifier():
-        return False
-    return bool(
-        re.search(rf"(?<![\w.]){move.subject.name}\.({_OF_MODULES})\(", text_of(move.function.node))
-    )
 
 
 def _fix(facts: Facts, move: Move) -> tuple[Replacement, ...]:
@@ -44,32 +23,24 @@ def _fix(facts: Facts, move: Move) -> tuple[Replacement, ...]:
     return (Replacement(move.site, f"{text_of(subject)} = {text_of(move.site.node)}"),)
 
 
+def _uses(facts: Facts, move: Move) -> list[Note]:
+    """Where the tensor meets what is where it should be."""
+    return [
+        Note(use.site, f"`{use.left.name}` meets `{use.right.name}`, on {place_of(use.right)}")
+        for use in uses_of_lost(facts, move)[:MAX_TWINS]
+    ]
+
+
 def _check(facts: Facts) -> Iterator[Claim]:
-    for move in facts.moves:
-        # A move of a nameless tensor on a line of its own is there for its effect: a warm-up.
-        if not move.discarded or move.of_module or move.creation is not None:
-            continue
-        place = move.subject.placement
-        if place is not None and place == move.target and not move.to_tensor:
-            continue  # it is there already
-        if move.target == CPU and _is_for_host(getattr(facts.source, "text", "")):
-            continue  # nothing is elsewhere
-        if _is_module(move):
-            continue
+    for move in lost_moves(facts):
         name, call = move.subject.name, short(move.site.node)
-        subject = move.subject.site.node
-        if isinstance(subject, cst.Call) and isinstance(subject.func, cst.Name):
-            continue  # of what a function gave, for nobody to hold
-        target = move.target_node
-        if target is not None and text_of(target) == f"{text_of(subject)}.device":
-            continue  # it is there already, wherever that is
         yield Claim(
             move.site,
             Severity.ERROR if move.used_later else Severity.WARNING,
             Confidence.CERTAIN if move.used_later else Confidence.LIKELY,
             f"`{call}` returns a new tensor, which is thrown away: `{name}` stays where it was",
             advice=f"keep the result: `{name} = {call}`",
-            trace=history(move.subject),
+            trace=(*history(move.subject), *_uses(facts, move)),
             fix=_fix(facts, move),
             applicability=Applicability.SAFE,
         )
@@ -82,7 +53,8 @@ RULE = Rule(
     summary="The result of `t.to(...)`, `.cuda()` or `.cpu()` on a tensor is thrown away.",
     what="""\
 Reports a tensor's `.to(device)`, `.cuda()` or `.cpu()` whose result nobody keeps. It is an error
-where the tensor is used afterwards, and a warning where it is not.""",
+where the tensor is used afterwards, and a warning where it is not. The operations that then meet
+the tensor where it was are in the trace, and no findings of their own.""",
     why="""\
 `Tensor.to` returns a copy on the other device and leaves the tensor itself where it was. Only
 `Module.to` works in place, from which the mistake comes. The next operation meets the old tensor

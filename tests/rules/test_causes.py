@@ -145,3 +145,31 @@ def test_two_reads_are_two_findings():
         ("DEV401", 2),
         ("DEV401", 3),
     ]
+
+
+MOVED = """\
+def scale(x: torch.Tensor, device: torch.device):
+    x = x.to(device)
+    w = torch.ones(3)
+    {move}
+    y = x * w
+    return y + w
+"""
+
+
+def test_a_lost_move_and_the_operations_that_it_was_for():
+    (found,) = serious(MOVED.format(move="w.to(device)"))
+    assert (found.rule, found.location.line) == ("DEV201", 8)
+    assert {9, 10} & {place.location.line for place in found.related}
+    assert found.fix is not None
+
+
+def test_a_lost_move_to_elsewhere_is_another_cause():
+    assert told(MOVED.format(move="w.to('cpu:0')")) == [("DEV102", 5)]
+    assert told(MOVED.format(move="w.to('cuda')")) == [("DEV201", 4), ("DEV102", 5)]
+
+
+def test_what_is_moved_before_it_meets_others_is_no_cause():
+    lost = "w.to(device); w = w * 2"
+    assert ("DEV201", 4) in told(MOVED.format(move=lost))
+    assert told(MOVED.format(move="w = w.to(device)")) == []

@@ -1,0 +1,53 @@
+"""Moves of tensors whose result nobody keeps, by mistake."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import libcst as cst
+
+from devlint.inference.facts import Facts, Move
+from devlint.inference.placement import CPU
+from devlint_rules.rewriting import text_of
+
+_ACCELERATOR = re.compile(r"cuda|gpu|accelerat|\bmps\b|\bxpu\b|\bhpu\b|\bnpu\b", re.I)
+_HOST_DEVICE = re.compile(r"device\s*=\s*(torch\.device\()?[\"']cpu[\"']", re.I)
+# Methods of modules that no tensor has.
+_OF_MODULES = "eval|train|parameters|named_parameters|state_dict|load_state_dict"
+
+
+def _is_for_host(text: str) -> bool:
+    """A program whose device is the CPU, and that knows of no other."""
+    return bool(_HOST_DEVICE.search(text)) and not _ACCELERATOR.search(text)
+
+
+def _is_module(move: Move) -> bool:
+    """Elsewhere in the function it is used as only a module is: `model.eval()`."""
+    if move.function is None or not move.subject.name.isidentifier():
+        return False
+    return bool(
+        re.search(rf"(?<![\w.]){move.subject.name}\.({_OF_MODULES})\(", text_of(move.function.node))
+    )
+
+
+def lost_moves(facts: Facts) -> Iterator[Move]:
+    """The moves that leave their tensor where it was, though it is meant to be elsewhere."""
+    for move in facts.moves:
+        # A move of a nameless tensor on a line of its own is there for its effect: a warm-up.
+        if not move.discarded or move.of_module or move.creation is not None:
+            continue
+        place = move.subject.placement
+        if place is not None and place == move.target and not move.to_tensor:
+            continue  # it is there already
+        if move.target == CPU and _is_for_host(getattr(facts.source, "text", "")):
+            continue  # nothing is elsewhere
+        if _is_module(move):
+            continue
+        subject = move.subject.site.node
+        if isinstance(subject, cst.Call) and isinstance(subject.func, cst.Name):
+            continue  # of what a function gave, for nobody to hold
+        target = move.target_node
+        if target is not None and text_of(target) == f"{text_of(subject)}.device":
+            continue  # it is there already, wherever that is
+        yield move
