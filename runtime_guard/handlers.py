@@ -324,6 +324,11 @@ def _cpu(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:
     return moves.move(mode.machine, args[0], CPU, what=".cpu", memory_format=memory_format)
 
 
+def _double(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:
+    moves.refuse_dtype(torch.float64, moves.device_of(args[0]))
+    return mode.run(func, args, kwargs)
+
+
 def _type_as(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:
     other = args[1] if len(args) > 1 else kwargs["other"]
     target = moves.device_of(other)
@@ -711,6 +716,7 @@ def build_handlers() -> dict[Any, Handler]:
     table[tensor.cuda] = _move_method("cuda")
     table[tensor.xpu] = _move_method("xpu")
     table[tensor.cpu] = _cpu
+    table[tensor.double] = _double
     table[tensor.type] = _type
     table[tensor.type_as] = _type_as
     table[tensor.get_device] = _get_device

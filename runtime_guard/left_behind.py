@@ -168,8 +168,9 @@ def report_left_behind(
     """Record every tensor in plain attributes of ``module``'s tree that is not on ``device``."""
     registered = set(map(id, module.modules()))
     for prefix, child in module.named_modules():
+        passed = {"_parameters", "_buffers", "_modules", *_made_anew(child)}
         for name, value in list(vars(child).items()):
-            if name in ("_parameters", "_buffers", "_modules"):
+            if name in passed:
                 continue
             for label, tensor in _tensors_in(name, value, registered):
                 with disable_torch_function():
@@ -191,6 +192,14 @@ def report_left_behind(
                     stack=stack if made is None else (made, *stack),
                     declared=() if assigned is None else (assigned,),
                 )
+
+
+def _made_anew(module: torch.nn.Module) -> Iterator[str]:
+    """Attributes that hooks of ``torch.nn.utils`` make of registered ones before each forward:
+    those of ``weight_norm``, ``spectral_norm`` and ``prune``."""
+    for hook in module._forward_pre_hooks.values():
+        if type(hook).__module__.startswith("torch.nn.utils."):
+            yield str(getattr(hook, "name", None) or getattr(hook, "_tensor_name", ""))
 
 
 _MOST = 50

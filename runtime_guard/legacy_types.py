@@ -12,7 +12,7 @@ import torch
 
 from runtime_guard import moves
 from runtime_guard.handlers import LEGACY_DTYPES
-from runtime_guard.machine import Machine, UnsupportedVirtually
+from runtime_guard.machine import Machine
 from runtime_guard.placement import CPU
 from runtime_guard.torch_internals import disable_torch_function
 
@@ -66,7 +66,7 @@ class LegacyTypeMeta(type):
 
 
 class LegacySparseTypeMeta(LegacyTypeMeta):
-    """``torch.cuda.sparse.FloatTensor(indices, values, size)``."""
+    """``torch.cuda.sparse.FloatTensor(indices, values, size)``, or its shape alone."""
 
     def __instancecheck__(cls, instance: object) -> bool:
         return super().__instancecheck__(instance) and (
@@ -74,11 +74,8 @@ class LegacySparseTypeMeta(LegacyTypeMeta):
         )
 
     def __call__(cls, *args: Any, **kwargs: Any) -> torch.Tensor:
-        if len(args) < 2:
-            raise UnsupportedVirtually(
-                f"torch.{cls.kind}.sparse.{cls.__name__} without indices and values: "
-                "use torch.sparse_coo_tensor"
-            )
+        if all(isinstance(number, int) for number in args):
+            args = (args or (0,),)  # the shape of what is to be filled
         kwargs.setdefault("device", cls.kind)
         return torch.sparse_coo_tensor(*args, dtype=cls.dtype, **kwargs)
 

@@ -467,11 +467,12 @@ class DispatchMode(DispatchHook):
             self._tag_results(result, first, plan)
         return result
 
-    def _note_use(self, placement: Placement, plan: Plan) -> None:
+    def _note_use(self, placement: Placement, plan: Plan, *, by_host: bool = True) -> None:
         watched = placement.move
         if watched is not None:
             watched.used = True
-            if not watched.landed:
+            # a copy back to the device waits its turn behind the one that is on its way
+            if not watched.landed and by_host and not (plan.copies and moves.moving.active):
                 moves.report_read(watched, plan.name)
 
     def _sync(self, plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> None:
@@ -500,7 +501,7 @@ class DispatchMode(DispatchHook):
 
     def _special(self, plan: Plan, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         treatment = plan.treatment
-        if treatment is Treatment.DECOMPOSE:
+        if treatment is Treatment.DECOMPOSE and not any(t.is_nested for t in tensors_of(args)):
             with self:
                 return func._op_dk(torch._C.DispatchKey.CompositeImplicitAutograd, *args, **kwargs)
         if treatment is Treatment.FACTORY:
@@ -548,7 +549,7 @@ class DispatchMode(DispatchHook):
                 placement = placement_of(tensor)
                 if placement is not None and placement.move is not None:
                     if tensor is value:
-                        self._note_use(placement, plan)
+                        self._note_use(placement, plan, by_host=target is CPU)
                     else:
                         placement.move.used = True
             self.latest = placement_of(written)

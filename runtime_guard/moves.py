@@ -73,6 +73,15 @@ def pin(tensor: torch.Tensor) -> torch.Tensor:
     return copy
 
 
+def refuse_dtype(dtype: torch.dtype, device: torch.device) -> None:
+    """Raise what PyTorch raises for a dtype that ``device`` does not have."""
+    if device.type == "mps" and dtype is torch.float64:
+        raise TypeError(
+            "Cannot convert a MPS Tensor to float64 dtype as the MPS framework doesn't support "
+            "float64. Please use float32 instead."
+        )
+
+
 def move(
     machine: Machine,
     tensor: torch.Tensor,
@@ -98,6 +107,8 @@ def move(
     placement = placement_of(tensor)
     source = placement.device if placement is not None else intern_device(real_device(tensor))
     if target is None or target is source:
+        if dtype is not None:
+            refuse_dtype(dtype, source)
         result: torch.Tensor = (
             _to(tensor, **options) if (dtype or copy or memory_format) else tensor
         )
@@ -116,6 +127,7 @@ def move(
         raise UnsupportedVirtually(
             f"make_fx on virtual devices: {what} would be traced on the host"
         )
+    refuse_dtype(dtype or tensor.dtype, target)
     options["copy"] = True
     if wraps_others(tensor):  # it moves what it wraps, and makes a wrapper there
         del options["copy"]
@@ -298,6 +310,44 @@ def gradient_goes_back(
         node.register_hook(_GradientBack(machine, source, 1))
 
 
+def root_gradient(machine: Machine, position: int, output: Any, grad: Any) -> Any:
+    """``grad`` as the gradient of the root ``output`` of a backward pass.
+
+    ``validate_outputs`` in ``torch/csrc/autograd/engine.cpp``, which moves 0-dim ones.
+    """
+    if not isinstance(output, torch.Tensor) or not isinstance(grad, torch.Tensor):
+        return grad
+    expected, found = device_of(output), device_of(grad)
+    if expected is found or "meta" in (expected.type, found.type):
+        return grad
+    if grad.dim() == 0:
+        return move(machine, grad, expected, what="backward")
+    refuse_gradient(
+        f"invalid gradient at index {position} - expected device {expected} but got {found}",
+        "backward",
+        grad,
+        expected,
+    )
+    return grad
+
+
+def refuse_gradient(
+    sentence: str, what: str, gradient: torch.Tensor, expected: torch.device
+) -> None:
+    """Record a gradient on another device than ``expected``, and raise ``sentence``."""
+    explanation = explain_operands([gradient], ["the gradient"])
+    observers.problem(
+        Kind.MIXED,
+        what,
+        f"{sentence} {explanation}",
+        source=str(expected),
+        target=str(device_of(gradient)),
+        operands=[gradient],
+    )
+    if observers.mixed_policy() == "raise":
+        raise RuntimeError(with_explanation(sentence, explanation))
+
+
 class _GradientsStay:
     """Post hook of a custom function's node: refuses gradients on other devices than its inputs.
 
@@ -321,17 +371,7 @@ class _GradientsStay:
                     f"Function {self.name} returned an invalid gradient at index {position} - "
                     f"expected device {device} but got {device_of(gradient)}"
                 )
-                explanation = explain_operands([gradient], ["the gradient"])
-                observers.problem(
-                    Kind.MIXED,
-                    self.name,
-                    f"{sentence} {explanation}",
-                    source=str(device),
-                    target=str(device_of(gradient)),
-                    operands=[gradient],
-                )
-                if observers.mixed_policy() == "raise":
-                    raise RuntimeError(with_explanation(sentence, explanation))
+                refuse_gradient(sentence, self.name, gradient, device)
 
 
 def gradients_stay(result: Any, args: tuple[Any, ...], name: str) -> None:
@@ -383,6 +423,7 @@ def grouped(
 
 def tag_fresh(tensor: torch.Tensor, device: torch.device) -> None:
     """Tag what a factory made on ``device``."""
+    refuse_dtype(tensor.dtype, device)
     tag(tensor, Placement(device, user_site()))
 
 

@@ -165,7 +165,8 @@ def contract_policy() -> Policy:
 
 def describe_tensor(tensor: torch.Tensor) -> str:
     """``float32[64, 10]``."""
-    return f"{str(tensor.dtype).removeprefix('torch.')}{list(tensor.shape)}"
+    # what a lazy module has not made yet has a size, but no shape
+    return f"{str(tensor.dtype).removeprefix('torch.')}{list(tensor.size())}"
 
 
 def transfer(

@@ -73,6 +73,12 @@ def _has_kernel(func: Any, key: Any) -> bool:
     return bool(torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), key))
 
 
+def _is_composite(func: Any) -> bool:
+    """Is it made of other operations on the host?  (``silu_backward`` is, but elsewhere.)"""
+    keys = torch._C.DispatchKey
+    return _has_kernel(func, keys.CompositeImplicitAutograd) and not _has_kernel(func, keys.CPU)
+
+
 def _composite_key(func: Any) -> Any:
     keys = torch._C.DispatchKey
     if _has_kernel(func, keys.CPU):
@@ -101,7 +107,7 @@ def make_plan(func: Any) -> Plan:
         treatment = Treatment.HOST
     elif name in ("copy_", "_foreach_copy_"):
         treatment = Treatment.COPY
-    elif namespace == "aten" and _has_kernel(func, torch._C.DispatchKey.CompositeImplicitAutograd):
+    elif namespace == "aten" and _is_composite(func):
         treatment = Treatment.DECOMPOSE
     elif returns_tensor and (not tensors or name in SCALAR_FACTORIES):
         treatment = Treatment.FACTORY

@@ -50,6 +50,8 @@ from runtime_guard.torch_internals import (
     without_dispatch_modes,
 )
 
+_WRAPPED_DEVICE = 6
+"""The position of ``device`` in ``_make_wrapper_subclass(cls, size, …)``, behind ``cls``."""
 _entered: list[Machine] = []
 """The machines of the blocks that have not ended, the latest last; blocks may end in any order."""
 _entry_lock = threading.RLock()
@@ -263,6 +265,7 @@ class _Installed:
         patches.set(torch, "Event", accelerator_api.VirtualEvent)
         patches.set(torch, "set_default_tensor_type", self._set_default_tensor_type)
         patches.set(torch, "get_device_module", self._get_device_module)
+        self._patch_wrappers()
         patches.set(torch.nested, "nested_tensor", self._nested_tensor(torch.nested.nested_tensor))
         patches.set(torch._C, "_group_tensors_by_device_and_dtype", moves.grouped)
         self._patch_dlpack()
@@ -272,6 +275,7 @@ class _Installed:
         self._patch_profiler()
         self._patch_saved_tensors()
         self._patch_functions()
+        self._patch_backward()
         patch_compilers(patches)
         if "cuda" in machine.counts:
             patch_process_groups(patches)
@@ -322,6 +326,16 @@ class _Installed:
                 moves.tag_fresh(tensor, device)
 
         self.patches.set(tensor, "__init__", init)
+        make: Any = tensor.__new__
+
+        @functools.wraps(make)
+        def new(cls: Any, *args: Any, **kwargs: Any) -> torch.Tensor:
+            """``Subclass(data)``: what a dispatch mode has seen cannot become another class."""
+            if cls is tensor:
+                return make(cls, *args, **kwargs)  # type: ignore[no-any-return]
+            return make(tensor, *args, **kwargs).as_subclass(cls)  # type: ignore[no-any-return]
+
+        self.patches.set(tensor, "__new__", staticmethod(new))
         # its C++ signature knows no streams but real ones
         self.patches.set(tensor, "record_stream", lambda tensor, stream: None)
 
@@ -360,6 +374,9 @@ class _Installed:
         def cuda(self: Any, device: Any = None, non_blocking: bool = False) -> Any:
             return to(self, device="cuda" if device is None else torch.device("cuda", device))
 
+        def mps(self: Any) -> Any:
+            return to(self, device="mps")
+
         def share(self: Any, *args: Any, **kwargs: Any) -> Any:
             return self if self.device.type != "cpu" else base_share(self, *args, **kwargs)
 
@@ -376,6 +393,7 @@ class _Installed:
         patches.set(storage, "to", to)
         patches.set(storage, "cpu", cpu)
         patches.set(storage, "cuda", cuda)
+        patches.set(storage, "mps", mps)
         patches.set(storage, "share_memory_", share)
 
     def _patch_autocast(self) -> None:
@@ -459,6 +477,22 @@ class _Installed:
 
         self.patches.set(function, "apply", classmethod(functools.wraps(real)(apply)))
 
+    def _patch_backward(self) -> None:
+        """``y.backward(g)``: the gradient is where ``y`` is; a 0-dim one is brought there."""
+        machine, autograd = self.machine, cast("Any", torch.autograd)
+        real = autograd._make_grads
+
+        @functools.wraps(real)
+        def make_grads(outputs: Any, grads: Any, *args: Any, **kwargs: Any) -> Any:
+            made = real(outputs, grads, *args, **kwargs)
+            with disable_torch_function():
+                return tuple(
+                    moves.root_gradient(machine, position, output, grad)
+                    for position, (output, grad) in enumerate(zip(outputs, made, strict=True))
+                )
+
+        self.patches.set(autograd, "_make_grads", make_grads)
+
     def _patch_threads(self) -> None:
         """Threads started inside the block get hooks of their own."""
         machine, handlers = self.machine, self.handlers
@@ -480,6 +514,29 @@ class _Installed:
             start(thread)
 
         self.patches.set(threading.Thread, "start", start_hooked)
+
+    def _patch_wrappers(self) -> None:
+        """Tensors that wrap others: autograd asks the device of their C++ half for its stream."""
+        machine = self.machine
+        real: Any = torch.Tensor._make_wrapper_subclass
+
+        @functools.wraps(real)
+        def make(cls: Any, *args: Any, **options: Any) -> torch.Tensor:
+            positional = len(args) > _WRAPPED_DEVICE
+            requested = args[_WRAPPED_DEVICE] if positional else options.get("device")
+            target = machine.parse(requested) if requested is not None else CPU
+            if not machine.is_virtual(target):
+                return real(cls, *args, **options)  # type: ignore[no-any-return]
+            if positional:
+                args = (*args[:_WRAPPED_DEVICE], CPU, *args[_WRAPPED_DEVICE + 1 :])
+            else:
+                options["device"] = CPU
+            wrapper: torch.Tensor = real(cls, *args, **options)
+            with disable_torch_function():
+                moves.tag_fresh(wrapper, target)
+            return wrapper
+
+        self.patches.set(torch.Tensor, "_make_wrapper_subclass", staticmethod(make))
 
     def _nested_tensor(self, make: Any) -> Any:
         """``torch.nested.nested_tensor`` calls C++ past every hook."""

@@ -9,6 +9,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from torch import nn  # noqa: E402
+from torch.nn.utils import prune  # noqa: E402
 
 from runtime_guard import DeviceGuard, virtual_devices  # noqa: E402
 from runtime_guard.events import Kind  # noqa: E402
@@ -52,6 +53,24 @@ class TestLeftBehind:
         layer = nn.Linear(2, 2)
         Holder(layer=layer, kept=[layer]).cuda()
         assert details(guard, Kind.LEFT_BEHIND) == []
+
+    @pytest.mark.parametrize(
+        "reshape",
+        [
+            lambda layer: torch.nn.utils.weight_norm(layer),
+            lambda layer: torch.nn.utils.spectral_norm(layer),
+            lambda layer: prune.l1_unstructured(layer, "weight", 0.5),
+        ],
+    )
+    def test_what_a_hook_makes_anew_is_not_left_behind(self, guard, reshape):
+        layer = nn.Linear(4, 2)
+        reshape(layer)
+        layer.cuda()
+        assert layer(torch.ones(1, 4, device="cuda")).is_cuda
+        assert details(guard, Kind.LEFT_BEHIND) == []
+        layer.other = torch.ones(2)
+        layer.to("cuda:1")
+        assert len(details(guard, Kind.LEFT_BEHIND)) == 1
 
     def test_a_module_without_any_state_of_its_own(self, guard):
         Holder(kept=torch.ones(2)).to("cuda:1")
@@ -98,6 +117,11 @@ class TestNoted:
         assert guard.problems == []
 
 
+def test_a_lazy_module_is_moved(guard):
+    layer = nn.LazyLinear(2).cuda()
+    assert layer(torch.ones(1, 3, device="cuda")).is_cuda
+
+
 class TestCopiesIntoBuffers:
     def test_a_pinned_buffer_is_read_too_early(self, guard):
         buffer = torch.empty(2, pin_memory=True)
@@ -111,6 +135,19 @@ class TestCopiesIntoBuffers:
         torch.cuda.synchronize()
         buffer.sum()
         assert guard.problems == []
+
+    def test_a_copy_back_to_the_device_waits_its_turn(self, guard):
+        buffer = torch.empty(2, pin_memory=True)
+        there = torch.ones(2, device="cuda")
+        buffer.copy_(there, non_blocking=True)
+        buffer.to("cuda", non_blocking=True)
+        buffer.copy_(there, non_blocking=True)
+        there.copy_(buffer)
+        x = torch.ones(2, device="cuda", requires_grad=True)
+        with torch.autograd.graph.save_on_cpu(pin_memory=True):
+            y = (x * x).sum()
+        y.backward()
+        assert guard.ledger.of(Kind.UNLANDED_READ) == []
 
     def test_a_pageable_buffer_makes_the_host_wait(self, guard):
         buffer = torch.empty(2)

@@ -393,6 +393,43 @@ class TestMoves:
         with pytest.raises(RuntimeError, match="same device"):
             x + Wrapper(torch.ones(2))
 
+    def test_tensors_that_wrap_others_are_differentiated(self):
+        """Autograd asks the device of the outer tensor for its stream: there is none."""
+        layer = nn.Linear(3, 2).cuda()
+        parts = [torch.ones(2, 3), torch.ones(4, 3)]
+        for layout in (torch.jagged, torch.strided):
+            x = torch.nested.nested_tensor(parts, layout=layout, device="cuda")
+            layer.weight.grad = None
+            layer(x).to_padded_tensor(0.0).sum().backward()
+            assert layer.weight.grad.tolist() == [[6.0] * 3] * 2
+            assert layer.weight.grad.device == CUDA0
+
+    def test_nested_tensors_have_kernels_of_their_own(self):
+        x = torch.nested.nested_tensor([torch.ones(2, 3), torch.ones(4, 3)], device="cuda")
+        y = torch.matmul(x, x.transpose(1, 2))
+        assert y.device == CUDA0
+        assert y.to_padded_tensor(0.0).sum().item() == 3 * (4 + 16)
+        with pytest.raises(RuntimeError, match="same device"):
+            F.linear(x, torch.ones(2, 3))
+
+    def test_subclasses_made_by_their_name(self):
+        class Plain(torch.Tensor):
+            pass
+
+        class Named(torch.Tensor):
+            def __new__(cls, data, name):
+                made = super().__new__(cls, data)
+                made.title = name
+                return made
+
+            def __init__(self, data, name):
+                pass
+
+        x, y = Plain([1.0, 2.0]), Named([1.0], "a")
+        assert (type(x), x.tolist(), type(y), y.title) == (Plain, [1.0, 2.0], Named, "a")
+        assert (x.to("cuda") + 1).device == CUDA0
+        assert type(torch.Tensor(2)) is torch.Tensor
+
     def test_sparse_tensors(self):
         x = torch.eye(3).to_sparse().cuda()
         assert x.device == CUDA0
@@ -404,6 +441,8 @@ class TestMoves:
             torch.tensor([[0, 1]]).cuda(), torch.ones(2).cuda(), (3,)
         )
         assert legacy.device == CUDA0 and legacy.is_sparse
+        empty = torch.cuda.sparse.FloatTensor(2, 3)
+        assert (empty.shape, empty._nnz(), empty.device) == ((2, 3), 0, CUDA0)
         made = torch.sparse_coo_tensor([[0, 1]], [1.0, 2.0], (3,), device="cuda:1")
         assert made.device == CUDA1
 
@@ -1141,3 +1180,54 @@ def test_values_are_bit_identical_to_the_cpu():
     here, there = train("cpu"), train("cuda")
     assert here[0] == there[0]
     assert torch.equal(here[1], there[1])
+
+
+@pytest.mark.parametrize("function", [F.silu, F.mish, F.gelu, F.softplus, F.hardswish])
+def test_gradients_are_bit_identical_to_the_cpu(function):
+    def gradient(device):
+        torch.manual_seed(0)
+        x = torch.randn(200).to(device).requires_grad_()
+        return torch.autograd.grad(function(x).sum(), x)[0].cpu()
+
+    expected = gradient("cpu")
+    with virtual_devices("cuda:1"):
+        assert torch.equal(gradient("cuda"), expected)
+
+
+class TestRootsOfBackward:
+    def test_a_gradient_from_elsewhere_is_refused(self):
+        x = torch.ones(2, device="cuda", requires_grad=True)
+        with pytest.raises(RuntimeError, match="expected device cuda:0 but got cpu"):
+            (x * 2).backward(torch.ones(2))
+        with pytest.raises(RuntimeError, match="expected device cuda:0 but got cuda:1"):
+            torch.autograd.grad(x * 2, x, torch.ones(2, device="cuda:1"))
+        (x * 2).backward(torch.ones(2, device="cuda"))
+        assert x.grad.device == CUDA0
+
+    def test_a_scalar_is_brought_there(self):
+        x = torch.ones(2, device="cuda", requires_grad=True)
+        (gradient,) = torch.autograd.grad((x * 2).sum(), x, torch.tensor(3.0))
+        assert (gradient.tolist(), gradient.device) == ([6.0, 6.0], CUDA0)
+
+
+class TestMps:
+    def test_there_are_no_doubles(self):
+        with virtual_devices("mps"):
+            single = torch.ones(2, device="mps")
+            for ask in (
+                lambda: torch.ones(2, dtype=torch.float64, device="mps"),
+                lambda: torch.ones(2, dtype=torch.float64).to("mps"),
+                lambda: torch.tensor([1.0], dtype=torch.float64).to("mps"),
+                lambda: single.to(torch.float64),
+                lambda: single.double(),
+            ):
+                with pytest.raises(TypeError, match="doesn't support float64"):
+                    ask()
+            assert single.cpu().double().dtype is torch.float64
+
+    def test_what_is_saved_there_is_loaded_there(self):
+        with virtual_devices("mps"):
+            buffer = io.BytesIO()
+            torch.save(torch.ones(2, device="mps"), buffer)
+            buffer.seek(0)
+            assert torch.load(buffer).device.type == "mps"
