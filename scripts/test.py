@@ -2,6 +2,7 @@
 """Set up the test environment in `.venv-test`, then run every check: ruff, mypy, pytest.
 
 Needs nothing but Python and git. Arguments go to pytest: `python3 scripts/test.py -k pre_commit`.
+The tests run on all cores; `-n0` runs them one after the other, in one process.
 Exits with 1 if a check fails, after all of them have run.
 """
 
@@ -46,7 +47,7 @@ def main() -> int:
         ("ruff", "check"),
         ("ruff", "format", "--check"),
         ("mypy",),
-        ("pytest", *sys.argv[1:]),
+        ("pytest", "--numprocesses=auto", "--dist=loadfile", *sys.argv[1:]),
     )
     failed = [" ".join(check) for check in checks if not run(*check)]
     if failed:

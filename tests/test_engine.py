@@ -271,7 +271,7 @@ def recursive(parsed: ParsedFile, importer: Importer, knowledge: Knowledge) -> F
 @pytest.mark.parametrize(
     "text",
     [
-        "x = " + " + ".join(["a"] * 2000),
+        "x = " + " + ".join(["a"] * 1100),
         "x = y" + ".z" * 2000,
         "if x:\n    pass\n" + "elif x:\n    pass\n" * 2000,
         "".join(" " * n + "if x:\n" for n in range(90)) + " " * 90 + "x\n",
