@@ -2,7 +2,7 @@
 
 Code asks and leaves where there is none: a function, for what follows in it and for what only it
 calls; a constructor, for the methods of its objects; a set-up, for its file. And what works with
-streams is for CUDA alone.
+streams, with kernels of CUDA's or with NCCL is for CUDA alone.
 """
 
 from __future__ import annotations
@@ -14,12 +14,14 @@ import libcst as cst
 
 from devlint.inference.branches import Branches, is_passed, walk
 from devlint.inference.conditions import asks_for_accelerator, words
+from devlint.inference.placement import Device
 from devlint.inference.text import code, dotted
+from devlint.inference.values import Tensor, Value
 
 if TYPE_CHECKING:
     from devlint.inference.classes import ClassInfo
     from devlint.inference.frame import Frame
-    from devlint.inference.functions import Function
+    from devlint.inference.functions import Arguments, Function
     from devlint.inference.unit import Unit
 
 CALLERS = 3  # from call to caller, in search of one that asks
@@ -27,6 +29,10 @@ STREAMS = ("wait_stream", "record_stream")
 _LEAVING = (cst.Return, cst.Raise, cst.Continue, cst.Break)
 _CALLS_THAT_LEAVE = ("exit", "_exit", "skip", "quit")
 _AVAILABLE = re.compile(r"(?<!not )(?<![\w.])(\w+\.)?cuda\.is_available\(\)")
+_KERNELS = re.compile(r"amp_C\.|apex\.multi_tensor_apply\.|flash_attn\.|(\w+\.)*\w+_cuda\.")
+_COLLECTIVE = re.compile(
+    r"torch\.distributed\.(all_gather|all_reduce|broadcast|reduce|gather|scatter|all_to_all)\w*"
+)
 _SETS_UP = re.compile(r"_?(init|initiali[sz]e|set_?up|main|launch)(_\w+)?")
 
 
@@ -35,7 +41,8 @@ class Demands:
 
     def __init__(self) -> None:
         self.asked: dict[Function | None, list[Branches]] = {}  # they leave where there is none
-        self.streams: dict[Function | None, list[Branches]] = {}
+        self.uses: dict[Function | None, list[Branches]] = {}  # of what is for CUDA alone
+        self.collectives: dict[Function | None, list[Branches]] = {}  # on tensors of a card
         self.required: set[Function | None] = set()  # they fail without CUDA, in any case
         self.classes: dict[ClassInfo, cst.CSTNode] = {}  # objects that only CUDA has, from where on
         self.around: dict[Function | None, dict[cst.CSTNode, Branches]] = {}
@@ -108,11 +115,26 @@ def of_stream(frame: Frame, node: cst.CSTNode) -> None:
         _of_class(demands, function, node)
 
 
-def of_use_of_stream(frame: Frame, node: cst.CSTNode) -> None:
+def of_use(frame: Frame, node: cst.CSTNode) -> None:
     """`stream.wait_stream(other)`: what is around it, before and behind, is for CUDA."""
     demands, function = frame.unit.mentions.demands, frame.function
     around = demands.found_around(frame.unit, function, node)
-    demands.streams.setdefault(function, []).append(around)
+    demands.uses.setdefault(function, []).append(around)
+
+
+def of_library(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> None:
+    """A kernel that there is for CUDA only, or a collective on tensors of a card, for NCCL."""
+    if _KERNELS.match(name):
+        of_use(frame, node)
+    elif _COLLECTIVE.fullmatch(name) and any(_is_on_card(v) for v, _ in arguments.all()):
+        demands, function = frame.unit.mentions.demands, frame.function
+        around = demands.found_around(frame.unit, function, node)
+        demands.collectives.setdefault(function, []).append(around)
+
+
+def _is_on_card(value: Value) -> bool:
+    place = value.place if type(value) is Tensor else None
+    return type(place) is Device and place.type == "cuda"
 
 
 def is_asked(frame: Frame, node: cst.CSTNode) -> bool:
@@ -145,14 +167,29 @@ def _leaves(body: cst.BaseSuite, *, by_failing: bool = False) -> bool:
 def is_met(unit: Unit, function: Function | None, node: cst.CSTNode) -> bool:
     """Whoever comes here has an accelerator: callers have asked, or the code is for CUDA alone."""
     demands = unit.mentions.demands
-    streams = demands.streams.get(function, ())
-    if streams:
-        around = demands.found_around(unit, function, node)
-        if any(is_passed(stream, around) for stream in streams):
-            return True
+    if _is_beside(unit, demands.uses, function, node):
+        return True
     if any(map(_sets_up, demands.required)) or _of_such_a_class(demands, function, node):
         return True
     return bool(demands.asked) and _callers_ask(unit, function, CALLERS)
+
+
+def is_for_nccl(unit: Unit, function: Function | None, node: cst.CSTNode) -> bool:
+    """Tensors of a card go through a process group in the same branch."""
+    return _is_beside(unit, unit.mentions.demands.collectives, function, node)
+
+
+def _is_beside(
+    unit: Unit,
+    uses: dict[Function | None, list[Branches]],
+    function: Function | None,
+    node: cst.CSTNode,
+) -> bool:
+    """One of these calls is in the same branch, or one around it."""
+    found = uses.get(function, ())
+    return bool(found) and any(
+        is_passed(use, unit.mentions.demands.found_around(unit, function, node)) for use in found
+    )
 
 
 def _sets_up(function: Function | None) -> bool:

@@ -177,12 +177,14 @@ def of_call(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -
     if not mentions.at_all:
         return
     if name in demands.STREAMS:
-        demands.of_use_of_stream(frame, node)
+        demands.of_use(frame, node)
     if type(callee) is External and callee.name == "builtins.isinstance":
         for _, argument in arguments.all():
             mentions.notes.pop(argument, None)
     elif type(callee) is External:
-        _of_library(frame, node, f"{callee.name}.{name}" if name else callee.name, arguments)
+        full_name = f"{callee.name}.{name}" if name else callee.name
+        demands.of_library(frame, node, full_name, arguments)
+        _of_library(frame, node, full_name, arguments)
     elif name == "load_state_dict":
         mentions.weights.update(n for _, n in arguments.all())
         optimizers.loaded(frame, node)
@@ -488,7 +490,9 @@ def settle(unit: Unit) -> None:
                 own_card = note.bare or of_one  # the current one; or the first, for the first rank
                 guarded = guarded or (sets_device and own_card)
                 per_rank = not of_one and not (note.bare and sets_device)
-            elif note.kind == "backend" and group:
+            elif note.kind == "backend" and (
+                group or demands.is_for_nccl(unit, note.function, note.node)
+            ):
                 guarded = True
             elif note.global_rank:
                 guarded = meant

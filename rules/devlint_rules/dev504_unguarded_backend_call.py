@@ -113,8 +113,9 @@ On a machine without CUDA (`devlint confirm --virtual mps`, or a host) the line 
 A guard in another file, or where a framework starts, is not seen; hence a warning. Within a file a
 guard counts for the functions that are called behind it, a constructor's for its class, and that of
 a main part or a set-up function (`initialize`, `setup_…`) for all. What works with streams
-(`wait_stream`, `record_stream`) is for CUDA alone. It is a `possible` one unless the code may run
-on the host: the function is given its device, or the file asks whether CUDA is there, has an option
-for it or falls back on `"cpu"`. That a tensor's device is asked for is no such sign. So it is where
-the code demands CUDA for its tensors anyway (DEV501), or has taken `torch.device("cuda", …)`.""",
+(`wait_stream`, `record_stream`) is for CUDA alone, and so is what stands beside a collective on
+tensors of a card. It is a `possible` one unless the code may run on the host: the function is given
+its device, or the file asks whether CUDA is there, has an option for it or falls back on `"cpu"`.
+That a tensor's device is asked for is no such sign. So it is where the code demands CUDA for its
+tensors anyway (DEV501), or has taken `torch.device("cuda", …)`.""",
 )

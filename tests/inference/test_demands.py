@@ -192,6 +192,52 @@ def test_streams_in_another_branch_say_nothing():
     assert guarded(code) == [False]
 
 
+@pytest.mark.parametrize(
+    ("kernel", "found"),
+    [
+        ("multi_tensor_applier(l2norm, flag, [xs])", True),
+        ("crop_cuda.forward(flag, xs)", True),
+        ("print(flag, xs)", False),
+    ],
+)
+def test_what_is_made_for_a_kernel_of_cuda(kernel, found):
+    code = f"""
+        try:
+            from apex.multi_tensor_apply import multi_tensor_applier
+            from amp_C import l2norm
+            from shapes import crop_cuda
+        except ImportError:
+            fused = False
+
+        def norm(xs):
+            flag = torch.cuda.IntTensor([0])
+            return {kernel}
+
+        def other(xs):
+            return torch.cuda.LongTensor([0])
+    """
+    assert guarded(code) == [found, False]
+
+
+@pytest.mark.parametrize(
+    ("mine", "found"), [("torch.tensor(size).cuda()", True), ("torch.tensor(size)", False)]
+)
+def test_tensors_of_a_card_go_through_nccl(mine, found):
+    code = f"""
+        import torch.distributed as dist
+
+        def gather(size, many):
+            if many:
+                mine = {mine}
+                torch.cuda.synchronize()
+                dist.all_reduce(mine)
+            torch.cuda.get_device_name()
+    """
+    facts = given(code)
+    backend = [m.guarded for m in facts.mentions if m.kind == "backend"]
+    assert backend == [found, False]
+
+
 HOST_TYPES = """
 class Tally:
     def __init__(self, n):
