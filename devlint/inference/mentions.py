@@ -73,8 +73,8 @@ _SERVES_HOST = re.compile(
 # The user, or the file itself, may choose the host; a tensor's `.device` and a copy to the host may
 # belong to code for several cards as well.
 _OFFERS_HOST = re.compile(
-    r"\bis_available\(|\b(use|no)_?cuda|\.is_cuda\b|--(device|cpu|no[-_]cuda|use[-_]cuda)\b"
-    r"|(\belse|\bor|[!=]=|\bdevice: ?str ?=) ?[\"']cpu[\"']"
+    r"(?<!dist\.)(?<!distributed\.)\bis_available\(|\b(use|no)_?cuda|\.is_cuda\b"
+    r"|--(device|cpu|no[-_]cuda|use[-_]cuda)\b|(\belse|\bor|[!=]=|\bdevice: ?str ?=) ?[\"']cpu[\"']"
 )
 _DEVICE_PARAMETER = re.compile(r"(.*_)?device(_type)?")
 _TAKES_CUDA = re.compile(r"torch\.device\([\"']cuda[\"':]")
@@ -527,12 +527,14 @@ def _offers_host(note: MentionNote, mentions: Mentions) -> bool:
     """The code around a backend's call is given its device, or its file offers the host; and it
     has not taken CUDA's itself."""
     around = _functions(note.function)
-    if note.node in mentions.demands.classes.values():
-        return False  # an object with a stream is for CUDA
     if _asks_about_card(note) or any(_TAKES_CUDA.search(function.text) for function in around):
         return False
     given = (name for function in around for name in _parameters(function))
-    return any(map(_DEVICE_PARAMETER.fullmatch, given)) or bool(_OFFERS_HOST.search(mentions.text))
+    if any(map(_DEVICE_PARAMETER.fullmatch, given)):
+        return True
+    if note.node in mentions.demands.classes.values():
+        return False  # an object with a stream is for CUDA
+    return bool(_OFFERS_HOST.search(mentions.text))
 
 
 def _parameters(function: Function) -> list[str]:

@@ -169,17 +169,30 @@ def test_a_function_that_works_with_streams(use, found):
     assert guarded(code) == [found, found]
 
 
-def test_an_object_with_a_stream_is_for_cuda_even_in_a_file_that_serves_the_host():
-    code = """
+@pytest.mark.parametrize(
+    ("given_to_it", "before", "serves_host"),
+    [
+        ("loader", "", [False, False]),
+        ("loader", "fast = torch.cuda.is_available()", [False, True]),
+        ("loader", "many = torch.distributed.is_available()", [False, False]),
+        ("device", "", [True, False]),
+    ],
+)
+def test_an_object_with_a_stream_is_for_cuda_unless_it_is_given_its_device(
+    given_to_it, before, serves_host
+):
+    code = f"""
+        {before}
+
         class Feeder:
-            def __init__(self, device="cpu"):
+            def __init__(self, {given_to_it}):
                 self.side = torch.cuda.Stream()
 
-        def timed(run, device="cpu"):
+        def timed(run):
             side = torch.cuda.Stream()
             run()
     """
-    assert [m.serves_host for m in given(code).mentions] == [False, True]
+    assert [m.serves_host for m in given(code).mentions] == serves_host
 
 
 def test_streams_in_another_branch_say_nothing():
