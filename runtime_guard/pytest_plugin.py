@@ -24,6 +24,7 @@ _MACHINE = pytest.StashKey[ExitStack]()
 _LEDGER = pytest.StashKey[Any]()
 _GUARD = pytest.StashKey[Any]()
 _WATCHED = pytest.StashKey[int]()
+_MISTAKE = pytest.StashKey[str]()
 _CONTRACTS = pytest.StashKey[Any]()
 
 MARKERS = (
@@ -117,7 +118,10 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, None]:
         return
     with ExitStack() as stack:
         if marker is not None:
-            _enter_machine_of(marker, stack)
+            try:
+                _enter_machine_of(marker, stack)
+            except ValueError as error:
+                item.stash[_MISTAKE] = str(error)
         if watched:
             from runtime_guard.guard import DeviceGuard
 
@@ -144,7 +148,9 @@ def _watched(item: pytest.Item) -> Iterator[None]:
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, None]:
     """Watch the fixtures."""
     with _watched(item):
-        yield
+        outcome = yield
+    if _MISTAKE in item.stash:
+        outcome.force_exception(pytest.fail.Exception(item.stash[_MISTAKE], pytrace=False))
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -158,7 +164,7 @@ def _enter_machine_of(marker: pytest.Mark, stack: ExitStack) -> None:
     from runtime_guard.virtual import really_available, virtual_devices
 
     spec = marker.args[0] if marker.args else marker.kwargs.get("spec", "cuda:1")
-    machine = virtual_devices(spec)
+    machine = virtual_devices(str(spec))
     if not any(really_available(kind) for kind in machine.counts):
         stack.enter_context(machine)
 

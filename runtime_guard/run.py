@@ -60,13 +60,15 @@ def run_command(
         with open(path, "a", encoding="utf-8"):
             pass  # fails now rather than after a night of training
 
-    from runtime_guard.watched_run import watch
+    from runtime_guard.watched_run import tell_of, watch
 
     if path is not None and ranks.rank() is not None:
         with contextlib.suppress(FileNotFoundError):  # of an earlier run
             os.remove(ranks.rank_file(path, ranks.rank() or 0))
     with watch(virtual, keep_going=keep_going) as watched:
         outcome = run_program(program)
+        if outcome.error is not None:
+            tell_of(outcome.error)
     number = ranks.rank()
     if number is not None and path is not None:
         ranks.write_evidence(ranks.rank_file(path, number), watched.evidence(outcome.error))

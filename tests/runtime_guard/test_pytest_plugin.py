@@ -43,6 +43,24 @@ def test_add():
 """
 
 
+def test_a_marker_that_asks_for_what_cannot_be_fails_its_test(run):
+    result = run(
+        """
+        import pytest
+
+        @pytest.mark.virtual_devices("gpu:2")
+        def test_misspelt(): pass
+
+        @pytest.mark.virtual_devices(2)
+        def test_number(): pass
+
+        def test_other(): pass
+        """
+    )
+    result.assert_outcomes(errors=2, passed=1)
+    result.stdout.fnmatch_lines(["virtual devices 'gpu:2': expected a list such as 'cuda:2'*"])
+
+
 def test_an_error_that_ends_a_test_is_told(run):
     result = run(
         """

@@ -53,6 +53,14 @@ def test_formats(report, expected):
     assert report_format(report) == expected
 
 
+def test_the_error_that_ends_the_program_is_summed_up(program, capsys):
+    (program / "flag.py").write_text("import torch\ntorch.ones(2).cuda(True)\n")
+    assert run_command(["flag.py"], virtual="cuda:1") == 1
+    told = capsys.readouterr().err
+    assert told.count("not-a-device: cuda(): argument 'device'") == 1
+    assert "flag.py:2  not-a-device" in told
+
+
 def test_what_cannot_be_run_or_written_is_said_before_the_program_starts(capsys):
     for words, report, error in (
         (["make"], None, CommandError),
