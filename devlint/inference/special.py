@@ -497,6 +497,11 @@ def _getattr(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     )
     if attribute is None:
         return UNKNOWN
+    unseen = (type(base) is Tensor and not base.is_sure) or (
+        type(base) is Instance and base.info is None
+    )
+    if unseen and len(arguments.positional) > 2:
+        return UNKNOWN  # `getattr(batch, "masks", None)`: it may have none, and of any type
     return attribute_of(frame, attribute, base, name.value)
 
 

@@ -46,6 +46,13 @@ class TestBatchesOfTokenizers:
         ):
             assert met(f"{made}{moved}\n{call}") == []
 
+    @pytest.mark.parametrize(("read", "count"), [("batch.ids", 1), ('getattr(batch, "ids")', 1)])
+    def test_what_they_may_not_have_is_of_no_known_type(self, read, count):
+        made = TOKENS + 'batch = tokenizer("a text", return_tensors="pt")\n'
+        assert len(met(f"{made}model({read})")) == count
+        asked = read.replace('"ids")', '"ids", None)')
+        assert len(met(f"{made}model({asked})")) == (1 if asked == read else 0)
+
     def test_moved_one_by_one(self):
         code = TOKENS + dedent("""
             batch = {name: ids.cuda() for name, ids in tokenizer("a text").items()}
