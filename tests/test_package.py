@@ -212,3 +212,11 @@ def test_checking_a_file_does_not_import_what_takes_longer_than_the_check(tmp_pa
         [sys.executable, "-c", CHECKING], cwd=tmp_path, capture_output=True, text=True
     )
     assert found.stderr.strip() == ""
+
+
+def test_the_map_of_the_inference_names_every_module_once() -> None:
+    folder = ROOT / "devlint/inference"
+    rooms = re.findall(r"^    ([a-z_, ]+): ", (folder / "__init__.py").read_text(), re.M)
+    named = [name for room in rooms for name in room.split(", ")]
+    modules = {file.stem for file in folder.glob("*.py")} - {"__init__"}
+    assert sorted(named + ["engine", "facts"]) == sorted(modules)
