@@ -2,6 +2,24 @@
 
 ``DeviceGuard`` watches a block of code; ``virtual_devices`` gives a machine accelerators that hold
 real values and refuse to mix as PyTorch's do.  Torch is imported on first use.
+
+Virtual machines
+    virtual, machine: the context, and the machine that it stands for
+    modes, handlers, plans: the two hooks, and what they answer to a call or an operator
+    rules, device_checks: which operands may meet, and on which device the results are
+    placement, moves, memory, legacy_types: where tensors live, and how they get elsewhere
+    accelerator_api, patches, torch_internals: what `torch.cuda` and the others say
+    late_imports, compilers, process_groups: what has to be told that it is on such a machine
+    conformance: whether all of that is what PyTorch does
+Watching
+    guard, observers, recording: who watches, real devices too
+    events, ledger, sites, explain: what happened, where, how often, and how it is said
+    attributes, left_behind, devicemap, contracts: modules, and what signatures declare
+    budgets, pytest_plugin: limits in tests
+Programs
+    runner, watched_run, run, reports: `devlint run`
+    confirm, evidence: `devlint confirm`
+    ranks, cards: several processes
 """
 
 from __future__ import annotations

@@ -214,9 +214,13 @@ def test_checking_a_file_does_not_import_what_takes_longer_than_the_check(tmp_pa
     assert found.stderr.strip() == ""
 
 
-def test_the_map_of_the_inference_names_every_module_once() -> None:
-    folder = ROOT / "devlint/inference"
+@pytest.mark.parametrize(
+    ("package", "besides"),
+    [("devlint/inference", ["engine", "facts"]), ("runtime_guard", [])],
+)
+def test_the_map_of_a_package_names_every_module_once(package: str, besides: list[str]) -> None:
+    folder = ROOT / package
     rooms = re.findall(r"^    ([a-z_, ]+): ", (folder / "__init__.py").read_text(), re.M)
     named = [name for room in rooms for name in room.split(", ")]
-    modules = {file.stem for file in folder.glob("*.py")} - {"__init__"}
-    assert sorted(named + ["engine", "facts"]) == sorted(modules)
+    modules = {path.stem for path in folder.iterdir() if path.suffix == ".py" or path.is_dir()}
+    assert sorted([*named, *besides]) == sorted(modules - {"__init__", "__pycache__"})
