@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
+import torch._subclasses.fake_tensor
 import torch.export
 import torch.onnx
 
@@ -43,6 +44,9 @@ def patch_compilers(patches: Patches) -> None:
         patches.set(torch.jit, name, _scripted_only(f"torch.jit.{name}", getattr(torch.jit, name)))
     patches.set(script_function, "__call__", _scripted(script_function))
     patches.set(script_method, "__call__", _scripted(script_method))
+    for name in ("init_cuda_context", "init_gpu_context"):  # fake tensors would start the device
+        if hasattr(torch._subclasses.fake_tensor, name):
+            patches.set(torch._subclasses.fake_tensor, name, lambda *device: None)
     for module, names in ((torch.export, ("export", "draft_export")), (torch.onnx, ("export",))):
         for name in names:
             if hasattr(module, name):
@@ -119,11 +123,18 @@ def _scripted(kind: Any) -> Callable[..., Any]:
 def compiled_code_runs_eagerly() -> Iterator[None]:
     """What ``torch.compile`` made before the block is called uncompiled in it."""
     dynamo: Any = sys.modules.get("torch._dynamo.eval_frame")
-    if not hasattr(dynamo, "_set_stance"):  # nothing was compiled, or torch is older than 2.6
+    if dynamo is None:  # nothing was compiled
         yield
-        return
-    before = dynamo._set_stance(dynamo.DynamoStance("force_eager"))
-    try:
-        yield
-    finally:
-        dynamo._set_stance(before)
+    elif hasattr(dynamo, "_set_stance"):  # since torch 2.6
+        before = dynamo._set_stance(dynamo.DynamoStance("force_eager"))
+        try:
+            yield
+        finally:
+            dynamo._set_stance(before)
+    else:
+        patches = Patches()
+        patches.set(dynamo, "set_eval_frame", lambda callback: None)
+        try:
+            yield
+        finally:
+            patches.undo()

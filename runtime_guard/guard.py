@@ -6,6 +6,8 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
+import torch
+
 from runtime_guard import virtual
 from runtime_guard.contracts import Watch
 from runtime_guard.events import PROBLEMS, Event, Kind
@@ -14,7 +16,7 @@ from runtime_guard.left_behind import settle, watch_module_moves
 from runtime_guard.observers import Observer, Policy, add_observer, remove_observer
 from runtime_guard.patches import Patches
 from runtime_guard.recording import RecordDispatchMode, RecordFunctionMode
-from runtime_guard.torch_internals import enter, real_device
+from runtime_guard.torch_internals import as_subclass, enter, real_device
 from runtime_guard.virtual import remove_dispatch_mode, remove_function_mode
 
 
@@ -75,6 +77,7 @@ class DeviceGuard(contextlib.ContextDecorator):
             return self
         patches = Patches()
         watch_module_moves(patches, real_device)
+        patches.set(torch.Tensor, "as_subclass", as_subclass)
         modes = (RecordFunctionMode(), RecordDispatchMode())
         for mode in modes:
             enter(mode)

@@ -67,7 +67,11 @@ def _are_plain(overridden: tuple[type, ...]) -> bool:
 
 
 class _LiveGlobals(dict[str, Any]):
-    """A module's globals as they are now, with the override checks answering no."""
+    """A module's globals as they are now, with the override checks answering no.
+
+    In its private functions, too: ``_unique_impl`` of torch 2.4 asks the mode about ``unique``,
+    whose body is what runs.
+    """
 
     def __init__(self, globals_: dict[str, Any]) -> None:
         super().__init__()
@@ -78,7 +82,10 @@ class _LiveGlobals(dict[str, Any]):
                 self[name] = _never
 
     def __missing__(self, key: str) -> Any:
-        return self._globals[key]
+        value = self._globals[key]
+        if type(value) is python_types.FunctionType and key.startswith("_"):
+            return _body_of(value) or value
+        return value
 
 
 def _never(*_: object) -> bool:

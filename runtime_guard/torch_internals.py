@@ -52,6 +52,8 @@ push_saved_tensors_hooks: Callable[[Any, Any], None] = (
 real_device = cast("Callable[[torch.Tensor], torch.device]", tensor_base.device.__get__)
 """Where PyTorch itself says that a tensor is, whatever ``Tensor.device`` answers."""
 
+_as_subclass: Callable[[torch.Tensor, Any], torch.Tensor] = torch.Tensor.as_subclass
+
 disable_torch_function: Callable[[], AbstractContextManager[Any]] = _c.DisableTorchFunction
 """A block in which neither modes nor subclasses are asked."""
 
@@ -64,6 +66,17 @@ def wraps_others(tensor: torch.Tensor) -> bool:
         return tensor.untyped_storage().data_ptr() == 0
     except (NotImplementedError, RuntimeError):
         return True
+
+
+def as_subclass(tensor: torch.Tensor, cls: Any) -> torch.Tensor:
+    """``tensor.as_subclass(cls)``, which torch 2.4 refuses of what a dispatch mode has seen."""
+    try:
+        return _as_subclass(tensor, cls)
+    except RuntimeError as error:
+        if "already associated to a python object" not in str(error):
+            raise
+    with without_dispatch_modes():
+        return _as_subclass(tensor, cls)
 
 
 def enter(mode: Any) -> None:

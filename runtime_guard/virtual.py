@@ -37,6 +37,7 @@ from runtime_guard.placement import (
 )
 from runtime_guard.process_groups import patch_process_groups
 from runtime_guard.torch_internals import (
+    as_subclass,
     disable_torch_function,
     dispatch_mode_stack,
     enter,
@@ -204,6 +205,8 @@ class _Installed:
             self.machine.over = True
             if changed:
                 torch.set_default_device(self.default_device)
+            if self.default_device is None:  # a None left there confuses torch 2.4
+                vars(torch._GLOBAL_DEVICE_CONTEXT).pop("device_context", None)
             if torch.get_default_dtype() is not self.default_dtype:
                 torch.set_default_dtype(self.default_dtype)
         moves.forget_watched()
@@ -333,9 +336,10 @@ class _Installed:
             """``Subclass(data)``: what a dispatch mode has seen cannot become another class."""
             if cls is tensor:
                 return make(cls, *args, **kwargs)  # type: ignore[no-any-return]
-            return make(tensor, *args, **kwargs).as_subclass(cls)  # type: ignore[no-any-return]
+            return as_subclass(make(tensor, *args, **kwargs), cls)
 
         self.patches.set(tensor, "__new__", staticmethod(new))
+        self.patches.set(tensor, "as_subclass", as_subclass)
         # its C++ signature knows no streams but real ones
         self.patches.set(tensor, "record_stream", lambda tensor, stream: None)
 

@@ -66,8 +66,8 @@ _UNAVAILABLE = re.compile(
 )
 _NOT_A_DEVICE = re.compile(
     r"argument 'device'( \(position \d+\))? must be torch\.device, not "
-    r"|\b(to|device)\(\) received an invalid combination of arguments"
-    r" - got \(([^)]*\bdevice=)?(bool|device)\b"
+    r"|\b(to|device)\(\) received an invalid combination of arguments - got \((bool|device)\b"
+    r"|\(\) received an invalid combination of arguments - got \([^)]*\bdevice=(bool|device)\b"
     r"|\bdevice\(\): argument 'index' .* must be int, not bool"
     r"|only accepts floating point or complex dtypes, but got desired dtype=torch\.bool"
     r"|\bModule\.(cpu|cuda|ipu|mtia|xpu)\(\) (got an unexpected keyword argument|takes )"

@@ -48,7 +48,10 @@ def test_no_operator_fails_for_another_reason_than_its_devices(ours):
 
 
 def test_agrees_with_fake_tensors(ours, fake, capsys):
-    """Agreement as measured, and without the cases in which FakeTensor is laxer than CUDA."""
+    """Agreement as measured, and without the cases in which FakeTensor is laxer than CUDA.
+
+    The bounds hold for every release; of the pinned one ``TestDifferences`` knows each case.
+    """
     compared, differing = conformance.agreement(ours, fake)
     lenient = {key for reason in LENIENT for key in DIFFERENCES["cases"][reason]}
     strict = [key for key in differing if key not in lenient]
@@ -58,8 +61,8 @@ def test_agrees_with_fake_tensors(ours, fake, capsys):
             f"\nFakeTensor: {compared} cases, {1 - len(differing) / compared:.1%} agree; "
             f"without its leniencies {comparable}, {1 - len(strict) / comparable:.1%}"
         )
-    assert compared >= 1400
-    assert len(strict) / comparable <= 0.02
+    assert compared >= 1300
+    assert len(strict) / comparable <= 0.03
 
 
 @pytest.mark.skipif(DIFFERENCES["torch"] != TORCH, reason="written down for another torch")

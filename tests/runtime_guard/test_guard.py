@@ -144,6 +144,8 @@ class TestSyncs:
             lambda x: x[x > 0],
             lambda x: torch.masked_select(x, x > 0),
             lambda x: torch.unique(x),
+            lambda x: torch.unique(x, return_counts=True),
+            lambda x: torch.unique_consecutive(x, return_inverse=True),
             lambda x: x.cpu(),
             lambda x: repr(x),
             lambda x: f"{x}",

@@ -34,8 +34,12 @@ class TestWhatAProgramSees:
         assert torch.cuda.is_available()
         assert torch.cuda.device_count() == 2
         assert torch.cuda.current_device() == 0
-        assert torch.accelerator.current_accelerator().type == "cuda"
         assert "virtual" in torch.cuda.get_device_name(1)
+
+    @pytest.mark.skipif(not hasattr(torch, "accelerator"), reason="came with torch 2.6")
+    def test_the_accelerator_is_the_machines(self):
+        assert torch.accelerator.current_accelerator().type == "cuda"
+        assert torch.accelerator.device_count() == 2
 
     def test_an_index_the_machine_lacks_is_refused_as_cuda_does(self):
         with pytest.raises(RuntimeError, match="invalid device ordinal"):
@@ -94,7 +98,7 @@ class TestMemory:
         x = torch.ones(1000, device="cuda")  # 4000 bytes, in blocks of 512
         view, kept = x[10:], x.detach()
         assert torch.cuda.memory_allocated() == torch.cuda.memory_reserved() == 4096
-        assert torch.cuda.memory_allocated("cuda:1") == torch.accelerator.memory_allocated(1) == 0
+        assert torch.cuda.memory_allocated("cuda:1") == 0
         y = (x * 2).to("cuda:1")
         assert torch.cuda.memory_allocated(1) == 4096
         assert torch.cuda.memory_allocated(0) == 4096  # the product died
@@ -117,6 +121,16 @@ class TestMemory:
         layer.cpu()
         assert torch.cuda.memory_allocated() == 0
 
+    @pytest.mark.skipif(
+        not hasattr(getattr(torch, "accelerator", None), "memory_allocated"),
+        reason="torch.accelerator has none in this release",
+    )
+    def test_the_accelerators_is_the_same(self):
+        x = torch.ones(1000, device="cuda:1")
+        assert torch.accelerator.memory_allocated(1) == torch.cuda.memory_allocated(1) == 4096
+        assert torch.accelerator.memory_allocated(0) == 0
+        del x
+
     def test_what_is_free(self):
         x = torch.ones(1024, device="cuda")
         free, total = torch.cuda.mem_get_info()
@@ -131,7 +145,8 @@ class TestMemory:
         with virtual_devices("cuda:1,xpu:1"):
             assert torch.cuda.memory_allocated() == 0
             x = torch.ones(128, device="xpu")
-            assert torch.xpu.memory_allocated() == 512
+            if hasattr(torch.xpu, "memory_allocated"):  # since torch 2.6
+                assert torch.xpu.memory_allocated() == 512
             assert torch.cuda.memory_allocated() == 0
         assert torch.cuda.memory_allocated() == 512
         del kept, x
@@ -321,7 +336,10 @@ class TestMoves:
     @pytest.mark.parametrize("kind", [float, int, bool, complex])
     def test_pythons_types_are_dtypes(self, kind):
         x = torch.ones(2, device="cuda")
-        wanted = torch.ones(2, dtype=kind).dtype
+        try:
+            wanted = torch.ones(2, dtype=kind).dtype
+        except TypeError:
+            pytest.skip(f"this torch does not take {kind.__name__} for a dtype")
         assert x.to(kind).dtype is wanted and x.to(kind).is_cuda
         assert torch.ones(2).to("cuda:1", kind).dtype is wanted
         with pytest.raises(ValueError, match=f"invalid type: '{kind.__name__}'"):
@@ -400,7 +418,8 @@ class TestMoves:
         for layout in (torch.jagged, torch.strided):
             x = torch.nested.nested_tensor(parts, layout=layout, device="cuda")
             layer.weight.grad = None
-            layer(x).to_padded_tensor(0.0).sum().backward()
+            y = layer(x)
+            (y.values() if layout is torch.jagged else y.to_padded_tensor(0.0)).sum().backward()
             assert layer.weight.grad.tolist() == [[6.0] * 3] * 2
             assert layer.weight.grad.device == CUDA0
 
@@ -844,6 +863,8 @@ class TestLibrariesWithin:
     def test_distributed_tensors(self, tmp_path):
         dist = pytest.importorskip("torch.distributed")
         tensors = pytest.importorskip("torch.distributed.tensor")
+        if not hasattr(tensors, "init_device_mesh"):
+            tensors = pytest.importorskip("torch.distributed._tensor")  # before torch 2.5
         store = f"file://{tmp_path}/store"
         dist.init_process_group("gloo", init_method=store, rank=0, world_size=1)
         try:
@@ -897,7 +918,7 @@ class TestLibrariesWithin:
     def test_a_context_manager_means_its_index_to_functions(self):
         second = torch.cuda.device(1)
         assert torch.cuda.get_device_name(second) == torch.cuda.get_device_name(1)
-        with pytest.raises(TypeError, match=r"must be torch\.device"):
+        with pytest.raises(TypeError, match=r"must be torch\.device|device=device"):
             torch.ones(2, device=second)
 
     def test_there_is_nothing_to_tell_of_other_cards(self):
@@ -975,11 +996,14 @@ class TestCompiledBefore:
             "import torch, torch._dynamo\n"
             "from runtime_guard import virtual_devices\n"
             "def double(x):\n    return x + torch.ones(2, device=x.device)\n"
-            "double = torch.compile(double, backend='eager')\n"
+            "seen = []\n"
+            "def backend(graph, inputs):\n    seen.append(graph)\n    return graph.forward\n"
+            "double = torch.compile(double, backend=backend)\n"
             "with virtual_devices('cuda:1'):\n"
             "    assert double(torch.ones(2, device='cuda')).device.type == 'cuda'\n"
+            "assert not seen\n"
             "assert double(torch.ones(2)).tolist() == [2, 2]\n"
-            "assert torch._dynamo.eval_frame._stance.stance == 'default'\n"
+            "assert len(seen) == 1\n"
         )
         subprocess.run([sys.executable, "-c", program], check=True, timeout=300)
 
@@ -1032,11 +1056,15 @@ class TestStreams:
         assert torch.ones(2, device="cuda").sum().item() == 2
 
 
+OF_ONE = "(Tensor x) -> Tensor"
+"""Written out: torch 2.4 cannot read it from annotations that are text."""
+
+
 class TestLimitsSayThemselves:
     def test_what_needs_a_real_device(self):
         for ask in (
             torch.cuda.CUDAGraph,
-            torch.cuda.MemPool,
+            getattr(torch.cuda, "MemPool", torch.cuda.CUDAGraph),  # since torch 2.6
             lambda: torch.cuda.graph(None),
             lambda: torch.cuda.make_graphed_callables(nn.Linear(1, 1), ()),
             torch.cuda.temperature,
@@ -1073,11 +1101,11 @@ class TestLimitsSayThemselves:
         assert torch.from_dlpack(torch.utils.dlpack.to_dlpack(torch.ones(2))).tolist() == [1, 1]
 
     def test_kernels_in_python_that_ask_for_the_device(self):
-        @torch.library.custom_op("devlint_tests::ask", mutates_args=())
+        @torch.library.custom_op("devlint_tests::ask", mutates_args=(), schema=OF_ONE)
         def ask(x: torch.Tensor) -> torch.Tensor:
             return x + torch.zeros(2, device=x.device)
 
-        @torch.library.custom_op("devlint_tests::forget", mutates_args=())
+        @torch.library.custom_op("devlint_tests::forget", mutates_args=(), schema=OF_ONE)
         def forget(x: torch.Tensor) -> torch.Tensor:
             return x + torch.zeros(2)
 
@@ -1087,11 +1115,15 @@ class TestLimitsSayThemselves:
             forget(torch.ones(2, device="cuda"))
 
     def test_kernels_for_one_kind_of_device(self):
-        @torch.library.custom_op("devlint_tests::there", mutates_args=(), device_types="cuda")
+        @torch.library.custom_op(
+            "devlint_tests::there", mutates_args=(), device_types="cuda", schema=OF_ONE
+        )
         def there(x: torch.Tensor) -> torch.Tensor:
             return x.cpu().to(x.device)
 
-        @torch.library.custom_op("devlint_tests::here", mutates_args=(), device_types="cpu")
+        @torch.library.custom_op(
+            "devlint_tests::here", mutates_args=(), device_types="cpu", schema=OF_ONE
+        )
         def here(x: torch.Tensor) -> torch.Tensor:
             return x * 2
 
