@@ -202,6 +202,8 @@ def _note(
     if isinstance(statement, cst.Assign) and statement.value is node:
         names = (dotted(target.target) for target in statement.targets)
         frame.unit.dropped_into[node] = [(frame.function.node, n) for n in names]
+    if re.search(r"cuda|\bload\(", function.text):
+        frame.unit.dropped_choosing.add(node)
     frame.unit.dropped[node] = DroppedArgument(
         frame.site(node),
         frame.function.name,
@@ -228,21 +230,23 @@ def settle(unit: Unit) -> None:
         for operand in (meeting.left, meeting.right)
         for step in operand.steps
     }
-    moved: set[cst.CSTNode] = {
-        part
-        for move in unit.facts.moves
-        if isinstance(move.site.node, cst.Call) and isinstance(move.site.node.func, cst.Attribute)
-        if unit.dropped and not move.of_module
-        for part in every(move.site.node.func.value, cst.Call)
-    }
-    names = {
-        (move.function.node, move.subject.name)
-        for move in unit.facts.moves
-        if unit.dropped and move.function is not None and not move.of_module
-    }
-    for node, bound in unit.dropped_into.items():
-        if any(name in names for name in bound):
-            moved.add(node)
+    moved = {node for node in unit.dropped if _is_moved(unit, node)}
     unit.facts.dropped_arguments += [
         replace(fact, moved=node in moved) for node, fact in unit.dropped.items() if node not in met
     ]
+
+
+def _is_moved(unit: Unit, node: cst.CSTNode) -> bool:
+    """What a call made is moved at once, or under the name that it is bound to. A module counts
+    where its maker would not have put it on an accelerator of its own choice."""
+    names = unit.dropped_into.get(node, ())
+    for move in unit.facts.moves:
+        if move.of_module and node in unit.dropped_choosing:
+            continue
+        if move.function is not None and (move.function.node, move.subject.name) in names:
+            return True
+        func = move.site.node.func if isinstance(move.site.node, cst.Call) else None
+        moved = every(func.value, cst.Call) if isinstance(func, cst.Attribute) else ()
+        if any(call is node for call in moved):
+            return True
+    return False

@@ -348,7 +348,7 @@ class DroppedArgument:
     parameter: str
     callee: str
     callee_site: Site | None
-    moved: bool = False  # a tensor, and moved right where it comes back
+    moved: bool = False  # moved right where it comes back
     placed: Site | None = None  # where the callee puts its result on that device
     neglect: Neglect = Neglect.LEFT_OUT
 

@@ -200,6 +200,8 @@ class Unit:
         self.mistaken: dict[cst.CSTNode, MistakenDevice] = {}
         # The names that such a call's result is bound to, each with its function.
         self.dropped_into: dict[cst.CSTNode, list[tuple[cst.CSTNode, str]]] = {}
+        # Those whose callee chooses an accelerator itself where it is told no device.
+        self.dropped_choosing: set[cst.CSTNode] = set()
         self._rebound: set[str] | None = None
         self.mentions = mentions.Mentions(parsed.text, parsed.path)
         self.tests: dict[cst.CSTNode, Test] = {}  # what each condition says, once it was asked

@@ -219,3 +219,27 @@ def test_callers_in_sight_name_no_card(places, found, name):
     """
     found = found if name.startswith("_") else 1  # others may call it
     assert neglected(code) == [Neglect.CURRENT] * found
+
+
+@pytest.mark.parametrize(
+    ("made", "chosen", "moved"),
+    [
+        ("make(3).to(device)", "device", True),  # a copy too many, and no more
+        ("make(3).to(torch.device(device))", "device", True),
+        ("make(3)", "device", False),
+        ("make(3).to(device)", 'device or "cuda"', False),  # it was on that card first
+    ],
+)
+def test_a_module_that_is_moved_where_it_comes_back(made, chosen, moved):
+    code = f"""
+    def make(width, device=None):
+        model = nn.Linear(width, width)
+        model.to(device={chosen})
+        return model
+
+    def main(device: str):
+        model = {made}
+        print(model)
+    """
+    (fact,) = given(code).dropped_arguments
+    assert fact.moved is moved
