@@ -22,7 +22,8 @@ Where tensors meet
 What else is found out, each a subject of its own
     notes, syncs, creations, rebindings, steps: moves, reads and loops that cost
     gradients, nonleaves, optimizers: what autograd and optimizers hold
-    mentions, branches, demands, loads, minding: accelerators that the code names, asks for, needs
+    mentions, branches, demands, reasons: accelerators that the code names, asks for, needs
+    loads, minding: what a file holds that is loaded; code written with accelerators in mind
     asked, dropped, mistaken: devices that are not kept to, not passed on, or none
     orphans: tensors made for another one's device, and never brought there
     workers: what DataLoader workers run

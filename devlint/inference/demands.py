@@ -51,10 +51,14 @@ class Demands:
         self, unit: Unit, function: Function | None, node: cst.CSTNode | None
     ) -> Branches:
         """The conditions around a node of a function, or of the module."""
+        return self.walked(unit, function).get(node, ()) if node is not None else ()
+
+    def walked(self, unit: Unit, function: Function | None) -> dict[cst.CSTNode, Branches]:
+        """All nodes of a function, or of the module, with the conditions around them."""
         if function not in self.around:
             body = unit.tree if function is None else function.node.body
             self.around[function] = dict(walk(body))
-        return self.around[function].get(node, ()) if node is not None else ()
+        return self.around[function]
 
 
 # ----------------------------------------------------------------- while walking

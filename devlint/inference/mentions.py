@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from devlint.inference import demands, dropped, loads, mistaken, optimizers, workers
+from devlint.inference import demands, dropped, loads, mistaken, optimizers, reasons, workers
 from devlint.inference.conditions import asks_for_accelerator, words
 from devlint.inference.devices import place_of
 from devlint.inference.facts import Mention, StepKind
@@ -178,6 +178,8 @@ def of_call(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -
         return
     if name in demands.STREAMS:
         demands.of_use(frame, node)
+    if mentions.notes:
+        _of_option(mentions, name, callee, arguments)
     if type(callee) is External and callee.name == "builtins.isinstance":
         for _, argument in arguments.all():
             mentions.notes.pop(argument, None)
@@ -408,6 +410,16 @@ def of_default(frame: Frame, node: cst.BaseExpression) -> None:
     frame.unit.mentions.notes.pop(node, None)
 
 
+def _of_option(mentions: Mentions, name: str, callee: Value, arguments: Arguments) -> None:
+    """So is an option's: `options.get("device", torch.device("cuda"))`."""
+    place = 1 if name in ("get", "pop", "setdefault") else -1
+    if type(callee) is External and callee.name == "builtins.getattr":
+        place = 2
+    given = arguments.node(place, "default")
+    if isinstance(given, cst.Call) and dotted(given.func).endswith("device"):
+        mentions.notes.pop(given, None)
+
+
 def _note(
     frame: Frame,
     node: cst.CSTNode,
@@ -485,6 +497,7 @@ def settle(unit: Unit) -> None:
             per_rank = per_rank and not _has_own_cards(note.function)
             meant = mentions.meant or _named_for_accelerators(note.function)
             guarded = note.guarded or meant or demands.is_met(unit, note.function, note.node)
+            guarded = guarded or _has_reason(unit, note)
             if per_rank and not note.global_rank:
                 of_one = _under_rank_test(note)
                 own_card = note.bare or of_one  # the current one; or the first, for the first rank
@@ -521,6 +534,22 @@ def settle(unit: Unit) -> None:
                 )
             )
     mentions.workers.settle(unit)
+
+
+def _has_reason(unit: Unit, note: MentionNote) -> bool:
+    """What is around it says why it is for an accelerator, or asks by way of a flag."""
+    if note.kind not in ("device", "backend"):
+        return False
+    at = (unit, note.function, note.node)
+    if reasons.is_asked_by_flag(*at):
+        return True
+    if note.kind == "device":
+        return reasons.is_explained(*at) or reasons.is_beside_host(*at) or reasons.is_measured(*at)
+    with_tensors = any(
+        other.kind == "device" and other.function is note.function
+        for other in unit.mentions.notes.values()
+    )
+    return with_tensors and reasons.is_measured(*at)
 
 
 def _offers_host(note: MentionNote, mentions: Mentions) -> bool:

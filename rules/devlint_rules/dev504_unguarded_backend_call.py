@@ -110,9 +110,10 @@ torch.cuda.empty_cache()
     twin="""\
 On a machine without CUDA (`devlint confirm --virtual mps`, or a host) the line raises.""",
     limits="""\
-A guard in another file, or where a framework starts, is not seen; hence a warning. Within a file a
-guard counts for the functions that are called behind it, a constructor's for its class, and that of
-a main part or a set-up function (`initialize`, `setup_…`) for all. What works with streams
+A guard in another file, or where a framework starts, is not seen; hence a warning. A flag that was
+set by such a question counts as one (`on_card = device.type == "cuda"`). Within a file a guard
+counts for the functions that are called behind it, a constructor's for its class, and that of a
+main part or a set-up function (`initialize`, `setup_…`) for all. What works with streams
 (`wait_stream`, `record_stream`) is for CUDA alone, and so is what stands beside a collective on
 tensors of a card. It is a `possible` one unless the code may run on the host: the function is given
 its device, or the file asks whether CUDA is there, has an option for it or falls back on `"cpu"`.

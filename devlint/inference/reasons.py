@@ -1,0 +1,159 @@
+"""Reasons that code gives for an accelerator, or asks by way of a name.
+
+A flag has asked before; a comment says what the host does wrong; the host and an accelerator stand
+side by side, to be compared; what a card takes is measured.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from devlint.inference.branches import is_passed
+from devlint.inference.conditions import asks_for_accelerator
+from devlint.inference.text import code, dotted, every
+
+if TYPE_CHECKING:
+    from devlint.inference.functions import Function
+    from devlint.inference.unit import Unit
+
+_FLAGS = 3  # from one flag to the one that it is made of
+_TRUTHS = (cst.Comparison, cst.BooleanOperation, cst.UnaryOperation)
+_CPU = re.compile(r"\bcpu\b", re.I)
+_FAILS = re.compile(
+    r"\b(errors?|crash\w*|fails?|hangs?|segfaults?|nan|unsupported|can'?not|can't|doesn't|"
+    r"not (supported|implemented|work))\b",
+    re.I,
+)
+_CARD = r"(gpus?|cuda)\b"
+_NEEDS = re.compile(
+    rf"\b(requires?|needs?) (an? |the )?{_CARD}|\b(only|must)\b.{{0,25}}\bon (an? |the )?{_CARD}"
+    rf"|\b{_CARD}.{{0,12}}\b(only|required|is needed)\b",
+    re.I,
+)
+_HOST = re.compile(r"(torch\.device\()?[\"']cpu[\"']\)?")
+_EVENT = re.compile(r"torch\.cuda\.Event")
+_WAIT = re.compile(r"torch\.cuda\.synchronize")
+_CLOCK = re.compile(r"(time\.)?(time|perf_counter|monotonic|process_time)(_ns)?|timeit\.\w+")
+
+
+def is_asked_by_flag(unit: Unit, function: Function | None, node: cst.CSTNode) -> bool:
+    """`on_card = device.type == "cuda"` stands before the `if on_card:` around it."""
+    around = unit.mentions.demands.found_around(unit, function, node)
+    return any(
+        _tells(unit, function, name)
+        for test, branch in around
+        if isinstance(test, (cst.If, cst.IfExp)) and branch is test.body
+        for name in _all_true(test.test)
+    )
+
+
+def _all_true(test: cst.BaseExpression) -> Iterator[str]:
+    """The flags that are true where a condition is."""
+    if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And):
+        yield from _all_true(test.left)
+        yield from _all_true(test.right)
+    elif dotted(test):
+        yield dotted(test)
+
+
+def _tells(unit: Unit, function: Function | None, name: str, depth: int = _FLAGS) -> bool:
+    """Whatever the flag is made of asks for an accelerator."""
+    values = list(_values(unit, function, name)) if depth else []
+    return bool(values) and all(
+        (isinstance(value, _TRUTHS) and asks_for_accelerator(value))
+        or (isinstance(value, cst.Call) and dotted(value.func).endswith("is_available"))
+        or any(_tells(unit, function, inner, depth - 1) for inner in _all_true(value))
+        for value in values
+    )
+
+
+def _values(unit: Unit, function: Function | None, name: str) -> Iterator[cst.BaseExpression]:
+    """What a name is bound to in the function, or else in the module; an attribute in the class."""
+    if name.startswith("self."):
+        info = function.info if function is not None else None
+        if info is not None:
+            yield from (value for _, value in info.assigned.get(name[5:], ()))
+        return
+    places = [function, None] if function is not None else [None]
+    for place in places:
+        if place is not None and any(p.name == name for p in place.parameters):
+            return
+        bound = [
+            assign.value
+            for assign in unit.mentions.demands.walked(unit, place)
+            if isinstance(assign, cst.Assign)
+            if any(dotted(target.target) == name for target in assign.targets)
+        ]
+        if bound:
+            yield from bound
+            return
+
+
+# ----------------------------------------------------------------- said, compared, measured
+
+
+def is_explained(unit: Unit, function: Function | None, node: cst.CSTNode) -> bool:
+    """A comment at the line, or above its paragraph, says why the host won't do."""
+    if "#" not in unit.source.text:
+        return False
+    for block in unit.mentions.demands.walked(unit, function):
+        if isinstance(block, (cst.IndentedBlock, cst.Module)):
+            for line in _explained(block):
+                if any(each is node for each in every(line, type(node))):
+                    return True
+    return False
+
+
+def _explained(block: cst.IndentedBlock | cst.Module) -> Iterator[cst.SimpleStatementLine]:
+    because = False  # what is said above the first line of a paragraph is said of all
+    for line in block.body:
+        if not isinstance(line, cst.SimpleStatementLine):
+            because = False
+            continue
+        if line.leading_lines:
+            because = _says_why(*line.leading_lines)
+        if because or _says_why(line.trailing_whitespace):
+            yield line
+
+
+def _says_why(*lines: cst.EmptyLine | cst.TrailingWhitespace) -> bool:
+    said = " ".join(line.comment.value for line in lines if line.comment is not None)
+    return bool((_CPU.search(said) and _FAILS.search(said)) or _NEEDS.search(said))
+
+
+def is_beside_host(unit: Unit, function: Function | None, node: cst.CSTNode) -> bool:
+    """`for device in (torch.device("cpu"), torch.device("cuda"))`: both are meant."""
+    for row in unit.mentions.demands.walked(unit, function):
+        if isinstance(row, (cst.Tuple, cst.List)):
+            values = [element.value for element in row.elements]
+            if any(value is node for value in values):
+                return any(_HOST.fullmatch(code(value)) for value in values)
+    return False
+
+
+def is_measured(unit: Unit, function: Function | None, node: cst.CSTNode) -> bool:
+    """The kernels of a card are what the code is there to measure."""
+    if "ProfilerActivity" not in unit.source.text and "torch.cuda." not in unit.source.text:
+        return False
+    walked = unit.mentions.demands.walked(unit, function)
+    then = walked.get(node, ())
+    around = {n: branches for n, branches in walked.items() if is_passed(branches, then)}
+    return any(_measures(each) for each in around) or (
+        any(_is_call(each, _CLOCK) for each in around)
+        and sum(_is_call(each, _WAIT) for each in around) > 1
+    )
+
+
+def _measures(node: cst.CSTNode) -> bool:
+    """`ProfilerActivity.CUDA`, `torch.cuda.Event(enable_timing=True)`."""
+    if isinstance(node, cst.Attribute):
+        return dotted(node).endswith("ProfilerActivity.CUDA")
+    return _is_call(node, _EVENT) and "enable_timing" in code(node)
+
+
+def _is_call(node: cst.CSTNode, name: re.Pattern[str]) -> bool:
+    return isinstance(node, cst.Call) and bool(name.fullmatch(dotted(node.func)))
