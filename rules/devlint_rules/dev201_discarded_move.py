@@ -117,6 +117,6 @@ torch.zeros(1).cuda()  # starts the CUDA context; there is nothing to keep
 Only for receivers that are inferred to be tensors. Containers whose `.to` works in place
 (`BatchEncoding`, PyG `Data`, `PackedSequence` does not) are left alone, and so is what has
 attributes or methods that no tensor has, and the `to` of a class that a test makes for itself. A
-move to where the tensor is already does nothing, and is no finding; nor is that of what a function
-gave and nobody holds.""",
+move to where the tensor is already does nothing, and is no finding; nor is one of a registered
+buffer to where an input of its module is, or one of what a function gave and nobody holds.""",
 )

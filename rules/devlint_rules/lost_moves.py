@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from devlint.inference.facts import Facts, Move
-from devlint.inference.placement import CPU
+from devlint.inference.placement import CPU, Placement, Variable, VariableKind
 from devlint_rules.rewriting import text_of
 
 _ACCELERATOR = re.compile(r"cuda|gpu|accelerat|\bmps\b|\bxpu\b|\bhpu\b|\bnpu\b", re.I)
@@ -20,6 +20,10 @@ _OF_MODULES = "eval|train|parameters|named_parameters|state_dict|load_state_dict
 def _is_for_host(text: str) -> bool:
     """A program whose device is the CPU, and that knows of no other."""
     return bool(_HOST_DEVICE.search(text)) and not _ACCELERATOR.search(text)
+
+
+def _is_owner(place: Placement, kind: VariableKind) -> bool:
+    return isinstance(place, Variable) and place.kind is kind
 
 
 def _is_module(move: Move) -> bool:
@@ -40,6 +44,8 @@ def lost_moves(facts: Facts) -> Iterator[Move]:
         place = move.subject.placement
         if place is not None and place == move.target and not move.to_tensor:
             continue  # it is there already
+        if _is_owner(place, VariableKind.MODULE) and _is_owner(move.target, VariableKind.INPUT):
+            continue  # what a module registers is where its inputs come to
         if move.target == CPU and _is_for_host(getattr(facts.source, "text", "")):
             continue  # nothing is elsewhere
         if _is_module(move):
