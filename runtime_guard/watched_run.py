@@ -58,6 +58,7 @@ def worker_events(error: BaseException | None) -> list[Event]:
 _UNAVAILABLE = re.compile(
     r"not compiled with (CUDA|XPU)|not linked with support for|requires (CUDA|XPU) support"
     r"|No CUDA GPUs are available|Found no NVIDIA driver|invalid device ordinal"
+    r"|CUDA driver version is insufficient|no CUDA-capable device is detected"
     r"|without ATen_(cuda|xpu) library|has no attribute '_(cuda|xpu)_|dummy base class"
     r"|legacy constructor expects device type|when none is available"
     r"|but torch\.cuda\.is_available\(\) is False"

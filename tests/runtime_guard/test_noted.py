@@ -178,6 +178,24 @@ class TestDevicesThatAreNotThere:
                 ask()
             assert guard.count(Kind.UNAVAILABLE) == 1
 
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU",
+            "CUDA error: CUDA driver version is insufficient for CUDA runtime version",
+            "CUDA error: no CUDA-capable device is detected",
+        ],
+    )
+    def test_what_a_build_for_cuda_says_without_a_card(self, text):
+        (told,) = device_events(RuntimeError(text))
+        assert told.kind is Kind.UNAVAILABLE
+
+    @pytest.mark.parametrize(
+        "text", ["CUDA error: device-side assert triggered", "CUDA error: out of memory"]
+    )
+    def test_what_it_says_of_a_card_that_is_there(self, text):
+        assert device_events(RuntimeError(text)) == []
+
     def test_naming_one_is_free(self):
         with virtual_devices("mps"), DeviceGuard() as guard:
             assert str(torch.device("cuda", 1)) == "cuda:1"
