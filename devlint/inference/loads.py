@@ -1,8 +1,8 @@
 """What a load without `map_location` brings: another machine's weights, or what the code around it
 shows to be something else.
 
-Nothing has to be said where the same run has saved what it loads, where a file holds no tensors,
-and where the host has a load of its own.
+Nothing has to be said where the same run has saved what it loads, where a file holds no tensors or
+those of the host, and where the host has a load of its own.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ _SAVES = ("torch.save", "torch.jit.save")
 _LOADS = ("torch.load", "torch.jit.load")
 _PLAIN = ("int", "float", "len", "str", "bool", "round", *_LOADS)
 _PLAIN_METHODS = ("item", "tolist", "numel", "size")
+_NUMBER = re.compile(r"(Optional\[)?(int|float|str|bool)\]?( *\| *None)?")
 _HOST = re.compile(r"(torch\.device\()?[\"']cpu[\"']\)?|lambda (\w+), *\w+: *\2")
 _OF_RANKS = re.compile(r"rank|main|master|distributed", re.I)
 _HOLE = re.compile(r"\{[^{}]*\}|%[-+ #0-9.]*[a-z]")  # of a template
@@ -49,7 +50,7 @@ def holds_weights(unit: Unit, note: MentionNote) -> bool:
     written it."""
     node, function = note.node, note.function
     assert isinstance(node, cst.Call)
-    if note.mapped or _is_plain(node, function):
+    if note.mapped or _is_plain(unit, node, function) or _is_of_host(unit, node, function):
         return False
     if _host_has_its_own(unit, node, function) or _is_saved_before(unit, node, function):
         return False
@@ -183,6 +184,50 @@ class _Scope:
             return self.place(opened, at)  # `path.open("rb")`
         return f"{code(node.func)}({', '.join(given)})"
 
+    def followed(self, node: cst.BaseExpression) -> cst.BaseExpression:
+        """What a name is bound to, where that is once."""
+        bound = self.bound.get(node.value, ()) if isinstance(node, cst.Name) else ()
+        return bound[0][1] or node if len(bound) == 1 else node
+
+    def is_loaded(self, node: cst.BaseExpression, load: cst.Call) -> bool:
+        """It is what was loaded, or an element or a view of it; no entry, beside which are others
+        for a module."""
+        while not isinstance(node, cst.Name) and node is not load:
+            if isinstance(node, cst.Subscript):
+                if any(every(node.slice[0], cst.SimpleString)):
+                    return False
+                node = node.value
+            elif isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
+                if node.func.attr.value in _MOVES:
+                    return False
+                node = node.func.value
+            else:
+                return False
+        return self.followed(node) is load
+
+    def is_record(self, node: cst.BaseExpression) -> bool:
+        """A dictionary that the function begins empty, and gives plain values under keys."""
+        made = self.followed(node)
+        if not isinstance(node, cst.Name) or code(made) not in ("{}", "dict()"):
+            return False
+        values = [
+            step.node.value
+            for step in self.steps
+            if isinstance(step.node, cst.Assign)
+            if isinstance(step.node.targets[0].target, cst.Subscript)
+            if dotted(step.node.targets[0].target.value) == node.value
+        ]
+        uses = sum(isinstance(n, cst.Name) and n.value == node.value for n in self.by_node)
+        return uses == len(values) + 2 and all(map(self._is_plain, values))  # made, and saved
+
+    def _is_plain(self, node: cst.BaseExpression) -> bool:
+        if self.function is not None:
+            for parameter in every(self.function.node.params, cst.Param):
+                if parameter.name.value == dotted(node):
+                    said = parameter.annotation
+                    return said is not None and bool(_NUMBER.fullmatch(code(said.annotation)))
+        return _is_number(node, None)
+
     def _of_name(self, name: str, at: int) -> str:
         bound = [each for each in self.bound.get(name, ()) if each[0] < at]
         if bound:
@@ -276,19 +321,26 @@ def _given(call: cst.Call, position: int, name: str) -> cst.BaseExpression | Non
 # ----------------------------------------------------------------- no tensors
 
 
-def _is_plain(load: cst.Call, function: Function | None) -> bool:
-    """The same class writes the file, and nothing but numbers to it."""
-    info = function.info if function is not None else None
-    name = _file_name(load.args[0].value) if load.args else ""
-    if info is None or not name or "save(" not in info.text:
+def _is_plain(unit: Unit, load: cst.Call, function: Function | None) -> bool:
+    """The same class, or file, writes what is loaded, and nothing but plain values to it."""
+    if not load.args or "save(" not in unit.source.text:
         return False
-    saved = [
-        call.args[0].value
-        for call in every(info.node, cst.Call)
-        if dotted(call.func) == "torch.save" and len(call.args) > 1
-        if _file_name(call.args[1].value) == name
-    ]
-    return bool(saved) and all(_is_number(value, info) for value in saved)
+    info = function.info if function is not None else None
+    name = _file_name(_Scope(unit, function).followed(load.args[0].value))
+    if not name:
+        return False
+    saved = []
+    for other in unit.functions:
+        if "torch.save(" in other.text and (info is None or other.info is info):
+            scope = _Scope(unit, other)
+            saved += [
+                _is_number(call.args[0].value, info) or scope.is_record(call.args[0].value)
+                for call in scope.by_node
+                if isinstance(call, cst.Call)
+                if dotted(call.func) == "torch.save" and len(call.args) > 1
+                if _file_name(scope.followed(call.args[1].value)) == name
+            ]
+    return bool(saved) and all(saved)
 
 
 def _file_name(node: cst.BaseExpression) -> str:
@@ -298,7 +350,7 @@ def _file_name(node: cst.BaseExpression) -> str:
     return ["", *_texts(node)][-1]
 
 
-def _is_number(node: cst.BaseExpression, info: ClassInfo) -> bool:
+def _is_number(node: cst.BaseExpression, info: ClassInfo | None) -> bool:
     """A number, a text, or a literal of such; or an attribute that never holds anything else."""
     if isinstance(node, (cst.Integer, cst.Float, cst.SimpleString, cst.FormattedString)):
         return True
@@ -310,7 +362,7 @@ def _is_number(node: cst.BaseExpression, info: ClassInfo) -> bool:
         method = node.func.attr.value if isinstance(node.func, cst.Attribute) else ""
         return dotted(node.func) in _PLAIN or method in _PLAIN_METHODS
     owner, _, name = dotted(node).partition(".")
-    if owner != "self" or not name:
+    if owner != "self" or not name or info is None:
         return False
     values = [value for _, value in info.assigned.get(name, ())]
     values += [
@@ -321,6 +373,46 @@ def _is_number(node: cst.BaseExpression, info: ClassInfo) -> bool:
     return bool(values) and all(
         not isinstance(value, cst.Attribute) and _is_number(value, info) for value in values
     )
+
+
+# ----------------------------------------------------------------- of the host
+
+_ARRAYS = re.compile(r"(np|numpy)\.\w+|(\w+\.)?(plt|pyplot)\.\w+")
+_DRAWS = re.compile(r"(plot|scatter|imshow|pcolormesh|hist|quiver|contourf?|bar|errorbar)")
+_MOVES = ("cpu", "to", "cuda", "type", "type_as")
+
+
+def _is_of_host(unit: Unit, load: cst.Call, function: Function | None) -> bool:
+    """Whatever comes of it goes to NumPy as it is, on every machine; or its kernels are the
+    host's."""
+    text = unit.source.text
+    if "numpy" in text or "plt." in text:
+        scope = _Scope(unit, function)
+        if any(scope.is_loaded(node, load) for node in map(_read_by_host, scope.by_node) if node):
+            return True
+    return "quantize_dynamic" in text and _is_quantized(unit, load, function)
+
+
+def _read_by_host(node: cst.CSTNode) -> cst.BaseExpression | None:
+    """`x` of `x.numpy()`, `np.asarray(x)`, `ax.plot(x)`: a tensor of a card raises there."""
+    if not isinstance(node, cst.Call):
+        return None
+    method = node.func.attr.value if isinstance(node.func, cst.Attribute) else ""
+    if method == "numpy" and isinstance(node.func, cst.Attribute):
+        return node.func.value
+    drawn = _DRAWS.fullmatch(method) and node.args
+    if node.args and (drawn or _ARRAYS.fullmatch(dotted(node.func))):
+        return node.args[0].value
+    return None
+
+
+def _is_quantized(unit: Unit, load: cst.Call, function: Function | None) -> bool:
+    """`if args.quantized: torch.load(path)`, where that is what `quantize_dynamic` made."""
+    for test, branch in unit.mentions.demands.found_around(unit, function, load):
+        if isinstance(test, cst.If) and "quantiz" in words(test.test):
+            turned = isinstance(test.test, cst.UnaryOperation)
+            return (branch is test.body) is not turned
+    return False
 
 
 # ----------------------------------------------------------------- the host's own

@@ -95,7 +95,8 @@ that are used as loaded are then on the host.""",
 A file that holds no tensors, or was saved from the host, loads everywhere; devlint does not look
 into files. It goes by what is done with the result (`load_state_dict`) and by names: data sets,
 features and the like are `possible` findings. So is what the same run has saved to that place
-before, in the same function or one that it calls; a file to which the same class saves nothing but
-numbers; and the other branch of a switch whose host branch loads the same file with
-`map_location="cpu"`.""",
+before, in the same function or one that it calls; a file to which the same class or file saves
+nothing but plain values; what NumPy or a plot takes as it was loaded; what `quantize_dynamic` made,
+which the host alone runs; and the other branch of a switch whose host branch loads the same file
+with `map_location="cpu"`.""",
 )

@@ -170,3 +170,86 @@ def test_the_host_has_a_load_of_its_own(test, path, target, found):
             net.load_state_dict(weights)
     """
     assert brings_weights(code) == [found]
+
+
+@pytest.mark.parametrize(
+    ("use", "found"),
+    [
+        ("print(state.numpy())", False),
+        ("axes.quiver(state[0, 0].detach().numpy(), state[0, 1].numpy())", False),
+        ("axes.imshow(state[1])", False),
+        ("np.asarray(state)", False),
+        ("plt.plot(state.mean(0))", False),
+        ("print(state.cpu().numpy())", True),
+        ("print(state['loss'].numpy()); net.load_state_dict(state['net'])", True),
+        ("np.asarray(other)", True),
+        ("state = clean(state); np.asarray(state)", True),
+    ],
+)
+def test_what_numpy_takes_as_it_is_loaded_is_of_the_host(use, found):
+    code = f"""
+    import numpy as np
+    from matplotlib import pyplot as plt
+    state = torch.load("state.pt")
+    {use}
+    """
+    assert brings_weights(code) == [found]
+    assert brings_weights(f"def show(axes, other):{code}") == [found]
+
+
+RECORD = """
+def save_state(folder, net, epoch: int, best):
+    record = {{}}
+    torch.save(net.state_dict(), folder / "model.pt")
+    record["model"] = "model.pt"
+    {line}
+    torch.save(record, folder / "state.pt")
+
+def load_state(folder, net):
+    path = folder / "{name}.pt"
+    if path.exists():
+        state = torch.load(path)
+    return state
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "found"),
+    [
+        ("record['epoch'] = epoch", "state", False),
+        ("record['loss'] = best.item()", "state", False),
+        ("record['best'] = best", "state", True),
+        ("record['net'] = net.state_dict()", "state", True),
+        ("record.update(best)", "state", True),
+        ("fill(record)", "state", True),
+        ("record['epoch'] = epoch", "model", True),
+        ("record['epoch'] = epoch", "other_state", True),
+    ],
+)
+def test_a_record_of_plain_values_has_no_tensors(line, name, found):
+    assert brings_weights(RECORD.format(line=line, name=name)) == [found]
+
+
+@pytest.mark.parametrize(
+    ("test", "made", "found"),
+    [
+        ("if args.quantized:", "torch.quantization.quantize_dynamic(net)", False),
+        (
+            "if not args.quantized: pass\n    else:",
+            "torch.ao.quantization.quantize_dynamic(net)",
+            False,
+        ),
+        ("if args.quantized: pass\n    else:", "torch.quantization.quantize_dynamic(net)", True),
+        ("if args.resumed:", "torch.quantization.quantize_dynamic(net)", True),
+        ("if args.quantized:", "quantize(net)", True),
+    ],
+)
+def test_what_is_quantized_dynamically_is_of_the_host(test, made, found):
+    code = f"""
+def make(net, args, path):
+    {test}
+        weights = torch.load(path)
+        net.load_state_dict(weights)
+    return {made}
+"""
+    assert brings_weights(code) == [found]
