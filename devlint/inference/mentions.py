@@ -83,6 +83,11 @@ _COLLECTIVE = re.compile(
     r"\b(dist|distributed)\.(all_gather|all_reduce|broadcast|barrier|reduce|gather|scatter|"
     r"all_to_all)\w*\("
 )
+_ONE_PROCESS = re.compile(
+    r"WORLD_SIZE[\"']\] *= *(str\()?[\"']?1\b|setenv\([\"']WORLD_SIZE[\"'], *[\"']1[\"']"
+    r"|init_process_group\([^()]*(\([^()]*\)[^()]*)*\bworld_size *= *1\b"
+)
+_SETS_UP_TESTS = ("setUp", "setUpClass", "setup_method", "setup_class")
 _SETS_DEVICE = re.compile(r"\bset_device\(|CUDA_VISIBLE_DEVICES|\bset_device_index\(")
 _RANK_TEST = re.compile(r"rank|is_main|is_master|main_process|master", re.I)
 _RANK_NAME = re.compile(r"^(local_|global_|world_|proc_|process_)?rank$")
@@ -495,6 +500,7 @@ def settle(unit: Unit) -> None:
             in_main = note.function is None or is_script
             per_rank = group and note.kind == "device" and _runs_per_rank(note, is_script)
             per_rank = per_rank and not _has_own_cards(note.function)
+            per_rank = per_rank and not _is_alone(note.function)
             meant = mentions.meant or _named_for_accelerators(note.function)
             guarded = note.guarded or meant or demands.is_met(unit, note.function, note.node)
             guarded = guarded or _has_reason(unit, note)
@@ -609,6 +615,18 @@ def _has_own_cards(function: Function | None) -> bool:
             if "num_gpus" in code(decorator):
                 return True
     return False
+
+
+def _is_alone(function: Function | None) -> bool:
+    """It says that its process group has one process, or the set-up of its tests does."""
+    around = _functions(function)
+    for inner in tuple(around):
+        if inner.info is not None:
+            methods = (inner.info.method(name) for name in _SETS_UP_TESTS)
+            around += [method for method in methods if method is not None]
+    return any(
+        isinstance(each.node, cst.FunctionDef) and _ONE_PROCESS.search(each.text) for each in around
+    )
 
 
 def _runs_per_rank(note: MentionNote, is_script: bool) -> bool:

@@ -151,5 +151,6 @@ A process uses another card than the one of its local rank, or one that its mach
 (`mp.spawn`) are not watched.""",
     limits="""\
 Code counts as per-rank where it starts or joins a process group, or is what `mp.spawn` runs; a
-helper that such code calls from another file is not seen.""",
+helper that such code calls from another file is not seen. Where the function, or the set-up of its
+tests, says that there is one process (`world_size=1`), there is but one card to name.""",
 )
