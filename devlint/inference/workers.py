@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from devlint.inference.conditions import asks_for_accelerator, words
 from devlint.inference.devices import place_of
 from devlint.inference.facts import WorkerAccess
 from devlint.inference.frame import Frame
@@ -62,6 +63,7 @@ class Workers:
             place = place_of(frame, arguments.keywords["device"][0])
         chosen = type(place) is Variable and place.kind is VariableKind.DEVICE
         there = chosen or (type(place) is Device and place.is_accelerator)
+        chosen = chosen or (there and _is_asked_for(frame, node))
         access = (frame.function, node, chosen)
         if there and access not in self.accesses:
             self.accesses.append(access)
@@ -107,3 +109,10 @@ class Workers:
         if any(_DATASET.search(base) for base in info.library_bases):
             return f"`{info.name}.{function.name}`"
         return ""
+
+
+def _is_asked_for(frame: Frame, node: cst.Call) -> bool:
+    """`if self.device.type == "cuda": x = x.cuda()`: whoever makes the data set has chosen."""
+    around = frame.unit.mentions.demands.found_around(frame.unit, frame.function, node)
+    tests = [test.test for test, _ in around if isinstance(test, cst.If)]
+    return any(asks_for_accelerator(t) and "is_available" not in words(t) for t in tests)

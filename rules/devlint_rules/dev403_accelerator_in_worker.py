@@ -132,6 +132,6 @@ class Table:
     twin="The guard sees a forked worker fail for its use of the accelerator.",
     limits="""\
 With `num_workers=0`, or workers that are spawned, the access works: whoever builds the DataLoader
-decides that. Where the DataLoaders in sight start no workers, or where the device is handed in, it
-is a `possible` finding.""",
+decides that. Where the DataLoaders in sight start no workers, or where the device is handed in or
+asked for first (`if self.device.type == "cuda":`), it is a `possible` finding.""",
 )
