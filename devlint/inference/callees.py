@@ -8,6 +8,7 @@ from devlint.inference import (
     asked,
     choices,
     contracts,
+    demands,
     dropped,
     feeding,
     gradients,
@@ -63,6 +64,7 @@ def call_function(
     binding = _bind(frame, node, callee, summary, arguments)
     feeding.note(frame, function, binding)
     asked.of_call(frame, node, function, binding)
+    demands.of_call(frame, node, function)
     if signature:
         contracts.check_call(frame, node, function, signature, binding)
     if function.name == "__init__" and type(callee.bound) is Instance:

@@ -44,6 +44,7 @@ class Demands:
         self.uses: dict[Function | None, list[Branches]] = {}  # of what is for CUDA alone
         self.collectives: dict[Function | None, list[Branches]] = {}  # on tensors of a card
         self.required: set[Function | None] = set()  # they fail without CUDA, in any case
+        self.choose: set[Function | None] = set()  # they choose a card, in any case
         self.classes: dict[ClassInfo, cst.CSTNode] = {}  # objects that only CUDA has, from where on
         self.around: dict[Function | None, dict[cst.CSTNode, Branches]] = {}
 
@@ -69,7 +70,8 @@ def of_condition(frame: Frame, node: cst.If, known: bool | None) -> None:
     orelse = node.orelse.body if isinstance(node.orelse, cst.Else) else None
     leaves = [body for body in (node.body, orelse) if body is not None and _leaves(body)]
     if leaves or (known is False and "is_available" in words(node.test)):
-        fails = _leaves(node.body, by_failing=True) and isinstance(node.test, cst.UnaryOperation)
+        lacking = node.body if isinstance(node.test, cst.UnaryOperation) else orelse
+        fails = lacking is not None and _leaves(lacking, by_failing=True)
         _asks(
             frame,
             node,
@@ -94,6 +96,33 @@ def _asks(frame: Frame, node: cst.CSTNode, test: cst.CSTNode, fails: bool) -> No
     if fails and is_passed(around, ()):
         demands.required.add(function)
         _of_class(demands, function, node)
+
+
+def of_call(frame: Frame, node: cst.CSTNode, function: Function) -> None:
+    """A function that fails without CUDA is called, or one that chooses a card: what follows runs
+    with it. The choice is reported in its own file, and so with it what follows there."""
+    of_callee = function.unit.mentions.demands
+    fails = function in of_callee.required
+    if not fails and function not in of_callee.choose:
+        return
+    demands, caller = frame.unit.mentions.demands, frame.function
+    around = _but_once(demands.found_around(frame.unit, caller, node))
+    if is_passed(around, ()):
+        (demands.required if fails else demands.choose).add(caller)
+    if not fails and function.unit is frame.unit:
+        return
+    demands.asked.setdefault(caller, []).append(around)
+    if is_passed(around, ()):
+        _of_class(demands, caller, node)
+
+
+def _but_once(around: Branches) -> Branches:
+    """Without `if not dist.is_initialized():`, which is so for the first of several."""
+    return tuple(
+        (test, branch)
+        for test, branch in around
+        if not (isinstance(test, cst.If) and "is_initialized" in words(test.test))
+    )
 
 
 def _beside_the_host(around: Branches, node: cst.CSTNode) -> Branches:
@@ -130,6 +159,10 @@ def of_library(frame: Frame, node: cst.Call, name: str, arguments: Arguments) ->
     """A kernel that there is for CUDA only, or a collective on tensors of a card, for NCCL."""
     if _KERNELS.match(name):
         of_use(frame, node)
+    elif name == "torch.cuda.set_device":
+        demands, function = frame.unit.mentions.demands, frame.function
+        if is_passed(demands.found_around(frame.unit, function, node), ()):
+            demands.choose.add(function)
     elif _COLLECTIVE.fullmatch(name) and any(_is_on_card(v) for v, _ in arguments.all()):
         demands, function = frame.unit.mentions.demands, frame.function
         around = demands.found_around(frame.unit, function, node)
@@ -173,7 +206,7 @@ def is_met(unit: Unit, function: Function | None, node: cst.CSTNode) -> bool:
     demands = unit.mentions.demands
     if _is_beside(unit, demands.uses, function, node):
         return True
-    if any(map(_sets_up, demands.required)) or _of_such_a_class(demands, function, node):
+    if any(map(_sets_up, demands.required)) or _of_such_a_class(function, node):
         return True
     return bool(demands.asked) and _callers_ask(unit, function, CALLERS)
 
@@ -206,10 +239,18 @@ def _sets_up(function: Function | None) -> bool:
     return is_run or bool(_SETS_UP.fullmatch(function.name))
 
 
-def _of_such_a_class(demands: Demands, function: Function | None, node: cst.CSTNode) -> bool:
+def _of_such_a_class(function: Function | None, node: cst.CSTNode) -> bool:
+    """It runs on objects that their constructor, or a base's, does not make without CUDA."""
+    from devlint.inference.functions import summarize
+
     while function is not None:
-        if function.info in demands.classes:
-            return demands.classes[function.info] is not node
+        for info in function.info.lineage() if function.info is not None else ():
+            built = info.methods.get("__init__")
+            if built is not None:
+                summarize(built)  # a base's, which may not have been asked for yet
+            known = info.unit.mentions.demands.classes
+            if info in known:
+                return known[info] is not node
         function = function.outer.function if function.outer is not None else None
     return False
 

@@ -33,6 +33,8 @@ _HOST_DATA = re.compile(
 )
 # The function has written what it loads, on the device that it works on.
 _MADE_HERE = re.compile(r"\btorch\.save\(|\.backward\(|early_?stop", re.I)
+# What has no tensors, or the host's only: numbers of a schedule, states of generators.
+_NO_WEIGHTS = re.compile(r"schedule|\brng|_rng|random_?states?", re.I)
 _SAVES = ("torch.save", "torch.jit.save")
 _LOADS = ("torch.load", "torch.jit.load")
 _PLAIN = ("int", "float", "len", "str", "bool", "round", *_LOADS)
@@ -51,6 +53,8 @@ def holds_weights(unit: Unit, note: MentionNote) -> bool:
     node, function = note.node, note.function
     assert isinstance(node, cst.Call)
     if note.mapped or _is_plain(unit, node, function) or _is_of_host(unit, node, function):
+        return False
+    if _is_in_memory(unit, node) or _NO_WEIGHTS.search(_goes_by(node, function)):
         return False
     if _host_has_its_own(unit, node, function) or _is_saved_before(unit, node, function):
         return False
@@ -74,6 +78,21 @@ def holds_weights(unit: Unit, note: MentionNote) -> bool:
     if function is not None and function.info is not None:
         where += " " + function.info.name
     return bool(_WEIGHTS.search(where)) or "load_state_dict" in around
+
+
+def _goes_by(load: cst.Call, function: Function | None) -> str:
+    """What a load is called after: its place, and the function that is there to load it."""
+    said = code(load.args[0].value) if load.args else ""
+    name = function.name if function is not None else ""
+    return f"{said} {name}" if "load" in name else said
+
+
+def _is_in_memory(unit: Unit, load: cst.Call) -> bool:
+    """A buffer that the program began empty: it has filled it itself."""
+    place = dotted(load.args[0].value) if load.args else ""
+    return bool(place) and bool(
+        re.search(rf"(?m)^\s*{re.escape(place)} = (io\.)?BytesIO\(\)", unit.source.text)
+    )
 
 
 # ----------------------------------------------------------------- saved before

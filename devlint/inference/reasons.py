@@ -126,8 +126,15 @@ def _says_why(*lines: cst.EmptyLine | cst.TrailingWhitespace) -> bool:
 
 
 def is_beside_host(unit: Unit, function: Function | None, node: cst.CSTNode) -> bool:
-    """`for device in (torch.device("cpu"), torch.device("cuda"))`: both are meant."""
-    for row in unit.mentions.demands.walked(unit, function):
+    """`for device in (torch.device("cpu"), torch.device("cuda"))`: both are meant; and a module
+    may have a name for each of them, for those who choose."""
+    walked = unit.mentions.demands.walked(unit, function)
+    if function is None:
+        named = [each.value for each in walked if isinstance(each, cst.Assign)]
+        if any(value is node for value in named) and isinstance(node, cst.Call):
+            maker = re.escape(dotted(node.func))
+            return any(re.fullmatch(rf"{maker}\([\"']cpu[\"']\)", code(v)) for v in named)
+    for row in walked:
         if isinstance(row, (cst.Tuple, cst.List)):
             values = [element.value for element in row.elements]
             if any(value is node for value in values):

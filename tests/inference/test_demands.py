@@ -277,3 +277,66 @@ class Tally:
 def test_a_type_of_the_host_for_what_meets_the_host(line, moves):
     found = [m.moves for m in given(HOST_TYPES.format(line=line)).mentions]
     assert set(found) == {moves}
+
+
+STARTS = """
+    import torch.distributed as dist
+
+    def connect(rank):
+        {demand}
+        dist.init_process_group("nccl")
+
+    class Context:
+        def __init__(self, size):
+            if not dist.is_initialized():
+                connect(size)
+            self.size = size
+"""
+
+
+@pytest.mark.parametrize(
+    ("demand", "found"),
+    [
+        ("if not torch.cuda.is_available(): raise OSError('no CUDA')", True),
+        ("if torch.cuda.is_available(): print(rank)\n        else: raise OSError", True),
+        ("torch.cuda.set_device(rank)", True),
+        ("if torch.cuda.is_available(): torch.cuda.set_device(rank)", False),
+        ("print(rank)", False),
+    ],
+)
+def test_what_another_file_does_not_start_without(demand, found):
+    code = """
+    from starts import Context
+
+    def convert(x):
+        context = Context(2)
+        return x.cuda(), context
+
+    def show(y):
+        return y.cuda()
+
+    class Trainer:
+        def __init__(self):
+            self.context = Context(2)
+
+        def step(self, z):
+            return z.cuda()
+    """
+    assert guarded(code, {"starts.py": STARTS.format(demand=demand)}) == [found, False, found]
+
+
+def test_the_objects_of_a_class_whose_base_does_not_start_without():
+    base = """
+    class Trainer:
+        def __init__(self):
+            assert torch.cuda.is_available()
+    """
+    code = """
+    from trainers import Trainer
+
+    class Mine({base}):
+        def step(self, x):
+            return x.cuda()
+    """
+    assert guarded(code.format(base="Trainer"), {"trainers.py": base}) == [True]
+    assert guarded(code.format(base="object"), {"trainers.py": base}) == [False]

@@ -253,3 +253,38 @@ def make(net, args, path):
     return {made}
 """
     assert brings_weights(code) == [found]
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "found"),
+    [
+        ("load_model", "folder / 'model.pt'", True),
+        ("load_model", "folder / 'scheduler.pt'", False),  # numbers of a schedule
+        ("load_lr_scheduler", "folder / name", False),
+        ("load_random_states", "folder / name", False),  # the host's, whichever generator's
+        ("restore", "folder / 'rng_state.pt'", False),
+    ],
+)
+def test_what_is_called_after_something_without_weights(name, path, found):
+    code = f"""
+    def {name}(target, folder, name):
+        state = torch.load({path})
+        target.load_state_dict(state)
+    """
+    assert brings_weights(code) == [found]
+
+
+@pytest.mark.parametrize(("begun", "found"), [("io.BytesIO()", False), ("open(path, 'rb')", True)])
+def test_a_buffer_that_the_program_has_filled_itself(begun, found):
+    code = f"""
+    import io
+
+    class Best:
+        def __init__(self, net, path):
+            self.net = net
+            self.buffer = {begun}
+
+        def load(self):
+            self.net.load_state_dict(torch.load(self.buffer))
+    """
+    assert brings_weights(code) == [found]

@@ -135,3 +135,14 @@ def test_the_default_of_an_option_is_configuration():
             return options.get("x", x.cuda())
     """
     assert guarded(code) == [False]
+
+
+@pytest.mark.parametrize(
+    ("other", "found"), [('HOST = torch.device("cpu")', True), ("pass", False)]
+)
+def test_a_module_has_a_name_for_each_device(other, found):
+    code = f"""
+    {other}
+    CARD = torch.device("cuda")
+    """
+    assert [m.guarded for m in given(code).mentions] == [found]
