@@ -659,6 +659,7 @@ class ClassInfo:
                 and value.traits & DEFAULT
                 and not value.traits & SCALAR
                 and not (value.traits & MAYBE_SCALAR and self._is_scalar(name))
+                and not _packs_on_host(frame)
             ):
                 self._note(
                     name + "*",
@@ -810,6 +811,16 @@ class ClassInfo:
             ):
                 return True
         return any(move.subject.name == f"self.{name}" for move in self.unit.facts.moves)
+
+
+_NUMPY = re.compile(r"(?<!\.cpu\(\))\.numpy\(\)")
+
+
+def _packs_on_host(frame: Frame) -> bool:
+    """A method that hands tensors to NumPy as they are, and takes arrays back: the module is on the
+    host while it runs, or the first of them raises."""
+    text = frame.function.text if frame.function is not None else ""
+    return "from_numpy(" in text and bool(_NUMPY.search(text))
 
 
 def _by_switch(unit: Unit, tensor: Tensor) -> bool:
