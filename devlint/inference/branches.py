@@ -12,28 +12,41 @@ from devlint.inference.text import parts
 # Around a node, outermost first: a statement with a condition or a loop, and the branch of it.
 Branches = tuple[tuple[cst.CSTNode, cst.CSTNode], ...]
 
-_SCOPES = (cst.FunctionDef, cst.ClassDef, cst.Lambda)
-_LOOPS = (cst.For, cst.While)
+_SCOPES = frozenset({cst.FunctionDef, cst.ClassDef, cst.Lambda})
+_LOOPS = frozenset({cst.For, cst.While})
+_CHOICES = frozenset({cst.If, cst.IfExp})
+_CASES = frozenset({cst.ExceptHandler, cst.ExceptStarHandler, cst.MatchCase})
+_DEPENDED_ON = _LOOPS | _CHOICES | {cst.Try, cst.TryStar, cst.Match}
 
 
-def walk(node: cst.CSTNode, around: Branches = ()) -> Iterator[tuple[cst.CSTNode, Branches]]:
+def walk(node: cst.CSTNode) -> Iterator[tuple[cst.CSTNode, Branches]]:
     """All nodes in the order of the text, but for those of nested functions and classes, with what
     they depend on."""
-    yield node, around
-    if isinstance(node, _SCOPES):
-        return
-    for part in parts(node):
-        inner = (*around, (node, part)) if _depends(node, part) else around
-        yield from walk(part, inner)
+    waiting: list[tuple[cst.CSTNode, Branches]] = [(node, ())]
+    while waiting:
+        node, around = waiting.pop()
+        yield node, around
+        kind = type(node)
+        if kind in _SCOPES:
+            continue
+        below = list(parts(node))
+        below.reverse()
+        if kind in _DEPENDED_ON:
+            waiting += [
+                (part, (*around, (node, part)) if _depends(node, part) else around)
+                for part in below
+            ]
+        else:
+            waiting += [(part, around) for part in below]
 
 
 def _depends(node: cst.CSTNode, part: cst.CSTNode) -> bool:
     """The part may run, or not; that a script is run as one is no question."""
     if isinstance(node, (cst.If, cst.IfExp)):
         return part is not node.test and "__name__" not in words(node.test)
-    if isinstance(node, _LOOPS):
+    if isinstance(node, (cst.For, cst.While)):
         return part is node.body
-    return isinstance(part, (cst.ExceptHandler, cst.ExceptStarHandler, cst.MatchCase))
+    return type(part) in _CASES
 
 
 def is_passed(around: Branches, then: Branches) -> bool:
@@ -41,5 +54,5 @@ def is_passed(around: Branches, then: Branches) -> bool:
     but in a loop (`if loss < best: save()`), which has come to an end."""
     for branch in around:
         if branch not in then:
-            return isinstance(branch[0], _LOOPS)
+            return type(branch[0]) in _LOOPS
     return True
