@@ -141,32 +141,33 @@ def _of_class(demands: Demands, function: Function | None, node: cst.CSTNode) ->
 
 def of_stream(frame: Frame, node: cst.CSTNode) -> None:
     """`torch.cuda.Stream()`: what follows it runs with CUDA."""
-    demands, function = frame.unit.mentions.demands, frame.function
-    around = demands.found_around(frame.unit, function, node)
-    demands.asked.setdefault(function, []).append(around)
-    if is_passed(around, ()):
-        _of_class(demands, function, node)
+    demands = frame.unit.mentions.demands
+    if is_passed(_note(frame, node, demands.asked), ()):
+        _of_class(demands, frame.function, node)
 
 
 def of_use(frame: Frame, node: cst.CSTNode) -> None:
     """`stream.wait_stream(other)`: what is around it, before and behind, is for CUDA."""
-    demands, function = frame.unit.mentions.demands, frame.function
-    around = demands.found_around(frame.unit, function, node)
-    demands.uses.setdefault(function, []).append(around)
+    _note(frame, node, frame.unit.mentions.demands.uses)
+
+
+def _note(frame: Frame, node: cst.CSTNode, kept: dict[Function | None, list[Branches]]) -> Branches:
+    """Keep the conditions around a node, which it gives back."""
+    around = frame.unit.mentions.demands.found_around(frame.unit, frame.function, node)
+    kept.setdefault(frame.function, []).append(around)
+    return around
 
 
 def of_library(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> None:
     """A kernel that there is for CUDA only, or a collective on tensors of a card, for NCCL."""
+    demands = frame.unit.mentions.demands
     if _KERNELS.match(name):
         of_use(frame, node)
     elif name == "torch.cuda.set_device":
-        demands, function = frame.unit.mentions.demands, frame.function
-        if is_passed(demands.found_around(frame.unit, function, node), ()):
-            demands.choose.add(function)
+        if is_passed(demands.found_around(frame.unit, frame.function, node), ()):
+            demands.choose.add(frame.function)
     elif _COLLECTIVE.fullmatch(name) and any(_is_on_card(v) for v, _ in arguments.all()):
-        demands, function = frame.unit.mentions.demands, frame.function
-        around = demands.found_around(frame.unit, function, node)
-        demands.collectives.setdefault(function, []).append(around)
+        _note(frame, node, demands.collectives)
 
 
 def _is_on_card(value: Value) -> bool:

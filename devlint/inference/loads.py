@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from devlint.inference.branches import Branches, is_passed, walk
+from devlint.inference.branches import Branches, is_passed
 from devlint.inference.conditions import words
 from devlint.inference.text import code, dotted, every, parts
 
@@ -103,18 +103,25 @@ def _is_saved_before(unit: Unit, load: cst.Call, function: Function | None) -> b
     it."""
     if "save(" not in unit.source.text or not load.args:
         return False
-    scope = _Scope(unit, function)
+    scope = _scope(unit, function)
     place = scope.place(load.args[0].value, scope.index(load))
     if scope.saves_before(load, place):
         return True
     if function is None or not function.callers or _OWN in place:
         return False
     return all(
-        _Scope(unit, call.caller).saves_before(call.node, place) for call in function.callers
+        _scope(unit, call.caller).saves_before(call.node, place) for call in function.callers
     )
 
 
 _OWN = "@"  # in a place: it goes by a name of the function's own
+
+
+def _scope(unit: Unit, function: Function | None) -> Scope:
+    """One for each function, and for the module."""
+    if function not in unit.scopes:
+        unit.scopes[function] = Scope(unit, function)
+    return unit.scopes[function]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,14 +133,14 @@ class _Step:
     around: Branches
 
 
-class _Scope:
+class Scope:
     """What a function, or the module, does itself, in the order of the text."""
 
     def __init__(self, unit: Unit, function: Function | None) -> None:
         self.unit = unit
         self.function = function
-        body = unit.tree if function is None else function.node.body
-        self.steps = [_Step(i, *found) for i, found in enumerate(walk(body))]
+        walked = unit.mentions.demands.walked(unit, function)
+        self.steps = [_Step(i, *found) for i, found in enumerate(walked.items())]
         self.by_node = {step.node: step for step in self.steps}
         self.bound: dict[str, list[tuple[int, cst.BaseExpression | None]]] = {}
         for parameter in function.parameters if function is not None else ():
@@ -165,7 +172,7 @@ class _Scope:
                 for call in calls
                 if call is not None
             )
-            if called and other is not self.function and _Scope(self.unit, other)._leaves(place):
+            if called and other is not self.function and _scope(self.unit, other)._leaves(place):
                 return True
         return False
 
@@ -256,7 +263,7 @@ class _Scope:
             return self.place(value, index)
         if self.function is None or name in self.bound:
             return name
-        return _Scope(self.unit, None)._of_name(name, _END)
+        return _scope(self.unit, None)._of_name(name, _END)
 
 
 def _bindings(node: cst.CSTNode) -> Iterator[tuple[str, cst.BaseExpression | None]]:
@@ -345,13 +352,13 @@ def _is_plain(unit: Unit, load: cst.Call, function: Function | None) -> bool:
     if not load.args or "save(" not in unit.source.text:
         return False
     info = function.info if function is not None else None
-    name = _file_name(_Scope(unit, function).followed(load.args[0].value))
+    name = _file_name(_scope(unit, function).followed(load.args[0].value))
     if not name:
         return False
     saved = []
     for other in unit.functions:
         if "torch.save(" in other.text and (info is None or other.info is info):
-            scope = _Scope(unit, other)
+            scope = _scope(unit, other)
             saved += [
                 _is_number(call.args[0].value, info) or scope.is_record(call.args[0].value)
                 for call in scope.by_node
@@ -406,7 +413,7 @@ def _is_of_host(unit: Unit, load: cst.Call, function: Function | None) -> bool:
     host's."""
     text = unit.source.text
     if "numpy" in text or "plt." in text:
-        scope = _Scope(unit, function)
+        scope = _scope(unit, function)
         if any(scope.is_loaded(node, load) for node in map(_read_by_host, scope.by_node) if node):
             return True
     return "quantize_dynamic" in text and _is_quantized(unit, load, function)
@@ -441,7 +448,7 @@ def _host_has_its_own(unit: Unit, load: cst.Call, function: Function | None) -> 
     """`if on_host: torch.load(path, map_location="cpu")`, and this is the other branch of it."""
     if not load.args or unit.source.text.count("load(") < 2:
         return False
-    steps = _Scope(unit, function).by_node
+    steps = _scope(unit, function).by_node
     then = steps.get(load)
     if then is None:
         return False

@@ -32,6 +32,7 @@ from devlint.inference.values import NONE, UNKNOWN, External, Imported, ProjectM
 
 if TYPE_CHECKING:
     from devlint.inference.classes import ClassInfo
+    from devlint.inference.loads import Scope
     from devlint.inference.optimizers import Built
     from devlint.knowledge import Knowledge
 
@@ -202,6 +203,7 @@ class Unit:
         self.dropped_into: dict[cst.CSTNode, list[tuple[cst.CSTNode, str]]] = {}
         # Those whose callee chooses an accelerator itself where it is told no device.
         self.dropped_choosing: set[cst.CSTNode] = set()
+        self.scopes: dict[Function | None, Scope] = {}  # once they were asked for
         self._rebound: set[str] | None = None
         self.mentions = mentions.Mentions(parsed.text, parsed.path)
         self.tests: dict[cst.CSTNode, Test] = {}  # what each condition says, once it was asked
