@@ -126,6 +126,8 @@ class Project:
             return None  # reported where the file itself is checked
 
     def _parse(self, file: Path) -> ParsedFile:
+        if file.suffix.lower() == ".ipynb":  # JSON may parse as Python, and says nothing then
+            raise SourceError("is a notebook, and notebooks are not read yet")
         decoded = decode(self._content(file))
         self.parsed += len(decoded.text)
         name = self.name_of(file)
