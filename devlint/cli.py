@@ -20,8 +20,8 @@ from devlint import __version__
 
 if TYPE_CHECKING:
     from devlint.config import Config
-    from devlint.engine import Report
     from devlint.fixing import Fixed
+    from devlint.report import Report
     from devlint.rule import Rule
 
 FINDINGS, USAGE, UNCHECKED = 1, 2, 3

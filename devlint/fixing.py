@@ -16,9 +16,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from devlint import engine
+from devlint.checking.session import Infer
 from devlint.config import Config
 from devlint.findings import Applicability, Edit, Fix
 from devlint.project.source import SourceError, decode, line_starts, parse, read
+from devlint.report import Report
 from devlint.rule import Rule
 
 ROUNDS = 10
@@ -41,7 +43,7 @@ class Change:
 class Fixed:
     """The changes, how many fixes they are of, and what a check of the fixed files reports."""
 
-    report: engine.Report
+    report: Report
     count: int = 0
     changes: list[Change] = field(default_factory=list)
 
@@ -54,13 +56,13 @@ def fix(
     unsafe: bool = False,
     contents: Mapping[Path, bytes] | None = None,
     progress: engine.Progress | None = None,
-    infer: engine.Infer | None = None,
+    infer: Infer | None = None,
 ) -> Fixed:
     """Check, and fix in memory what can be fixed; nothing is written. Arguments as of `check`."""
     given = dict(contents or {})
     current = dict(given)
 
-    def check(files: Sequence[Path]) -> engine.Report:
+    def check(files: Sequence[Path]) -> Report:
         return engine.check(files, config, rules, contents=current, progress=progress, infer=infer)
 
     report = check(paths)
@@ -83,7 +85,7 @@ def fix(
     return Fixed(check(paths) if changes else report, count, changes)
 
 
-def _fixes(report: engine.Report, unsafe: bool) -> dict[Path, list[Fix]]:
+def _fixes(report: Report, unsafe: bool) -> dict[Path, list[Fix]]:
     """The fixes that may be applied, by file."""
     fixes: dict[Path, list[Fix]] = {}
     for finding in report.findings:

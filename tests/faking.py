@@ -19,6 +19,7 @@ from devlint.inference.placement import CPU, CUDA
 from devlint.knowledge import Knowledge
 from devlint.project.imports import Importer
 from devlint.project.source import ParsedFile
+from devlint.report import Report
 from devlint.rule import Claim, Note, Replacement, Rule
 
 Tree = Callable[[Mapping[str, "str | bytes"]], Path]  # writes files, returns their root
@@ -93,13 +94,13 @@ def all_rules() -> tuple[Rule, ...]:
     return (*RULES, MIXED, GUESSED, SYNC)
 
 
-def check(root: Path, *names: str, **options: object) -> engine.Report:
+def check(root: Path, *names: str, **options: object) -> Report:
     """Check files of a project at `root` (default: all of it) with the fakes."""
     config = Config(root, **options)  # type: ignore[arg-type]
     paths = [root / name for name in names] or [root]
     return engine.check(paths, config, all_rules(), infer=infer)
 
 
-def check_text(root: Path, text: str, **options: object) -> engine.Report:
+def check_text(root: Path, text: str, **options: object) -> Report:
     (root / "x.py").write_text(text, encoding="utf-8")
     return check(root, "x.py", **options)

@@ -20,14 +20,15 @@ from devlint.knowledge import Knowledge
 from devlint.project import imports
 from devlint.project.imports import Importer
 from devlint.project.source import ParsedFile
+from devlint.report import Report
 from devlint.rule import Claim, Note
 
 
-def places(report: engine.Report) -> list[tuple[str, str, int, int]]:
+def places(report: Report) -> list[tuple[str, str, int, int]]:
     return [(f.rule, f.location.path, f.location.line, f.location.column) for f in report.findings]
 
 
-def messages(report: engine.Report) -> list[tuple[str, int, str]]:
+def messages(report: Report) -> list[tuple[str, int, str]]:
     return [(error.path, error.line, error.message) for error in report.errors]
 
 

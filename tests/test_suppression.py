@@ -8,9 +8,9 @@ import faking
 import pytest
 
 from devlint.config import Override
-from devlint.engine import Report
 from devlint.findings import Confidence, Severity
 from devlint.fixing import apply
+from devlint.report import Report
 
 
 def shown(report: Report) -> list[tuple[str, int]]:

@@ -6,8 +6,8 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-from devlint.engine import Report
 from devlint.findings import Finding, Fix, Location
+from devlint.report import Report
 
 VERSION = 1
 

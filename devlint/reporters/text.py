@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from devlint.engine import Report
 from devlint.findings import Applicability, Confidence, FileError, Finding, Location, Severity
+from devlint.report import Report
 from devlint.terminal import Style, columns, printable, show, styler
 
 STYLES = {

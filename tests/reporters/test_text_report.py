@@ -17,11 +17,12 @@ from devlint.inference.facts import Facts, Site
 from devlint.knowledge import Knowledge
 from devlint.project.imports import Importer
 from devlint.project.source import ParsedFile
+from devlint.report import Report
 from devlint.reporters.text import Options, render, summary
 from devlint.rule import Claim, Note
 
 
-def shown(report: engine.Report) -> str:
+def shown(report: Report) -> str:
     return render(report, Options(summary=False))
 
 
