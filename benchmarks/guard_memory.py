@@ -28,7 +28,7 @@ from runtime_guard import DeviceGuard, virtual_devices
 LIMIT_MB = 100
 PARTS = 5
 PATHS = 1 << 15
-"""Different stacks from which things happen; more than ``runtime_guard.ledger.MAX_EVENTS``."""
+"""Different stacks from which things happen; more than ``ledger.MAX_EVENTS``."""
 
 
 def resident_mb() -> float:

@@ -27,7 +27,7 @@ from typing import Any
 import torch
 
 from runtime_guard import DeviceGuard, virtual_devices
-from runtime_guard.events import Event, Kind
+from runtime_guard.recording.events import Event, Kind
 
 REAL = {"torch", "numpy", *sys.stdlib_module_names}
 

@@ -443,7 +443,7 @@ def confirm(
     from devlint.config import ConfigError, find_config
     from devlint.terminal import emit
 
-    guard = _guard("confirm")
+    guard = _guard("commands.confirm")
     try:
         code = guard.run_confirm(
             findings,
@@ -484,7 +484,7 @@ def run(
 
     Exits as the program does; 2 for usage errors.
     """
-    guard = _guard("run")
+    guard = _guard("commands.run")
     try:
         code = guard.run_command(command, virtual=virtual, report=report, keep_going=keep_going)
     except OSError as error:

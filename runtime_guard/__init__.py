@@ -3,44 +3,40 @@
 ``DeviceGuard`` watches a block of code; ``virtual_devices`` gives a machine accelerators that hold
 real values and refuse to mix as PyTorch's do.  Torch is imported on first use.
 
-Virtual machines
-    virtual, machine: the context, and the machine that it stands for
-    modes, handlers, plans: the two hooks, and what they answer to a call or an operator
-    rules, device_checks: which operands may meet, and on which device the results are
-    placement, moves, memory, legacy_types: where tensors live, and how they get elsewhere
-    accelerator_api, patches, torch_internals: what `torch.cuda` and the others say
-    late_imports, compilers, process_groups: what has to be told that it is on such a machine
-    conformance: whether all of that is what PyTorch does
-Watching
-    guard, observers, recording: who watches, real devices too
-    events, ledger, sites, explain: what happened, where, how often, and how it is said
-    attributes, left_behind, devicemap, contracts: modules, and what signatures declare
-    budgets, pytest_plugin: limits in tests
-Programs
-    runner, watched_run, run, reports: `devlint run`
-    confirm, evidence: `devlint confirm`
-    ranks, cards: several processes
+Each part may import only what stands above it (``tests/test_layers.py``).
+
+    core: tensors' tags, source lines, what is used of torch without a public name
+    agreement: which operands may meet
+    recording: events, who is told of them, and where they are kept
+    virtual: accelerators that are not there
+    contracts: what signatures declare about devices
+    guard: who watches, real devices too
+    conformance: whether virtual devices do what PyTorch does
+    reports: a ledger as a page, as text and as data
+    commands: `devlint run` and `devlint confirm`
+    pytest_plugin: the guard in tests
 """
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from runtime_guard.contracts import BrokenContract, check_contracts
     from runtime_guard.guard import DeviceGuard
-    from runtime_guard.machine import UnsupportedVirtually
-    from runtime_guard.observers import DevicePolicyError, DevicePolicyWarning
-    from runtime_guard.virtual import virtual_devices
+    from runtime_guard.recording.observers import DevicePolicyError, DevicePolicyWarning
+    from runtime_guard.virtual.context import virtual_devices
+    from runtime_guard.virtual.machine import UnsupportedVirtually
 
 _HOMES = {
     "BrokenContract": "runtime_guard.contracts",
     "DeviceGuard": "runtime_guard.guard",
-    "DevicePolicyError": "runtime_guard.observers",
-    "DevicePolicyWarning": "runtime_guard.observers",
-    "UnsupportedVirtually": "runtime_guard.machine",
+    "DevicePolicyError": "runtime_guard.recording.observers",
+    "DevicePolicyWarning": "runtime_guard.recording.observers",
+    "UnsupportedVirtually": "runtime_guard.virtual.machine",
     "check_contracts": "runtime_guard.contracts",
-    "virtual_devices": "runtime_guard.virtual",
+    "virtual_devices": "runtime_guard.virtual.context",
 }
 
 __all__ = [
@@ -59,6 +55,4 @@ def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import importlib
-
     return getattr(importlib.import_module(home), name)

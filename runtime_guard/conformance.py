@@ -17,8 +17,8 @@ import torch
 from torch.utils import _pytree as pytree
 
 from runtime_guard.guard import DeviceGuard
-from runtime_guard.recording import kind_of_error
-from runtime_guard.virtual import virtual_devices
+from runtime_guard.recording.modes import kind_of_error
+from runtime_guard.virtual.context import virtual_devices
 
 World = Literal["virtual", "fake", "cuda"]
 MAX_SAMPLES = 16
@@ -54,7 +54,7 @@ def operators() -> dict[str, Any]:
     """PyTorch's operators by name with variant: ``div.floor_rounding`` -> ``OpInfo``."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        from torch.testing._internal.common_methods_invocations import op_db
+        from torch.testing._internal.common_methods_invocations import op_db  # optional: expecttest
     return {f"{op.name}.{op.variant_test_name}".rstrip("."): op for op in op_db}
 
 
@@ -146,8 +146,8 @@ def world(name: World) -> Iterator[Callable[[torch.Tensor, str], torch.Tensor]]:
     elif name == "cuda":
         yield lambda tensor, device: tensor.clone().to(device)
     else:
-        from torch._subclasses.fake_tensor import FakeTensorMode
-        from torch.fx.experimental.symbolic_shapes import ShapeEnv
+        from torch._subclasses.fake_tensor import FakeTensorMode  # start-up: sympy
+        from torch.fx.experimental.symbolic_shapes import ShapeEnv  # start-up: sympy
 
         # symbols for sizes that depend on values: without them `masked_select` cannot be faked
         mode: Any = FakeTensorMode(

@@ -35,11 +35,11 @@ from devlint.contracts import (
     parse_comment,
     requirement_in,
 )
-from runtime_guard import observers
-from runtime_guard.events import Kind
-from runtime_guard.explain import explain_operands, with_explanation
-from runtime_guard.observers import DevicePolicyWarning
-from runtime_guard.sites import Site, is_users
+from runtime_guard.core.sites import Site, is_users
+from runtime_guard.recording import observers
+from runtime_guard.recording.events import Kind
+from runtime_guard.recording.explanation import explain_operands, with_explanation
+from runtime_guard.recording.observers import DevicePolicyWarning
 
 __tracebackhide__ = True  # pytest shows the user's frames only
 

@@ -8,16 +8,16 @@ from typing import Any
 
 import torch
 
-from runtime_guard import virtual
 from runtime_guard.contracts import Watch
-from runtime_guard.events import PROBLEMS, Event, Kind
-from runtime_guard.ledger import Ledger
-from runtime_guard.left_behind import settle, watch_module_moves
-from runtime_guard.observers import Observer, Policy, add_observer, remove_observer
-from runtime_guard.patches import Patches
-from runtime_guard.recording import RecordDispatchMode, RecordFunctionMode
-from runtime_guard.torch_internals import as_subclass, enter, real_device
-from runtime_guard.virtual import remove_dispatch_mode, remove_function_mode
+from runtime_guard.core.patches import Patches
+from runtime_guard.core.torch_internals import as_subclass, enter, real_device
+from runtime_guard.recording.events import PROBLEMS, Event, Kind
+from runtime_guard.recording.ledger import Ledger
+from runtime_guard.recording.modes import RecordDispatchMode, RecordFunctionMode
+from runtime_guard.recording.module_moves import settle, watch_module_moves
+from runtime_guard.recording.observers import Observer, Policy, add_observer, remove_observer
+from runtime_guard.virtual import context
+from runtime_guard.virtual.context import remove_dispatch_mode, remove_function_mode
 
 
 class DeviceGuard(contextlib.ContextDecorator):
@@ -72,7 +72,7 @@ class DeviceGuard(contextlib.ContextDecorator):
         add_observer(self._observer)
         if self._watch is not None:
             self._watch.__enter__()
-        if virtual.active_machine() is not None:
+        if context.active_machine() is not None:
             self._entered.append(())
             return self
         patches = Patches()

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from runtime_guard.events import Event
     from runtime_guard.guard import DeviceGuard
+    from runtime_guard.recording.events import Event
 
 _MACHINE = pytest.StashKey[ExitStack]()
 _LEDGER = pytest.StashKey[Any]()
@@ -70,7 +70,7 @@ def pytest_configure(config: pytest.Config) -> None:
     _require_torch(config.getoption("--device-guard") or spec or contracts)
     _start_machine(config, spec)
     if contracts:
-        from runtime_guard.contracts import Watch
+        from runtime_guard.contracts import Watch  # start-up: torch
 
         config.stash[_CONTRACTS] = Watch()
 
@@ -83,7 +83,7 @@ def _require_torch(wanted: object) -> None:
 def _start_machine(config: pytest.Config, spec: str | None) -> None:
     if not spec or _MACHINE in config.stash:
         return
-    from runtime_guard.virtual import virtual_devices
+    from runtime_guard.virtual.context import virtual_devices  # start-up: torch
 
     stack = ExitStack()
     try:
@@ -123,7 +123,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, None]:
             except ValueError as error:
                 item.stash[_MISTAKE] = str(error)
         if watched:
-            from runtime_guard.guard import DeviceGuard
+            from runtime_guard.guard import DeviceGuard  # start-up: torch
 
             guard = item.stash[_GUARD] = DeviceGuard()
         yield
@@ -161,7 +161,7 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, Any, None]:
 
 
 def _enter_machine_of(marker: pytest.Mark, stack: ExitStack) -> None:
-    from runtime_guard.virtual import really_available, virtual_devices
+    from runtime_guard.virtual.context import really_available, virtual_devices  # start-up: torch
 
     spec = marker.args[0] if marker.args else marker.kwargs.get("spec", "cuda:1")
     machine = virtual_devices(str(spec))
@@ -177,8 +177,8 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, None]:
         with _watched(item):
             _tell_of_error((yield))
         return
-    from runtime_guard.budgets import excesses, make_budget
-    from runtime_guard.guard import DeviceGuard
+    from runtime_guard.guard import DeviceGuard  # start-up: torch
+    from runtime_guard.recording.budgets import excesses, make_budget  # start-up: torch
 
     try:
         if marker.args:
@@ -199,8 +199,8 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, None]:
 
 def _tell_of_error(outcome: Any) -> None:
     """The exception that ends a test may stand for a bug that no hook sees."""
-    if outcome.excinfo is not None and "runtime_guard.observers" in sys.modules:
-        from runtime_guard.watched_run import tell_of
+    if outcome.excinfo is not None and "runtime_guard.recording.observers" in sys.modules:
+        from runtime_guard.commands.session import tell_of  # start-up: torch
 
         tell_of(outcome.excinfo[1])
 
@@ -208,7 +208,7 @@ def _tell_of_error(outcome: Any) -> None:
 @pytest.fixture
 def device_guard(request: pytest.FixtureRequest) -> Iterator[DeviceGuard]:
     """A ``DeviceGuard`` around the test's call: its ledger, ``forbid_syncs()``, ``allow(why)``."""
-    from runtime_guard.guard import DeviceGuard
+    from runtime_guard.guard import DeviceGuard  # start-up: torch
 
     with DeviceGuard() as guard:
         yield guard
@@ -219,7 +219,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     output = getattr(session.config, "workeroutput", None)
     ledger = session.config.stash.get(_LEDGER, None)
     if output is not None and ledger is not None:
-        from runtime_guard.evidence import event_to_json
+        from runtime_guard.recording.evidence import event_to_json  # start-up: torch
 
         output["device_guard"] = [event_to_json(event) for event in ledger]
         output["device_guard_tests"] = session.config.stash.get(_WATCHED, 0)
@@ -230,7 +230,7 @@ def pytest_testnodedown(node: Any) -> None:
     """Take what a worker of pytest-xdist hands over."""
     output = getattr(node, "workeroutput", {})
     if "device_guard" in output:
-        from runtime_guard.evidence import event_from_json
+        from runtime_guard.recording.evidence import event_from_json  # start-up: torch
 
         _add(node.config, map(event_from_json, output["device_guard"]))
         node.config.stash[_WATCHED] += output["device_guard_tests"]
@@ -238,7 +238,7 @@ def pytest_testnodedown(node: Any) -> None:
 
 def _add(config: pytest.Config, events: Iterable[Event]) -> None:
     """Add ``events`` to the ledger of the session."""
-    from runtime_guard.ledger import Ledger
+    from runtime_guard.recording.ledger import Ledger  # start-up: torch
 
     if _LEDGER not in config.stash:
         config.stash[_LEDGER] = Ledger()
@@ -255,7 +255,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     if ledger is None:
         terminalreporter.write_line("no test ran")
         return
-    from runtime_guard.reports.text import summary_lines
+    from runtime_guard.reports.text import summary_lines  # start-up: torch
 
     for line in summary_lines(ledger, config.stash.get(_WATCHED, 0)):
         terminalreporter.write_line(line)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write runtime_guard/device_checks.py: around which CUDA kernels PyTorch generates a device check.
+"""Write agreement/device_checks.py: which CUDA kernels PyTorch wraps in a device check.
 
 From `native_functions.yaml`, which the torchgen package of an installed torch brings along: a
 function with a CUDA kernel is checked unless it says `device_check: NoCheck`
@@ -16,7 +16,7 @@ import torch
 import torchgen
 import yaml
 
-TARGET = pathlib.Path(__file__).resolve().parent.parent / "runtime_guard" / "device_checks.py"
+TARGET = pathlib.Path(__file__).resolve().parent.parent / "runtime_guard/agreement/device_checks.py"
 _YAML = pathlib.Path(torchgen.__file__).parent / "packaged/ATen/native/native_functions.yaml"
 
 _MODULE = '''\

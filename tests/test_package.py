@@ -25,6 +25,7 @@ PACKAGES = {
     "rules/devlint_rules": "devlint_rules",
     "runtime_guard": "runtime_guard",
 }
+GUARD_PARTS = ("core", "agreement", "recording", "virtual", "reports", "commands")
 NOT_SOURCE = shutil.ignore_patterns(
     ".git", ".venv*", ".*_cache", ".hypothesis", "__pycache__", "build", "dist", "*.egg-info"
 )
@@ -216,7 +217,11 @@ def test_checking_a_file_does_not_import_what_takes_longer_than_the_check(tmp_pa
 
 @pytest.mark.parametrize(
     ("package", "besides"),
-    [("devlint/inference", ["engine", "facts"]), ("runtime_guard", [])],
+    [
+        ("devlint/inference", ["engine", "facts"]),
+        ("runtime_guard", []),
+        *((f"runtime_guard/{part}", []) for part in GUARD_PARTS),
+    ],
 )
 def test_the_map_of_a_package_names_every_module_once(package: str, besides: list[str]) -> None:
     folder = ROOT / package

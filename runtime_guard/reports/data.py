@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
 
-from runtime_guard.events import NOTED, PROBLEMS, Event, Kind
-from runtime_guard.sites import Site
+from runtime_guard.core.sites import Site
+from runtime_guard.recording.events import NOTED, PROBLEMS, Event, Kind
 
 
 @dataclass

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from itertools import groupby
 
-from runtime_guard.budgets import format_size
-from runtime_guard.devicemap import DeviceMap, ModuleRow
-from runtime_guard.events import PROBLEMS, Event, Kind
-from runtime_guard.evidence import Evidence
-from runtime_guard.ledger import Ledger
+from runtime_guard.core.sites import short_path
+from runtime_guard.recording.budgets import format_size
+from runtime_guard.recording.device_map import DeviceMap, ModuleRow
+from runtime_guard.recording.events import PROBLEMS, Event, Kind
+from runtime_guard.recording.evidence import Evidence
+from runtime_guard.recording.ledger import Ledger
 from runtime_guard.reports.data import LineCost, LoopCost, costs_by_line, costs_by_loop
-from runtime_guard.sites import short_path
 
 _STYLE = """
 :root { color-scheme: light dark; --line: #8884; --bug: #c62828; --h2d: #1565c0; --d2h: #ef6c00;

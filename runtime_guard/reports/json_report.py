@@ -6,9 +6,9 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-from runtime_guard.devicemap import DeviceMap
-from runtime_guard.events import PROBLEMS, Kind
-from runtime_guard.evidence import Evidence, evidence_to_json
+from runtime_guard.recording.device_map import DeviceMap
+from runtime_guard.recording.events import PROBLEMS, Kind
+from runtime_guard.recording.evidence import Evidence, evidence_to_json
 from runtime_guard.reports.data import costs_by_loop
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from runtime_guard.budgets import format_size, worst_lines
-from runtime_guard.events import PROBLEMS
-from runtime_guard.ledger import Ledger
+from runtime_guard.recording.budgets import format_size, worst_lines
+from runtime_guard.recording.events import PROBLEMS
+from runtime_guard.recording.ledger import Ledger
 
 
 def summary_lines(ledger: Ledger, tests: int | None = None) -> list[str]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from runtime_guard.events import Kind
-from runtime_guard.ledger import Ledger
+from runtime_guard.recording.events import Kind
+from runtime_guard.recording.ledger import Ledger
 
 _LANES = {Kind.TRANSFER: 1, Kind.SYNC: 2}
 _PROBLEM_LANE = 3

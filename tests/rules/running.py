@@ -17,7 +17,7 @@ from torch.testing._internal.distributed.fake_pg import FakeStore
 
 from devlint.reporters.json import finding_object
 from runtime_guard import virtual_devices
-from runtime_guard.confirm import Confirmation, confirm
+from runtime_guard.commands.confirm import Confirmation, confirm
 
 MACHINES = {
     # where a rule's claim shows, if not where there are accelerators of CUDA

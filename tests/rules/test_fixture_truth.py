@@ -14,8 +14,8 @@ torch = pytest.importorskip("torch")
 
 from running import CHECKPOINT, MACHINES, arguments_of, confirmed, named, save_checkpoint  # noqa: E402
 
-from runtime_guard.confirm import EXPECTATIONS  # noqa: E402
-from runtime_guard.events import PROBLEMS, Kind  # noqa: E402
+from runtime_guard.commands.confirm import EXPECTATIONS  # noqa: E402
+from runtime_guard.recording.events import PROBLEMS, Kind  # noqa: E402
 
 RULE_FIXTURES = FIXTURES / "rules"
 BAD = sorted(RULE_FIXTURES.glob("*/bad_*.py"))

@@ -14,8 +14,9 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("numpy")
 
-from runtime_guard import conformance, device_checks  # noqa: E402
-from runtime_guard.device_checks import STRUCTURED, UNSTRUCTURED  # noqa: E402
+from runtime_guard import conformance  # noqa: E402
+from runtime_guard.agreement import device_checks  # noqa: E402
+from runtime_guard.agreement.device_checks import STRUCTURED, UNSTRUCTURED  # noqa: E402
 
 pytestmark = pytest.mark.skipif(torch.cuda.is_available(), reason="has a real CUDA device")
 

@@ -20,7 +20,7 @@ from runtime_guard import (  # noqa: E402
     DevicePolicyWarning,
     virtual_devices,
 )
-from runtime_guard.events import Kind  # noqa: E402
+from runtime_guard.recording.events import Kind  # noqa: E402
 
 pytestmark = pytest.mark.skipif(torch.cuda.is_available(), reason="has a real CUDA device")
 

@@ -1,0 +1,141 @@
+"""Per operator overload, computed once from its schema: how the dispatch mode has to treat it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+import torch
+
+from runtime_guard.agreement import rules
+
+
+class Treatment(IntEnum):
+    """The paths through the dispatch mode."""
+
+    SAME = 0
+    """Operands must agree; results live where they do."""
+    FACTORY = 1
+    """No tensor goes in: the caller of the composite decides where the result lives."""
+    COPY = 2
+    """A transfer into an existing tensor."""
+    DECOMPOSE = 3
+    """A composite that reached us whole (inference mode): look at its parts."""
+    SET = 4
+    """The result has the given storage's device, not its operands'."""
+    HOST = 5
+    """An accelerator's tensor is refused: there is no kernel for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is known of one overload before it is called."""
+
+    treatment: Treatment
+    name: str
+    called: str
+    """What a user calls the operation."""
+    sync: str | None
+    """Why the host waits for the device in it, or None."""
+    no_sync_with: Callable[[Sequence[Any], Mapping[str, Any]], bool] | None
+    """Whether its arguments spare the host the waiting."""
+    reads: str | None
+    """The argument that it reads by ``item()``, and waits for if that is on an accelerator."""
+    tensors: bool
+    """May any argument be a tensor?"""
+    keyword_tensors: bool
+    """May a keyword argument be a tensor (``out=`` and few others)?"""
+    tags_results: bool
+    """False when every result aliases an argument, hence shares its tag."""
+    indexing: bool
+    copies: bool
+    """Can the operation be a transfer?"""
+    chooses_device: bool
+    """Has it a ``device`` argument?"""
+    composite: Any
+    """The dispatch key of the composite kernel it runs on every device, or None.  Such an operation
+    has no rule of its own: what its operands may be is a matter of the operations in it."""
+    host_results: frozenset[int]
+    """Positions of results that are on the host whatever the operands are."""
+
+
+SCALAR_FACTORIES = frozenset({"linspace", "logspace"})
+"""Factories whose tensor arguments are read by ``item()``."""
+HOST_RESULTS = {
+    "_pack_padded_sequence": frozenset({1}),
+}
+
+
+def _has_kernel(func: Any, key: Any) -> bool:
+    """Has PyTorch a C++ kernel of ``func`` for ``key``?  (Not: a Python decomposition.)"""
+    return bool(torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), key))
+
+
+def _is_composite(func: Any) -> bool:
+    """Is it made of other operations on the host?  (``silu_backward`` is, but elsewhere.)"""
+    keys = torch._C.DispatchKey
+    return _has_kernel(func, keys.CompositeImplicitAutograd) and not _has_kernel(func, keys.CPU)
+
+
+def _composite_key(func: Any) -> Any:
+    keys = torch._C.DispatchKey
+    if _has_kernel(func, keys.CPU):
+        return None
+    for key in (
+        keys.CompositeExplicitAutograd,
+        keys.CompositeExplicitAutogradNonFunctional,
+    ):
+        if _has_kernel(func, key):
+            return key
+    return None
+
+
+def make_plan(func: Any) -> Plan:
+    """The plan of the overload ``func`` (a ``torch._ops.OpOverload``)."""
+    schema = func._schema
+    name = rules.base_name(func)
+    tensors = [a for a in schema.arguments if "Tensor" in str(a.type)]
+    returns_tensor = any("Tensor" in str(r.type) for r in schema.returns)
+    fresh = any(r.alias_info is None and "Tensor" in str(r.type) for r in schema.returns)
+    namespace = schema.name.partition("::")[0]
+    read = rules.READS[name][0] if namespace == "aten" and name in rules.READS else None
+    if name in ("set_", "set_data"):
+        treatment = Treatment.SET
+    elif name in rules.HOST_KERNELS:
+        treatment = Treatment.HOST
+    elif name in ("copy_", "_foreach_copy_"):
+        treatment = Treatment.COPY
+    elif namespace == "aten" and _is_composite(func):
+        treatment = Treatment.DECOMPOSE
+    elif returns_tensor and (not tensors or name in SCALAR_FACTORIES):
+        treatment = Treatment.FACTORY
+    else:
+        treatment = Treatment.SAME
+    return Plan(
+        treatment=treatment,
+        name=name,
+        called=rules.CALLED.get(name, name),
+        sync=rules.SYNCS.get(name) if namespace == "aten" else None,
+        no_sync_with=rules.NO_SYNC_WITH.get(name),
+        reads=next((a.name for a in tensors if a.name == read), None),
+        tensors=bool(tensors),
+        keyword_tensors=any(a.kwarg_only for a in tensors),
+        tags_results=fresh,
+        indexing=name in rules.INDEXING or any(name == op for op, _ in rules.HOST_ONLY),
+        copies=namespace == "aten" and name in ("copy_", "_to_copy", "_foreach_copy_"),
+        chooses_device=any(a.name == "device" for a in schema.arguments),
+        composite=_composite_key(func) if name in rules.COMPOSITES else None,
+        host_results=HOST_RESULTS.get(name, frozenset()),
+    )
+
+
+class _Plans(dict[Any, "Plan | None"]):
+    def __missing__(self, func: Any) -> Plan | None:
+        plan = self[func] = make_plan(func) if isinstance(func, torch._ops.OpOverload) else None
+        return plan
+
+
+PLANS = _Plans()
+"""By overload; None for higher-order operators, whose bodies are seen operation by operation."""

@@ -1,0 +1,8 @@
+"""Whole programs under the guard: `devlint run` and `devlint confirm`.
+
+The modules:
+
+    run, confirm: the commands
+    program, session: a command line run in this process, and the guard around it
+    ranks: the evidence of several processes
+"""

@@ -1,0 +1,8 @@
+"""Tensors and torch, as everything else here stands on them: tags, source lines, private names.
+
+The modules:
+
+    sites: where in the user's code something happens
+    placement, memory: where a tensor lives, and the bytes that it takes there
+    torch_internals, patches: what is used of torch without a public name, and what is replaced
+"""

@@ -1,0 +1,181 @@
+"""Where in the user's code something happened: the nearest user frame, and all of them.
+
+A frame is the *user's* when its file lies neither in torch, nor in this package, nor in the
+standard library.  Installed third-party packages count as user code of torch, but a frame outside
+``site-packages`` is preferred when one line has to be named.
+"""
+
+from __future__ import annotations
+
+import dis
+import itertools
+import os
+import sys
+import sysconfig
+from dataclasses import dataclass
+from functools import cache
+from types import CodeType, FrameType
+
+MAX_DEPTH = 40
+"""How many user frames a stack keeps, innermost first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A place in Python source: absolute file name and 1-based inclusive lines."""
+
+    file: str
+    line: int
+    end_line: int
+    function: str
+
+    def __str__(self) -> str:
+        return f"{short_path(self.file)}:{self.line}"
+
+
+Stack = tuple[Site, ...]
+"""User frames, innermost first."""
+
+UNKNOWN_SITE = Site("<unknown>", 0, 0, "<unknown>")
+
+
+def short_path(file: str) -> str:
+    """``file`` relative to the working directory when it lies below it, unchanged otherwise."""
+    prefix = os.getcwd() + os.sep
+    return file[len(prefix) :] if file.startswith(prefix) else file
+
+
+def _hidden_directories() -> tuple[str, ...]:
+    here = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+    paths = sysconfig.get_paths()
+    stdlib = {os.path.realpath(paths["stdlib"]), paths["stdlib"], paths["platstdlib"]}
+    hidden = [here, *(d.rstrip(os.sep) + os.sep for d in stdlib)]
+    torch = sys.modules.get("torch")
+    if torch is not None and getattr(torch, "__file__", None):
+        hidden.append(os.path.dirname(os.path.abspath(str(torch.__file__))) + os.sep)
+    return tuple(hidden)
+
+
+_PACKAGE_DIRECTORIES = ("site-packages" + os.sep, "dist-packages" + os.sep)
+_RUNNERS = tuple(
+    f"{os.sep}{package}{os.sep}"
+    for package in ("_pytest", "pluggy", "pytest", "xdist", "execnet", "coverage")
+)
+
+
+@cache
+def _rank_of_file(file: str) -> int:
+    """0: the user's own file, 1: an installed package's, 2: hidden (torch, us, stdlib)."""
+    if file.startswith("<") and not file.startswith(("<ipython", "<string>", "<stdin>")):
+        return 2
+    installed = any(directory in file for directory in _PACKAGE_DIRECTORIES)
+    for hidden in _hidden_directories():
+        if file.startswith(hidden):
+            # site-packages usually lies below the standard library's directory
+            if (
+                installed
+                and f"{os.sep}torch{os.sep}" not in hidden
+                and "runtime_guard" not in hidden
+            ):
+                continue
+            return 2
+    if any(runner in file for runner in _RUNNERS):
+        return 2
+    return 1 if installed else 0
+
+
+def is_users(file: str) -> bool:
+    """Is ``file`` neither torch's, nor this package's, nor the standard library's?"""
+    return _rank_of_file(file) < 2
+
+
+# Keyed by identity: code objects of different files are equal when their text is.  Each entry holds
+# its code object, so that the identity is not used again.
+_ranks: dict[int, tuple[CodeType, int]] = {}
+_sites: dict[tuple[int, int], tuple[CodeType, Site]] = {}
+_MAX_CACHED = 200_000
+"""Code that is made by ``exec`` in a loop must not grow the caches without bound."""
+
+
+def _rank(code: CodeType) -> int:
+    entry = _ranks.get(id(code))
+    if entry is None:
+        if len(_ranks) > _MAX_CACHED:
+            _ranks.clear()
+        entry = _ranks[id(code)] = (code, _rank_of_file(code.co_filename))
+    return entry[1]
+
+
+def _site(frame: FrameType) -> Site:
+    key = (id(frame.f_code), frame.f_lasti)
+    entry = _sites.get(key)
+    if entry is None:
+        if len(_sites) > _MAX_CACHED:
+            _sites.clear()
+        entry = _sites[key] = (frame.f_code, _make_site(frame))
+    return entry[1]
+
+
+def _make_site(frame: FrameType) -> Site:
+    code, lasti = frame.f_code, frame.f_lasti
+    line = frame.f_lineno or 0
+    end_line = line
+    if sys.version_info >= (3, 11):
+        position = next(itertools.islice(code.co_positions(), lasti // 2, None), None)
+        if position is not None and position[0] is not None and position[1] is not None:
+            line, end_line = position[0], position[1]
+    file = code.co_filename
+    if not file.startswith("<"):
+        file = os.path.abspath(file)
+    return Site(file, line, end_line, code.co_name)
+
+
+def user_site() -> Site:
+    """The nearest user frame of the caller, preferring one outside installed packages."""
+    frame: FrameType | None = sys._getframe(1)
+    fallback: FrameType | None = None
+    ranks = _ranks
+    while frame is not None:
+        entry = ranks.get(id(frame.f_code))
+        rank = _rank(frame.f_code) if entry is None else entry[1]
+        if rank == 0:
+            return _site(frame)
+        if rank == 1 and fallback is None:
+            fallback = frame
+        frame = frame.f_back
+    return _site(fallback) if fallback is not None else UNKNOWN_SITE
+
+
+def user_frames() -> list[FrameType]:
+    """The live user frames, innermost first (for naming operands; do not keep them)."""
+    frames: list[FrameType] = []
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and len(frames) < MAX_DEPTH:
+        if _rank(frame.f_code) < 2:
+            frames.append(frame)
+        frame = frame.f_back
+    return frames
+
+
+_POP_TOP = dis.opmap["POP_TOP"]
+
+
+def thrown_away_at() -> Site | None:
+    """Where the user's innermost frame throws away the value of a statement, if it does so now."""
+    frame = next(iter(user_frames()), None)
+    if frame is None or frame.f_code.co_code[frame.f_lasti] != _POP_TOP:
+        return None
+    return _site(frame)
+
+
+def user_stack() -> Stack:
+    """The user frames of the caller as sites, innermost first, at most ``MAX_DEPTH``."""
+    return tuple(_site(frame) for frame in user_frames())
+
+
+def nearest(stack: Stack) -> Site:
+    """The site of ``stack`` that stands for it in a report: the innermost outside packages."""
+    for site in stack:
+        if _rank_of_file(site.file) == 0:
+            return site
+    return stack[0] if stack else UNKNOWN_SITE

@@ -1,0 +1,10 @@
+"""Events on any device, real or virtual: who hears of them, where they are kept, how they are said.
+
+The modules:
+
+    events, ledger, evidence, budgets: an event, their sum, the same as plain data, limits on it
+    observers, modes: who is told, and the hooks that watch real devices
+    explanation: where the operands of a contradiction came from
+    module_moves, attributes, device_map: what `Module.to` moves, and what it leaves behind
+    cards: which of a machine's devices is this process's own
+"""

@@ -1,0 +1,104 @@
+"""What is said when devices contradict: PyTorch's sentence, then where each operand came from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import FrameType
+from typing import Any
+
+import torch
+
+from runtime_guard.core.placement import UNTAGGED, Placement, placement_of
+from runtime_guard.core.sites import user_frames
+from runtime_guard.core.torch_internals import disable_torch_function, real_device
+
+_TENSOR_SLOTS = ("_parameters", "_buffers", "__dict__")
+
+
+def explain_operands(tensors: Sequence[torch.Tensor], argument_names: Sequence[str]) -> str:
+    """```mask`: made on cpu at model.py:41; `x`: moved to cuda:0 at train.py:88``."""
+    frames = user_frames()
+    parts = []
+    for tensor, argument in zip(tensors, argument_names, strict=False):
+        name = name_in_frames(tensor, frames)
+        operand = f"`{name}`" if name is not None else f"argument `{argument}`"
+        parts.append(f"{operand}: {_placement(tensor).describe()}")
+    return "; ".join(parts)
+
+
+def with_explanation(sentence: str, explanation: str) -> str:
+    """PyTorch's first sentence on the first line, what devlint knows on the next."""
+    return f"{sentence}\n  {explanation}" if explanation else sentence
+
+
+def _placement(tensor: torch.Tensor) -> Placement:
+    found = placement_of(tensor)
+    if found is not None:
+        return found
+    with disable_torch_function():
+        device = real_device(tensor)
+    return UNTAGGED if device.type == "cpu" else Placement(device)
+
+
+def name_in_frames(tensor: torch.Tensor, frames: Sequence[FrameType]) -> str | None:
+    """What the user's innermost frames call ``tensor``: a local, or an attribute of a local.
+
+    Another tensor object on the same storage (a view, a transposed weight) counts when no name
+    stands for the very object.
+    """
+    for same in (_is_same, _shares_storage):
+        for frame in frames[:3]:
+            name = _name_in_frame(tensor, frame, same)
+            if name is not None:
+                return name
+    return None
+
+
+def _is_same(candidate: Any, tensor: torch.Tensor) -> bool:
+    return candidate is tensor
+
+
+def _shares_storage(candidate: Any, tensor: torch.Tensor) -> bool:
+    if not isinstance(candidate, torch.Tensor):
+        return False
+    try:
+        return candidate.untyped_storage() is tensor.untyped_storage()
+    except (NotImplementedError, RuntimeError):
+        return False
+
+
+def _name_in_frame(tensor: torch.Tensor, frame: FrameType, same: Any) -> str | None:
+    try:
+        variables = dict(frame.f_locals)
+    except Exception:
+        return None
+    for name, value in variables.items():
+        if same(value, tensor):
+            return name
+    for name, value in variables.items():
+        if isinstance(value, torch.nn.Module):
+            found = _name_in_module(tensor, value, same)
+            if found is not None:
+                return f"{name}.{found}"
+        elif isinstance(value, dict) and len(value) <= 100:
+            for key, item in value.items():
+                if same(item, tensor):
+                    return f"{name}[{key!r}]"
+        elif isinstance(value, (list, tuple)) and len(value) <= 100:
+            for index, item in enumerate(value):
+                if same(item, tensor):
+                    return f"{name}[{index}]"
+    return None
+
+
+def _name_in_module(tensor: torch.Tensor, module: torch.nn.Module, same: Any) -> str | None:
+    for prefix, child in module.named_modules():
+        for slot in _TENSOR_SLOTS:
+            for key, value in (
+                child.__dict__.get(slot, {}).items()
+                if slot != "__dict__"
+                else (child.__dict__.items())
+            ):
+                if same(value, tensor):
+                    return f"{prefix}.{key}" if prefix else str(key)
+    return None

@@ -1,0 +1,312 @@
+"""Who is watching: the active guards, and what a happening means for each of them.
+
+One process-wide tuple, because a program's threads are all watched by a guard around them.  When it
+is empty nothing is recorded and no stack is walked.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+import torch
+
+from runtime_guard.core.placement import placement_of
+from runtime_guard.core.sites import Site, Stack, nearest, user_stack
+from runtime_guard.recording.events import Event, Kind
+from runtime_guard.recording.ledger import Ledger
+
+Policy = Literal["raise", "warn", "record"]
+
+
+class DevicePolicyError(RuntimeError):
+    """A guard's policy forbids what was about to happen."""
+
+
+class DevicePolicyWarning(UserWarning):
+    """A guard's policy asks to be told of what happened."""
+
+
+class Observer:
+    """A ledger with the policies that decide what else to do than count."""
+
+    def __init__(
+        self,
+        on_mixed: Policy = "raise",
+        on_transfer: Policy = "record",
+        on_sync: Policy = "record",
+        allow: frozenset[str] = frozenset(),
+        on_contract: Policy | None = None,
+        *,
+        hidden_only: bool = False,
+    ) -> None:
+        for name, policy in (
+            ("on_contract", on_contract or "raise"),
+            ("on_mixed", on_mixed),
+            ("on_transfer", on_transfer),
+            ("on_sync", on_sync),
+        ):
+            if policy not in ("raise", "warn", "record"):
+                raise ValueError(f"{name}={policy!r}: expected 'raise', 'warn' or 'record'")
+        self.ledger = Ledger()
+        self.on_mixed: Policy = on_mixed
+        self.on_contract: Policy | None = on_contract
+        self.on_transfer: Policy = on_transfer
+        self.on_sync: Policy = on_sync
+        self._local = threading.local()
+        self.allowed = set(allow)
+        self.hidden_only = hidden_only
+        """Object to no sync that the program asks for by its name, such as ``synchronize``."""
+
+    @property
+    def sync_policy(self) -> Policy:
+        """``on_sync``, or the stricter policy of the innermost ``forbid_syncs`` block."""
+        policy: Policy = getattr(self._local, "on_sync", None) or self.on_sync
+        return policy
+
+    @property
+    def transfer_policy(self) -> Policy:
+        """``on_transfer``, or that of the innermost ``forbid_transfers`` block."""
+        policy: Policy = getattr(self._local, "on_transfer", None) or self.on_transfer
+        return policy
+
+    @contextlib.contextmanager
+    def policy_in_this_thread(self, name: str, policy: Policy) -> Iterator[None]:
+        """``on_sync`` or ``on_transfer`` is ``policy`` for the calling thread in the block."""
+        before = getattr(self._local, name, None)
+        setattr(self._local, name, policy)
+        try:
+            yield
+        finally:
+            setattr(self._local, name, before)
+
+    @contextlib.contextmanager
+    def allowed_in_this_thread(self) -> Iterator[None]:
+        """No policy objects to the calling thread in the block."""
+        self._local.allowed = getattr(self._local, "allowed", 0) + 1
+        try:
+            yield
+        finally:
+            self._local.allowed -= 1
+
+    def is_allowed(self, stack: Stack) -> bool:
+        """Is the calling code inside an ``allow`` block, or in an allowed module or function?"""
+        if getattr(self._local, "allowed", 0):
+            return True
+        return any(
+            name == site.function or f"/{name.replace('.', '/')}" in site.file.replace("\\", "/")
+            for site in stack
+            for name in self.allowed
+        )
+
+
+_observers: tuple[Observer, ...] = ()
+_lock = threading.Lock()
+_local = threading.local()
+
+
+def add_observer(observer: Observer) -> None:
+    """Start to tell ``observer`` of everything."""
+    global _observers
+    with _lock:
+        _observers = (*_observers, observer)
+
+
+def remove_observer(observer: Observer) -> None:
+    """Stop; the last of equal entries goes first, so that re-entry works."""
+    global _observers
+    with _lock:
+        kept = list(_observers)
+        for position in range(len(kept) - 1, -1, -1):
+            if kept[position] is observer:
+                del kept[position]
+                break
+        _observers = tuple(kept)
+
+
+def observing() -> bool:
+    """Is anybody watching?"""
+    return bool(_observers) and not getattr(_local, "unobserved", False)
+
+
+def watching() -> tuple[Observer, ...]:
+    """Those who are told of what happens in this thread now."""
+    return _observers if observing() else ()
+
+
+@contextlib.contextmanager
+def unobserved() -> Iterator[None]:
+    """Nothing that this thread does in the block is recorded: the guard's own trials."""
+    _local.unobserved = True
+    try:
+        yield
+    finally:
+        _local.unobserved = False
+
+
+def mixed_policy() -> Policy:
+    """What to do with a mixed-device operation: the strictest wish; ``raise`` without a guard."""
+    wishes = {observer.on_mixed for observer in _observers}
+    if not wishes or "raise" in wishes:
+        return "raise"
+    return "warn" if "warn" in wishes else "record"
+
+
+def contract_policy() -> Policy:
+    """What to do with a broken contract: the strictest wish; ``raise`` where no guard has one."""
+    wishes = {observer.on_contract for observer in _observers} - {None}
+    if not wishes or "raise" in wishes:
+        return "raise"
+    return "warn" if "warn" in wishes else "record"
+
+
+def describe_tensor(tensor: torch.Tensor) -> str:
+    """``float32[64, 10]``."""
+    # what a lazy module has not made yet has a size, but no shape
+    return f"{str(tensor.dtype).removeprefix('torch.')}{list(tensor.size())}"
+
+
+def transfer(
+    tensor: torch.Tensor,
+    source: torch.device,
+    target: torch.device,
+    what: str,
+    *,
+    blocking: bool = True,
+    pinned: bool = False,
+    seconds: float = 0.0,
+    stack: Stack | None = None,
+) -> Stack:
+    """Record a copy of ``tensor`` between devices; return the stack it was recorded with.
+
+    Raises ``DevicePolicyError`` when a guard forbids transfers.
+    """
+    if not observing():
+        return ()
+    stack = user_stack() if stack is None else stack
+    nbytes = tensor.numel() * tensor.element_size()
+    for observer in _observers:
+        event = observer.ledger.record(
+            Kind.TRANSFER,
+            stack,
+            what,
+            source=str(source),
+            target=str(target),
+            blocking=blocking,
+            pinned=pinned,
+            nbytes=nbytes,
+            seconds=seconds,
+            shape=describe_tensor(tensor),
+        )
+        if observer.transfer_policy != "record" and not observer.is_allowed(stack):
+            _object(
+                observer.transfer_policy,
+                f"transfer {event.direction} of {describe_tensor(tensor)} ({nbytes} bytes, "
+                f"{source} to {target}) by {what} at {nearest(stack)}",
+            )
+    return stack
+
+
+def sync(
+    what: str,
+    detail: str,
+    *,
+    seconds: float = 0.0,
+    stack: Stack | None = None,
+    hidden: bool = True,
+) -> None:
+    """Record that the host waited for the device.  Raises when a guard forbids syncs."""
+    if not observing():
+        return
+    stack = user_stack() if stack is None else stack
+    for observer in _observers:
+        observer.ledger.record(Kind.SYNC, stack, what, detail=detail, seconds=seconds)
+        if observer.hidden_only and not hidden:
+            continue
+        if observer.sync_policy != "record" and not observer.is_allowed(stack):
+            _object(
+                observer.sync_policy,
+                f"sync by {what} ({detail}) at {nearest(stack)}",
+            )
+
+
+def problem(
+    kind: Kind,
+    what: str,
+    detail: str,
+    *,
+    source: str = "",
+    target: str = "",
+    shape: str = "",
+    stack: Stack | None = None,
+    operands: Sequence[torch.Tensor] = (),
+    declared: Stack = (),
+) -> None:
+    """Record a bug that was seen.  ``declared``: places that belong to it, beside the operands'."""
+    if not observing():
+        return
+    stack = user_stack() if stack is None else stack
+    origins = (*origins_of(operands), *declared)
+    for observer in _observers:
+        observer.ledger.record(
+            kind,
+            stack,
+            what,
+            detail=detail,
+            source=source,
+            target=target,
+            shape=shape,
+            origins=origins,
+        )
+
+
+FROM_DATA = frozenset({torch.tensor, torch.as_tensor})
+
+
+def reads_of_elements(what: str, data: object) -> None:
+    """``torch.tensor([x[0], x[1]])`` reads each tensor in its list, out of every hook's sight."""
+    if not _observers or not isinstance(data, (list, tuple)):
+        return
+    for item in data:
+        if isinstance(item, torch.Tensor):
+            if item.device.type not in ("cpu", "meta"):
+                sync(what, "reads the tensors in its list one by one")
+        elif isinstance(item, (list, tuple)):
+            reads_of_elements(what, item)
+
+
+def origins_of(tensors: Sequence[torch.Tensor]) -> Stack:
+    """The lines that made or last moved ``tensors``, as far as they are known."""
+    sites: list[Site] = []
+    for tensor in tensors:
+        placement = placement_of(tensor)
+        if placement is not None:
+            sites += [s for s in (placement.made, placement.moved) if s is not None]
+    return tuple(dict.fromkeys(sites))
+
+
+def _object(policy: Policy, text: str) -> None:
+    if policy == "raise":
+        raise DevicePolicyError(f"the device guard forbids this {text}")
+    warnings.warn(text, DevicePolicyWarning, stacklevel=2)
+
+
+__all__ = [
+    "DevicePolicyError",
+    "DevicePolicyWarning",
+    "Event",
+    "Observer",
+    "Policy",
+    "add_observer",
+    "contract_policy",
+    "describe_tensor",
+    "mixed_policy",
+    "observing",
+    "problem",
+    "remove_observer",
+    "sync",
+    "transfer",
+]

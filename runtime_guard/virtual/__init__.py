@@ -1,0 +1,40 @@
+"""Virtual machines: accelerators that hold real values in host memory.
+
+The modules:
+
+    context, machine: the block, and the machine that it stands for
+    modes, handlers: the two hooks, and the answers of functions that need their own
+    moves, legacy_types: how tensors get from one device to another
+    accelerator_api: what `torch.cuda` and the others say
+    torch_imports, compilers, process_groups: what has to be told that it is on such a machine
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from runtime_guard.virtual.context import (
+        active_machine,
+        hooks_in_this_thread,
+        really_available,
+        virtual_devices,
+    )
+    from runtime_guard.virtual.machine import UnsupportedVirtually
+
+__all__ = [
+    "UnsupportedVirtually",
+    "active_machine",
+    "hooks_in_this_thread",
+    "really_available",
+    "virtual_devices",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # lazily, since the parts of this package import each other through it
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    home = "machine" if name == "UnsupportedVirtually" else "context"
+    return getattr(importlib.import_module(f"{__name__}.{home}"), name)

@@ -1,0 +1,626 @@
+"""``virtual_devices("cuda:2")``: a machine with accelerators, on a machine without.
+
+Values live in host memory and are computed by the CPU's kernels; devices are tags.  Nothing is left
+behind when the block ends: every attribute of torch is the object it was.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import sys
+import threading
+from collections.abc import Iterator
+from typing import Any, cast
+
+import torch
+import torch.nn.parallel.comm
+import torch.utils.dlpack
+
+from runtime_guard.core.memory import install_meters
+from runtime_guard.core.patches import Patches, show_originals
+from runtime_guard.core.placement import (
+    CPU,
+    TAG,
+    Placement,
+    intern_device,
+    placement_of,
+    tag_storage,
+)
+from runtime_guard.core.torch_internals import (
+    as_subclass,
+    disable_torch_function,
+    dispatch_mode_stack,
+    enter,
+    function_mode_count,
+    function_mode_stack,
+    pop_function_mode,
+    push_function_mode,
+    push_saved_tensors_hooks,
+    real_device,
+    storage_base,
+    without_dispatch_modes,
+)
+from runtime_guard.recording.module_moves import watch_module_moves
+from runtime_guard.virtual import accelerator_api, moves
+from runtime_guard.virtual.compilers import compiled_code_runs_eagerly, patch_compilers, say_once
+from runtime_guard.virtual.handlers import LEGACY_DTYPES, build_handlers, legacy_type
+from runtime_guard.virtual.legacy_types import legacy_sparse_types, legacy_types
+from runtime_guard.virtual.machine import Machine, UnsupportedVirtually, parse_machine, unsupported
+from runtime_guard.virtual.modes import DispatchMode, FunctionMode
+from runtime_guard.virtual.process_groups import patch_process_groups
+from runtime_guard.virtual.torch_imports import TorchImports
+
+_WRAPPED_DEVICE = 6
+"""The position of ``device`` in ``_make_wrapper_subclass(cls, size, …)``, behind ``cls``."""
+_entered: list[Machine] = []
+"""The machines of the blocks that have not ended, the latest last; blocks may end in any order."""
+_entry_lock = threading.RLock()
+
+
+def active_machine() -> Machine | None:
+    """The virtual machine in force, None outside of ``virtual_devices``."""
+    return _entered[-1] if _entered else None
+
+
+class virtual_devices(contextlib.ContextDecorator):
+    """Inside the block, torch has the accelerators of ``spec``: ``"cuda:2"``, ``"cuda:1,mps"``.
+
+    Context manager and decorator; may be nested with the same or with other devices (the innermost
+    counts) and entered again.  Threads started inside belong to it.  Raises ``ValueError`` for a
+    spec it does not understand and ``RuntimeError`` where torch has a real device of that type.
+    """
+
+    def __init__(self, spec: str = "cuda:1") -> None:
+        self.spec = spec
+        self.counts = parse_machine(spec)
+        self._entered: list[_Installed] = []
+
+    def _recreate_cm(self) -> virtual_devices:
+        return virtual_devices(self.spec)
+
+    def __enter__(self) -> Machine:
+        for kind in self.counts:
+            if really_available(kind):
+                raise RuntimeError(
+                    f"virtual_devices({self.spec!r}): this machine has a real {kind} device; use "
+                    "DeviceGuard on it instead"
+                )
+        installed = _Installed(Machine(self.counts))
+        installed.install()
+        self._entered.append(installed)
+        return installed.machine
+
+    def __exit__(self, *_: object) -> None:
+        self._entered.pop().remove()
+
+
+def really_available(kind: str) -> bool:
+    """Has this machine a real accelerator of type ``kind``?  False inside ``virtual_devices``."""
+    if _entered:
+        return False
+    module = getattr(torch, kind, None)
+    if kind == "mps":
+        return bool(torch.backends.mps.is_available())
+    return bool(module is not None and module.is_available())
+
+
+class _ThreadHooks:
+    """The pair of modes of one thread."""
+
+    def __init__(self, machine: Machine, handlers: dict[Any, Any]) -> None:
+        self.function_mode = FunctionMode(machine, handlers)
+        self.dispatch_mode = DispatchMode(machine, self.function_mode)
+        self.outer: list[FunctionMode] = []
+        """The modes of the blocks around this one, which it covers."""
+
+    def push(self) -> None:
+        self.outer = [m for m in function_mode_stack() if isinstance(m, FunctionMode)]
+        for mode in self.outer:
+            mode.covered += 1
+        enter(self.function_mode)
+        enter(self.dispatch_mode)
+
+    def pop(self) -> None:
+        remove_dispatch_mode(self.dispatch_mode)
+        remove_function_mode(self.function_mode)
+        for mode in self.outer:
+            mode.covered -= 1
+        self.outer = []
+
+
+def remove_function_mode(mode: Any) -> None:
+    """Take ``mode`` off the stack even when another one was pushed and not yet popped."""
+    above = []
+    while function_mode_count():
+        top = pop_function_mode()
+        if top is mode:
+            break
+        above.append(top)
+    for other in reversed(above):
+        push_function_mode(other)
+
+
+def remove_dispatch_mode(mode: Any) -> None:
+    """Take ``mode`` off the stack even when another one was pushed and not yet popped."""
+    stack = dispatch_mode_stack()
+    if not stack or stack[-1] is mode:
+        mode.__exit__(None, None, None)
+        return
+    if mode not in stack:
+        return
+    above = []
+    while stack and stack[-1] is not mode:
+        top = stack.pop()
+        top.__exit__(None, None, None)
+        above.append(top)
+    mode.__exit__(None, None, None)
+    for other in reversed(above):
+        other.__enter__()
+
+
+class _Installed:
+    """One entered block: its machine, the attributes it replaced, the hooks of its threads."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self.patches = Patches()
+        self.handlers: dict[Any, Any] = {}
+        self.hooks: _ThreadHooks | None = None
+        self.imports = TorchImports(self._suspended)
+        self.eager = contextlib.ExitStack()
+        self.default_device: torch.device | None = None
+        self.default_dtype = torch.float32
+        self.default_type: torch.device | None = None
+        """What ``set_default_tensor_type`` made of ``torch.Tensor``."""
+
+    def install(self) -> None:
+        with _entry_lock:
+            self.handlers = build_handlers()
+            self.default_device = _global_default_device()
+            self.default_dtype = torch.get_default_dtype()
+            try:
+                self._patch()
+            except BaseException:
+                self.patches.undo()
+                raise
+            self.imports.install()
+            _entered.append(self.machine)
+            install_meters(self.machine.meters)
+        self.eager.enter_context(compiled_code_runs_eagerly())
+        self.hooks = _ThreadHooks(self.machine, self.handlers)
+        self.hooks.push()
+
+    def remove(self) -> None:
+        if self.hooks is not None:
+            self.hooks.pop()
+        self.eager.close()
+        with _entry_lock:
+            self.imports.remove()
+            changed = _global_default_device() != self.default_device
+            self.patches.undo()
+            _entered.remove(self.machine)
+            install_meters(_entered[-1].meters if _entered else {})
+            self.machine.set_sync_debug_mode(0)
+            self.machine.over = True
+            if changed:
+                torch.set_default_device(self.default_device)
+            if self.default_device is None:  # a None left there confuses torch 2.4
+                vars(torch._GLOBAL_DEVICE_CONTEXT).pop("device_context", None)
+            if torch.get_default_dtype() is not self.default_dtype:
+                torch.set_default_dtype(self.default_dtype)
+        moves.forget_watched()
+
+    @contextlib.contextmanager
+    def _suspended(self) -> Iterator[None]:
+        """Torch as it is outside of the block, for imports."""
+        with _entry_lock, disable_torch_function():
+            finders = [f for f in sys.meta_path if isinstance(f, TorchImports)]
+            for finder in finders:  # first of all: what follows imports, too
+                finder.remove()
+            redo = show_originals()
+            try:
+                with without_dispatch_modes():
+                    yield
+            finally:
+                redo()
+                sys.meta_path[:0] = finders
+
+    def _patch(self) -> None:
+        machine, patches = self.machine, self.patches
+        base = _Real.of(not _entered)
+        for kind in machine.counts:
+            module = getattr(torch, kind)
+            if kind == "mps":
+                patches.update(module, accelerator_api.mps_api(machine))
+                patches.set(torch.backends.mps, "is_available", lambda: True)
+                patches.set(torch.backends.mps, "is_built", lambda: True)
+                continue
+            api = accelerator_api.module_api(machine, kind, module)
+            patches.update(module, api)
+            for part in ("random", "memory"):
+                sub = getattr(module, part, None)
+                if sub is not None:
+                    patches.update(sub, {n: v for n, v in api.items() if n in vars(sub)})
+            if kind == "cuda":
+                patches.update(module, base.types(machine, "cuda"))
+                sparse_types = legacy_sparse_types(machine, "cuda")
+                patches.update(
+                    torch.cuda.sparse,
+                    {n: t for n, t in sparse_types.items() if hasattr(torch.cuda.sparse, n)},
+                )
+                patches.set(torch.version, "cuda", accelerator_api.VERSION)
+                patches.set(torch.backends.cuda, "is_built", lambda: True)
+                patches.set(torch.backends.cudnn, "is_acceptable", lambda tensor: False)
+                patches.update(torch.cuda.nvtx, accelerator_api.nvtx_api())
+                patches.update(torch.nn.parallel.comm, accelerator_api.comm_api())
+        patches.update(torch, base.types(machine, "cpu"))
+        if hasattr(torch, "accelerator"):  # since torch 2.6
+            patches.update(torch.accelerator, accelerator_api.accelerator_api(machine))
+        patches.set(torch, "device", accelerator_api.device_factory(machine, base.device))
+        patches.set(torch, "Generator", accelerator_api.generator_factory(machine, base.generator))
+        stream = type(
+            "Stream",
+            (accelerator_api.VirtualStream,),
+            {"machine": machine, "kind": machine.primary},
+        )
+        patches.set(torch, "Stream", stream)
+        patches.set(torch, "Event", accelerator_api.VirtualEvent)
+        patches.set(torch, "set_default_tensor_type", self._set_default_tensor_type)
+        patches.set(torch, "get_device_module", self._get_device_module)
+        self._patch_wrappers()
+        patches.set(torch.nested, "nested_tensor", self._nested_tensor(torch.nested.nested_tensor))
+        patches.set(torch._C, "_group_tensors_by_device_and_dtype", moves.grouped)
+        self._patch_dlpack()
+        self._patch_tensor()
+        self._patch_storage()
+        self._patch_autocast()
+        self._patch_profiler()
+        self._patch_saved_tensors()
+        self._patch_functions()
+        self._patch_backward()
+        patch_compilers(patches)
+        if "cuda" in machine.counts:
+            patch_process_groups(patches)
+        self._patch_threads()
+        watch_module_moves(patches, moves.device_of)
+
+    def _patch_dlpack(self) -> None:
+        """``torch.utils.dlpack.to_dlpack`` calls C++ past every hook."""
+        dlpack: Any = torch.utils.dlpack
+        real = dlpack.to_dlpack
+
+        def to_dlpack(tensor: torch.Tensor) -> Any:
+            if tensor.device.type not in ("cpu", "meta"):
+                raise UnsupportedVirtually(
+                    "to_dlpack of a virtual accelerator's tensor: its memory is the host's"
+                )
+            return real(tensor)
+
+        self.patches.set(dlpack, "to_dlpack", to_dlpack)
+        self.patches.set(torch, "to_dlpack", to_dlpack)
+
+    def _patch_tensor(self) -> None:
+        """``Tensor.device`` and its shorthands as properties: seen even where modes are off."""
+
+        def device(tensor: torch.Tensor) -> torch.device:
+            with disable_torch_function():
+                placement = placement_of(tensor)
+            if placement is None:
+                return real_device(tensor)
+            if placement.move is not None:
+                placement.move.used = True  # `x.to(d).device` tells where a move goes
+            return placement.device
+
+        def is_type(kind: str) -> property:
+            return property(lambda tensor: tensor.device.type == kind)
+
+        tensor = torch.Tensor
+        self.patches.set(tensor, "device", property(device))
+        for kind in ("cuda", "cpu", "xpu", "mps"):
+            self.patches.set(tensor, f"is_{kind}", is_type(kind))
+
+        def init(tensor: torch.Tensor, *args: Any, **kwargs: Any) -> None:
+            """``torch.Tensor([1.0])``, which no hook sees: note where it was made."""
+            if type(tensor) is torch.Tensor and placement_of(tensor) is None:
+                device = intern_device(real_device(tensor))
+                if self.default_type is not None and device is CPU:
+                    device = self.machine.canonical(self.default_type)
+                moves.tag_fresh(tensor, device)
+
+        self.patches.set(tensor, "__init__", init)
+        make: Any = tensor.__new__
+
+        @functools.wraps(make)
+        def new(cls: Any, *args: Any, **kwargs: Any) -> torch.Tensor:
+            """``Subclass(data)``: what a dispatch mode has seen cannot become another class."""
+            if cls is tensor:
+                return make(cls, *args, **kwargs)  # type: ignore[no-any-return]
+            return as_subclass(make(tensor, *args, **kwargs), cls)
+
+        self.patches.set(tensor, "__new__", staticmethod(new))
+        self.patches.set(tensor, "as_subclass", as_subclass)
+        # its C++ signature knows no streams but real ones
+        self.patches.set(tensor, "record_stream", lambda tensor, stream: None)
+
+    def _patch_storage(self) -> None:
+        """``UntypedStorage``: what saving, loading, deep copies and ``share_memory_`` ask of it."""
+        machine, patches, storage = self.machine, self.patches, torch.UntypedStorage
+        real = storage_base.device.__get__
+
+        def device(self: Any) -> torch.device:
+            placement = getattr(self, TAG, None)
+            found: torch.device = real(self) if placement is None else placement.device
+            return found
+
+        def copied(self: Any, placement: Placement | None) -> Any:
+            with disable_torch_function():
+                copy: Any = cast(Any, storage)(self.nbytes())
+                if placement is not None:  # before the copy: it may be a transfer
+                    tag_storage(copy, placement)
+                copy.copy_(self, False)
+            return copy
+
+        def clone(self: Any) -> Any:
+            return copied(self, getattr(self, TAG, None))
+
+        def to(self: Any, *, device: Any, non_blocking: bool = False) -> Any:
+            target = machine.parse(device)
+            if target == self.device:
+                return self
+            if target.type == "meta":
+                return cast(Any, storage)(self.nbytes(), device="meta")
+            return copied(self, Placement(intern_device(target)))
+
+        def cpu(self: Any) -> Any:
+            return to(self, device=CPU)
+
+        def cuda(self: Any, device: Any = None, non_blocking: bool = False) -> Any:
+            return to(self, device="cuda" if device is None else torch.device("cuda", device))
+
+        def mps(self: Any) -> Any:
+            return to(self, device="mps")
+
+        def share(self: Any, *args: Any, **kwargs: Any) -> Any:
+            return self if self.device.type != "cpu" else base_share(self, *args, **kwargs)
+
+        def is_shared(self: Any) -> bool:
+            return self.device.type != "cpu" or base_is_shared(self)
+
+        base_share, base_is_shared = storage.share_memory_, storage.is_shared
+        patches.set(storage, "is_shared", is_shared)
+        no_memory = "its memory is the host's"
+        patches.set(storage, "_share_cuda_", unsupported("sharing with other processes", no_memory))
+        patches.set(storage, "device", property(device))
+        patches.set(storage, "is_cuda", property(lambda self: self.device.type == "cuda"))
+        patches.set(storage, "clone", clone)
+        patches.set(storage, "to", to)
+        patches.set(storage, "cpu", cpu)
+        patches.set(storage, "cuda", cuda)
+        patches.set(storage, "mps", mps)
+        patches.set(storage, "share_memory_", share)
+
+    def _patch_autocast(self) -> None:
+        """Autocast of a virtual accelerator is the CPU's with the same dtype."""
+        machine = self.machine
+        autocast = torch.amp.autocast_mode.autocast
+        real_enter, real_leave = cast(Any, autocast.__enter__), cast(Any, autocast.__exit__)
+        saved: dict[int, list[tuple[bool, torch.dtype]]] = {}
+
+        def virtual_enter(self: Any) -> Any:
+            if self.device in machine.counts:
+                state = (torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cpu"))
+                saved.setdefault(id(self), []).append(state)
+                result = real_enter(self)
+                torch.set_autocast_enabled("cpu", self._enabled)
+                torch.set_autocast_dtype("cpu", self.fast_dtype)
+                return result
+            return real_enter(self)
+
+        def virtual_leave(self: Any, *exc: Any) -> Any:
+            if saved.get(id(self)):
+                enabled, dtype = saved[id(self)].pop()
+                torch.set_autocast_enabled("cpu", enabled)
+                torch.set_autocast_dtype("cpu", dtype)
+            return real_leave(self, *exc)
+
+        self.patches.set(autocast, "__enter__", virtual_enter)
+        self.patches.set(autocast, "__exit__", virtual_leave)
+
+    def _patch_profiler(self) -> None:
+        """The profiler has no events of a virtual device to time, and nobody listens to NVTX."""
+        machine, profile = self.machine, torch.autograd.profiler.profile
+        make: Any = profile.__init__
+
+        @functools.wraps(make)
+        def init(self: Any, *args: Any, use_device: str | None = None, **options: Any) -> None:
+            if options.get("use_cuda"):  # deprecated
+                options["use_cuda"], use_device = False, "cuda"
+            if use_device in machine.counts:
+                say_once(f"profiler: no events of the virtual {use_device} device, only the CPU's")
+                use_device = None
+            make(self, *args, use_device=use_device, **options)
+
+        self.patches.set(profile, "__init__", init)
+        emit_nvtx = torch.autograd.profiler.emit_nvtx
+        self.patches.set(emit_nvtx, "__enter__", lambda self: self)
+        self.patches.set(emit_nvtx, "__exit__", lambda self, *exc: None)
+
+    def _patch_saved_tensors(self) -> None:
+        """Hooks for what autograd saves are called from C++ in the middle of an operation."""
+
+        def hooked(hook: Any, mode: FunctionMode) -> Any:
+            def call(value: Any) -> Any:
+                if function_mode_count():
+                    return hook(value)
+                with mode.in_sight():
+                    return hook(value)
+
+            return call
+
+        def enter_hooks(self: Any) -> None:
+            pack, unpack = self.pack_hook, self.unpack_hook
+            for mode in reversed(function_mode_stack()):
+                if isinstance(mode, FunctionMode):
+                    pack, unpack = hooked(pack, mode), hooked(unpack, mode)
+                    break
+            push_saved_tensors_hooks(pack, unpack)
+
+        self.patches.set(torch.autograd.graph.saved_tensors_hooks, "__enter__", enter_hooks)
+
+    def _patch_functions(self) -> None:
+        """Custom autograd functions: a gradient is where the input is that it is for."""
+        function = torch.autograd.Function
+        real = vars(function)["apply"].__func__
+
+        def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
+            result = real(cls, *args, **kwargs)
+            with disable_torch_function():
+                moves.gradients_stay(result, args, cls.__name__)
+            return result
+
+        self.patches.set(function, "apply", classmethod(functools.wraps(real)(apply)))
+
+    def _patch_backward(self) -> None:
+        """``y.backward(g)``: the gradient is where ``y`` is; a 0-dim one is brought there."""
+        machine, autograd = self.machine, cast("Any", torch.autograd)
+        real = autograd._make_grads
+
+        @functools.wraps(real)
+        def make_grads(outputs: Any, grads: Any, *args: Any, **kwargs: Any) -> Any:
+            made = real(outputs, grads, *args, **kwargs)
+            with disable_torch_function():
+                return tuple(
+                    moves.root_gradient(machine, position, output, grad)
+                    for position, (output, grad) in enumerate(zip(outputs, made, strict=True))
+                )
+
+        self.patches.set(autograd, "_make_grads", make_grads)
+
+    def _patch_threads(self) -> None:
+        """Threads started inside the block get hooks of their own."""
+        machine, handlers = self.machine, self.handlers
+        start = threading.Thread.start
+
+        @functools.wraps(start)
+        def start_hooked(thread: threading.Thread) -> None:
+            run = thread.run
+
+            def run_hooked() -> None:
+                hooks = _ThreadHooks(machine, handlers)
+                hooks.push()
+                try:
+                    run()
+                finally:
+                    hooks.pop()
+
+            thread.run = run_hooked  # type: ignore[method-assign]
+            start(thread)
+
+        self.patches.set(threading.Thread, "start", start_hooked)
+
+    def _patch_wrappers(self) -> None:
+        """Tensors that wrap others: autograd asks the device of their C++ half for its stream."""
+        machine = self.machine
+        real: Any = torch.Tensor._make_wrapper_subclass
+
+        @functools.wraps(real)
+        def make(cls: Any, *args: Any, **options: Any) -> torch.Tensor:
+            positional = len(args) > _WRAPPED_DEVICE
+            requested = args[_WRAPPED_DEVICE] if positional else options.get("device")
+            target = machine.parse(requested) if requested is not None else CPU
+            if not machine.is_virtual(target):
+                return real(cls, *args, **options)  # type: ignore[no-any-return]
+            if positional:
+                args = (*args[:_WRAPPED_DEVICE], CPU, *args[_WRAPPED_DEVICE + 1 :])
+            else:
+                options["device"] = CPU
+            wrapper: torch.Tensor = real(cls, *args, **options)
+            with disable_torch_function():
+                moves.tag_fresh(wrapper, target)
+            return wrapper
+
+        self.patches.set(torch.Tensor, "_make_wrapper_subclass", staticmethod(make))
+
+    def _nested_tensor(self, make: Any) -> Any:
+        """``torch.nested.nested_tensor`` calls C++ past every hook."""
+        machine = self.machine
+
+        @functools.wraps(make)
+        def nested_tensor(tensor_list: Any, **options: Any) -> torch.Tensor:
+            if options.get("layout") is torch.jagged:  # Python all the way
+                jagged: torch.Tensor = make(tensor_list, **options)
+                return jagged
+            requested = options.pop("device", None)
+            target = machine.parse(requested) if requested is not None else None
+            if target is None and tensor_list and isinstance(tensor_list[0], torch.Tensor):
+                target = tensor_list[0].device
+            if target is not None and not machine.is_virtual(target):
+                options["device"] = target
+            result: torch.Tensor = make(tensor_list, **options)
+            if target is not None and machine.is_virtual(target):
+                with disable_torch_function():
+                    moves.tag_fresh(result, machine.canonical(target))
+            return result
+
+        return nested_tensor
+
+    def _set_default_tensor_type(self, wanted: Any) -> None:
+        kind, dtype = legacy_type(wanted)
+        self.default_type = torch.device(kind) if kind != "cpu" else None
+        torch.set_default_dtype(dtype)
+        torch.set_default_device(kind if kind != "cpu" else None)
+
+    def _get_device_module(self, device: Any = None) -> Any:
+        kind = self.machine.primary if device is None else torch.device(device).type
+        module = getattr(torch, kind, None)
+        if module is None:
+            raise RuntimeError(
+                f"Device '{kind}' does not have a corresponding module registered as "
+                f"'torch.{kind}'."
+            )
+        return module
+
+
+class _Real:
+    """What the outermost block found in torch, for blocks nested in it."""
+
+    outermost: _Real | None = None
+
+    def __init__(self) -> None:
+        self.device = torch.device
+        self.generator = torch.Generator
+        self.cpu_types = {name: getattr(torch, name) for name in LEGACY_DTYPES}
+
+    @classmethod
+    def of(cls, outermost: bool) -> _Real:
+        if outermost or cls.outermost is None:
+            cls.outermost = cls()
+        return cls.outermost
+
+    def types(self, machine: Machine, kind: str) -> dict[str, Any]:
+        """The legacy tensor types of ``kind`` for ``machine``."""
+        return legacy_types(machine, kind, self.cpu_types)
+
+
+def _global_default_device() -> torch.device | None:
+    context = getattr(torch._GLOBAL_DEVICE_CONTEXT, "device_context", None)
+    device: torch.device | None = getattr(context, "device", None)
+    return device
+
+
+@contextlib.contextmanager
+def hooks_in_this_thread(machine_block: virtual_devices) -> Iterator[None]:
+    """For threads that something else than ``threading.Thread`` started: watch this one too."""
+    if not machine_block._entered:
+        raise RuntimeError("hooks_in_this_thread: the virtual_devices block is not entered")
+    installed = machine_block._entered[-1]
+    hooks = _ThreadHooks(installed.machine, installed.handlers)
+    hooks.push()
+    try:
+        yield
+    finally:
+        hooks.pop()
+
+
+__all__ = ["UnsupportedVirtually", "active_machine", "hooks_in_this_thread", "virtual_devices"]

@@ -1,0 +1,446 @@
+"""Transfers on a virtual machine: a copy, a new tag, and the way back for gradients."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from typing import Any
+
+import torch
+
+from runtime_guard.core.placement import (
+    CPU,
+    TAG,
+    UNTAGGED,
+    Move,
+    Placement,
+    intern_device,
+    placement_of,
+    storage_of,
+    tag,
+)
+from runtime_guard.core.sites import Stack, thrown_away_at, user_site, user_stack
+from runtime_guard.core.torch_internals import (
+    PROXY,
+    copy_below,
+    disable_torch_function,
+    is_tracing,
+    real_device,
+    tensor_base,
+    wraps_others,
+)
+from runtime_guard.recording import observers
+from runtime_guard.recording.events import Kind
+from runtime_guard.recording.explanation import explain_operands, with_explanation
+from runtime_guard.virtual.machine import Machine, UnsupportedVirtually
+
+__tracebackhide__ = True  # pytest shows the user's frames only
+
+PINNED = "_devlint_pinned"
+_to = tensor_base.to
+
+
+class _Moving(threading.local):
+    """Is the calling thread inside the copy that a move is made of?"""
+
+    active = False
+
+
+moving = _Moving()
+
+
+def device_of(tensor: torch.Tensor) -> torch.device:
+    """Where ``tensor`` lives on the virtual machine (call with torch functions unhooked)."""
+    placement = placement_of(tensor)
+    return placement.device if placement is not None else intern_device(real_device(tensor))
+
+
+def is_pinned(tensor: torch.Tensor) -> bool:
+    """Is the host tensor in (virtually) page-locked memory?"""
+    return bool(getattr(storage_of(tensor), PINNED, False))
+
+
+def pin(tensor: torch.Tensor) -> torch.Tensor:
+    """A host copy marked page-locked; ``tensor`` itself when it is already."""
+    if is_pinned(tensor):
+        return tensor
+    device = device_of(tensor)
+    if device.type != "cpu":
+        name = tensor.type().replace("torch.", f"torch.{device.type}.", 1)
+        raise RuntimeError(f"cannot pin '{name}' only dense CPU tensors can be pinned")
+    copy = tensor.clone()
+    setattr(storage_of(copy), PINNED, True)
+    return copy
+
+
+def refuse_dtype(dtype: torch.dtype, device: torch.device) -> None:
+    """Raise what PyTorch raises for a dtype that ``device`` does not have."""
+    if device.type == "mps" and dtype is torch.float64:
+        raise TypeError(
+            "Cannot convert a MPS Tensor to float64 dtype as the MPS framework doesn't support "
+            "float64. Please use float32 instead."
+        )
+
+
+def move(
+    machine: Machine,
+    tensor: torch.Tensor,
+    target: torch.device | None,
+    *,
+    what: str,
+    dtype: torch.dtype | None = None,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: torch.memory_format | None = None,
+) -> torch.Tensor:
+    """``tensor.to(target, dtype, non_blocking, copy)`` on the virtual machine.
+
+    Returns ``tensor`` itself when nothing has to change.  Across devices the result is a new tensor
+    tagged ``target``; its backward brings the gradient back to where ``tensor`` is.  Raises what
+    PyTorch raises for meta tensors (``NotImplementedError``).
+    """
+    options: dict[str, Any] = {"copy": copy}
+    if dtype is not None:
+        options["dtype"] = dtype
+    if memory_format is not None:
+        options["memory_format"] = memory_format
+    placement = placement_of(tensor)
+    source = placement.device if placement is not None else intern_device(real_device(tensor))
+    if target is None or target is source:
+        if dtype is not None:
+            refuse_dtype(dtype, source)
+        result: torch.Tensor = (
+            _to(tensor, **options) if (dtype or copy or memory_format) else tensor
+        )
+        if result is not tensor and placement is not None:
+            tag(result, placement)
+        return result
+    if target.type == "meta":
+        on_meta: torch.Tensor = _to(tensor, target, **options)
+        return on_meta
+    if source.type == "meta":
+        raise NotImplementedError(
+            "Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() "
+            "instead of torch.nn.Module.to() when moving module from meta to a different device."
+        )
+    if is_tracing(PROXY):
+        raise UnsupportedVirtually(
+            f"make_fx on virtual devices: {what} would be traced on the host"
+        )
+    refuse_dtype(dtype or tensor.dtype, target)
+    options["copy"] = True
+    if wraps_others(tensor):  # it moves what it wraps, and makes a wrapper there
+        del options["copy"]
+        moved: torch.Tensor = copy_below(
+            tensor, device=target, non_blocking=non_blocking, **options
+        )
+        return moved
+    moving.active = True  # the copy is not on the source's device, not even for a moment
+    try:
+        result = _to(tensor, **options)
+    finally:
+        moving.active = False
+    if (
+        tensor.layout is torch.sparse_coo
+        and result._values().data_ptr() == tensor._values().data_ptr()
+    ):
+        result = tensor.clone()
+    pinned = is_pinned(tensor)
+    # a non-blocking copy to the host goes into page-locked memory (at::native::_to_copy)
+    landed = not (non_blocking and target is CPU)
+    stack = record_transfer(
+        machine,
+        tensor,
+        source,
+        target,
+        what,
+        non_blocking=non_blocking,
+        pinned=pinned or not landed,
+    )
+    site = stack[0] if stack else user_site()
+    if not landed and result.layout is torch.strided:
+        setattr(storage_of(result), PINNED, True)
+    watched = Move(stack, landed) if stack else None
+    made = placement.made if placement is not None else None
+    tag(result, Placement(target, made, site, watched))
+    if watched is not None:
+        _watch_until_dead(result, watched, what)
+        if not landed:
+            _in_flight.append(watched)
+    node = result.grad_fn
+    if node is not None:
+        node.register_hook(_GradientBack(machine, source, 0))
+        # copies to the host are made to be looked at; on the accelerator it is to be trained
+        if tensor.is_leaf and tensor.requires_grad and target is not CPU and stack:
+            observers.problem(
+                Kind.NON_LEAF_MOVE,
+                what,
+                f"{observers.describe_tensor(tensor)} requires grad and was moved from {source} to "
+                f"{target}: the result is not a leaf",
+                source=str(source),
+                target=str(target),
+                stack=stack,
+            )
+    return result
+
+
+def record_transfer(
+    machine: Machine,
+    tensor: torch.Tensor,
+    source: torch.device,
+    target: torch.device,
+    what: str,
+    *,
+    non_blocking: bool,
+    pinned: bool,
+) -> Stack:
+    """Tell the observers of a transfer, and of the sync that a blocking copy to the host is."""
+    if not observers.observing():
+        return ()
+    stack = user_stack()
+    to_host = target.type == "cpu"
+    observers.transfer(
+        tensor, source, target, what, blocking=not non_blocking, pinned=pinned, stack=stack
+    )
+    if to_host and not non_blocking:
+        land_all()
+        observers.sync(what, "a blocking copy to the host", stack=stack)
+    return stack
+
+
+_in_flight: list[Move] = []
+"""Non-blocking copies to the host that no synchronisation has followed yet."""
+
+
+def land_all() -> None:
+    """A synchronisation happened: every copy on its way has arrived."""
+    for watched in _in_flight:
+        watched.landed = True
+    _in_flight.clear()
+
+
+def watch_buffer(buffer: torch.Tensor) -> None:
+    """A non-blocking copy into the pinned host ``buffer`` is on its way."""
+    before = placement_of(buffer)
+    stack = user_stack()
+    watched = Move(stack, landed=False)
+    made = before.made if before is not None else None
+    tag(buffer, Placement(CPU, made, stack[0] if stack else None, watched))
+    _in_flight.append(watched)
+
+
+def report_read(watched: Move, what: str) -> None:
+    """The host reads the result of a copy that may still be on its way."""
+    watched.landed = True
+    stack = user_stack()
+    observers.problem(
+        Kind.UNLANDED_READ,
+        what,
+        f"read by {what}; copied with non_blocking=True at "
+        f"{watched.stack[0] if watched.stack else '?'} with no synchronisation in between",
+        stack=stack + tuple(site for site in watched.stack if site not in stack),
+    )
+
+
+_watched: dict[int, weakref.ref[Any]] = {}
+
+
+def _watch_until_dead(tensor: torch.Tensor, watched: Move, what: str) -> None:
+    storage = storage_of(tensor)
+    if storage is None:
+        return
+    key = id(watched)
+
+    def died(_: object) -> None:
+        _watched.pop(key, None)
+        if watched.used:
+            return
+        here, moved = thrown_away_at(), watched.stack[0]
+        # by the very statement that made it; not by an exception or the end of a call, for example
+        at_once = here and here.file == moved.file and moved.line <= here.end_line <= moved.end_line
+        observers.problem(
+            Kind.DISCARDED_MOVE if at_once else Kind.UNUSED_MOVE,
+            what,
+            "the moved tensor died without having been used",
+            stack=watched.stack,
+        )
+
+    _watched[key] = weakref.ref(storage, died)
+
+
+def forget_watched() -> None:
+    """Stop watching moved tensors (the context is over; what still lives was kept, not thrown)."""
+    _watched.clear()
+    _in_flight.clear()
+
+
+class _GradientBack:
+    """Post hook of an autograd node: gradient ``position`` goes back to ``device``.
+
+    On real devices ``ToCopyBackward`` and ``CopyBackwards`` do that themselves.
+    """
+
+    __slots__ = ("device", "machine", "position")
+
+    def __init__(self, machine: Machine, device: torch.device, position: int) -> None:
+        self.machine = machine
+        self.device = device
+        self.position = position
+
+    def __call__(self, inputs: tuple[Any, ...], outputs: tuple[Any, ...]) -> Any:
+        if self.position >= len(inputs) or inputs[self.position] is None:
+            return None
+        with disable_torch_function():
+            moved = move(
+                self.machine, inputs[self.position], self.device, what="backward of a copy"
+            )
+        return (*inputs[: self.position], moved, *inputs[self.position + 1 :])
+
+
+def gradient_goes_back(
+    machine: Machine, written: torch.Tensor, value: torch.Tensor, source: torch.device
+) -> None:
+    """After ``written.copy_(value)`` across devices: the gradient of ``value`` returns to it."""
+    node = written.grad_fn
+    if (
+        node is not None
+        and value.requires_grad
+        and node.name().rpartition("::")[2] in ("CopyBackwards", "CopySlices")
+    ):
+        node.register_hook(_GradientBack(machine, source, 1))
+
+
+def root_gradient(machine: Machine, position: int, output: Any, grad: Any) -> Any:
+    """``grad`` as the gradient of the root ``output`` of a backward pass.
+
+    ``validate_outputs`` in ``torch/csrc/autograd/engine.cpp``, which moves 0-dim ones.
+    """
+    if not isinstance(output, torch.Tensor) or not isinstance(grad, torch.Tensor):
+        return grad
+    expected, found = device_of(output), device_of(grad)
+    if expected is found or "meta" in (expected.type, found.type):
+        return grad
+    if grad.dim() == 0:
+        return move(machine, grad, expected, what="backward")
+    refuse_gradient(
+        f"invalid gradient at index {position} - expected device {expected} but got {found}",
+        "backward",
+        grad,
+        expected,
+    )
+    return grad
+
+
+def refuse_gradient(
+    sentence: str, what: str, gradient: torch.Tensor, expected: torch.device
+) -> None:
+    """Record a gradient on another device than ``expected``, and raise ``sentence``."""
+    explanation = explain_operands([gradient], ["the gradient"])
+    observers.problem(
+        Kind.MIXED,
+        what,
+        f"{sentence} {explanation}",
+        source=str(expected),
+        target=str(device_of(gradient)),
+        operands=[gradient],
+    )
+    if observers.mixed_policy() == "raise":
+        raise RuntimeError(with_explanation(sentence, explanation))
+
+
+class _GradientsStay:
+    """Post hook of a custom function's node: refuses gradients on other devices than its inputs.
+
+    ``validate_outputs`` in ``torch/csrc/autograd/engine.cpp``, which moves 0-dim ones.
+    """
+
+    __slots__ = ("devices", "name")
+
+    def __init__(self, name: str, devices: tuple[torch.device, ...]) -> None:
+        self.name = name
+        self.devices = devices
+
+    def __call__(self, gradients: tuple[Any, ...], _: Any) -> Any:
+        with disable_torch_function():
+            for position, (gradient, device) in enumerate(
+                zip(gradients, self.devices, strict=False)
+            ):
+                if gradient is None or gradient.dim() == 0 or device_of(gradient) is device:
+                    continue
+                sentence = (
+                    f"Function {self.name} returned an invalid gradient at index {position} - "
+                    f"expected device {device} but got {device_of(gradient)}"
+                )
+                refuse_gradient(sentence, self.name, gradient, device)
+
+
+def gradients_stay(result: Any, args: tuple[Any, ...], name: str) -> None:
+    """After ``Function.apply(*args)``: its gradients have to be where ``args`` are."""
+    first = result[0] if isinstance(result, (tuple, list)) and result else result
+    node = first.grad_fn if isinstance(first, torch.Tensor) else None
+    if node is None or node.name() != f"{name}Backward":
+        return
+    devices = tuple(device_of(a) for a in args if isinstance(a, torch.Tensor))
+    if any(device is not CPU for device in devices):
+        node.register_hook(_GradientsStay(node.name(), devices))
+
+
+Group = tuple[list[list[torch.Tensor | None]], list[int]]
+
+
+def grouped(
+    lists: list[list[torch.Tensor | None]], with_indices: bool = False
+) -> dict[tuple[torch.device, torch.dtype], Group]:
+    """Tensors that belong together, by device and dtype of those in the first list.
+
+    What optimizers and ``clip_grad_norm_`` ask C++ for, which knows no virtual devices
+    (``aten/src/ATen/native/ForeachUtils.h``; an optimizer's steps may be on the host).
+    """
+    groups: dict[tuple[torch.device, torch.dtype], Group] = {}
+    for position, first in enumerate(lists[0]):
+        assert first is not None
+        device, dtype = key = (first.device, first.dtype)
+        members, indices = groups.setdefault(key, ([[] for _ in lists], []))
+        if with_indices:
+            indices.append(position)
+        for group, tensors in zip(members, lists, strict=True):
+            if not tensors:
+                continue
+            tensor = tensors[position]
+            group.append(tensor)
+            if tensor is None:
+                continue
+            step = tensor.dtype in (torch.float32, torch.float64)
+            if not (tensor.dtype is dtype or step) or not (
+                tensor.device == device or (tensor.device == CPU and step)
+            ):
+                raise RuntimeError(
+                    "Tensors of the same index must be on the same device and the same dtype "
+                    "except `step` tensors that can be CPU and float32/64 notwithstanding"
+                )
+    return groups
+
+
+def tag_fresh(tensor: torch.Tensor, device: torch.device) -> None:
+    """Tag what a factory made on ``device``."""
+    refuse_dtype(tensor.dtype, device)
+    tag(tensor, Placement(device, user_site()))
+
+
+__all__ = [
+    "CPU",
+    "TAG",
+    "UNTAGGED",
+    "device_of",
+    "forget_watched",
+    "gradient_goes_back",
+    "is_pinned",
+    "land_all",
+    "move",
+    "pin",
+    "real_device",
+    "record_transfer",
+    "report_read",
+    "tag_fresh",
+    "watch_buffer",
+]

@@ -1,0 +1,159 @@
+"""Who may import whom, read from the syntax trees: layers, no circle, no hidden import."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True)
+class Import:
+    """One import of a module of the package that the importing file belongs to, or of another."""
+
+    module: str
+    """The importing module, such as `runtime_guard.core.sites`."""
+    imported: str
+    line: int
+    inside: bool
+    """Does it stand in a function?"""
+
+
+@dataclass(frozen=True)
+class Package:
+    """The layers of a package."""
+
+    name: str
+    layers: tuple[str, ...]
+    """Sub-packages and modules, lowest first: each may import those that stand before it."""
+    outside: tuple[str, ...] = ()
+    """Modules of our other packages that it may import."""
+    exceptions: frozenset[tuple[str, str]] = frozenset()
+    """(module, imported): arrows that run up today.  May only shrink."""
+
+
+PACKAGES = [
+    Package(
+        "runtime_guard",
+        (
+            "core",
+            "agreement",
+            "recording",
+            "virtual",
+            "contracts",
+            "guard",
+            "conformance",
+            "reports",
+            "commands",
+            "pytest_plugin",
+        ),
+        outside=("devlint.contracts", "devlint.findings"),
+    )
+]
+OURS = ("devlint", "devlint_rules", "runtime_guard")
+by_name = pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.name)
+
+
+def modules(package: Package) -> dict[str, Path]:
+    """The files of a package by module name; a folder's `__init__` has the folder's name."""
+    found = {}
+    for path in sorted((ROOT / package.name).rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def imports(package: Package) -> Iterator[Import]:
+    """Every import of one of our modules, but for those that only a type checker sees."""
+    known = modules(package)
+    for module, path in known.items():
+        for node, inside in _nodes(ast.parse(path.read_text(encoding="utf-8")), False):
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            else:
+                assert node.level == 0, f"{path}:{node.lineno}: imports here are absolute"
+                base = node.module or ""
+                inner = [f"{base}.{alias.name}" for alias in node.names]
+                names = [name if name in known else base for name in inner]
+            for name in dict.fromkeys(names):
+                if name.split(".")[0] in OURS:
+                    yield Import(module, name, node.lineno, inside)
+
+
+def _nodes(node: ast.AST, inside: bool) -> Iterator[tuple[ast.Import | ast.ImportFrom, bool]]:
+    if isinstance(node, (ast.Import, ast.ImportFrom)):
+        yield node, inside
+        return
+    if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+        return
+    inside = inside or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+    for child in ast.iter_child_nodes(node):
+        yield from _nodes(child, inside)
+
+
+def layer(package: Package, module: str) -> int | None:
+    """The floor of a module; None for the package's own `__init__`."""
+    parts = module.split(".")
+    return package.layers.index(parts[1]) if len(parts) > 1 else None
+
+
+@by_name
+def test_every_part_of_a_package_has_its_layer(package: Package) -> None:
+    parts = {name.split(".")[1] for name in modules(package) if "." in name}
+    assert parts == set(package.layers)
+
+
+@by_name
+def test_imports_run_down_the_layers(package: Package) -> None:
+    up = set()
+    for arrow in imports(package):
+        if arrow.imported.split(".")[0] != package.name:
+            continue
+        below, above = layer(package, arrow.imported), layer(package, arrow.module)
+        if above is not None and (below is None or below > above):
+            up.add((arrow.module, arrow.imported))
+    assert up == package.exceptions
+
+
+@by_name
+def test_no_circle_among_the_files(package: Package) -> None:
+    graph: dict[str, set[str]] = {name: set() for name in modules(package)}
+    for arrow in imports(package):
+        if arrow.imported in graph and (arrow.module, arrow.imported) not in package.exceptions:
+            graph[arrow.module].add(arrow.imported)
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(f"import circle: {' -> '.join(error.args[1])}")
+
+
+@by_name
+def test_our_other_packages_are_imported_where_it_is_allowed_only(package: Package) -> None:
+    found = {
+        (arrow.module, arrow.imported)
+        for arrow in imports(package)
+        if arrow.imported.split(".")[0] != package.name and arrow.imported not in package.outside
+    }
+    assert not found
+
+
+@by_name
+def test_an_import_inside_a_function_says_why(package: Package) -> None:
+    """An optional dependency or start-up time; in a comment on the line or right above it."""
+    silent = []
+    for module, path in modules(package).items():
+        source = path.read_text(encoding="utf-8")
+        lines = source.splitlines()
+        for node, inside in _nodes(ast.parse(source), False):
+            if not inside:
+                continue
+            own = "".join(lines[node.lineno - 1 : node.end_lineno])
+            if "#" not in own and not lines[node.lineno - 2].lstrip().startswith("#"):
+                silent.append(f"{module}:{node.lineno}")
+    assert not silent
