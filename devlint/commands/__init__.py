@@ -1,0 +1,1 @@
+"""One command a file. `options` and `settings` are what several of them share."""

@@ -1,0 +1,175 @@
+"""`devlint check`: files and folders checked, and fixed if asked."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from devlint import engine, fixing
+from devlint.commands.options import (
+    FINDINGS,
+    INTERRUPTED,
+    STDIN,
+    UNCHECKED,
+    Refusal,
+    color_option,
+    configuring,
+    paths_argument,
+    text_or_json,
+)
+from devlint.commands.settings import configured, configured_paths, rules_for
+from devlint.config import Config
+from devlint.findings import FileError
+from devlint.fixing import Fixed, FixingError, unified_diff
+from devlint.knowledge import KnowledgeError
+from devlint.project.imports import Project
+from devlint.report import Report
+from devlint.reporters import json, text
+from devlint.terminal import ProgressBar, emit, show, wants_color
+
+
+@click.command(name="check")
+@paths_argument
+@configuring
+@text_or_json
+@click.option(
+    "--output-file", "-o", type=click.Path(path_type=Path), help="Write the report to a file."
+)
+@click.option(
+    "--stdin-filename",
+    type=click.Path(path_type=Path),
+    help="The name of what is read from standard input (`-`).",
+)
+@click.option("--fix", is_flag=True, help="Apply the safe fixes, and report what is left.")
+@click.option("--unsafe-fixes", is_flag=True, help="With --fix or --diff: the unsafe ones too.")
+@click.option("--diff", is_flag=True, help="Show what --fix would change, and change nothing.")
+@click.option("--show-suppressed", is_flag=True, help="Show suppressed findings too.")
+@click.option("--quiet", "-q", is_flag=True, help="Print findings and errors, no summary.")
+@click.option("--verbose", "-v", is_flag=True, help="Say where inference gave up, and timings.")
+@click.option("--no-progress", is_flag=True, help="Show no progress bar on long runs.")
+@color_option
+def command(
+    paths: tuple[Path, ...],
+    form: str,
+    output_file: Path | None,
+    stdin_filename: Path | None,
+    fix: bool,
+    unsafe_fixes: bool,
+    diff: bool,
+    show_suppressed: bool,
+    quiet: bool,
+    verbose: bool,
+    no_progress: bool,
+    color: str,
+    **settings: Any,
+) -> None:
+    """Check files and directories; without PATHS, the project; with `-`, standard input.
+
+    Exit codes: 0 nothing at or above --fail-on, 1 findings, 2 usage or configuration errors,
+    3 some file could not be checked.
+    """
+    if unsafe_fixes and not (fix or diff):
+        raise click.UsageError("--unsafe-fixes needs --fix or --diff")
+    contents = {}
+    absolute = [Path(os.path.abspath(path)) for path in paths]
+    if STDIN in paths:
+        absolute = [Path(os.path.abspath(stdin_filename or "<stdin>"))]
+        contents = {absolute[0]: sys.stdin.buffer.read()}
+    config = configured(absolute, settings)
+    rules = rules_for(config)
+    to_check = absolute or configured_paths(config)
+    bar = ProgressBar() if sys.stderr.isatty() and not no_progress else None
+    try:
+        if fix or diff:
+            fixed = fixing.fix(
+                to_check, config, rules, unsafe=unsafe_fixes, contents=contents, progress=bar
+            )
+        else:
+            report = engine.check(to_check, config, rules, contents=contents, progress=bar)
+    except KnowledgeError as error:
+        raise Refusal(str(error)) from None
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    finally:
+        if bar:
+            bar.clear()
+    if diff:
+        emit(_diff(fixed), sys.stdout)
+        for broken in fixed.report.errors:
+            place = f"{broken.path}:{broken.line}:{broken.column}"
+            emit(f"{show(f'{place}: {broken.message}')}\n", sys.stderr)
+        sys.exit(UNCHECKED if fixed.report.errors else FINDINGS if fixed.changes else 0)
+    output = sys.stdout
+    if fix:
+        report = fixed.report
+        if contents:
+            output = sys.stderr  # standard output gets the fixed text
+            after = fixed.changes[0].after if fixed.changes else contents[absolute[0]]
+            sys.stdout.buffer.write(after)
+        else:
+            _write(fixed)
+    rendered = _rendered(
+        report,
+        form,
+        color=wants_color(color, output) if output_file is None else color == "always",
+        show_suppressed=show_suppressed,
+        summary=not quiet,
+        fixed=fixed.count if fix else 0,
+    )
+    if output_file is None:
+        emit(rendered, output)
+    else:
+        try:
+            output_file.write_text(rendered, encoding="utf-8")
+        except OSError as error:
+            raise Refusal(f"{output_file}: cannot be written: {error.strerror}") from None
+    if verbose:
+        emit(_verbose(report), sys.stderr)
+    sys.exit(_exit_code(report, config))
+
+
+def _rendered(
+    report: Report, form: str, *, color: bool, show_suppressed: bool, summary: bool, fixed: int
+) -> str:
+    if form == "json":
+        return json.render(report, show_suppressed=show_suppressed)
+    options = text.Options(color, Path.cwd(), show_suppressed, summary, fixed)
+    return text.render(report, options)
+
+
+def _diff(fixed: Fixed) -> str:
+    root = fixed.report.root
+    return "".join(
+        unified_diff(change, os.path.relpath(change.file, root).replace(os.sep, "/"))
+        for change in fixed.changes
+    )
+
+
+def _write(fixed: Fixed) -> None:
+    for change in fixed.changes:
+        try:
+            fixing.write(change)
+        except FixingError as error:
+            path = Project(fixed.report.root).path_of(change.file)
+            fixed.report.errors.append(FileError(path, 1, 1, str(error)))
+
+
+def _exit_code(report: Report, config: Config) -> int:
+    if report.errors:
+        return UNCHECKED
+    fail_on = config.fail_on
+    if fail_on and any(found.severity.rank >= fail_on.rank for found in report.findings):
+        return FINDINGS
+    return 0
+
+
+def _verbose(report: Report) -> str:
+    lines = [f"{path}: {note}" for path, note in report.notes]
+    stages = ", ".join(f"{stage} {seconds:.2f} s" for stage, seconds in report.seconds.items())
+    files = "1 file" if report.files == 1 else f"{report.files} files"
+    lines.append(f"{files}; CPU time: {stages}")
+    return "".join(f"devlint: {line}\n" for line in lines)

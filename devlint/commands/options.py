@@ -1,0 +1,94 @@
+"""Arguments and options that several commands take, exit codes, and what they refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+FINDINGS, USAGE, UNCHECKED = 1, 2, 3
+INTERRUPTED = 130  # as shells have it for Ctrl-C
+STDIN = Path("-")
+Command = TypeVar("Command", bound=Callable[..., Any])
+Decorator = Callable[[Any], Any]
+
+
+class Refusal(click.ClickException):
+    """A configuration or an argument that cannot be worked with; one line, no usage."""
+
+    exit_code = USAGE
+
+
+def _codes(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    """Selectors may be given comma-separated, repeatedly, or both."""
+    return tuple(part.strip() for value in values for part in value.split(",") if part.strip())
+
+
+def _alone(_: click.Context, __: click.Parameter, paths: tuple[Path, ...]) -> tuple[Path, ...]:
+    """Standard input is checked alone. A path that is missing is an error of the report."""
+    if STDIN in paths and len(paths) > 1:
+        raise click.BadParameter("`-` (standard input) cannot be checked along with paths")
+    return paths
+
+
+def _selectors(name: str, text: str) -> Decorator:
+    return click.option(name, multiple=True, callback=_codes, metavar="CODES", help=text)
+
+
+_CONFIGURING: tuple[Decorator, ...] = (
+    _selectors("--select", "Run these rules only: codes, code prefixes, names or ALL."),
+    _selectors("--extend-select", "Run these rules too."),
+    _selectors("--ignore", "Do not run these rules."),
+    click.option(
+        "--fail-on",
+        type=click.Choice(["error", "warning", "performance", "never"]),
+        help="The least severity that makes the exit code 1.  [default: warning]",
+    ),
+    click.option(
+        "--min-confidence",
+        type=click.Choice(["certain", "likely", "possible"]),
+        help="The least confidence of findings that are shown.  [default: likely]",
+    ),
+    click.option(
+        "--exclude",
+        multiple=True,
+        metavar="PATTERN",
+        help="Do not check what matches, as in .gitignore; added to those configured.",
+    ),
+    click.option(
+        "--force-exclude", is_flag=True, help="Exclude files even when they are named themselves."
+    ),
+    click.option(
+        "--no-gitignore", is_flag=True, help="Check what .gitignore files ignore, too."
+    ),
+    click.option(
+        "--config",
+        "config_file",
+        type=click.Path(path_type=Path),
+        help="Use this pyproject.toml or devlint.toml.",
+    ),
+)  # fmt: skip
+
+
+def configuring(command: Command) -> Command:
+    """The options that say something else than the configuration file does."""
+    for option in reversed(_CONFIGURING):
+        command = option(command)
+    return command
+
+
+paths_argument = click.argument(
+    "paths", nargs=-1, type=click.Path(path_type=Path, allow_dash=True), callback=_alone
+)
+color_option = click.option(
+    "--color",
+    type=click.Choice(["auto", "always", "never"]),
+    default="auto",
+    help="Colour the output; auto heeds NO_COLOR and FORCE_COLOR.  [default: auto]",
+)
+text_or_json = click.option(
+    "--format", "form", type=click.Choice(["text", "json"]), default="text",
+    help="[default: text]",
+)  # fmt: skip
