@@ -14,8 +14,8 @@ import libcst as cst
 from devlint import engine
 from devlint.config import Config
 from devlint.findings import Confidence, Severity
+from devlint.inference.domain.placement import CPU, CUDA
 from devlint.inference.facts import Facts, Meeting, MeetingKind, Operand, Site, Sync
-from devlint.inference.placement import CPU, CUDA
 from devlint.knowledge import Knowledge
 from devlint.project.imports import Importer
 from devlint.project.source import ParsedFile

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from devlint.inference.domain.host import Const, DeviceValue
+from devlint.inference.domain.placement import Device
+from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.facts import DroppedArgument, Neglect
 from devlint.inference.frame import Frame
-from devlint.inference.placement import Device
 from devlint.inference.text import code, dotted, every, parts, shorten
-from devlint.inference.values import Const, DeviceValue, Value, alternatives
 
 if TYPE_CHECKING:
     from devlint.inference.binding import Binding

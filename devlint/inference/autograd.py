@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from devlint.inference.domain.host import Const, Host
+from devlint.inference.domain.placement import Device
+from devlint.inference.domain.tensors import Tensor
+from devlint.inference.domain.value import UNKNOWN, Value, alternatives, join, union
 from devlint.inference.frame import Frame
-from devlint.inference.placement import Device
-from devlint.inference.values import UNKNOWN, Const, Host, Tensor, Value, alternatives, join, union
 
 if TYPE_CHECKING:
     from devlint.inference.functions import Function

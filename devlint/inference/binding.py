@@ -12,32 +12,25 @@ from devlint.inference import (
     meetings,
 )
 from devlint.inference.conditions import truth_of
-from devlint.inference.facts import StepKind
-from devlint.inference.frame import Frame
-from devlint.inference.iteration import element_of
-from devlint.inference.parameters import Parameter
-from devlint.inference.placement import Device, Variable
-from devlint.inference.values import (
+from devlint.inference.domain import path_conditions
+from devlint.inference.domain.containers import Loader, Mapping, Sequence
+from devlint.inference.domain.host import HOST, Const, DeviceValue, Host
+from devlint.inference.domain.kinds import Evidence
+from devlint.inference.domain.path_conditions import Literal, PathCondition, Predicate, both
+from devlint.inference.domain.placement import Device, Variable
+from devlint.inference.domain.provenance import Provenance, StepKind
+from devlint.inference.domain.tensors import (
     DEFAULT,
-    HOST,
     INHERITED,
     LOADED,
     MAYBE_SCALAR,
     PARAMETER,
     SCALAR,
     SHAPED,
-    UNKNOWN,
-    Const,
-    DeviceValue,
-    Evidence,
-    Host,
-    Instance,
-    Loader,
-    Mapping,
-    Origin,
-    Placed,
-    Sequence,
     Tensor,
+)
+from devlint.inference.domain.value import (
+    UNKNOWN,
     Union,
     Unknown,
     Value,
@@ -46,6 +39,10 @@ from devlint.inference.values import (
     choose,
     under,
 )
+from devlint.inference.frame import Frame
+from devlint.inference.iteration import element_of
+from devlint.inference.parameters import Parameter
+from devlint.inference.values import Instance, Placed
 
 if TYPE_CHECKING:
     from devlint.inference.functions import Function
@@ -68,11 +65,11 @@ class Binding:
         self.holder: Instance | None = None  # the object of a method, seen from outside
         self.actuals: dict[Variable, Value] = {}  # those that differ from branch to branch
         self.given: dict[str, tuple[Value, cst.CSTNode]] = {}  # by parameter
-        self.choices: dict[choices.Choice, choices.Choice] = {}  # the callee's, in this call
+        self.choices: dict[Predicate, Predicate] = {}  # the callee's, in this call
         self.fresh: tuple[Instance, ...] = ()
         self.made: dict[Instance, Instance] = {}  # what this call makes, by what any call does
 
-    def chosen(self, when: choices.When) -> choices.When:
+    def chosen(self, when: PathCondition) -> PathCondition:
         """Facts of the callee: they hold for this call alone."""
         for choice, _, _ in when:
             if choice not in self.choices:
@@ -80,16 +77,16 @@ class Binding:
                 self.choices[choice] = seen
         return tuple((self.choices[choice], is_so, value) for choice, is_so, value in when)
 
-    def facts(self, when: choices.When) -> choices.When:
+    def facts(self, when: PathCondition) -> PathCondition:
         """What this call's arguments say of the callee's choices on a parameter alone."""
-        found: list[choices.Fact] = []
+        found: list[Literal] = []
         for choice, _, _ in when:
             subject, asks_truth = choice.subject, False
             if isinstance(subject, tuple) and subject[0] == "bool":
                 subject, asks_truth = subject[1], True
             is_one = self._is_instance(subject) if asks_truth and not choice.born else None
             if is_one is not None:
-                found.append((choice, is_one, choices.TRUE))
+                found.append((choice, is_one, path_conditions.TRUE))
                 continue
             actual = self._known(subject) if not choice.born else None
             if actual is None:
@@ -97,7 +94,7 @@ class Binding:
             if asks_truth:
                 answer = truth_of(actual)
                 if answer is not None:
-                    found.append((choice, answer, choices.TRUE))
+                    found.append((choice, answer, path_conditions.TRUE))
             elif type(actual) is Const:
                 found.append((choice, True, repr(actual.value)))
             elif type(actual) is Tensor and actual.is_sure:
@@ -321,7 +318,9 @@ class Binding:
             if step.kind is StepKind.MOVED:
                 return None
             rival = step.rival
-            if rival is None or rival.evidence is None or type(rival.place) is not Variable:
+            if type(rival) is not Tensor or rival.evidence is None:
+                continue
+            if type(rival.place) is not Variable:
                 continue
             stand_in = self.places.get(rival.place)
             for evidence in (rival.evidence, *rival.evidence.parents):
@@ -332,8 +331,8 @@ class Binding:
                     return stand_in
         return None
 
-    def _computed(self, tensor: Tensor) -> Origin:
-        return Origin(StepKind.COMPUTED, self.node, self.frame.unit.source, tensor.origin)
+    def _computed(self, tensor: Tensor) -> Provenance:
+        return Provenance(StepKind.COMPUTED, self.node, self.frame.unit.source, tensor.origin)
 
     def tensor(self, value: Tensor) -> Value:
         """A tensor of the callee, seen from the caller."""
@@ -349,7 +348,7 @@ class Binding:
             if stand_in is None:
                 return self._strange(value, place)
             origin = self._computed(stand_in)
-            origin.when = choices.both(origin.when, value.when)
+            origin.when = both(origin.when, value.when)
             traits = value.traits & ~(PARAMETER | SHAPED) | stand_in.traits & (INHERITED & ~DEFAULT)
             if value.traits & SHAPED:
                 traits |= stand_in.traits & (SCALAR | MAYBE_SCALAR | SHAPED)

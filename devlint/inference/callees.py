@@ -6,7 +6,6 @@ import libcst as cst
 
 from devlint.inference import (
     asked,
-    choices,
     contracts,
     demands,
     dropped,
@@ -17,29 +16,25 @@ from devlint.inference import (
     notes,
 )
 from devlint.inference.binding import Binding
-from devlint.inference.facts import MeetingKind, Site, Source, StepKind
-from devlint.inference.frame import Frame, Pending
-from devlint.inference.functions import Arguments, Function, Summary, summarize
-from devlint.inference.placement import CPU, Variable, VariableKind
-from devlint.inference.steps import note_call
-from devlint.inference.text import every, shorten
-from devlint.inference.values import (
-    DEFAULT,
-    INDIRECT,
-    LOADED,
+from devlint.inference.domain.containers import Loader, Sequence
+from devlint.inference.domain.path_conditions import exclude
+from devlint.inference.domain.placement import CPU, Variable, VariableKind
+from devlint.inference.domain.provenance import Site, Source, StepKind
+from devlint.inference.domain.tensors import DEFAULT, INDIRECT, LOADED, Tensor
+from devlint.inference.domain.value import (
     UNKNOWN,
-    FunctionValue,
-    Instance,
-    Loader,
-    Sequence,
-    Tensor,
     Union,
     Unknown,
     Value,
     alternatives,
     possible,
-    with_facts,
 )
+from devlint.inference.facts import MeetingKind
+from devlint.inference.frame import Frame, Pending
+from devlint.inference.functions import Arguments, Function, Summary, summarize
+from devlint.inference.steps import note_call
+from devlint.inference.text import every, shorten
+from devlint.inference.values import FunctionValue, Instance
 
 
 def call_function(
@@ -75,7 +70,7 @@ def call_function(
         _check_pending(frame, node, pending, binding, as_module)
     binding.fresh = summary.fresh
     result = _taken(summary.result, binding)
-    result = binding.substitute(with_facts(result, binding.chosen))
+    result = binding.substitute(result.with_facts(binding.chosen))
     return gradients.marked(result, 0) if gradients.are_off(frame) else result
 
 
@@ -168,7 +163,7 @@ def _check_pending(
             return
         called = handed.evidence if type(handed) is Tensor else None
     for when in (pending.when, pending.left.when, pending.right.when):
-        if when and choices.exclude(when, binding.facts(when)):
+        if when and exclude(when, binding.facts(when)):
             return  # this call does not come there
     for a in _operands(pending.left, binding):
         for b in _operands(pending.right, binding):

@@ -11,14 +11,38 @@ from devlint.inference import contracts, feeding, gradients, mentions, modules, 
 from devlint.inference.callees import call_function
 from devlint.inference.conditions import asks_for_host
 from devlint.inference.devices import place_of
-from devlint.inference.facts import MeetingKind, StepKind
+from devlint.inference.domain.containers import Loader, Mapping, NamedTuple, Sequence, no_circle
+from devlint.inference.domain.host import (
+    ARRAY,
+    HOST,
+    NONE,
+    Const,
+    DeviceValue,
+    External,
+    Host,
+    without_none,
+)
+from devlint.inference.domain.kinds import Evidence
+from devlint.inference.domain.placement import CPU, Device, Variable
+from devlint.inference.domain.provenance import Provenance, StepKind
+from devlint.inference.domain.tensors import EMPTY, INDIRECT, Tensor, tensor_like
+from devlint.inference.domain.value import (
+    PLACED,
+    UNKNOWN,
+    Union,
+    Value,
+    alternatives,
+    choose,
+    join,
+    union,
+)
+from devlint.inference.facts import MeetingKind
 from devlint.inference.frame import EVALUATORS, Frame
 from devlint.inference.functions import Arguments, Function
 from devlint.inference.iteration import TRAINING, element_of, names_loader, note_training
 from devlint.inference.libraries import call_library, check_collective, construct_library
 from devlint.inference.meetings import add_pending, meet, tensors_in
 from devlint.inference.notes import on_accelerator
-from devlint.inference.placement import CPU, Device, Variable
 from devlint.inference.syncs import (
     brought_to_host,
     formatted,
@@ -30,44 +54,17 @@ from devlint.inference.syncs import (
 from devlint.inference.tensor_methods import call_tensor_method
 from devlint.inference.text import dotted, shorten
 from devlint.inference.values import (
-    ARRAY,
-    EMPTY,
-    HOST,
-    INDIRECT,
-    NONE,
-    PLACED,
-    UNKNOWN,
     ClassValue,
-    Const,
-    DeviceValue,
-    Evidence,
-    External,
     FunctionValue,
     Generator,
-    Host,
     Instance,
-    Loader,
-    Mapping,
     Method,
-    NamedTuple,
     Optimizer,
-    Origin,
     Parameters,
     Partial,
     Placed,
     ProjectModule,
-    Sequence,
     Super,
-    Tensor,
-    Union,
-    Value,
-    alternatives,
-    choose,
-    join,
-    no_circle,
-    tensor_like,
-    union,
-    without_none,
 )
 
 if TYPE_CHECKING:
@@ -268,7 +265,7 @@ def _move_of_unknown(
     if not isinstance(target, (Device, Variable)):
         return base
     wait_for_copies(frame, name, target, arguments)
-    step = Origin(StepKind.MOVED, node, frame.unit.source, None)
+    step = Provenance(StepKind.MOVED, node, frame.unit.source, None)
     if frame.statement is node and isinstance(node.func, cst.Attribute):
         frame.unit.moved_objects.add(dotted(node.func.value))
     return Tensor(target, step, 0, Evidence())

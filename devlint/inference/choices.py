@@ -1,16 +1,4 @@
-"""Which way the tests came out under which a value came about.
-
-    if to_numpy:
-        rows = rows.cpu()
-    …
-    if to_numpy:
-        rows.numpy()
-
-Behind the first `if`, `rows` is one of two; only one of them is there in the second. Where branches
-join, each side's alternatives keep the facts of their side, and whatever is computed of them keeps
-those as well. Two values with contrary facts never meet, nor does a value in a branch contrary to
-it.
-"""
+"""Predicates and path conditions of a frame: on what a test is, and what holds behind it."""
 
 from __future__ import annotations
 
@@ -20,72 +8,24 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from devlint.inference.domain.path_conditions import (
+    MAX_AROUND,
+    TRUE,
+    Literal,
+    PathCondition,
+    Predicate,
+    Sides,
+    both,
+)
 from devlint.inference.text import dotted
 
 if TYPE_CHECKING:
     from devlint.inference.frame import Frame
 
-MAX_FACTS = 4  # that one value keeps: the latest
-MAX_AROUND = 16  # that are known of one place in the code
-
-
-class Choice:
-    """What a test is on, as it was when the test was made: the same object for the same subject,
-    as long as none of its names is bound anew. `born`: when the last of them was bound; `inner`: a
-    callee made it."""
-
-    __slots__ = ("born", "inner", "names", "subject")
-
-    def __init__(
-        self,
-        born: int = 0,
-        inner: bool = False,
-        subject: Hashable = None,
-        names: tuple[str, ...] = (),
-    ) -> None:
-        self.born = born
-        self.inner = inner
-        self.subject = subject
-        self.names = names
-
-
-Fact = tuple[Choice, bool, Hashable]  # it was, or was not, this value
-When = tuple[Fact, ...]
-Sides = tuple[When, When]  # of a test that came out true, and of one that came out false
-
-ALWAYS: When = ()
-TRUE = "true"
-
-
-def exclude(a: When, b: When) -> bool:
-    """The two never hold together."""
-    return contrary(a, b) is not None
-
-
-def contrary(a: When, b: When) -> Choice | None:
-    """That on which the two differ, if they never hold together."""
-    for choice, is_so, value in a:
-        for other, other_is_so, other_value in b:
-            if choice is not other or not (is_so or other_is_so):
-                continue
-            if (value == other_value) is not (is_so is other_is_so):
-                return choice
-    return None
-
-
-def both(a: When, b: When, limit: int = MAX_FACTS) -> When:
-    """What holds of a value that takes both."""
-    if not b or a is b:
-        return a
-    if not a:
-        return b
-    return (*(fact for fact in a if fact not in b), *b)[-limit:]
-
-
 _OF_DEVICES = re.compile(r"gpu|cuda|cpu|device", re.I)
 
 
-def want_two_settings(a: When, b: When) -> bool:
+def want_two_settings(a: PathCondition, b: PathCondition) -> bool:
     """The two come together only where two settings of an object are on, one of which is about
     devices: such settings may exclude each other."""
     mine, others = _settings(a), _settings(b)
@@ -93,7 +33,7 @@ def want_two_settings(a: When, b: When) -> bool:
     return all(apart) and any(_OF_DEVICES.search(name) for name in mine ^ others)
 
 
-def _settings(when: When) -> set[str]:
+def _settings(when: PathCondition) -> set[str]:
     """The attributes of `self` that were true."""
     return {
         choice.names[-1]
@@ -103,36 +43,24 @@ def _settings(when: When) -> set[str]:
     }
 
 
-def either(a: When, b: When) -> When:
-    """What holds of a value that is the one or the other."""
-    if a is b or not a:
-        return a
-    return tuple(fact for fact in a if fact in b)
-
-
-def lasting(when: When, since: int) -> When:
-    """The facts on what was bound before: they hold for every turn of a loop that began then."""
-    return tuple(fact for fact in when if fact[0].born <= since)
-
-
-def one_of(frame: Frame, count: int) -> list[When]:
+def one_of(frame: Frame, count: int) -> list[PathCondition]:
     """What holds on each of several ways of which one is taken here."""
     choice = once(frame)
     return [((choice, True, index),) for index in range(count)]
 
 
-def enter(frame: Frame, when: When) -> None:
+def enter(frame: Frame, when: PathCondition) -> None:
     """Go on where these facts hold as well."""
     frame.when = both(frame.when, when, MAX_AROUND)
 
 
-def once(frame: Frame, inner: bool = False) -> Choice:
+def once(frame: Frame, inner: bool = False) -> Predicate:
     """What may come out otherwise the next time."""
     frame.now += 1
-    return Choice(frame.now, inner)
+    return Predicate(frame.now, inner)
 
 
-def asks_for_type(fact: Fact) -> str:
+def asks_for_type(fact: Literal) -> str:
     """What a fact says is no tensor, or one of several types: `xs` of `isinstance(xs, list)`, and
     of `isinstance(xs, torch.Tensor)` where that is false."""
     choice, is_so, _ = fact
@@ -145,7 +73,7 @@ def asks_for_type(fact: Fact) -> str:
     return "" if is_so and kind == "torch.Tensor" else asked
 
 
-def is_falsy(fact: Fact) -> str:
+def is_falsy(fact: Literal) -> str:
     """What a fact says is empty, or missing: `xs` behind `if not xs:`, `if xs is None:`."""
     choice, is_so, value = fact
     subject = choice.subject
@@ -169,17 +97,17 @@ def of_test(frame: Frame, node: cst.BaseExpression) -> Sides:
     written = tests.get(node)
     if written is None:
         written = tests[node] = _written(node)
-    seen: dict[Hashable, Choice] = {}
+    seen: dict[Hashable, Predicate] = {}
     if_true, if_false = ([_fact(frame, each, seen) for each in side] for side in written)
     return tuple(if_true), tuple(if_false)
 
 
-def of_name(frame: Frame, name: str, outcome: bool) -> When:
+def of_name(frame: Frame, name: str, outcome: bool) -> PathCondition:
     """That a name holds something true, or something false."""
     return (_fact(frame, (("bool", name), outcome, TRUE, (name,)), {}),)
 
 
-def _fact(frame: Frame, written: _Written, seen: dict[Hashable, Choice]) -> Fact:
+def _fact(frame: Frame, written: _Written, seen: dict[Hashable, Predicate]) -> Literal:
     subject, is_so, value, paths = written
     choice = seen.get(subject)
     if choice is None:
@@ -189,7 +117,7 @@ def _fact(frame: Frame, written: _Written, seen: dict[Hashable, Choice]) -> Fact
             born = _born(frame, paths)
             choice = frame.choices.get((subject, born))
             if choice is None:
-                choice = frame.choices[subject, born] = Choice(born, False, subject, paths)
+                choice = frame.choices[subject, born] = Predicate(born, False, subject, paths)
         seen[subject] = choice
     return choice, is_so, value
 
@@ -200,8 +128,8 @@ def _born(frame: Frame, paths: Iterable[str]) -> int:
 
 
 def seen_from(
-    frame: Frame, choice: Choice, function: Hashable, given: Mapping[str, cst.BaseExpression]
-) -> Choice:
+    frame: Frame, choice: Predicate, function: Hashable, given: Mapping[str, cst.BaseExpression]
+) -> Predicate:
     """A callee's choice as its caller sees it. A test on nothing but what the callee was given
     comes out the same in another call that is given the same. `given`: expressions by parameter."""
     paths: list[str] = []
@@ -217,7 +145,7 @@ def seen_from(
     born = _born(frame, paths)
     key = (function, choice.subject, *texts), born
     if key not in frame.choices:
-        frame.choices[key] = Choice(born, inner=True)
+        frame.choices[key] = Predicate(born, inner=True)
     return frame.choices[key]
 
 

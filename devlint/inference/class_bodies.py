@@ -9,18 +9,13 @@ import libcst as cst
 from devlint.inference import contracts
 from devlint.inference.attribute_moves import moved_attribute, moved_in_turn
 from devlint.inference.classes import IN_TURN, ClassInfo
+from devlint.inference.domain.host import External
+from devlint.inference.domain.placement import Variable, VariableKind
+from devlint.inference.domain.tensors import KEPT, Tensor
+from devlint.inference.domain.value import UNKNOWN, Value, alternatives
 from devlint.inference.frame import Frame
-from devlint.inference.placement import Variable, VariableKind
 from devlint.inference.text import code, dotted
-from devlint.inference.values import (
-    KEPT,
-    UNKNOWN,
-    ClassValue,
-    External,
-    Tensor,
-    Value,
-    alternatives,
-)
+from devlint.inference.values import ClassValue
 
 if TYPE_CHECKING:
     from devlint.inference.unit import Unit

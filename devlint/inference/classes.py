@@ -18,16 +18,14 @@ import libcst as cst
 from devlint.findings import Confidence
 from devlint.inference import contracts, feeding
 from devlint.inference.attribute_moves import is_mover
-from devlint.inference.choices import ALWAYS, Choice
 from devlint.inference.conditions import parse_device
-from devlint.inference.facts import MeetingKind, PlainAttribute, Site, StepKind
-from devlint.inference.feeds import Given
-from devlint.inference.frame import Flag, Frame
-from devlint.inference.nonleaves import use_non_leaf
-from devlint.inference.placement import CPU, Device, Placement, Variable
-from devlint.inference.telling import operand
-from devlint.inference.text import code, dotted, names_in, parts
-from devlint.inference.values import (
+from devlint.inference.domain.containers import Mapping, Sequence
+from devlint.inference.domain.host import Const, DeviceValue, External
+from devlint.inference.domain.kinds import Evidence
+from devlint.inference.domain.path_conditions import ALWAYS, Predicate
+from devlint.inference.domain.placement import CPU, Device, Placement, Variable
+from devlint.inference.domain.provenance import Provenance, Site, StepKind
+from devlint.inference.domain.tensors import (
     DEFAULT,
     EMPTY,
     GRAD,
@@ -38,17 +36,10 @@ from devlint.inference.values import (
     PARAMETER,
     RECORDED,
     SCALAR,
-    UNKNOWN,
-    ClassValue,
-    Const,
-    DeviceValue,
-    Evidence,
-    External,
-    Instance,
-    Mapping,
-    Origin,
-    Sequence,
     Tensor,
+)
+from devlint.inference.domain.value import (
+    UNKNOWN,
     Union,
     Value,
     alternatives,
@@ -57,6 +48,13 @@ from devlint.inference.values import (
     under,
     union,
 )
+from devlint.inference.facts import MeetingKind, PlainAttribute
+from devlint.inference.feeds import Given
+from devlint.inference.frame import Flag, Frame
+from devlint.inference.nonleaves import use_non_leaf
+from devlint.inference.telling import operand
+from devlint.inference.text import code, dotted, names_in, parts
+from devlint.inference.values import ClassValue, Instance
 
 if TYPE_CHECKING:
     from devlint.inference.functions import Function
@@ -131,7 +129,7 @@ class ClassInfo:
         default_factory=dict
     )
     sets: dict[str, frozenset[cst.BaseSuite]] = field(default_factory=dict)  # once asked for
-    together: dict[frozenset[cst.BaseSuite], Choice] = field(default_factory=dict)
+    together: dict[frozenset[cst.BaseSuite], Predicate] = field(default_factory=dict)
     used: dict[str, Site] = field(default_factory=dict)
     self_value: Instance = field(init=False)
     reading: set[str] = field(default_factory=set)
@@ -360,7 +358,7 @@ class ClassInfo:
 
         return replaced(value, None, step, value.parent)
 
-    def _constructs(self, step: Origin) -> bool:
+    def _constructs(self, step: Provenance) -> bool:
         return step.kind is StepKind.ATTRIBUTE and any(
             step.node in info.constructed for info in self.lineage()
         )
@@ -400,7 +398,7 @@ class ClassInfo:
         suites = self._sets(name)
         if len(suites) < 2 or not any(self._sets(n) == suites for n in self.assigned if n != name):
             return found
-        choice = self.together.setdefault(suites, Choice())
+        choice = self.together.setdefault(suites, Predicate())
         by_source: dict[cst.CSTNode, cst.BaseSuite] = {v: suite for suite, v in self.assigned[name]}
         left = []
         for each in self.branches.get(name, ()):

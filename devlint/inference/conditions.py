@@ -12,29 +12,16 @@ import re
 import libcst as cst
 
 from devlint.inference import choices, syncs, turns
-from devlint.inference.choices import When
-from devlint.inference.facts import StepKind
+from devlint.inference.domain.containers import Sequence
+from devlint.inference.domain.host import HOST, NONE, Const, DeviceValue, External, without_none
+from devlint.inference.domain.path_conditions import ALWAYS, PathCondition, both, either
+from devlint.inference.domain.placement import CPU, Device, Placement, Variable, VariableKind
+from devlint.inference.domain.provenance import StepKind
+from devlint.inference.domain.tensors import Tensor
+from devlint.inference.domain.value import UNKNOWN, Union, Value, alternatives, possible, union
 from devlint.inference.frame import Frame
-from devlint.inference.placement import CPU, Device, Placement, Variable, VariableKind
 from devlint.inference.text import code, dotted
-from devlint.inference.values import (
-    HOST,
-    NONE,
-    UNKNOWN,
-    ClassValue,
-    Const,
-    DeviceValue,
-    External,
-    Instance,
-    Sequence,
-    Tensor,
-    Union,
-    Value,
-    alternatives,
-    possible,
-    union,
-    without_none,
-)
+from devlint.inference.values import ClassValue, Instance
 
 _ACCELERATED = re.compile(
     r"^_?(use|with|on|enable|has|is|have|want|try)?_?(cuda|gpu|gpus|accelerator)"
@@ -549,7 +536,7 @@ def flag(node: cst.BaseExpression, outcome: bool) -> tuple[str, bool] | None:
 
 
 def enter_branch(
-    frame: Frame, node: cst.BaseExpression, outcome: bool, when: When | None = None
+    frame: Frame, node: cst.BaseExpression, outcome: bool, when: PathCondition | None = None
 ) -> None:
     """Go on where a condition came out as `outcome`. `when`: what that says, if it was asked."""
     if when is None:
@@ -561,42 +548,42 @@ def enter_branch(
     narrow(frame, node, outcome)
 
 
-def _settled(frame: Frame, name: str) -> When:
+def _settled(frame: Frame, name: str) -> PathCondition:
     """What a flag is here that earlier branches set: behind `if as_list: as_array = False`, of
     `as_array` where `as_list` is true."""
     value = frame.env.get(name)
     if type(value) is not Union:
-        return choices.ALWAYS
+        return ALWAYS
     held = possible(value, frame.when)
     outcome = truth_of(held) if held is not value else None
-    return choices.ALWAYS if outcome is None else choices.of_name(frame, name, outcome)
+    return ALWAYS if outcome is None else choices.of_name(frame, name, outcome)
 
 
-def _implied(frame: Frame, node: cst.BaseExpression, outcome: bool) -> When:
+def _implied(frame: Frame, node: cst.BaseExpression, outcome: bool) -> PathCondition:
     """What holds besides, by the branches that gave the test's subject such a value: behind
     `if x is None: mode = "none"`, of `x` where `mode == "none"`."""
     if type(node) is cst.UnaryOperation and isinstance(node.operator, cst.Not):
         return _implied(frame, node.expression, not outcome)
     if type(node) is cst.BooleanOperation:
         if isinstance(node.operator, cst.And) is not outcome:
-            return choices.ALWAYS
+            return ALWAYS
         left = _implied(frame, node.left, outcome)
-        return choices.both(left, _implied(frame, node.right, outcome))
+        return both(left, _implied(frame, node.right, outcome))
     subject, test = node, truth_of
     if type(node) is cst.Comparison and len(node.comparisons) == 1:
         target, subject = node.comparisons[0], node.left
         if not isinstance(target.comparator, (cst.Name, cst.SimpleString, cst.Integer)):
-            return choices.ALWAYS
+            return ALWAYS
         right = frame.eval(target.comparator)
         test = functools.partial(_compared, target.operator, right)
     if not dotted(subject):
-        return choices.ALWAYS
+        return ALWAYS
     value = frame.env.get(dotted(subject))
     if type(value) is not Union:
-        return choices.ALWAYS
+        return ALWAYS
     pairs = zip(value.alternatives, value.whens, strict=True)
     fitting = [when for v, when in pairs if test(v) is not (not outcome)]
-    return functools.reduce(choices.either, fitting) if fitting else choices.ALWAYS
+    return functools.reduce(either, fitting) if fitting else ALWAYS
 
 
 def _compared(operator: cst.BaseCompOp, right: Value, left: Value) -> bool | None:

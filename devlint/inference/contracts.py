@@ -26,32 +26,17 @@ from devlint.contracts import (
     parse_comment,
 )
 from devlint.inference import meetings
-from devlint.inference.facts import MeetingKind, Site, Source, StepKind, UnreadContract
+from devlint.inference.domain.containers import Mapping, Sequence
+from devlint.inference.domain.host import Const, External
+from devlint.inference.domain.kinds import Evidence
+from devlint.inference.domain.placement import CUDA, Device, Placement, Variable, VariableKind
+from devlint.inference.domain.provenance import Provenance, Site, Source, StepKind
+from devlint.inference.domain.tensors import DEFAULT, INDIRECT, LOADED, MAYBE_SCALAR, Tensor
+from devlint.inference.domain.value import UNKNOWN, Union, Value, alternatives, union
+from devlint.inference.facts import MeetingKind, UnreadContract
 from devlint.inference.frame import Frame
-from devlint.inference.placement import CUDA, Device, Placement, Variable, VariableKind
 from devlint.inference.text import dotted
-from devlint.inference.values import (
-    DEFAULT,
-    INDIRECT,
-    LOADED,
-    MAYBE_SCALAR,
-    UNKNOWN,
-    Const,
-    Contract,
-    Evidence,
-    External,
-    Instance,
-    Mapping,
-    Origin,
-    ProjectModule,
-    Sequence,
-    Tensor,
-    TypeExpression,
-    Union,
-    Value,
-    alternatives,
-    union,
-)
+from devlint.inference.values import Contract, Instance, ProjectModule, TypeExpression
 
 if TYPE_CHECKING:
     from devlint.inference.binding import Binding
@@ -79,8 +64,8 @@ class Declared:
     def text(self) -> str:
         return f"declared `{self.requirement}` here"
 
-    def origin(self, parent: Origin | None = None) -> Origin:
-        return Origin(StepKind.DECLARED, self.node, self.source, parent, self.text)
+    def origin(self, parent: Provenance | None = None) -> Provenance:
+        return Provenance(StepKind.DECLARED, self.node, self.source, parent, self.text)
 
 
 @dataclass(slots=True)

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import libcst as cst
 
-from devlint.inference.facts import StepKind
+from devlint.inference.domain.host import Const, External, Host
+from devlint.inference.domain.provenance import StepKind
+from devlint.inference.domain.tensors import DEFAULT, Tensor
+from devlint.inference.domain.value import alternatives
 from devlint.inference.frame import Assigned, Frame
 from devlint.inference.text import dotted, every, parts
-from devlint.inference.values import DEFAULT, Const, External, Host, Tensor, alternatives
 from devlint.knowledge import Call, Result
 
+# Functions that make a tensor of what is none.
+CONVERTERS = frozenset({"tensor", "as_tensor", "asarray", "from_numpy"})
 # They give no tensor whatever they are given; so do all functions of `math`.
 _COUNTS = frozenset({"len", "int", "float", "round", "range"})
 _SIZES = frozenset({"size", "dim", "numel", "stride"})

@@ -14,9 +14,10 @@ import libcst as cst
 
 from devlint.inference.branches import Branches, is_passed, walk
 from devlint.inference.conditions import asks_for_accelerator, words
-from devlint.inference.placement import Device
+from devlint.inference.domain.placement import Device
+from devlint.inference.domain.tensors import Tensor
+from devlint.inference.domain.value import Value
 from devlint.inference.text import code, dotted
-from devlint.inference.values import Tensor, Value
 
 if TYPE_CHECKING:
     from devlint.inference.classes import ClassInfo

@@ -7,17 +7,11 @@ import re
 import libcst as cst
 
 from devlint.inference.conditions import parse_device
+from devlint.inference.domain.host import DTYPE, Const, DeviceValue, External
+from devlint.inference.domain.placement import CPU, Device, Placement, Variable, VariableKind
+from devlint.inference.domain.tensors import Tensor
+from devlint.inference.domain.value import Union, Value
 from devlint.inference.frame import Frame
-from devlint.inference.placement import CPU, Device, Placement, Variable, VariableKind
-from devlint.inference.values import (
-    DTYPE,
-    Const,
-    DeviceValue,
-    External,
-    Tensor,
-    Union,
-    Value,
-)
 
 # The element types of the legacy constructors: `torch.LongTensor`, `torch.cuda.LongTensor`.
 LEGACY_TYPES = (

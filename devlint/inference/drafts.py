@@ -8,13 +8,14 @@ import libcst as cst
 
 from devlint.findings import Confidence
 from devlint.inference import feeding
-from devlint.inference.facts import Meeting, Operand, StepKind
+from devlint.inference.domain.placement import CPU
+from devlint.inference.domain.provenance import StepKind
+from devlint.inference.domain.tensors import Tensor
+from devlint.inference.facts import Meeting, Operand
 from devlint.inference.frame import Frame, MeetingDraft
 from devlint.inference.meetings import decider
-from devlint.inference.placement import CPU
 from devlint.inference.telling import operand
 from devlint.inference.text import shorten
-from devlint.inference.values import Tensor
 
 CONFIDENCES = (Confidence.POSSIBLE, Confidence.LIKELY, Confidence.CERTAIN)
 # Steps of a story. On code that works, one step of such a long one is wrong far more often than the

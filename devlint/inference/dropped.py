@@ -8,28 +8,17 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from devlint.inference.facts import DroppedArgument, Neglect, Site, StepKind
+from devlint.inference.domain.containers import Mapping, Sequence
+from devlint.inference.domain.host import ASSUMED, TRUE, Const, DeviceValue
+from devlint.inference.domain.placement import Variable
+from devlint.inference.domain.provenance import Provenance, Site, StepKind
+from devlint.inference.domain.tensors import DEFAULT, SCALAR, Tensor
+from devlint.inference.domain.value import Unknown, Value, alternatives
+from devlint.inference.facts import DroppedArgument, Neglect
 from devlint.inference.frame import Frame
 from devlint.inference.parameters import FLAG_NAME, Parameter
-from devlint.inference.placement import Variable
 from devlint.inference.text import code, dotted, every, shorten
-from devlint.inference.values import (
-    ASSUMED,
-    DEFAULT,
-    SCALAR,
-    TRUE,
-    Const,
-    DeviceValue,
-    FunctionValue,
-    Instance,
-    Mapping,
-    Origin,
-    Sequence,
-    Tensor,
-    Unknown,
-    Value,
-    alternatives,
-)
+from devlint.inference.values import FunctionValue, Instance
 
 if TYPE_CHECKING:
     from devlint.inference.functions import Function, Summary
@@ -195,7 +184,7 @@ def _made_here(value: Tensor | Instance) -> bool:
 
 
 def _note(
-    frame: Frame, node: cst.CSTNode, function: Function, name: str, origin: Origin | None = None
+    frame: Frame, node: cst.CSTNode, function: Function, name: str, origin: Provenance | None = None
 ) -> None:
     assert frame.function is not None
     statement = frame.current
@@ -214,7 +203,7 @@ def _note(
     )
 
 
-def _placed_at(origin: Origin | None) -> Site | None:
+def _placed_at(origin: Provenance | None) -> Site | None:
     """Where the callee moves its result to its device, or else makes it there."""
     if origin is None:
         return None

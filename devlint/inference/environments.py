@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from devlint.inference.choices import Sides
+from devlint.inference.domain.path_conditions import Sides
+from devlint.inference.domain.value import join
 from devlint.inference.frame import Environment
-from devlint.inference.values import join
 
 
 def join_environments(a: Environment, b: Environment, sides: Sides | None = None) -> Environment:

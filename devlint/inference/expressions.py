@@ -7,51 +7,47 @@ import re
 import libcst as cst
 
 from devlint.inference import gradients, mentions, modules, syncs
-from devlint.inference.choices import lasting
 from devlint.inference.devices import named_device
-from devlint.inference.facts import StepKind
-from devlint.inference.frame import EVALUATORS, Frame, LoopState, read
-from devlint.inference.functions import lambda_value
-from devlint.inference.iteration import element_of, hotness_of
-from devlint.inference.placement import Device, Variable
-from devlint.inference.text import dotted
-from devlint.inference.values import (
+from devlint.inference.domain.containers import Loader, Mapping, Sequence
+from devlint.inference.domain.host import (
     DTYPE,
-    EXPECTED,
     FALSE,
     GLOBAL_RANK,
-    GRAD,
     HOST,
     NONE,
-    RECORDED,
-    SCALAR,
     TRUE,
-    UNKNOWN,
-    ClassValue,
     Const,
     DeviceValue,
-    Evidence,
     External,
-    FunctionValue,
-    Generator,
     Host,
-    Instance,
-    Loader,
-    Mapping,
-    Method,
-    Placed,
-    ProjectModule,
-    Sequence,
-    Super,
-    Tensor,
+)
+from devlint.inference.domain.kinds import Evidence
+from devlint.inference.domain.path_conditions import lasting
+from devlint.inference.domain.placement import Device, Variable
+from devlint.inference.domain.provenance import StepKind
+from devlint.inference.domain.tensors import EXPECTED, GRAD, RECORDED, SCALAR, Tensor, tensor_like
+from devlint.inference.domain.value import (
+    UNKNOWN,
     Union,
     Value,
     choose,
     join,
     possible,
-    tensor_like,
     union,
-    with_facts,
+)
+from devlint.inference.frame import EVALUATORS, Frame, LoopState, read
+from devlint.inference.functions import lambda_value
+from devlint.inference.iteration import element_of, hotness_of
+from devlint.inference.text import dotted
+from devlint.inference.values import (
+    ClassValue,
+    FunctionValue,
+    Generator,
+    Instance,
+    Method,
+    Placed,
+    ProjectModule,
+    Super,
 )
 from devlint.knowledge import Result
 
@@ -357,7 +353,7 @@ def _comprehension(frame: Frame, node: cst.BaseSimpleComp | cst.DictComp) -> Val
 
 def _lasting(value: Value, since: int) -> Value:
     """What is known of one element, as far as it holds for all."""
-    return with_facts(value, lambda when: lasting(when, since))
+    return value.with_facts(lambda when: lasting(when, since))
 
 
 def _enter(frame: Frame, clause: cst.CompFor, whole: cst.CSTNode) -> None:

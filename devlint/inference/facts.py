@@ -8,50 +8,16 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import libcst as cst
 
 from devlint.findings import Confidence
+from devlint.inference.domain.placement import Placement
+from devlint.inference.domain.provenance import Site as Site
+from devlint.inference.domain.provenance import Source as Source
+from devlint.inference.domain.provenance import Step as Step
+from devlint.inference.domain.provenance import StepKind as StepKind
 from devlint.inference.feeds import Feed, Given
-from devlint.inference.placement import Placement
-
-
-class Source(Protocol):
-    """The file that a site lies in. `path` is relative to the project root, `/`-separated."""
-
-    path: str
-
-
-@dataclass(frozen=True, slots=True)
-class Site:
-    """A node in a file."""
-
-    source: Source
-    node: cst.CSTNode
-
-
-class StepKind(str, enum.Enum):
-    """How a value came to be where it is."""
-
-    CREATED = "created"  # a factory
-    LOADED = "loaded"  # a batch of a DataLoader, torch.load, from_numpy
-    MOVED = "moved"  # a move, of a tensor or of its module
-    COMPUTED = "computed"  # an operation on other values
-    PARAMETER = "parameter"  # handed in by the caller
-    REGISTERED = "registered"  # a parameter or buffer of a module
-    ATTRIBUTE = "attribute"  # kept on an object
-    BRANCH = "branch"  # one of several branches
-    DECLARED = "declared"  # a contract says so
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One step of a value's history. `text` reads after its name: "is on cpu: made here"."""
-
-    kind: StepKind
-    site: Site
-    text: str
 
 
 @dataclass(frozen=True, slots=True)

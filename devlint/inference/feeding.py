@@ -9,26 +9,18 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from devlint.inference.facts import StepKind
+from devlint.inference.creations import CONVERTERS
+from devlint.inference.domain.containers import Sequence
+from devlint.inference.domain.host import Const, Host
+from devlint.inference.domain.placement import Device, Variable, VariableKind
+from devlint.inference.domain.provenance import StepKind
+from devlint.inference.domain.tensors import INDIRECT, LITERAL, LOADED, Tensor
+from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.feeds import Fed, Feed, Given
 from devlint.inference.frame import Frame
 from devlint.inference.minding import asks_for_device, computes_loss, minds_devices
-from devlint.inference.placement import Device, Variable, VariableKind
 from devlint.inference.text import dotted
-from devlint.inference.values import (
-    CONVERTERS,
-    INDIRECT,
-    LITERAL,
-    LOADED,
-    Const,
-    FunctionValue,
-    Host,
-    Instance,
-    Sequence,
-    Tensor,
-    Value,
-    alternatives,
-)
+from devlint.inference.values import FunctionValue, Instance
 
 if TYPE_CHECKING:
     from devlint.inference.binding import Binding

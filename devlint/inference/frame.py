@@ -9,22 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
-from devlint.inference.choices import ALWAYS, MAX_AROUND, Choice, When, both, lasting
-from devlint.inference.facts import Hotness, MeetingKind, Site, StepKind
-from devlint.inference.placement import CPU, Placement
-from devlint.inference.values import (
-    UNKNOWN,
-    Evidence,
-    Imported,
-    Instance,
-    Origin,
-    Tensor,
-    Value,
-    cases,
-    join,
-    possible,
-    with_facts,
+from devlint.inference.domain.kinds import Evidence
+from devlint.inference.domain.path_conditions import (
+    ALWAYS,
+    MAX_AROUND,
+    PathCondition,
+    Predicate,
+    both,
+    lasting,
 )
+from devlint.inference.domain.placement import CPU, Placement
+from devlint.inference.domain.provenance import Provenance, Site, StepKind
+from devlint.inference.domain.tensors import Tensor
+from devlint.inference.domain.value import UNKNOWN, Value, cases, join, possible
+from devlint.inference.facts import Hotness, MeetingKind
+from devlint.inference.values import Imported, Instance
 
 if TYPE_CHECKING:
     from devlint.inference.classes import ClassInfo
@@ -128,7 +127,7 @@ class Pending:
     left: Tensor
     right: Tensor
     pointwise: bool
-    when: When = ALWAYS
+    when: PathCondition = ALWAYS
     called: Evidence | None = None  # `right` is a parameter that is called like a module
 
 
@@ -221,8 +220,8 @@ class Frame:
         self.default_devices: list[Placement] = []
         self.left_default: Placement = None  # the default device, where this function sets it
         self.branches: list[Flag] = []  # open conditions on one name, around here
-        self.when: When = ALWAYS  # how the tests came out that lead here
-        self.choices: dict[Any, Choice] = {}  # by what they are on, see choices.py
+        self.when: PathCondition = ALWAYS  # how the tests came out that lead here
+        self.choices: dict[Any, Predicate] = {}  # by what they are on, see choices.py
         self.flags: dict[str, None] = {}  # names that are set to True or False, in order
         self.now = 0  # the clock: it goes on where a name is bound
         self.bound: dict[str, int] = {}  # when each name was bound last
@@ -329,10 +328,12 @@ class Frame:
         if owner is not None:
             self.owners.add(owner[1])
 
-    def each(self, values: Value, evaluate: Callable[[Value], Value]) -> list[tuple[Value, When]]:
+    def each(
+        self, values: Value, evaluate: Callable[[Value], Value]
+    ) -> list[tuple[Value, PathCondition]]:
         """What becomes of each alternative where that is the one, and what holds there."""
         around = self.when
-        found: list[tuple[Value, When]] = []
+        found: list[tuple[Value, PathCondition]] = []
         for value, when in cases(values):
             self.when = both(around, when, MAX_AROUND)
             found.append((evaluate(value), when))
@@ -344,14 +345,14 @@ class Frame:
         that is put there."""
         value = possible(value, self.when)
         since = self.loops[-1].since if self.loops else self.now
-        return with_facts(value, lambda when: lasting(both(when, self.when), since))
+        return value.with_facts(lambda when: lasting(both(when, self.when), since))
 
     # ----------------------------------------------------------------- history
 
     def origin(
-        self, kind: StepKind, node: cst.CSTNode, parent: Origin | None = None, note: str = ""
-    ) -> Origin:
-        return Origin(kind, node, self.unit.source, parent, note)
+        self, kind: StepKind, node: cst.CSTNode, parent: Provenance | None = None, note: str = ""
+    ) -> Provenance:
+        return Provenance(kind, node, self.unit.source, parent, note)
 
     def site(self, node: cst.CSTNode) -> Site:
         return Site(self.unit.source, node)

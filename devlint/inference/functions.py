@@ -23,32 +23,18 @@ from devlint.inference import (
     orphans,
     returns,
 )
-from devlint.inference.facts import Site, StepKind
+from devlint.inference.domain.containers import Mapping, Sequence
+from devlint.inference.domain.host import HOST, NONE
+from devlint.inference.domain.kinds import Evidence
+from devlint.inference.domain.placement import CUDA, Placement, Variable, VariableKind
+from devlint.inference.domain.provenance import Site, StepKind
+from devlint.inference.domain.tensors import INHERITED, Tensor
+from devlint.inference.domain.value import UNKNOWN, Union, Value, alternatives, cases, choose, union
 from devlint.inference.frame import BudgetExceeded, Frame, Pending
 from devlint.inference.parameters import Parameter, initial_value, says_host
-from devlint.inference.placement import CUDA, Placement, Variable, VariableKind
 from devlint.inference.steps import CallSite
 from devlint.inference.text import code, dotted, every
-from devlint.inference.values import (
-    HOST,
-    INHERITED,
-    NONE,
-    UNKNOWN,
-    ClassValue,
-    Evidence,
-    FunctionValue,
-    Imported,
-    Instance,
-    Mapping,
-    Sequence,
-    Tensor,
-    Union,
-    Value,
-    alternatives,
-    cases,
-    choose,
-    union,
-)
+from devlint.inference.values import ClassValue, FunctionValue, Imported, Instance
 from devlint.knowledge import Result
 
 if TYPE_CHECKING:

@@ -16,25 +16,16 @@ import libcst as cst
 
 from devlint.findings import Confidence
 from devlint.inference.devices import is_dtype
+from devlint.inference.domain.containers import Sequence
+from devlint.inference.domain.host import Const, without_none
+from devlint.inference.domain.tensors import EXPECTED, GRAD, RECORDED, Tensor
+from devlint.inference.domain.value import UNKNOWN, Union, Value, alternatives
 from devlint.inference.drafts import CONFIDENCES
 from devlint.inference.facts import UndetachedRead
 from devlint.inference.steps import evaluates, turns_gradients_off
 from devlint.inference.telling import operand
 from devlint.inference.text import dotted
-from devlint.inference.values import (
-    EXPECTED,
-    GRAD,
-    RECORDED,
-    UNKNOWN,
-    Const,
-    Instance,
-    Sequence,
-    Tensor,
-    Union,
-    Value,
-    alternatives,
-    without_none,
-)
+from devlint.inference.values import Instance
 from devlint.knowledge.autograd import RECORDED_OPERATIONS, RECORDED_OPERATORS
 
 if TYPE_CHECKING:

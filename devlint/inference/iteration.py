@@ -6,35 +6,25 @@ import re
 
 import libcst as cst
 
-from devlint.inference.facts import Hotness, StepKind
-from devlint.inference.frame import Frame
-from devlint.inference.placement import CPU
-from devlint.inference.text import code, dotted
-from devlint.inference.values import (
-    HOST,
+from devlint.inference.domain.containers import Loader, Mapping, Sequence
+from devlint.inference.domain.host import HOST, Const, Host
+from devlint.inference.domain.kinds import Evidence
+from devlint.inference.domain.placement import CPU
+from devlint.inference.domain.provenance import Provenance, StepKind
+from devlint.inference.domain.tensors import (
     LOADED,
     MATRIX,
     MAYBE_SCALAR,
-    PLACED,
     SCALAR,
     SHAPED,
-    UNKNOWN,
     VECTOR,
-    Const,
-    Evidence,
-    FunctionValue,
-    Host,
-    Instance,
-    Loader,
-    Mapping,
-    Origin,
-    Parameters,
-    Sequence,
     Tensor,
-    Union,
-    Value,
-    choose,
 )
+from devlint.inference.domain.value import PLACED, UNKNOWN, Union, Value, choose
+from devlint.inference.facts import Hotness
+from devlint.inference.frame import Frame
+from devlint.inference.text import code, dotted
+from devlint.inference.values import FunctionValue, Instance, Parameters
 
 # The kind of a sequence that `zip(*rows)` yields.
 COLUMNS = "columns"
@@ -60,7 +50,7 @@ _FEW = re.compile(
 
 def batch(frame: Frame, node: cst.CSTNode) -> Tensor:
     """What a DataLoader yields: tensors (or what holds them) on the host."""
-    origin = Origin(
+    origin = Provenance(
         StepKind.LOADED, node, frame.unit.source, None, "batches of a DataLoader are on the CPU"
     )
     return Tensor(CPU, origin, LOADED, Evidence())
@@ -113,7 +103,7 @@ def element_of(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
         return UNKNOWN if value.kind == COLUMNS else value.any()
     if type(value) is Tensor:
         if value.evidence is None:
-            origin = Origin(StepKind.COMPUTED, node, frame.unit.source, value.origin)
+            origin = Provenance(StepKind.COMPUTED, node, frame.unit.source, value.origin)
             return Tensor(value.place, origin, _without_a_dimension(value))
         loaded = value.traits & LOADED
         if not loaded and not value.evidence.is_tensor and names_loader(frame, node):

@@ -7,21 +7,17 @@ import re
 import libcst as cst
 
 from devlint.inference import gradients, orphans, syncs
-from devlint.inference.choices import ALWAYS
 from devlint.inference.conditions import NO_TENSOR
 from devlint.inference.devices import place_of
-from devlint.inference.facts import MeetingKind, StepKind
-from devlint.inference.frame import Frame
-from devlint.inference.functions import Arguments
-from devlint.inference.meetings import contradiction, meet, note, tensors_in
-from devlint.inference.placement import CPU, CUDA, Placement
-from devlint.inference.text import dotted, names_in, shorten
-from devlint.inference.values import (
-    ARRAY,
+from devlint.inference.domain.containers import Mapping, Sequence
+from devlint.inference.domain.host import ARRAY, HOST, Const, DeviceValue, External, Host
+from devlint.inference.domain.path_conditions import ALWAYS
+from devlint.inference.domain.placement import CPU, CUDA, Placement
+from devlint.inference.domain.provenance import Provenance, StepKind
+from devlint.inference.domain.tensors import (
     DEFAULT,
     EMPTY,
     GRAD,
-    HOST,
     INDIRECT,
     LITERAL,
     LOADED,
@@ -31,25 +27,16 @@ from devlint.inference.values import (
     RECORDED,
     SCALAR,
     SHAPED,
-    UNKNOWN,
     VECTOR,
-    Const,
-    DeviceValue,
-    External,
-    Generator,
-    Host,
-    Instance,
-    Mapping,
-    Origin,
-    Sequence,
     Tensor,
-    Union,
-    Value,
-    alternatives,
-    cases,
-    choose,
-    union,
 )
+from devlint.inference.domain.value import UNKNOWN, Union, Value, alternatives, cases, choose, union
+from devlint.inference.facts import MeetingKind
+from devlint.inference.frame import Frame
+from devlint.inference.functions import Arguments
+from devlint.inference.meetings import contradiction, meet, note, tensors_in
+from devlint.inference.text import dotted, names_in, shorten
+from devlint.inference.values import Generator, Instance
 from devlint.knowledge import Agreement, Call, ModuleClass, Result
 from devlint.knowledge.autograd import NUMPY_DELEGATES
 
@@ -312,7 +299,7 @@ def _first(frame: Frame, node: cst.CSTNode, operands: list[tuple[Value, cst.CSTN
 
 def _of(frame: Frame, node: cst.CSTNode, tensor: Tensor) -> Tensor:
     """What is computed of one tensor, where that is."""
-    origin = Origin(StepKind.COMPUTED, node, frame.unit.source, tensor.origin)
+    origin = Provenance(StepKind.COMPUTED, node, frame.unit.source, tensor.origin)
     return Tensor(tensor.place, origin, tensor.traits, tensor.evidence)
 
 
@@ -599,10 +586,12 @@ def _tensor_of_data(
     if "**" in arguments.keywords:
         return Tensor(None)  # perhaps with `device=`
     if type(data) is Tensor and data.evidence is None:
-        origin = Origin(StepKind.COMPUTED, node, frame.unit.source, data.origin)
+        origin = Provenance(StepKind.COMPUTED, node, frame.unit.source, data.origin)
         return Tensor(data.place, origin, data.traits & (DEFAULT | LOADED | SCALAR))
     if type(data) is Tensor and data.is_sure:
-        return Tensor(data.place, Origin(StepKind.COMPUTED, node, frame.unit.source, data.origin))
+        return Tensor(
+            data.place, Provenance(StepKind.COMPUTED, node, frame.unit.source, data.origin)
+        )
     if type(data) is Tensor and data.evidence is not None and data.evidence.either:
         return Tensor(None)  # it stays where it is, or is made of a number or an array
     if type(data) is Sequence:
@@ -712,7 +701,7 @@ def construct_library(frame: Frame, node: cst.Call, name: str, arguments: Argume
                 weighted = key
                 place, origin = (
                     tensor.place,
-                    Origin(StepKind.COMPUTED, node, frame.unit.source, tensor.origin),
+                    Provenance(StepKind.COMPUTED, node, frame.unit.source, tensor.origin),
                 )
     items = None
     if name.rpartition(".")[2] in ("Sequential", "ModuleList", "ModuleDict"):

@@ -10,13 +10,14 @@ import re
 
 import libcst as cst
 
-from devlint.inference.choices import When, both, either, exclude, want_two_settings
-from devlint.inference.facts import MeetingKind, Site, StepKind
-from devlint.inference.frame import Frame, MeetingDraft, Pending
-from devlint.inference.placement import CPU, Device, Variable, VariableKind
-from devlint.inference.strays import strays
-from devlint.inference.text import dotted, shorten
-from devlint.inference.values import (
+from devlint.inference.choices import want_two_settings
+from devlint.inference.domain.containers import Mapping, Sequence
+from devlint.inference.domain.host import Const
+from devlint.inference.domain.kinds import Evidence
+from devlint.inference.domain.path_conditions import PathCondition, both, either, exclude
+from devlint.inference.domain.placement import CPU, Device, Variable, VariableKind, same_place
+from devlint.inference.domain.provenance import Provenance, Site, StepKind
+from devlint.inference.domain.tensors import (
     COPYING,
     DEFAULT,
     EMPTY,
@@ -29,21 +30,15 @@ from devlint.inference.values import (
     PARAMETER,
     SCALAR,
     SHAPED,
-    UNKNOWN,
     VECTOR,
-    Const,
-    Evidence,
-    Instance,
-    Mapping,
-    Origin,
-    Sequence,
     Tensor,
-    Unknown,
-    Value,
-    alternatives,
-    choose,
-    same_place,
 )
+from devlint.inference.domain.value import UNKNOWN, Unknown, Value, alternatives, choose
+from devlint.inference.facts import MeetingKind
+from devlint.inference.frame import Frame, MeetingDraft, Pending
+from devlint.inference.strays import strays
+from devlint.inference.text import dotted, shorten
+from devlint.inference.values import Instance
 
 MAX_PENDING = 24
 
@@ -347,7 +342,7 @@ def _each_way(
 ) -> Value:
     """The result for each alternative of one operand."""
     others = [c for c in candidates if c[2] != number]
-    results: list[tuple[Value, When]] = []
+    results: list[tuple[Value, PathCondition]] = []
     for one in candidates:
         if one[2] == number:
             operands = [one, *others]
@@ -365,7 +360,7 @@ def decider(tensor: Tensor) -> Tensor | None:
     for step in tensor.origin.chain():
         if step.kind is StepKind.MOVED:
             return None
-        if step.rival is not None and step.rival.is_sure:
+        if type(step.rival) is Tensor and step.rival.is_sure:
             return step.rival
     return None
 
@@ -382,7 +377,7 @@ def _show_inputs(candidates: list[Candidate]) -> None:
             evidence.mark_tensor()
 
 
-def _picked(origin: Origin) -> bool:
+def _picked(origin: Provenance) -> bool:
     """An input, or a part of it: `x`, `x[:n]`."""
     return all(
         step.kind is StepKind.PARAMETER or isinstance(step.node, cst.Subscript)
@@ -704,16 +699,16 @@ def _result(
         known = evidence[0]
     else:
         known = Evidence(parents=tuple(evidence[:4]))
-    origin = Origin(StepKind.COMPUTED, node, frame.unit.source, anchor.origin)
+    origin = Provenance(StepKind.COMPUTED, node, frame.unit.source, anchor.origin)
     if chosen:
         origin.when = _meanwhile(candidates, anchor)
     return Tensor(anchor.place, origin, traits, known)
 
 
-def _meanwhile(candidates: list[Candidate], anchor: Tensor) -> When:
+def _meanwhile(candidates: list[Candidate], anchor: Tensor) -> PathCondition:
     """What holds of a result that is where the anchor is: what holds of that, and of each operand
     beside it."""
-    operands: dict[int, When] = {}
+    operands: dict[int, PathCondition] = {}
     own = next(number for tensor, _, number in candidates if tensor is anchor)
     for tensor, _, number in candidates:
         if number != own and not exclude(tensor.when, anchor.when):

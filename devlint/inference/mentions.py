@@ -18,22 +18,16 @@ import libcst as cst
 from devlint.inference import demands, dropped, loads, mistaken, optimizers, reasons, workers
 from devlint.inference.conditions import asks_for_accelerator, words
 from devlint.inference.devices import place_of
-from devlint.inference.facts import Mention, StepKind
+from devlint.inference.domain.containers import Sequence
+from devlint.inference.domain.host import GLOBAL_RANK, Const, External
+from devlint.inference.domain.placement import CPU, Device, Placement, Variable, VariableKind
+from devlint.inference.domain.provenance import StepKind
+from devlint.inference.domain.tensors import Tensor
+from devlint.inference.domain.value import Value, alternatives
+from devlint.inference.facts import Mention
 from devlint.inference.frame import Frame
-from devlint.inference.placement import CPU, Device, Placement, Variable, VariableKind
 from devlint.inference.text import code, dotted, parts, shorten
-from devlint.inference.values import (
-    GLOBAL_RANK,
-    Const,
-    External,
-    FunctionValue,
-    Instance,
-    Sequence,
-    Super,
-    Tensor,
-    Value,
-    alternatives,
-)
+from devlint.inference.values import FunctionValue, Instance, Super
 
 if TYPE_CHECKING:
     from devlint.inference.functions import Arguments, Function

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from devlint.inference.domain.placement import Variable
+from devlint.inference.domain.tensors import Tensor
 from devlint.inference.frame import Frame
-from devlint.inference.placement import Variable
 from devlint.inference.text import MOVES, code
-from devlint.inference.values import Tensor
 
 if TYPE_CHECKING:
     from devlint.inference.functions import Function

@@ -16,21 +16,15 @@ import libcst as cst
 
 from devlint.inference.conditions import parse_device, words
 from devlint.inference.devices import place_of
+from devlint.inference.domain.containers import Sequence
+from devlint.inference.domain.host import ASSUMED, Const, DeviceValue, External
+from devlint.inference.domain.placement import CPU, CUDA, Device
+from devlint.inference.domain.tensors import Tensor
+from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.facts import Mistake, MistakenDevice
 from devlint.inference.frame import Frame
-from devlint.inference.placement import CPU, CUDA, Device
 from devlint.inference.text import code, dotted, shorten
-from devlint.inference.values import (
-    ASSUMED,
-    Const,
-    DeviceValue,
-    External,
-    Instance,
-    Sequence,
-    Tensor,
-    Value,
-    alternatives,
-)
+from devlint.inference.values import Instance
 
 if TYPE_CHECKING:
     from devlint.inference.functions import Arguments, Function

@@ -8,7 +8,22 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from devlint.inference.callees import call_function
-from devlint.inference.facts import MeetingKind, StepKind
+from devlint.inference.domain.containers import Mapping, Sequence
+from devlint.inference.domain.host import DTYPE, HOST, NONE, Const, DeviceValue, External, Host
+from devlint.inference.domain.kinds import Evidence
+from devlint.inference.domain.placement import CPU, Placement, Variable, VariableKind
+from devlint.inference.domain.provenance import Provenance, StepKind
+from devlint.inference.domain.tensors import (
+    DEFAULT,
+    EMPTY,
+    GRAD,
+    PARAMETER,
+    RECORDED,
+    SCALAR,
+    Tensor,
+)
+from devlint.inference.domain.value import UNKNOWN, Union, Value, alternatives, cases, choose, union
+from devlint.inference.facts import MeetingKind
 from devlint.inference.frame import Frame
 from devlint.inference.functions import Arguments, Function
 from devlint.inference.meetings import (
@@ -20,41 +35,15 @@ from devlint.inference.meetings import (
     stands_in,
     tensors_in,
 )
-from devlint.inference.placement import CPU, Placement, Variable, VariableKind
 from devlint.inference.text import code, shorten
 from devlint.inference.values import (
-    DEFAULT,
-    DTYPE,
-    EMPTY,
-    GRAD,
-    HOST,
-    NONE,
-    PARAMETER,
-    RECORDED,
-    SCALAR,
-    UNKNOWN,
     ClassValue,
-    Const,
-    DeviceValue,
-    Evidence,
-    External,
     FunctionValue,
-    Host,
     Instance,
-    Mapping,
     Method,
-    Origin,
     Parameters,
     Placed,
-    Sequence,
     Super,
-    Tensor,
-    Union,
-    Value,
-    alternatives,
-    cases,
-    choose,
-    union,
 )
 from devlint.knowledge import Agreement, Call, Result
 
@@ -62,7 +51,7 @@ if TYPE_CHECKING:
     from devlint.inference.classes import ClassInfo
 
 
-def placed(frame: Frame, module: Instance) -> tuple[Placement, Origin | None]:
+def placed(frame: Frame, module: Instance) -> tuple[Placement, Provenance | None]:
     """Where a module is now, and the step that put it there."""
     holder: Instance | None = module
     seen = 0
@@ -95,7 +84,7 @@ def _state(frame: Frame, module: Instance) -> Placed | None:
 def move_module(frame: Frame, module: Instance, place: Placement, node: cst.CSTNode) -> None:
     """`Module.to`: in place, seen through every alias."""
     _, origin = placed(frame, module)
-    step = Origin(StepKind.MOVED, node, frame.unit.source, origin, "moved here")
+    step = Provenance(StepKind.MOVED, node, frame.unit.source, origin, "moved here")
     if type(frame.env.get(module)) is Placed:
         module.moves += 1
     frame.env[module] = Placed(place, step)
@@ -151,7 +140,7 @@ def baked(frame: Frame, value: Value, depth: int = 3) -> Value:
 
 
 def replaced(
-    module: Instance, place: Placement, origin: Origin | None, parent: Instance | None
+    module: Instance, place: Placement, origin: Provenance | None, parent: Instance | None
 ) -> Instance:
     """The same module elsewhere, or as a part of another."""
     copy = Instance(
@@ -187,7 +176,7 @@ def parameter_in(frame: Frame, node: cst.CSTNode, holder: Instance) -> Value:
     if holder.library not in _PARAMETER_LISTS:
         return UNKNOWN
     place, origin = placed(frame, holder)
-    step = Origin(StepKind.REGISTERED, node, frame.unit.source, origin)
+    step = Provenance(StepKind.REGISTERED, node, frame.unit.source, origin)
     return Tensor(place, step, PARAMETER | GRAD)
 
 
@@ -229,7 +218,7 @@ def attribute(frame: Frame, node: cst.Attribute, holder: Instance, name: str) ->
             return DeviceValue(placed(frame, holder)[0])
         if name in ("weight", "bias", "in_proj_weight", "running_mean", "running_var"):
             place, origin = placed(frame, holder)
-            step = Origin(StepKind.REGISTERED, node, frame.unit.source, origin)
+            step = Provenance(StepKind.REGISTERED, node, frame.unit.source, origin)
             traits = PARAMETER
             if "running" not in name:
                 of_torch = holder.library.startswith("torch.nn.") and not frame.unit.freezes
@@ -275,7 +264,7 @@ def _seen_from(frame: Frame, node: cst.Attribute, holder: Instance, value: Value
         return _given(holder, value, place)
     if type(value) is Tensor and value.place in variables:
         place, origin = placed(frame, holder)
-        step = Origin(StepKind.REGISTERED, node, frame.unit.source, origin).known(value.when)
+        step = Provenance(StepKind.REGISTERED, node, frame.unit.source, origin).known(value.when)
         return Tensor(place, step, value.traits, value.evidence)
     if type(value) is Instance and value.place in variables:
         sub = replaced(value, None, value.origin, holder)
@@ -291,7 +280,7 @@ def _registered(frame: Frame, node: cst.Attribute, holder: Instance, value: Tens
     if value.place != CPU:
         return value
     place, origin = placed(frame, holder)
-    step = Origin(StepKind.REGISTERED, node, frame.unit.source, origin).known(value.when)
+    step = Provenance(StepKind.REGISTERED, node, frame.unit.source, origin).known(value.when)
     return value.with_place(place, step, drop=DEFAULT)
 
 
@@ -358,7 +347,7 @@ def _scattered(
     frame: Frame,
     node: cst.Call,
     place: Placement,
-    origin: Origin | None,
+    origin: Provenance | None,
     arguments: Arguments,
 ) -> Value:
     """The output of a wrapper: on its module's device, wherever its inputs were."""
@@ -366,7 +355,7 @@ def _scattered(
         inputs = tensors_in_arguments(arguments)
         moved = next((t for t in inputs if t.place is not None and t.place != CPU), None)
         place, origin = (moved.place, moved.origin) if moved is not None else (None, None)
-    step = Origin(StepKind.COMPUTED, node, frame.unit.source, origin)
+    step = Provenance(StepKind.COMPUTED, node, frame.unit.source, origin)
     return Tensor(place, step, GRAD, Evidence(True))
 
 
@@ -442,7 +431,7 @@ def _check_inputs(
     frame: Frame,
     node: cst.Call,
     place: Placement,
-    origin: Origin | None,
+    origin: Provenance | None,
     arguments: Arguments,
 ) -> bool:
     """Note the inputs that are elsewhere. True when the module is what is out of place."""
@@ -520,12 +509,12 @@ def _result(
     frame: Frame,
     node: cst.Call,
     place: Placement,
-    origin: Origin | None,
+    origin: Provenance | None,
     arguments: Arguments,
 ) -> Value:
     """A module's output: where the module is, else where its inputs are."""
     if place is not None:
-        step = Origin(StepKind.COMPUTED, node, frame.unit.source, origin)
+        step = Provenance(StepKind.COMPUTED, node, frame.unit.source, origin)
         parts = tensors_in_arguments(arguments)
         if parts and type(place) is Variable and place.kind.value == "input":
             chosen = next((t for t in parts if t.place is not None), None)
@@ -578,13 +567,13 @@ def call_method(
         return module
     place, origin = placed(frame, module)
     if name in ("parameters", "buffers", "named_parameters", "named_buffers"):
-        step = Origin(StepKind.REGISTERED, node, frame.unit.source, origin)
+        step = Provenance(StepKind.REGISTERED, node, frame.unit.source, origin)
         tensor = Tensor(place, step, PARAMETER | GRAD)
         if name.startswith("named"):
             return Sequence(None, Sequence([HOST, tensor], None, "tuple"), "iterator")
         return Parameters(module, tensor)
     if name in ("get_parameter", "get_buffer"):
-        step = Origin(StepKind.REGISTERED, node, frame.unit.source, origin)
+        step = Provenance(StepKind.REGISTERED, node, frame.unit.source, origin)
         return Tensor(place, step, PARAMETER | GRAD if name == "get_parameter" else 0)
     if name in ("children", "modules", "named_children", "named_modules"):
         inner = Instance(None, "", True, place, origin, module)
@@ -597,7 +586,7 @@ def call_method(
     if name == "state_dict":
         if is_self(frame, module):
             return UNKNOWN  # for a file, mostly: by then it is on the host
-        step = Origin(StepKind.REGISTERED, node, frame.unit.source, origin)
+        step = Provenance(StepKind.REGISTERED, node, frame.unit.source, origin)
         return Mapping({}, Tensor(place, step))
     if name in ("load_state_dict", "extra_repr"):
         return HOST
@@ -637,7 +626,7 @@ def _call_known(
     node: cst.Call,
     known: Call,
     place: Placement,
-    origin: Origin | None,
+    origin: Provenance | None,
     arguments: Arguments,
 ) -> Value:
     """A method that the tables know: `model.generate(ids)`, `metric.update(preds, target)`."""
@@ -649,7 +638,7 @@ def _call_known(
         _check_inputs(frame, node, place, origin, Arguments(given, {}))
     own = (Tensor(place, origin), node.func)
     if known.result is Result.FIRST:
-        step = Origin(StepKind.COMPUTED, node, frame.unit.source, origin)
+        step = Provenance(StepKind.COMPUTED, node, frame.unit.source, origin)
         return Tensor(place, step, 0, Evidence())
     if known.agreement is not Agreement.FREE:
         return HOST if known.result is Result.HOST else UNKNOWN
@@ -710,7 +699,7 @@ def _rebound_by_base(frame: Frame, base: ClassInfo, method: str) -> None:
 
 def _is_handed_in(value: Value) -> bool:
     origin = getattr(value, "origin", None)
-    return isinstance(origin, Origin) and origin.kind is StepKind.PARAMETER
+    return isinstance(origin, Provenance) and origin.kind is StepKind.PARAMETER
 
 
 def super_method(

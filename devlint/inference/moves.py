@@ -8,18 +8,15 @@ import libcst as cst
 
 from devlint.inference import creations, orphans
 from devlint.inference.devices import LEGACY_TYPES, is_dtype, named_device, names_device, place_of
-from devlint.inference.facts import StepKind
-from devlint.inference.frame import Frame
-from devlint.inference.functions import Arguments
-from devlint.inference.notes import MoveNote, NonLeafNote, RoundTripNote, on_accelerator
-from devlint.inference.placement import CPU, CUDA, Device, Placement, Variable
-from devlint.inference.text import code, dotted, every
-from devlint.inference.values import (
+from devlint.inference.domain.host import HOST, Const, DeviceValue, External, Host
+from devlint.inference.domain.kinds import Evidence
+from devlint.inference.domain.placement import CPU, CUDA, Device, Placement, Variable
+from devlint.inference.domain.provenance import Provenance, StepKind
+from devlint.inference.domain.tensors import (
     COPYING,
     DEFAULT,
     EMPTY,
     GRAD,
-    HOST,
     INDIRECT,
     KEPT,
     LOADED,
@@ -27,18 +24,14 @@ from devlint.inference.values import (
     PAGEABLE,
     PARAMETER,
     PINNED,
-    UNKNOWN,
-    Const,
-    DeviceValue,
-    Evidence,
-    External,
-    Host,
-    Instance,
-    Origin,
     Tensor,
-    Value,
-    alternatives,
 )
+from devlint.inference.domain.value import UNKNOWN, Value, alternatives
+from devlint.inference.frame import Frame
+from devlint.inference.functions import Arguments
+from devlint.inference.notes import MoveNote, NonLeafNote, RoundTripNote, on_accelerator
+from devlint.inference.text import code, dotted, every
+from devlint.inference.values import Instance
 
 
 class _Stay:
@@ -141,7 +134,9 @@ def move_of_tensor(
         _rebind_moved(frame, subject_node, tensor, place, node)
     non_blocking = _is_non_blocking(name, arguments)
     _note_move(frame, node, name, tensor, subject_node, place, target_node, discarded, non_blocking)
-    step = Origin(StepKind.MOVED, node, frame.unit.source, tensor.origin, "", before=tensor.place)
+    step = Provenance(
+        StepKind.MOVED, node, frame.unit.source, tensor.origin, "", before=tensor.place
+    )
     traits = tensor.traits & ~(DEFAULT | LOADED | INDIRECT | KEPT | PARAMETER | PINNED | EMPTY)
     traits &= ~PAGEABLE
     if tensor.traits & GRAD and _is_leaf(tensor) and _changes(tensor.place, place):
@@ -201,7 +196,7 @@ def move_of_object(
     )
     if frame.loop is not None and on_accelerator(Tensor(target)) >= 1:
         frame.loop.feeds_device = True
-    step = Origin(StepKind.MOVED, node, frame.unit.source, held.origin, before=held.place)
+    step = Provenance(StepKind.MOVED, node, frame.unit.source, held.origin, before=held.place)
     return held.with_place(target, step, drop=DEFAULT | LOADED | INDIRECT | KEPT)
 
 
@@ -219,8 +214,8 @@ def _is_non_blocking(name: str, arguments: Arguments) -> bool:
     return given is not None and _is_true(given[0])
 
 
-def _computed(frame: Frame, node: cst.CSTNode, tensor: Tensor) -> Origin:
-    return Origin(StepKind.COMPUTED, node, frame.unit.source, tensor.origin)
+def _computed(frame: Frame, node: cst.CSTNode, tensor: Tensor) -> Provenance:
+    return Provenance(StepKind.COMPUTED, node, frame.unit.source, tensor.origin)
 
 
 def _is_true(value: Value | None) -> bool:
@@ -246,7 +241,7 @@ def _rebind_moved(
     path = dotted(node)
     if not path:
         return
-    step = Origin(StepKind.MOVED, call, frame.unit.source, tensor.origin, before=tensor.place)
+    step = Provenance(StepKind.MOVED, call, frame.unit.source, tensor.origin, before=tensor.place)
     traits = tensor.traits & ~(DEFAULT | LOADED)
     frame.hold(path, Tensor(place, step, traits, tensor.evidence))
 
@@ -370,11 +365,15 @@ def type_of_tensor(frame: Frame, node: cst.Call, tensor: Tensor, arguments: Argu
         else (value.value if type(value) is Const and isinstance(value.value, str) else "")
     )
     if name in _CPU_TYPES:
-        step = Origin(StepKind.MOVED, node, frame.unit.source, tensor.origin, before=tensor.place)
+        step = Provenance(
+            StepKind.MOVED, node, frame.unit.source, tensor.origin, before=tensor.place
+        )
         drop = DEFAULT | LOADED | KEPT | PARAMETER
         return Tensor(CPU, step, tensor.traits & ~drop, tensor.evidence)
     if name.startswith("torch.cuda."):
-        step = Origin(StepKind.MOVED, node, frame.unit.source, tensor.origin, before=tensor.place)
+        step = Provenance(
+            StepKind.MOVED, node, frame.unit.source, tensor.origin, before=tensor.place
+        )
         drop = DEFAULT | LOADED | KEPT | PARAMETER
         return Tensor(CUDA, step, tensor.traits & ~drop, tensor.evidence)
     if name.startswith("torch."):
@@ -404,7 +403,7 @@ def type_as(frame: Frame, node: cst.Call, tensor: Tensor, arguments: Arguments) 
         frame.statement is node,
         False,
     )
-    step = Origin(StepKind.MOVED, node, frame.unit.source, tensor.origin, before=tensor.place)
+    step = Provenance(StepKind.MOVED, node, frame.unit.source, tensor.origin, before=tensor.place)
     return Tensor(
         place,
         step,
@@ -451,7 +450,7 @@ def move_of_module(
     elif isinstance(node.func.value, cst.Call):
         # A fresh module that no name holds yet.
         module.place = place
-        module.origin = Origin(StepKind.MOVED, node, frame.unit.source, origin, "moved here")
+        module.origin = Provenance(StepKind.MOVED, node, frame.unit.source, origin, "moved here")
         move_what_was_handed_in(module)
     else:
         move_module(frame, module, place, node)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import libcst as cst
 
+from devlint.inference.domain.tensors import Tensor
 from devlint.inference.frame import Frame
 from devlint.inference.notes import NonLeafNote
-from devlint.inference.values import Tensor
 
 
 def use_non_leaf(frame: Frame, tensor: Tensor, use: str, node: cst.CSTNode) -> None:

@@ -12,6 +12,9 @@ from dataclasses import dataclass
 import libcst as cst
 
 from devlint.inference import feeding, steps
+from devlint.inference.domain.placement import Device, Placement, Variable, VariableKind
+from devlint.inference.domain.provenance import Site, StepKind
+from devlint.inference.domain.tensors import INDIRECT, Tensor
 from devlint.inference.drafts import CONFIDENCES, FAR
 from devlint.inference.facts import (
     ElementAccess,
@@ -24,16 +27,12 @@ from devlint.inference.facts import (
     NonLeaf,
     Operand,
     RoundTrip,
-    Site,
-    StepKind,
     Sync,
 )
 from devlint.inference.frame import Frame, LoopState
 from devlint.inference.iteration import targets_of
-from devlint.inference.placement import Device, Placement, Variable, VariableKind
 from devlint.inference.telling import operand
 from devlint.inference.text import dotted, shorten
-from devlint.inference.values import INDIRECT, Tensor
 
 
 @dataclass(slots=True, eq=False)

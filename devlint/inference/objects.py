@@ -10,33 +10,25 @@ from __future__ import annotations
 import libcst as cst
 
 from devlint.inference import syncs
-from devlint.inference.facts import StepKind
-from devlint.inference.frame import Frame
-from devlint.inference.functions import Arguments
-from devlint.inference.meetings import tensors_in
-from devlint.inference.placement import CPU, CUDA, Placement
-from devlint.inference.text import dotted, shorten
-from devlint.inference.values import (
+from devlint.inference.domain.containers import Loader, Mapping, Sequence
+from devlint.inference.domain.host import HOST, Const, DeviceValue, Host
+from devlint.inference.domain.kinds import Evidence
+from devlint.inference.domain.placement import CPU, CUDA, Placement
+from devlint.inference.domain.provenance import Provenance, StepKind
+from devlint.inference.domain.tensors import (
     DEFAULT,
-    HOST,
     INHERITED,
     LOADED,
     MAYBE_SCALAR,
     SCALAR,
-    UNKNOWN,
-    Const,
-    DeviceValue,
-    Evidence,
-    FunctionValue,
-    Host,
-    Instance,
-    Loader,
-    Mapping,
-    Origin,
-    Sequence,
     Tensor,
-    Value,
 )
+from devlint.inference.domain.value import UNKNOWN, Value
+from devlint.inference.frame import Frame
+from devlint.inference.functions import Arguments
+from devlint.inference.meetings import tensors_in
+from devlint.inference.text import dotted, shorten
+from devlint.inference.values import FunctionValue, Instance
 from devlint.knowledge import Call, ClassInfo, Result
 
 # What applies the callables that it is made of one after the other.
@@ -116,7 +108,7 @@ def _content(
     first = max(tensors, key=lambda tensor: not tensor.traits & SCALAR)
     if any(t.place is not first.place and t.place != first.place for t in tensors):
         return Tensor(None, made_here)
-    origin = Origin(StepKind.COMPUTED, node, frame.unit.source, first.origin)
+    origin = Provenance(StepKind.COMPUTED, node, frame.unit.source, first.origin)
     traits = first.traits & (INHERITED | SCALAR)
     return Tensor(first.place, origin, traits, first.evidence)
 
@@ -166,7 +158,7 @@ _METHODS = frozenset({"to", "cuda", "cpu", "items", "keys", "values", "get", "po
 
 def part(frame: Frame, node: cst.CSTNode, held: Tensor) -> Tensor:
     """One of the tensors that an object holds."""
-    origin = Origin(StepKind.COMPUTED, node, frame.unit.source, held.origin)
+    origin = Provenance(StepKind.COMPUTED, node, frame.unit.source, held.origin)
     evidence = None if held.evidence is None else Evidence(held.evidence.is_tensor)
     return Tensor(held.place, origin, held.traits, evidence)
 
@@ -288,7 +280,7 @@ def _moved(
 
 
 def _put(frame: Frame, node: cst.Call, value: Value, place: Placement) -> Value:
-    step = Origin(StepKind.MOVED, node, frame.unit.source, getattr(value, "origin", None))
+    step = Provenance(StepKind.MOVED, node, frame.unit.source, getattr(value, "origin", None))
     if type(value) is Instance and value.module:
         from devlint.inference.modules import move_module
 

@@ -14,31 +14,23 @@ from devlint.inference.conditions import (
     truth,
     truth_of,
 )
-from devlint.inference.facts import StepKind
-from devlint.inference.frame import EVALUATORS, Frame
-from devlint.inference.meetings import meet, written
-from devlint.inference.values import (
+from devlint.inference.domain.containers import Sequence
+from devlint.inference.domain.host import (
     FALSE,
     GLOBAL_RANK,
     HOST,
-    MASK,
     TRUE,
-    UNKNOWN,
     Const,
     DeviceValue,
     External,
     Host,
-    Instance,
-    Sequence,
-    Tensor,
-    Value,
-    alternatives,
-    cases,
-    choose,
-    join,
-    tensor_like,
-    union,
 )
+from devlint.inference.domain.provenance import StepKind
+from devlint.inference.domain.tensors import MASK, Tensor, tensor_like
+from devlint.inference.domain.value import UNKNOWN, Value, alternatives, cases, choose, join, union
+from devlint.inference.frame import EVALUATORS, Frame
+from devlint.inference.meetings import meet, written
+from devlint.inference.values import Instance
 
 _SYMBOLS: dict[type[cst.CSTNode], str] = {
     cst.Add: "+",

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from devlint.inference.devices import is_dtype, place_of
+from devlint.inference.domain.placement import CPU, CUDA, Placement
+from devlint.inference.domain.tensors import Tensor
+from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.facts import LateMove
 from devlint.inference.frame import Frame
-from devlint.inference.placement import CPU, CUDA, Placement
 from devlint.inference.text import dotted
-from devlint.inference.values import Instance, Tensor, Value, alternatives
+from devlint.inference.values import Instance
 
 if TYPE_CHECKING:
     from devlint.inference.functions import Arguments

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 
 import libcst as cst
 
+from devlint.inference.domain.placement import CPU, Variable
+from devlint.inference.domain.tensors import DEFAULT, SCALAR, Tensor
 from devlint.inference.facts import MeetingKind
 from devlint.inference.frame import Frame
 from devlint.inference.meetings import note
 from devlint.inference.minding import makes_by_device
 from devlint.inference.notes import MoveNote
-from devlint.inference.placement import CPU, Variable
-from devlint.inference.values import DEFAULT, SCALAR, Tensor
 
 
 @dataclass(slots=True, eq=False)

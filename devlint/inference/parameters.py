@@ -9,32 +9,25 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from devlint.inference import contracts
-from devlint.inference.facts import StepKind
-from devlint.inference.frame import Frame
-from devlint.inference.placement import Placement, Variable, VariableKind
-from devlint.inference.text import dotted
-from devlint.inference.values import (
+from devlint.inference.domain.containers import Mapping, Sequence
+from devlint.inference.domain.host import (
     ASSUMED,
     DTYPE,
     HOST,
-    INDIRECT,
     NONE,
-    SHAPED,
     TRUE,
-    UNKNOWN,
-    ClassValue,
     Const,
     DeviceValue,
-    Evidence,
     External,
-    Instance,
-    Mapping,
-    Origin,
-    Sequence,
-    Tensor,
-    Value,
-    union,
 )
+from devlint.inference.domain.kinds import Evidence
+from devlint.inference.domain.placement import Placement, Variable, VariableKind
+from devlint.inference.domain.provenance import Provenance, StepKind
+from devlint.inference.domain.tensors import INDIRECT, SHAPED, Tensor
+from devlint.inference.domain.value import UNKNOWN, Value, union
+from devlint.inference.frame import Frame
+from devlint.inference.text import dotted
+from devlint.inference.values import ClassValue, Instance
 
 if TYPE_CHECKING:
     from devlint.inference.functions import Function
@@ -194,7 +187,7 @@ def _from_annotation(
     frame: Frame,
     annotation: list[str],
     variable: Variable,
-    origin: Origin,
+    origin: Provenance,
     on_host: bool,
     shared: Placement,
 ) -> Value | None:

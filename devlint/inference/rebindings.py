@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from devlint.inference.domain.tensors import LOADED, Tensor
 from devlint.inference.facts import Rebinding
 from devlint.inference.frame import Frame
 from devlint.inference.notes import MoveNote
 from devlint.inference.text import dotted, shorten
-from devlint.inference.values import LOADED, Tensor
 
 if TYPE_CHECKING:
     from devlint.inference.unit import Unit

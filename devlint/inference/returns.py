@@ -12,26 +12,18 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from devlint.inference import meetings
-from devlint.inference.choices import asks_for_type, contrary, is_falsy
-from devlint.inference.facts import MeetingKind, StepKind
+from devlint.inference.choices import asks_for_type, is_falsy
+from devlint.inference.creations import CONVERTERS
+from devlint.inference.domain.containers import Mapping, Sequence
+from devlint.inference.domain.host import Const
+from devlint.inference.domain.path_conditions import contrary
+from devlint.inference.domain.placement import CPU, Placement, Variable
+from devlint.inference.domain.provenance import StepKind
+from devlint.inference.domain.tensors import DEFAULT, EMPTY, INDIRECT, MAYBE_SCALAR, SCALAR, Tensor
+from devlint.inference.domain.value import Union, Value, alternatives
+from devlint.inference.facts import MeetingKind
 from devlint.inference.frame import Frame
-from devlint.inference.placement import CPU, Placement, Variable
 from devlint.inference.text import code, names_in
-from devlint.inference.values import (
-    CONVERTERS,
-    DEFAULT,
-    EMPTY,
-    INDIRECT,
-    MAYBE_SCALAR,
-    SCALAR,
-    Const,
-    Mapping,
-    Sequence,
-    Tensor,
-    Union,
-    Value,
-    alternatives,
-)
 
 if TYPE_CHECKING:
     from devlint.inference.unit import Unit

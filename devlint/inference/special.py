@@ -9,57 +9,54 @@ import libcst as cst
 from devlint.inference import contracts, mistaken, modules, objects, orphans, syncs
 from devlint.inference.conditions import parse_device
 from devlint.inference.devices import LEGACY_TYPES, place_of
-from devlint.inference.facts import MeetingKind, StepKind
+from devlint.inference.domain.containers import Loader, Mapping, NamedTuple, Sequence
+from devlint.inference.domain.host import (
+    FALSE,
+    GLOBAL_RANK,
+    HOST,
+    NONE,
+    RANK_VARIABLES,
+    TRUE,
+    Const,
+    DeviceValue,
+    External,
+    Host,
+)
+from devlint.inference.domain.kinds import Evidence
+from devlint.inference.domain.placement import CPU, CUDA, Device, Placement, Variable
+from devlint.inference.domain.provenance import Provenance, StepKind
+from devlint.inference.domain.tensors import (
+    DEFAULT,
+    EMPTY,
+    GRAD,
+    LOADED,
+    MAYBE_SCALAR,
+    NON_LEAF,
+    PAGEABLE,
+    PARAMETER,
+    PINNED,
+    RECORDED,
+    SCALAR,
+    VECTOR,
+    Tensor,
+)
+from devlint.inference.domain.value import PLACED, UNKNOWN, Value, alternatives, union
+from devlint.inference.facts import MeetingKind
 from devlint.inference.frame import Frame
 from devlint.inference.functions import Arguments
 from devlint.inference.iteration import COLUMNS, batch, element_of
 from devlint.inference.meetings import meet, tensors_in
 from devlint.inference.nonleaves import use_non_leaf
 from devlint.inference.notes import on_accelerator
-from devlint.inference.placement import CPU, CUDA, Device, Placement, Variable
 from devlint.inference.text import shorten
 from devlint.inference.values import (
-    DEFAULT,
-    EMPTY,
-    FALSE,
-    GLOBAL_RANK,
-    GRAD,
-    HOST,
-    LOADED,
-    MAYBE_SCALAR,
-    NON_LEAF,
-    NONE,
-    PAGEABLE,
-    PARAMETER,
-    PINNED,
-    PLACED,
-    RANK_VARIABLES,
-    RECORDED,
-    SCALAR,
-    TRUE,
-    UNKNOWN,
-    VECTOR,
-    Const,
-    DeviceValue,
-    Evidence,
-    External,
     FunctionValue,
     Generator,
-    Host,
     Instance,
-    Loader,
-    Mapping,
-    NamedTuple,
     Optimizer,
-    Origin,
     Parameters,
     Partial,
-    Sequence,
     Super,
-    Tensor,
-    Value,
-    alternatives,
-    union,
 )
 
 Handler = Callable[[Frame, cst.Call, Arguments], Value]
@@ -160,7 +157,7 @@ def _parameter(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     recorded = RECORDED if asked else 0
     for tensor in alternatives(value if value is not None else UNKNOWN):
         if type(tensor) is Tensor:
-            origin = Origin(StepKind.CREATED, node, frame.unit.source, None)
+            origin = Provenance(StepKind.CREATED, node, frame.unit.source, None)
             traits = (tensor.traits & ~NON_LEAF) | PARAMETER | GRAD | recorded
             return Tensor(tensor.place, origin, traits, None)
     place = frame.default_device
@@ -211,7 +208,7 @@ def _typed(place: Placement, general: bool = False) -> Handler:
         if device is not None:
             return Tensor(place_of(frame, device[0]), frame.origin(StepKind.CREATED, node))
         if type(first) is Tensor and first.is_sure:  # the very tensor: its `alias`
-            origin = Origin(StepKind.COMPUTED, node, frame.unit.source, first.origin)
+            origin = Provenance(StepKind.COMPUTED, node, frame.unit.source, first.origin)
             return Tensor(first.place, origin, first.traits)
         origin = frame.origin(StepKind.CREATED, node)
         follows = place == CPU and (general or frame.unit.default_device is not None)
@@ -247,7 +244,7 @@ def _reshape(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     value = arguments.get(0, "x")
     if type(value) is not Tensor:
         return UNKNOWN
-    origin = Origin(StepKind.COMPUTED, node, frame.unit.source, value.origin)
+    origin = Provenance(StepKind.COMPUTED, node, frame.unit.source, value.origin)
     return Tensor(value.place, origin, value.traits & ~(SCALAR | VECTOR), value.evidence)
 
 
@@ -258,7 +255,7 @@ def _nested(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
         return Tensor(place_of(frame, device[0]), frame.origin(StepKind.CREATED, node))
     for value, _ in arguments.positional[:1]:
         for tensor in tensors_in(value)[:1]:
-            origin = Origin(StepKind.COMPUTED, node, frame.unit.source, tensor.origin)
+            origin = Provenance(StepKind.COMPUTED, node, frame.unit.source, tensor.origin)
             return Tensor(tensor.place, origin)
     return UNKNOWN
 
@@ -352,14 +349,14 @@ def _made_on_accelerator(frame: Frame, node: cst.Call, arguments: Arguments) -> 
         function = dataset.info.method("__getitem__")
         makers += [function] if function is not None else []
     if type(dataset) is Tensor and dataset.is_sure and type(dataset.place) is Variable:
-        origin = Origin(StepKind.LOADED, node, frame.unit.source, dataset.origin)
+        origin = Provenance(StepKind.LOADED, node, frame.unit.source, dataset.origin)
         return Tensor(dataset.place, origin)  # rows of one tensor are where it is
     for maker in makers:
         summary = summarize(maker)
         found = tensors_in(summary.result) if summary is not None else []
         moved = [t for t in found if type(t.place) is Variable or on_accelerator(t) > 0]
         if moved:
-            origin = Origin(StepKind.LOADED, node, frame.unit.source, moved[0].origin)
+            origin = Provenance(StepKind.LOADED, node, frame.unit.source, moved[0].origin)
             alike = all(t.place == moved[0].place for t in found)
             return Tensor(moved[0].place if alike else None, origin, 0, Evidence())
     return None
@@ -388,7 +385,7 @@ def _column(frame: Frame, node: cst.Call, column: Value) -> Value:
         return batch(frame, node)
     if type(column) is not Tensor:
         return column
-    return Tensor(column.place, Origin(StepKind.LOADED, node, frame.unit.source, column.origin))
+    return Tensor(column.place, Provenance(StepKind.LOADED, node, frame.unit.source, column.origin))
 
 
 def _optimizer(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:

@@ -17,7 +17,6 @@ from devlint.inference import (
     syncs,
     turns,
 )
-from devlint.inference.choices import ALWAYS, When
 from devlint.inference.conditions import (
     asks_for_accelerator,
     enter_branch,
@@ -30,6 +29,11 @@ from devlint.inference.conditions import (
     skips_rest,
     truth,
 )
+from devlint.inference.domain.containers import Sequence
+from devlint.inference.domain.host import Const, DeviceValue
+from devlint.inference.domain.path_conditions import ALWAYS, PathCondition
+from devlint.inference.domain.tensors import DEFAULT, EMPTY, LITERAL, PARAMETER, Tensor, tensor_like
+from devlint.inference.domain.value import UNKNOWN, Value, alternatives, same, under
 from devlint.inference.environments import join_environments
 from devlint.inference.facts import Hotness
 from devlint.inference.frame import EXECUTORS, Assigned, Environment, Frame, LoopState
@@ -37,23 +41,7 @@ from devlint.inference.functions import declare_class, declare_function
 from devlint.inference.iteration import derive, element_of, hotness_of, replaced_elements
 from devlint.inference.modules import baked
 from devlint.inference.text import code, dotted
-from devlint.inference.values import (
-    DEFAULT,
-    EMPTY,
-    LITERAL,
-    PARAMETER,
-    UNKNOWN,
-    Const,
-    DeviceValue,
-    Instance,
-    Sequence,
-    Tensor,
-    Value,
-    alternatives,
-    same,
-    tensor_like,
-    under,
-)
+from devlint.inference.values import Instance
 
 
 def block(frame: Frame, body: cst.BaseSuite) -> bool:
@@ -448,7 +436,7 @@ def _otherwise(frame: Frame, orelse: cst.If | cst.Else | None) -> bool:
 def _match(frame: Frame, node: cst.Match) -> bool:
     subject = frame.eval(node.subject)
     before, when = frame.env, frame.when
-    left: list[tuple[Environment, When]] = []
+    left: list[tuple[Environment, PathCondition]] = []
     exhaustive = False
     *cases, no_case = choices.one_of(frame, len(node.cases) + 1)
     for case, taken in zip(node.cases, cases, strict=True):
@@ -498,7 +486,9 @@ def _bind_pattern(frame: Frame, pattern: cst.MatchPattern, subject: Value) -> No
             _bind_pattern(frame, keyword.pattern, UNKNOWN)
 
 
-def _continue_with(frame: Frame, left: list[tuple[Environment, When]], before: Environment) -> bool:
+def _continue_with(
+    frame: Frame, left: list[tuple[Environment, PathCondition]], before: Environment
+) -> bool:
     """Go on with the join of the environments that reach this point."""
     if not left:
         frame.env = dict(before)
@@ -532,7 +522,7 @@ def _try(frame: Frame, node: cst.Try | cst.TryStar) -> bool:
     falls = block(frame, node.body)
     frame.caught -= hides
     after = frame.env
-    left: list[tuple[Environment, When]] = []
+    left: list[tuple[Environment, PathCondition]] = []
     if falls and node.orelse is not None:
         falls = block(frame, node.orelse.body)
         after = frame.env

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from devlint.inference.facts import Hotness, Site
+from devlint.inference.domain.provenance import Site
+from devlint.inference.facts import Hotness
 from devlint.inference.frame import Frame, LoopState
 
 if TYPE_CHECKING:

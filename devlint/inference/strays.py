@@ -11,11 +11,11 @@ import re
 
 import libcst as cst
 
-from devlint.inference.facts import StepKind
+from devlint.inference.domain.placement import Device, Variable, VariableKind
+from devlint.inference.domain.provenance import StepKind
+from devlint.inference.domain.tensors import Tensor
 from devlint.inference.frame import Frame
-from devlint.inference.placement import Device, Variable, VariableKind
 from devlint.inference.text import code, parts
-from devlint.inference.values import Tensor
 
 _FLAG = re.compile(r"(?<!is_)(cuda|gpus?)\b", re.I)  # `use_cuda`, `opt.gpu`, not `x.is_cuda`
 _API = re.compile(r"\btorch\.\w+\.\w+")  # `torch.cuda.is_available`

@@ -13,43 +13,39 @@ import re
 import libcst as cst
 
 from devlint.inference import contracts, gradients, orphans, syncs
-from devlint.inference.facts import Hotness, MeetingKind, StepKind
-from devlint.inference.frame import EVALUATORS, Frame
-from devlint.inference.iteration import targets_of
-from devlint.inference.meetings import contradiction, note, tensors_in
-from devlint.inference.notes import ElementNote, HiddenCopyNote, on_accelerator
-from devlint.inference.placement import CPU, Device
-from devlint.inference.text import code, dotted
-from devlint.inference.values import (
+from devlint.inference.domain.containers import Mapping, Sequence, no_circle
+from devlint.inference.domain.host import GLOBAL_RANK, NONE, RANK_VARIABLES, Const, External, Host
+from devlint.inference.domain.kinds import Evidence
+from devlint.inference.domain.placement import CPU, Device
+from devlint.inference.domain.provenance import StepKind
+from devlint.inference.domain.tensors import (
     DEFAULT,
     EMPTY,
-    GLOBAL_RANK,
     LOADED,
     MASK,
     MATRIX,
     MAYBE_SCALAR,
-    NONE,
-    RANK_VARIABLES,
     SCALAR,
     SHAPED,
-    UNKNOWN,
     VECTOR,
-    Const,
-    Evidence,
-    External,
-    Host,
-    Instance,
-    Mapping,
-    Sequence,
     Tensor,
+)
+from devlint.inference.domain.value import (
+    UNKNOWN,
     Union,
     Unknown,
     Value,
     alternatives,
     choose,
-    no_circle,
     union,
 )
+from devlint.inference.facts import Hotness, MeetingKind
+from devlint.inference.frame import EVALUATORS, Frame
+from devlint.inference.iteration import targets_of
+from devlint.inference.meetings import contradiction, note, tensors_in
+from devlint.inference.notes import ElementNote, HiddenCopyNote, on_accelerator
+from devlint.inference.text import code, dotted
+from devlint.inference.values import Instance
 
 
 def _subscript(frame: Frame, node: cst.Subscript) -> Value:

@@ -7,25 +7,18 @@ import re
 import libcst as cst
 
 from devlint.inference import orphans
-from devlint.inference.choices import exclude
-from devlint.inference.facts import Site, StepKind
+from devlint.inference.domain.containers import Mapping, Sequence
+from devlint.inference.domain.host import Host
+from devlint.inference.domain.path_conditions import exclude
+from devlint.inference.domain.placement import CPU, Device, Variable, VariableKind
+from devlint.inference.domain.provenance import Site, StepKind
+from devlint.inference.domain.tensors import COPYING, INDIRECT, Tensor
+from devlint.inference.domain.value import Union, Value, alternatives
 from devlint.inference.frame import Frame
 from devlint.inference.meetings import tensors_in
 from devlint.inference.minding import works_on_device
 from devlint.inference.notes import HostReadNote, LateReadNote, SyncNote, on_accelerator
-from devlint.inference.placement import CPU, Device, Variable, VariableKind
 from devlint.inference.text import dotted
-from devlint.inference.values import (
-    COPYING,
-    INDIRECT,
-    Host,
-    Mapping,
-    Sequence,
-    Tensor,
-    Union,
-    Value,
-    alternatives,
-)
 
 # What takes a value only to keep it, to add it up or to show it: that can wait.
 _KEEPS = re.compile(

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import libcst as cst
 
-from devlint.inference.facts import Operand, Site, Step, StepKind
-from devlint.inference.frame import Frame
-from devlint.inference.text import shorten
-from devlint.inference.values import (
+from devlint.inference.domain.provenance import Site, Step, StepKind
+from devlint.inference.domain.tensors import (
     DEFAULT,
     GRAD,
     INDIRECT,
@@ -18,6 +16,9 @@ from devlint.inference.values import (
     SCALAR,
     Tensor,
 )
+from devlint.inference.facts import Operand
+from devlint.inference.frame import Frame
+from devlint.inference.text import shorten
 
 MAX_STEPS = 5
 

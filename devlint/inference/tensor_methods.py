@@ -8,7 +8,27 @@ import libcst as cst
 
 from devlint.inference import feeding, gradients, moves, orphans, syncs
 from devlint.inference.devices import is_dtype
-from devlint.inference.facts import MeetingKind, StepKind
+from devlint.inference.domain.containers import Sequence
+from devlint.inference.domain.host import FALSE, HOST, TRUE, Const, DeviceValue, Host
+from devlint.inference.domain.kinds import Evidence
+from devlint.inference.domain.placement import CPU
+from devlint.inference.domain.provenance import Provenance, StepKind
+from devlint.inference.domain.tensors import (
+    COPYING,
+    EMPTY,
+    GRAD,
+    INHERITED,
+    MATRIX,
+    MAYBE_SCALAR,
+    PARAMETER,
+    PINNED,
+    SCALAR,
+    SHAPED,
+    VECTOR,
+    Tensor,
+)
+from devlint.inference.domain.value import UNKNOWN, Value
+from devlint.inference.facts import MeetingKind
 from devlint.inference.frame import Frame
 from devlint.inference.functions import Arguments
 from devlint.inference.libraries import (
@@ -23,35 +43,8 @@ from devlint.inference.libraries import (
 )
 from devlint.inference.meetings import meet, tensors_in, written
 from devlint.inference.notes import on_accelerator
-from devlint.inference.placement import CPU
 from devlint.inference.text import dotted, shorten
-from devlint.inference.values import (
-    COPYING,
-    EMPTY,
-    FALSE,
-    GRAD,
-    HOST,
-    INHERITED,
-    MATRIX,
-    MAYBE_SCALAR,
-    PARAMETER,
-    PINNED,
-    SCALAR,
-    SHAPED,
-    TRUE,
-    UNKNOWN,
-    VECTOR,
-    Const,
-    DeviceValue,
-    Evidence,
-    Host,
-    Instance,
-    Origin,
-    Parameters,
-    Sequence,
-    Tensor,
-    Value,
-)
+from devlint.inference.values import Instance, Parameters
 from devlint.knowledge import Agreement, Call, Result
 
 # Methods that only tensors have: whoever calls them says that the receiver is one.
@@ -308,7 +301,9 @@ def _copy_without_waiting(
     if not path or type(source) is not Tensor or type(waits) is not Const or not waits.value:
         return
     if tensor.place == CPU and on_accelerator(source) >= 1:
-        step = Origin(StepKind.MOVED, node, frame.unit.source, tensor.origin, before=source.place)
+        step = Provenance(
+            StepKind.MOVED, node, frame.unit.source, tensor.origin, before=source.place
+        )
         frame.hold(path, tensor.with_place(tensor.place, step, add=COPYING))
         frame.unsynchronized.add(node)
 
@@ -323,7 +318,7 @@ def _computed(frame: Frame, node: cst.CSTNode, tensor: Tensor, drop: int = 0) ->
     traits = tensor.traits & kept & ~drop
     if traits & PARAMETER:
         traits = (traits & ~PARAMETER) | GRAD & ~drop
-    origin = Origin(StepKind.COMPUTED, node, frame.unit.source, tensor.origin)
+    origin = Provenance(StepKind.COMPUTED, node, frame.unit.source, tensor.origin)
     return Tensor(tensor.place, origin, traits, tensor.evidence)
 
 

@@ -11,10 +11,12 @@ from typing import Any
 
 import libcst as cst
 
+from devlint.inference.domain.host import Const
+from devlint.inference.domain.tensors import DEFAULT, SCALAR, Tensor
+from devlint.inference.domain.value import Value, alternatives, union
 from devlint.inference.frame import Environment, Frame, LoopState
 from devlint.inference.iteration import targets_of
 from devlint.inference.text import dotted
-from devlint.inference.values import DEFAULT, SCALAR, Const, Tensor, Value, alternatives, union
 
 _COMPARE: dict[type[cst.BaseCompOp], Callable[[Any, Any], bool]] = {
     cst.Equal: operator.eq,

@@ -24,11 +24,14 @@ from devlint.inference import (
     steps,
 )
 from devlint.inference.choices import Test
-from devlint.inference.facts import DroppedArgument, Facts, MistakenDevice, Source
+from devlint.inference.domain.host import NONE, External
+from devlint.inference.domain.placement import CPU, Placement, Variable
+from devlint.inference.domain.provenance import Source
+from devlint.inference.domain.value import UNKNOWN, Value
+from devlint.inference.facts import DroppedArgument, Facts, MistakenDevice
 from devlint.inference.frame import BudgetExceeded, Environment, Frame, read
 from devlint.inference.functions import Function, summarize
-from devlint.inference.placement import CPU, Placement, Variable
-from devlint.inference.values import NONE, UNKNOWN, External, Imported, ProjectModule, Value
+from devlint.inference.values import Imported, ProjectModule
 
 if TYPE_CHECKING:
     from devlint.inference.classes import ClassInfo

@@ -9,17 +9,13 @@ import libcst as cst
 
 from devlint.inference.conditions import asks_for_accelerator, words
 from devlint.inference.devices import place_of
+from devlint.inference.domain.host import Const, External
+from devlint.inference.domain.placement import CUDA, Device, Placement, Variable, VariableKind
+from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.facts import WorkerAccess
 from devlint.inference.frame import Frame
-from devlint.inference.placement import CUDA, Device, Placement, Variable, VariableKind
 from devlint.inference.text import shorten
-from devlint.inference.values import (
-    Const,
-    External,
-    FunctionValue,
-    Value,
-    alternatives,
-)
+from devlint.inference.values import FunctionValue
 
 if TYPE_CHECKING:
     from devlint.inference.functions import Arguments, Function

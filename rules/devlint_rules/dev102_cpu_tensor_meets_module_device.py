@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import libcst as cst
 
 from devlint.findings import Applicability, Severity
+from devlint.inference.domain.placement import Variable, VariableKind
 from devlint.inference.facts import Facts, Meeting
-from devlint.inference.placement import Variable, VariableKind
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.meetings import claims
 from devlint_rules.placing import made_for, moved_where_it_meets

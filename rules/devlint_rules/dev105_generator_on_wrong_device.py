@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import libcst as cst
 
 from devlint.findings import Applicability, Confidence, Severity
+from devlint.inference.domain.placement import Variable, VariableKind, describe
 from devlint.inference.facts import Facts, Meeting, Move, Site
-from devlint.inference.placement import Variable, VariableKind, describe
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.meetings import causes_of
 from devlint_rules.placing import brought_there, device_for

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from devlint.findings import Applicability, Confidence, Severity
+from devlint.inference.domain.placement import Device
 from devlint.inference.facts import Facts, Meeting
-from devlint.inference.placement import Device
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.meetings import causes_of
 from devlint_rules.ownership import strays

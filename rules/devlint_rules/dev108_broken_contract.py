@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from devlint.findings import Severity
+from devlint.inference.domain.placement import Device
 from devlint.inference.facts import Facts, Meeting, StepKind
-from devlint.inference.placement import Device
 from devlint.rule import Claim, Note, Rule
 from devlint_rules.meetings import causes_of
 from devlint_rules.rewriting import is_path

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 import libcst as cst
 
 from devlint.findings import Applicability, Confidence, Severity
+from devlint.inference.domain.placement import Device
 from devlint.inference.facts import Facts, Meeting, PlainAttribute, Site
-from devlint.inference.placement import Device
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.attributes import assignment, attribute_trace
 from devlint_rules.causes import is_unregistered, uses_of

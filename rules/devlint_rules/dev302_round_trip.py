@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from devlint.findings import Confidence, Severity
+from devlint.inference.domain.placement import describe
 from devlint.inference.facts import Facts
-from devlint.inference.placement import describe
 from devlint.rule import Claim, Note, Rule
 from devlint_rules.rewriting import short
 from devlint_rules.waiting import is_cold_file

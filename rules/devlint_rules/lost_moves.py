@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from devlint.inference.domain.placement import CPU, Placement, Variable, VariableKind
 from devlint.inference.facts import Facts, Move
-from devlint.inference.placement import CPU, Placement, Variable, VariableKind
 from devlint_rules.rewriting import text_of
 
 _ACCELERATOR = re.compile(r"cuda|gpu|accelerat|\bmps\b|\bxpu\b|\bhpu\b|\bnpu\b", re.I)

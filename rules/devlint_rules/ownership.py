@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from devlint.inference.domain.placement import Device, Variable
 from devlint.inference.facts import Meeting, MeetingKind, Mention
-from devlint.inference.placement import Device, Variable
 from devlint_rules.wording import is_host
 
 _BY_KIND = {

@@ -6,8 +6,8 @@ import re
 
 import libcst as cst
 
+from devlint.inference.domain.placement import Variable, VariableKind
 from devlint.inference.facts import Facts, Operand, Step, StepKind
-from devlint.inference.placement import Variable, VariableKind
 from devlint.rule import Replacement
 from devlint_rules.rewriting import (
     add_argument,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from devlint.findings import Confidence
+from devlint.inference.domain.placement import Variable, VariableKind
 from devlint.inference.facts import Facts, Sync
-from devlint.inference.placement import Variable, VariableKind
 
 # A read of a number or of a truth value: what the host does with it mostly can be done on the
 # device, or later. The other syncs are often what the algorithm needs.

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import libcst as cst
 
+from devlint.inference.domain.placement import CPU, Placement, Variable, VariableKind, describe
 from devlint.inference.facts import Loop, Meeting, MeetingKind, Operand, Site, StepKind
-from devlint.inference.placement import CPU, Placement, Variable, VariableKind, describe
 from devlint.rule import Note
 from devlint_rules.rewriting import is_path, short, text_of
 

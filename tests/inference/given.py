@@ -14,10 +14,10 @@ from textwrap import dedent
 import libcst as cst
 
 from devlint.inference import text
+from devlint.inference.domain.placement import Device, describe
 from devlint.inference.engine import infer_file
 from devlint.inference.facts import Facts, Operand
 from devlint.inference.feeds import Feeds
-from devlint.inference.placement import Device, describe
 from devlint.project.imports import SETS_DEFAULT
 from devlint.project.source import ParsedFile
 

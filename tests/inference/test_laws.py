@@ -7,8 +7,9 @@ from hypothesis import given as forall
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from devlint.inference.placement import CPU, CUDA, Device, Variable, VariableKind
-from devlint.inference.values import Tensor, alternatives, join
+from devlint.inference.domain.placement import CPU, CUDA, Device, Variable, VariableKind
+from devlint.inference.domain.tensors import Tensor
+from devlint.inference.domain.value import alternatives, join
 
 SELF = Variable("self", VariableKind.MODULE)
 INPUT = Variable("x", VariableKind.INPUT)

@@ -6,7 +6,8 @@ import libcst as cst
 import pytest
 from given import given, parsed, revealed
 
-from devlint.inference import values
+from devlint.inference.domain import value
+from devlint.inference.domain.host import Const
 from devlint.inference.engine import infer_with
 from devlint.inference.text import shorten
 from devlint.inference.unit import Context
@@ -153,13 +154,13 @@ def test_files_with_nothing_in_them(code):
 
 def test_a_long_table_is_compared_no_further_than_the_limit(monkeypatch):
     compared = 0
-    merge = values._merge
+    merge = value.merge
 
     def counted(*arguments):
         nonlocal compared
         compared += 1
         return merge(*arguments)
 
-    monkeypatch.setattr(values, "_merge", counted)
-    assert values.union(values.Const(str(n)) for n in range(5_000)) is values.UNKNOWN
-    assert compared <= values.MAX_ALTERNATIVES**2
+    monkeypatch.setattr(value, "merge", counted)
+    assert value.union(Const(str(n)) for n in range(5_000)) is value.UNKNOWN
+    assert compared <= value.MAX_ALTERNATIVES**2

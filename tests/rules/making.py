@@ -7,6 +7,7 @@ from dataclasses import replace
 import libcst as cst
 
 from devlint.findings import Confidence
+from devlint.inference.domain.placement import CPU, CUDA, Placement, Variable, VariableKind
 from devlint.inference.facts import (
     Facts,
     Hotness,
@@ -19,7 +20,6 @@ from devlint.inference.facts import (
     Step,
     StepKind,
 )
-from devlint.inference.placement import CPU, CUDA, Placement, Variable, VariableKind
 from devlint.locating import lay_out
 from devlint.project.source import ParsedFile
 from devlint.rule import Claim, Rule

@@ -21,6 +21,7 @@ from making import (
 from rule_checking import RULES
 
 from devlint.findings import Applicability, Confidence, Severity
+from devlint.inference.domain.placement import CPU, CUDA, Device
 from devlint.inference.facts import (
     ElementAccess,
     HostRead,
@@ -37,7 +38,6 @@ from devlint.inference.facts import (
     StepKind,
     Sync,
 )
-from devlint.inference.placement import CPU, CUDA, Device
 
 MASKED = source("mask = torch.ones(n)\ny = mask + x\n")
 

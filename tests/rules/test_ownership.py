@@ -10,8 +10,8 @@ from making import CHOSEN, FLEXIBLE, INPUT, SELF, meeting, operand, source
 from rule_checking import RULES
 
 from devlint.findings import Confidence
+from devlint.inference.domain.placement import CPU, CUDA, META, Device
 from devlint.inference.facts import Facts, MeetingKind, Mention
-from devlint.inference.placement import CPU, CUDA, META, Device
 
 TEXT = source("a + b\n")
 PLACEMENTS = [CPU, CUDA, META, Device("cuda", 0), Device("cuda", 1), Device("mps"), None]

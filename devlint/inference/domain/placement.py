@@ -64,3 +64,10 @@ Placement: TypeAlias = Device | Variable | None
 def describe(placement: Placement) -> str:
     """The placement as messages name it: `cuda:1`, `δ(self)`, `an unknown device`."""
     return "an unknown device" if placement is None else str(placement)
+
+
+def same_place(a: Placement, b: Placement) -> bool:
+    """Equal as far as is known."""
+    if a is b:
+        return True
+    return type(a) is Device and type(b) is Device and a == b

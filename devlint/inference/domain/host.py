@@ -1,0 +1,106 @@
+"""Values of the host: constants, numbers, arrays, devices, names of libraries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from devlint.inference.domain.path_conditions import Sides
+from devlint.inference.domain.placement import Placement
+from devlint.inference.domain.tensors import Tensor
+from devlint.inference.domain.value import Value, without
+
+
+class Const(Value):
+    """A Python constant."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __repr__(self) -> str:
+        return f"Const({self.value!r})"
+
+    def merge(self, other: Value, sides: Sides | None) -> Value | None:
+        assert type(other) is Const
+        same = type(self.value) is type(other.value) and self.value == other.value
+        return self if same else None
+
+
+NONE = Const(None)
+TRUE = Const(True)
+FALSE = Const(False)
+ASSUMED = Const(True)  # a flag by its name alone: true in the accelerated world, or an index
+
+
+class Host(Value):
+    """A host value that is no tensor: a number, a shape, a NumPy array.
+
+    `sizes` is the tensor whose shape or size it came from; `array` that it is a NumPy array;
+    `whole` that it is a shape, not one of its numbers.
+    """
+
+    __slots__ = ("array", "sizes", "whole")
+
+    def __init__(
+        self, sizes: Tensor | None = None, array: bool = False, whole: bool = False
+    ) -> None:
+        self.sizes = sizes
+        self.array = array
+        self.whole = whole
+
+    def __repr__(self) -> str:
+        return "Host(array)" if self.array else "Host"
+
+    def merge(self, other: Value, sides: Sides | None) -> Value | None:
+        assert type(other) is Host
+        if self in (GLOBAL_RANK, DTYPE) or other in (GLOBAL_RANK, DTYPE):
+            return HOST
+        return self if self.array == other.array else None
+
+
+HOST = Host()
+# The number of this process among those of all nodes: no number of a card of this node.
+GLOBAL_RANK = Host()
+RANK_VARIABLES = ("RANK", "SLURM_PROCID")  # of the environment, with that number
+ARRAY = Host(array=True)
+DTYPE = Host()
+
+
+class DeviceValue(Value):
+    """A `torch.device`, or what stands for one."""
+
+    __slots__ = ("of", "place", "sure")
+
+    def __init__(self, place: Placement, of: Tensor | None = None, sure: bool = False) -> None:
+        self.place = place
+        self.of = of  # the tensor whose `.device` it is
+        self.sure = sure  # a `torch.device`, and no string that names one
+
+    def __repr__(self) -> str:
+        return f"DeviceValue({self.place})"
+
+    def merge(self, other: Value, sides: Sides | None) -> Value | None:
+        assert type(other) is DeviceValue
+        return self if self.place == other.place else None
+
+
+class External(Value):
+    """A name of a library outside the project, dotted: `torch.nn.functional.relu`."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"External({self.name})"
+
+    def merge(self, other: Value, sides: Sides | None) -> Value | None:
+        assert type(other) is External
+        return self if self.name == other.name else None
+
+
+def without_none(value: Value) -> Value:
+    """The value in a branch where it is not None."""
+    return without(value, lambda v: type(v) is Const and v.value is None)

@@ -1,0 +1,68 @@
+"""Kinds: whether a value is a tensor, as far as its uses show."""
+
+from __future__ import annotations
+
+MAX_ANCESTORS = 64  # that one question after a value's evidence goes back to
+
+
+class Evidence:
+    """Whether a value of unknown type is a tensor: shown by how it is used, here or later on."""
+
+    __slots__ = (
+        "_host",
+        "_tensor",
+        "either",
+        "foreign",
+        "handed",
+        "in_place",
+        "index",
+        "moved",
+        "number",
+        "own",
+        "parents",
+        "part",
+    )
+
+    def __init__(self, tensor: bool = False, parents: tuple[Evidence, ...] = ()) -> None:
+        self._tensor = tensor
+        self._host = False
+        self.moved = False  # the function itself moves it somewhere
+        self.in_place = False  # the function moves it as modules are moved: `x.to(device)` alone
+        self.handed = False  # a callee out of sight gets it, which may move it if it is a module
+        self.number = False  # by its name it is rather a number
+        self.index = False  # it is used as the index of a device
+        self.part = False  # one of several that a batch was unpacked into
+        self.own = False  # an entry of a caller's dict that the class itself makes on the host
+        # It has a method or an attribute that tensors lack, or is asked whether it is of another
+        # class: an object of a class out of sight.
+        self.foreign = False
+        self.either = False  # its annotation admits tensors beside numbers or arrays
+        self.parents = parents
+
+    def mark_tensor(self) -> None:
+        self._tensor = True
+
+    def mark_host(self) -> None:
+        self._host = True
+
+    @property
+    def is_host(self) -> bool:
+        """Shown to be no tensor, by its own use or by that of all it was computed from."""
+        if self._host or not self.parents:
+            return self._host
+        return all(parent._host for parent in self.parents)
+
+    @property
+    def is_tensor(self) -> bool:
+        """Shown of the value itself, or of one that it was computed from."""
+        if self._host or self._tensor or not self.parents:
+            return self._tensor and not self._host
+        asked: list[Evidence] = [self]
+        for evidence in asked:  # grows on the way
+            if evidence._host:
+                continue
+            if evidence._tensor:
+                return True
+            if len(asked) < MAX_ANCESTORS:
+                asked += [parent for parent in evidence.parents if parent not in asked]
+        return False

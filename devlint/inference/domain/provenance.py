@@ -1,0 +1,113 @@
+"""Provenance: how a value came to be where it is, step by step."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import libcst as cst
+
+from devlint.inference.domain.path_conditions import ALWAYS, PathCondition
+from devlint.inference.domain.placement import Placement
+from devlint.inference.domain.value import Value
+
+
+class Source(Protocol):
+    """The file that a site lies in. `path` is relative to the project root, `/`-separated."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A node in a file."""
+
+    source: Source
+    node: cst.CSTNode
+
+
+class StepKind(str, enum.Enum):
+    """How a value came to be where it is."""
+
+    CREATED = "created"  # a factory
+    LOADED = "loaded"  # a batch of a DataLoader, torch.load, from_numpy
+    MOVED = "moved"  # a move, of a tensor or of its module
+    COMPUTED = "computed"  # an operation on other values
+    PARAMETER = "parameter"  # handed in by the caller
+    REGISTERED = "registered"  # a parameter or buffer of a module
+    ATTRIBUTE = "attribute"  # kept on an object
+    BRANCH = "branch"  # one of several branches
+    DECLARED = "declared"  # a contract says so
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a value's history. `text` reads after its name: "is on cpu: made here"."""
+
+    kind: StepKind
+    site: Site
+    text: str
+
+
+class Provenance:
+    """One step of a value's history, linked to the step before.
+
+    `when`: the path condition under which it came about, and all that follows from it.
+    `assumed`: that of a move that is taken to have been made, since it is in one branch.
+    """
+
+    __slots__ = ("assumed", "before", "kind", "node", "note", "parent", "rival", "source", "when")
+
+    def __init__(
+        self,
+        kind: StepKind,
+        node: cst.CSTNode,
+        source: Source,
+        parent: Provenance | None = None,
+        note: str = "",
+        before: Placement = None,
+    ) -> None:
+        # Of a move: where the value was. Of a conversion to a tensor: where it is if it was one.
+        self.before = before
+        self.kind = kind
+        self.node = node
+        self.source = source
+        self.parent = parent
+        self.note = note
+        # Of a computation: an operand that decides where its result is, should it be a tensor.
+        self.rival: Value | None = None
+        self.when: PathCondition = ALWAYS if parent is None else parent.when
+        self.assumed: PathCondition = ALWAYS if parent is None else parent.assumed
+
+    def known(self, when: PathCondition) -> Provenance:
+        """The same step, of a value that comes about under this condition."""
+        step = Provenance(self.kind, self.node, self.source, self.parent, self.note, self.before)
+        step.rival = self.rival
+        step.when, step.assumed = when, self.assumed
+        return step
+
+    def is_same(self, other: Provenance | None) -> bool:
+        """One step, whatever is known of the values that took it."""
+        return self is other or (
+            other is not None
+            and self.node is other.node
+            and self.kind is other.kind
+            and self.parent is other.parent
+        )
+
+    def chain(self) -> Iterator[Provenance]:
+        """This step and those before it, newest first."""
+        step: Provenance | None = self
+        while step is not None:
+            yield step
+            step = step.parent
+
+    @property
+    def root(self) -> Provenance:
+        """The creation, or the parameter, with which the history begins."""
+        step = self
+        while step.parent is not None:
+            step = step.parent
+        return step

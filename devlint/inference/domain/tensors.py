@@ -1,0 +1,160 @@
+"""Tensors: a placement, a history and a few traits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from devlint.inference.domain.kinds import Evidence
+from devlint.inference.domain.path_conditions import ALWAYS, PathCondition, Sides, both, either
+from devlint.inference.domain.placement import Device, Placement, Variable, same_place
+from devlint.inference.domain.provenance import Provenance, StepKind
+from devlint.inference.domain.value import UNKNOWN, Value
+
+# Traits of a tensor, as bits.
+SCALAR = 1  # 0-dim
+DEFAULT = 2  # made by a factory without `device=`
+LOADED = 4  # came from a DataLoader or the disk and was never moved
+GRAD = 8  # requires grad
+PARAMETER = 16  # an nn.Parameter or a buffer of a module
+PINNED = 32
+INDIRECT = 64  # its place was inferred through an unknown callee
+NON_LEAF = 128  # required grad, then moved
+COPYING = 256  # a non-blocking copy to the host that may not have landed
+MASK = 512  # boolean, by how it was made
+LITERAL = 1024  # made from a Python literal
+KEPT = 2048  # an object kept it as a plain attribute
+EMPTY = 4096  # has no elements, by its shape
+VECTOR = 8192  # 1-dim
+PAGEABLE = 1 << 15  # a batch of a DataLoader in sight that does not pin
+SHAPED = 1 << 16  # computed element by element from a parameter: 0-dim if that is
+MAYBE_SCALAR = 16384  # may be 0-dim: made or picked from a value of unknown shape
+RECORDED = 1 << 17  # autograd records it, see gradients.py
+EXPECTED = 1 << 18  # so it seems: a callee out of sight made it
+MATRIX = 1 << 19  # has two dimensions or more
+
+_ZERO_DIM = SCALAR | MAYBE_SCALAR
+
+# What a result inherits from the operand that gave it its place.
+INHERITED = DEFAULT | LOADED | INDIRECT | KEPT | MATRIX
+
+
+class Tensor(Value):
+    """A tensor, or with `evidence` a value that may be one."""
+
+    __slots__ = ("evidence", "origin", "place", "sizes", "traits")
+
+    def __init__(
+        self,
+        place: Placement,
+        origin: Provenance | None = None,
+        traits: int = 0,
+        evidence: Evidence | None = None,
+        sizes: Tensor | None = None,
+    ) -> None:
+        self.place = place
+        self.origin = origin
+        self.traits = traits
+        self.evidence = evidence
+        self.sizes = sizes
+
+    def __repr__(self) -> str:
+        maybe = "?" if self.evidence is not None else ""
+        return f"Tensor{maybe}({self.place}, {self.traits:b})"
+
+    @property
+    def when(self) -> PathCondition:
+        """The facts under which it came about."""
+        return ALWAYS if self.origin is None else self.origin.when
+
+    @property
+    def assumed(self) -> PathCondition:
+        """The facts under which it came about, or was moved."""
+        return ALWAYS if self.origin is None else both(self.origin.when, self.origin.assumed)
+
+    @property
+    def is_sure(self) -> bool:
+        """It is a tensor and nothing else."""
+        return self.evidence is None or self.evidence.is_tensor
+
+    def show(self) -> None:
+        """It was used as only a tensor is."""
+        if self.evidence is not None:
+            self.evidence.mark_tensor()
+
+    def with_place(
+        self, place: Placement, origin: Provenance | None, drop: int = 0, add: int = 0
+    ) -> Tensor:
+        """The same value elsewhere."""
+        return Tensor(place, origin, (self.traits & ~drop) | add, self.evidence, self.sizes)
+
+    def with_facts(self, change: Callable[[PathCondition], PathCondition]) -> Tensor:
+        origin = self.origin
+        if origin is None or self.place is None:
+            return self
+        when = change(origin.when)
+        if when == origin.when:
+            return self
+        return Tensor(self.place, origin.known(when), self.traits, self.evidence, self.sizes)
+
+    def merge(self, other: Value, sides: Sides | None) -> Tensor | None:
+        assert type(other) is Tensor
+        return merge_tensors(self, other, sides)
+
+    def is_like(self, other: Value) -> bool:
+        assert type(other) is Tensor
+        return same_place(self.place, other.place) and self.traits == other.traits
+
+
+def merge_tensors(a: Tensor, b: Tensor, sides: Sides | None = None) -> Tensor | None:
+    """Two tensors with one placement are one; a moved tensor outweighs itself unmoved.
+
+    `if gpu is not None: x = x.cuda(gpu)` is taken in the accelerated world.
+    """
+    if (a.traits ^ b.traits) & PARAMETER:
+        return None
+    if same_place(a.place, b.place):
+        sure = a if a.evidence is None else b
+        common = a.traits & b.traits
+        if a.traits & _ZERO_DIM and b.traits & _ZERO_DIM and not common & SCALAR:
+            common |= MAYBE_SCALAR
+        some = (a.traits | b.traits) & (INDIRECT | GRAD | NON_LEAF | COPYING | KEPT)
+        if not common & SCALAR and all(t.traits & (SCALAR | MAYBE_SCALAR) for t in (a, b)):
+            some |= MAYBE_SCALAR
+        # By default only if both are: a tensor put on the CPU on purpose in one branch is meant.
+        return _of_either(sure, a.when, b.when, common | some)
+    for moved, unmoved in ((a, b), (b, a)):
+        if (
+            moved.origin is not None
+            and moved.origin.kind is StepKind.MOVED
+            and moved.origin.parent is not None
+            and moved.origin.parent.is_same(unmoved.origin)
+            and (
+                type(moved.place) is Variable
+                or (type(moved.place) is Device and moved.place.is_accelerator)
+            )
+        ):
+            merged = _of_either(moved, a.when, b.when, moved.traits)
+            if sides is not None:
+                step = moved.origin.known(merged.when)
+                step.assumed = both(moved.origin.assumed, sides[moved is b])
+                merged = merged.with_place(merged.place, step)
+            return merged
+    return None
+
+
+def _of_either(tensor: Tensor, a: PathCondition, b: PathCondition, traits: int) -> Tensor:
+    """One tensor for two: what holds of it is what holds of both."""
+    origin, when = tensor.origin, either(a, b)
+    if origin is not None and origin.when != when:
+        origin = origin.known(when)
+    elif tensor.traits == traits:
+        return tensor
+    return Tensor(tensor.place, origin, traits, tensor.evidence, tensor.sizes)
+
+
+def tensor_like(value: Value) -> Value:
+    """A part of a value whose structure is unknown: a tensor in the same place, if any."""
+    if type(value) is Tensor:
+        traits = value.traits & ~(SCALAR | SHAPED)
+        return Tensor(value.place, value.origin, traits, Evidence())
+    return UNKNOWN
