@@ -332,3 +332,10 @@ def test_given_contents_are_checked_in_place_of_the_file(tmp_path: Path) -> None
         [file], Config(tmp_path), faking.all_rules(), contents={file: b"a + b"}, infer=faking.infer
     )
     assert places(report) == [("DEV101", "unsaved.py", 1, 1)]
+
+
+def test_names_longer_than_a_file_name_may_be_are_ordinary_names(tree: Tree) -> None:
+    name = "a" * 300
+    uses = f"import {name}\nfrom .{name} import x\nfrom {name}.{name} import y\n{name}.f(x, y)\n"
+    root = tree({"pkg/__init__.py": "", "pkg/m.py": uses})
+    assert engine.check([root], Config(root), ()).errors == []

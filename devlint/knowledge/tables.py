@@ -29,7 +29,7 @@ else:
     import tomli as tomllib
 
 _HERE = pathlib.Path(__file__).parent
-_LIBRARIES = _HERE / "libraries"
+_LIBRARIES = {file.stem: file for file in (_HERE / "libraries").glob("*.toml")}
 
 Kind = TypeVar("Kind", bound="Call | ModuleClass | ClassInfo")
 
@@ -128,9 +128,9 @@ class Knowledge:
         if package in self._ensured:
             return
         self._ensured.add(package)
-        path = _LIBRARIES / f"{package}.toml"
-        if path.is_file():
-            self._add(_read_toml(path), patterns=True)
+        file = _LIBRARIES.get(package)
+        if file is not None:
+            self._add(_read_toml(file), patterns=True)
 
     def canonical(self, name: str) -> str:
         """The name under which a re-exported one is known: `pytorch_lightning.Trainer` is

@@ -14,6 +14,7 @@ from devlint_rules.rewriting import (
     atom,
     in_file,
     move_target,
+    parsed,
     receiver,
     short,
     text_of,
@@ -51,7 +52,7 @@ def _leaf_there(fact: NonLeaf) -> str | None:
     if not isinstance(subject, cst.Call) or not subject.args:
         return None
     if text_of(subject.func).endswith("Parameter") and subject.args[0].keyword is None:
-        moved = cst.parse_expression(f"{atom(subject.args[0].value)}.to({device})")
+        moved = parsed(f"{atom(subject.args[0].value)}.to({device})")
         args = (subject.args[0].with_changes(value=moved), *subject.args[1:])
         return text_of(subject.with_changes(args=args))
     if argument(subject, "requires_grad") and not argument(subject, "device"):

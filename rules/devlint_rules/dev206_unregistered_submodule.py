@@ -11,7 +11,7 @@ from devlint.findings import Applicability, Confidence, Severity
 from devlint.inference.facts import Facts, PlainAttribute, Site
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.attributes import assignment, use_of
-from devlint_rules.rewriting import in_file, text_of
+from devlint_rules.rewriting import in_file, parsed, text_of
 
 
 def _container(value: cst.BaseExpression) -> str:
@@ -49,7 +49,7 @@ def _wrapped(value: cst.BaseExpression, package: str, holds: str = "") -> str | 
             inner = _wrapped(part, package, package)
             if inner is None:
                 return None
-            changed = plain.deep_replace(part, cst.parse_expression(inner))
+            changed = plain.deep_replace(part, parsed(inner))
             assert isinstance(changed, cst.BaseExpression)
             plain = changed
     return f"{package}{_container(value)}({text_of(plain) if parts else ''})"
@@ -70,7 +70,7 @@ def _fix(facts: Facts, fact: PlainAttribute) -> tuple[Replacement, ...]:
     if text is None:
         return ()
     if isinstance(value, cst.Tuple) and statement is not None:  # its parentheses go as well
-        changed = statement.with_changes(value=cst.parse_expression(text))
+        changed = statement.with_changes(value=parsed(text))
         return (Replacement(Site(facts.source, statement), text_of(changed)),)
     return (Replacement(Site(facts.source, value), text),)
 

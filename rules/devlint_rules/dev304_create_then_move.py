@@ -15,6 +15,7 @@ from devlint_rules.rewriting import (
     in_file,
     is_path,
     move_target,
+    parsed,
     short,
     takes_device,
     text_of,
@@ -76,9 +77,9 @@ def _made_like(factory: cst.Call, other: str) -> str | None:
         return None
     name, called = _name(factory), text_of(factory.func)
     if name in _LIKE and called.startswith("torch."):
-        return text_of(factory.with_changes(func=cst.parse_expression(f"{other}.new_{name}")))
+        return text_of(factory.with_changes(func=parsed(f"{other}.new_{name}")))
     there = with_argument(factory, f"device={other}.device")
-    call = cst.parse_expression(there) if there is not None else None
+    call = parsed(there) if there is not None else None
     return with_argument(call, f"dtype={other}.dtype") if isinstance(call, cst.Call) else None
 
 

@@ -9,7 +9,7 @@ import libcst as cst
 from devlint.findings import Applicability, Severity
 from devlint.inference.facts import Facts, UndetachedRead
 from devlint.rule import Claim, Replacement, Rule
-from devlint_rules.rewriting import append_to, atom, in_file, move_target, receiver, text_of
+from devlint_rules.rewriting import append_to, atom, in_file, move_target, parsed, receiver, text_of
 from devlint_rules.wording import HIDDEN, history, may_be_accelerator
 
 _DETACH = ".detach()"
@@ -22,7 +22,7 @@ def _fixed(read: UndetachedRead) -> str | None:
     if before is None or move_target(node) is None:
         return None
     assert isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute)
-    detached = cst.parse_expression(f"{atom(before)}{_DETACH}")
+    detached = parsed(f"{atom(before)}{_DETACH}")
     return text_of(node.with_changes(func=node.func.with_changes(value=detached)))
 
 

@@ -13,7 +13,7 @@ from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.blocks import blocks
 from devlint_rules.mentions import twins, unguarded
 from devlint_rules.ownership import rule_of_mention
-from devlint_rules.rewriting import argument, atom, in_file, move_target, receiver, text_of
+from devlint_rules.rewriting import argument, atom, in_file, move_target, parsed, receiver, text_of
 from devlint_rules.scopes import means_the_same
 
 _CHOICE = '"cuda" if torch.cuda.is_available() else "cpu"'
@@ -72,7 +72,7 @@ def _placed(node: cst.CSTNode, device: str) -> str | None:
     given = argument(node, "device") if isinstance(node, cst.Call) else None
     if given is None or not isinstance(given.value, cst.SimpleString):
         return None
-    changed = node.deep_replace(given.value, cst.parse_expression(device))
+    changed = node.deep_replace(given.value, parsed(device))
     return text_of(changed) if isinstance(changed, cst.Call) else None
 
 

@@ -42,9 +42,20 @@ def text_of(node: cst.CSTNode) -> str:
     """The source of a node, without the parentheses around it; of a parameter its name."""
     if isinstance(node, cst.Param):
         node = node.name  # LibCST writes a parameter only as a part of its list
-    if isinstance(node, cst.BaseExpression) and node.lpar:
+    if isinstance(node, cst.BaseExpression) and node.lpar and not _is_empty(node):
         node = node.with_changes(lpar=(), rpar=())
     return cst.Module([]).code_for_node(node)
+
+
+def _is_empty(node: cst.CSTNode) -> bool:
+    """Whether a node is `()`, of which nothing is left without its parentheses."""
+    return isinstance(node, cst.Tuple) and not node.elements
+
+
+def parsed(text: str) -> cst.BaseExpression:
+    """The expression of a text that may have lines of its own, as between brackets."""
+    node = cst.parse_expression(f"(\n{text}\n)")
+    return node.with_changes(lpar=node.lpar[1:], rpar=node.rpar[:-1])
 
 
 def short(node: cst.CSTNode) -> str:
@@ -79,13 +90,13 @@ def with_argument(call: cst.Call, added: str) -> str | None:
     last = call.args[-1]
     if isinstance(last.value, cst.GeneratorExp) and not last.value.lpar:
         return None
-    parsed = cst.parse_expression(f"f({added})")
-    assert isinstance(parsed, cst.Call)
+    call_of_it = parsed(f"f({added})")
+    assert isinstance(call_of_it, cst.Call)
     comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
     args = [
         *call.args[:-1],
         last.with_changes(comma=comma, whitespace_after_arg=cst.SimpleWhitespace("")),
-        parsed.args[0].with_changes(
+        call_of_it.args[0].with_changes(
             comma=last.comma, whitespace_after_arg=last.whitespace_after_arg
         ),
     ]

@@ -8,7 +8,9 @@ from devlint_rules.rewriting import (
     add_argument,
     is_path,
     move_target,
+    parsed,
     short,
+    text_of,
     with_argument,
     without_argument,
 )
@@ -99,3 +101,16 @@ def test_long_texts_are_cut():
 
 def test_comments_inside_a_call_are_no_part_of_its_name():
     assert short(call("f(  # first\n    1,  # one\n    '#2',\n)")) == "f( 1, '#2', )"
+
+
+@pytest.mark.parametrize(
+    ("written", "text"),
+    [("((a))", "a"), ("(a, b)", "a, b"), ("()", "()"), ("(i for i in x)", "i for i in x")],
+)
+def test_a_text_goes_without_its_outer_parentheses(written: str, text: str):
+    assert text_of(cst.parse_expression(written)) == text
+    assert text_of(parsed(text)) == text
+
+
+def test_a_text_with_lines_of_its_own_is_an_expression():
+    assert text_of(parsed("x\n.y()\n+ z")) == "x\n.y()\n+ z"
