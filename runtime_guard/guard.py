@@ -10,7 +10,7 @@ import torch
 
 from runtime_guard.contracts import Watch
 from runtime_guard.core.patches import Patches
-from runtime_guard.core.torch_internals import as_subclass, enter, real_device
+from runtime_guard.core.torch_internals import as_subclass, enter, has_torch_function, real_device
 from runtime_guard.recording.events import PROBLEMS, Event, Kind
 from runtime_guard.recording.ledger import Ledger
 from runtime_guard.recording.modes import RecordDispatchMode, RecordFunctionMode
@@ -78,6 +78,7 @@ class DeviceGuard(contextlib.ContextDecorator):
         patches = Patches()
         watch_module_moves(patches, real_device)
         patches.set(torch.Tensor, "as_subclass", as_subclass)
+        patches.set(torch.overrides, "has_torch_function", has_torch_function)
         modes = (RecordFunctionMode(), RecordDispatchMode())
         for mode in modes:
             enter(mode)

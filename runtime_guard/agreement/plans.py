@@ -25,6 +25,8 @@ class Treatment(IntEnum):
     """A composite that reached us whole (inference mode): look at its parts."""
     SET = 4
     """The result has the given storage's device, not its operands'."""
+    OTHERWISE = 6
+    """Operands must agree; an accelerator has a kernel that the host has not."""
     HOST = 5
     """An accelerator's tensor is refused: there is no kernel for it."""
 
@@ -107,6 +109,8 @@ def make_plan(func: Any) -> Plan:
         treatment = Treatment.HOST
     elif name in ("copy_", "_foreach_copy_"):
         treatment = Treatment.COPY
+    elif namespace == "aten" and name in rules.OTHERWISE:
+        treatment = Treatment.OTHERWISE
     elif namespace == "aten" and _is_composite(func):
         treatment = Treatment.DECOMPOSE
     elif returns_tensor and (not tensors or name in SCALAR_FACTORIES):

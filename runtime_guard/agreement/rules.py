@@ -134,6 +134,8 @@ HOST_ARGUMENTS: dict[str, frozenset[str]] = {
     "_scaled_dot_product_flash_attention_backward": frozenset({"philox_seed", "philox_offset"}),
     "_scaled_dot_product_efficient_attention_backward": frozenset({"philox_seed", "philox_offset"}),
 }
+OTHERWISE = frozenset({"histc"})
+"""Operations with other kernels on an accelerator than on the host."""
 HOST_KERNELS = frozenset(
     # operations that PyTorch has a kernel of for the host only
     _names(

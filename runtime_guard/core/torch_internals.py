@@ -5,6 +5,7 @@ In one place, because these are what a new release of torch may move.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, cast
@@ -22,6 +23,8 @@ _dispatch: Any = torch.utils._python_dispatch
 tensor_base: Any = torch._C.TensorBase
 storage_base: Any = torch._C.StorageBase
 functions_in_cpp: Any = torch._VF
+mkldnn_enabled: Callable[[], bool] = _c._get_mkldnn_enabled
+enable_mkldnn: Callable[[bool], None] = _c._set_mkldnn_enabled
 nn_in_cpp: Any = torch._C._nn
 copy_below: Any = torch.ops.aten._to_copy.default
 flex_attention: Any = getattr(torch.ops.higher_order, "flex_attention", None)
@@ -37,6 +40,7 @@ function_mode_stack: Callable[[], list[Any]] = _overrides._get_current_function_
 function_mode_count: Callable[[], int] = _overrides._len_torch_function_stack
 push_function_mode: Callable[[Any], None] = _overrides._push_mode
 pop_function_mode: Callable[[], Any] = _overrides._pop_mode
+_has_torch_function: Callable[[Any], bool] = torch.overrides.has_torch_function
 dispatch_mode_stack: Callable[[], list[Any]] = _dispatch._get_current_dispatch_mode_stack
 without_dispatch_modes: Callable[[], AbstractContextManager[Any]] = _dispatch._disable_current_modes
 
@@ -56,6 +60,44 @@ _as_subclass: Callable[[torch.Tensor, Any], torch.Tensor] = torch.Tensor.as_subc
 
 disable_torch_function: Callable[[], AbstractContextManager[Any]] = _c.DisableTorchFunction
 """A block in which neither modes nor subclasses are asked."""
+
+
+class dispatcher:
+    """The tables of PyTorch's dispatcher, and its layer for autocast on the host."""
+
+    registrations: Callable[[str], list[str]] = _c._dispatch_get_registrations_for_dispatch_key
+    library: Any = torch.library.Library
+    overriding: dict[str, Any] = (
+        {"allow_override": True}
+        if "allow_override" in inspect.signature(torch.library.Library.impl).parameters
+        else {}
+    )
+
+    @staticmethod
+    def operator(name: str) -> Any:
+        """``aten::sum.dim_IntList`` as what can be called."""
+        namespace, _, rest = name.partition("::")
+        base, _, overload = rest.partition(".")
+        return getattr(getattr(getattr(torch.ops, namespace), base), overload or "default")
+
+    @staticmethod
+    def kernel(name: str, key: str) -> Any:
+        """The kernel of an operator for a dispatch key; None before torch 2.9."""
+        get_kernel = getattr(torch.library, "get_kernel", None)
+        return None if get_kernel is None else get_kernel(name, key)
+
+    @staticmethod
+    def below_autocast(keys: Any) -> Any:
+        """A set of dispatch keys without the host's autocast."""
+        return keys.remove(_c.DispatchKey.AutocastCPU)
+
+    @staticmethod
+    def without_autocast() -> AbstractContextManager[Any]:
+        """A block in which the host's autocast is passed by."""
+        guard: AbstractContextManager[Any] = _c._ExcludeDispatchKeyGuard(
+            _c.DispatchKeySet(_c.DispatchKey.AutocastCPU)
+        )
+        return guard
 
 
 def wraps_others(tensor: torch.Tensor) -> bool:
@@ -82,6 +124,28 @@ def as_subclass(tensor: torch.Tensor, cls: Any) -> torch.Tensor:
 def enter(mode: Any) -> None:
     """Push a function or dispatch mode."""
     mode.__enter__()
+
+
+class FunctionHook(torch.overrides.TorchFunctionMode):
+    """A mode that sees every call of a function of torch."""
+
+
+def has_torch_function(tensors: Any) -> bool:
+    """``torch.overrides.has_torch_function`` as it were without hooks of ours.
+
+    Where it is true PyTorch's Python leaves its faster paths, of ``nn.TransformerEncoder`` for one.
+    """
+    modes = [pop_function_mode() for _ in range(function_mode_count())]
+    others = [mode for mode in modes if not isinstance(mode, FunctionHook)]
+    try:
+        for mode in reversed(others):
+            push_function_mode(mode)
+        return bool(_has_torch_function(tensors))
+    finally:
+        for _ in others:
+            pop_function_mode()
+        for mode in reversed(modes):
+            push_function_mode(mode)
 
 
 class DispatchHook(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[no-untyped-call]

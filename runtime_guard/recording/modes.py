@@ -10,13 +10,12 @@ import time
 from typing import Any
 
 import torch
-from torch.overrides import TorchFunctionMode
 
 from runtime_guard.agreement import rules
 from runtime_guard.agreement.plans import PLANS, Plan
 from runtime_guard.core.placement import Placement, intern_device, placement_of, storage_of, tag
 from runtime_guard.core.sites import user_site, user_stack
-from runtime_guard.core.torch_internals import DispatchHook, default_device_context
+from runtime_guard.core.torch_internals import DispatchHook, FunctionHook, default_device_context
 from runtime_guard.recording import cards, observers
 from runtime_guard.recording.events import Kind
 from runtime_guard.recording.explanation import explain_operands, with_explanation
@@ -99,7 +98,7 @@ def real_card() -> int | None:
     return cards.own_card(torch.cuda.device_count())
 
 
-class RecordFunctionMode(TorchFunctionMode):
+class RecordFunctionMode(FunctionHook):
     """Provenance of factories, and explanations of what PyTorch refuses."""
 
     def __init__(self) -> None:

@@ -5,6 +5,7 @@ The modules:
     context, machine: the block, and the machine that it stands for
     modes, handlers: the two hooks, and the answers of functions that need their own
     moves, legacy_types: how tensors get from one device to another
+    autocast, attention, kernels: what an accelerator computes otherwise than the host
     accelerator_api: what `torch.cuda` and the others say
     torch_imports, compilers, process_groups: what has to be told that it is on such a machine
 """

@@ -27,7 +27,7 @@ TOTAL_MEMORY = 80 * 1024**3
 CAPABILITY = (8, 0)
 """CUDA compute capability that a virtual device claims to have."""
 VERSION = "12.8"
-"""What ``torch.version.cuda`` says on a virtual CUDA machine."""
+"""What ``torch.version.cuda`` says on a virtual CUDA machine, where the build has no answer."""
 
 
 def synchronized(what: str) -> None:

@@ -10,7 +10,7 @@ import contextlib
 import functools
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 import torch
@@ -34,6 +34,7 @@ from runtime_guard.core.torch_internals import (
     enter,
     function_mode_count,
     function_mode_stack,
+    has_torch_function,
     pop_function_mode,
     push_function_mode,
     push_saved_tensors_hooks,
@@ -43,6 +44,7 @@ from runtime_guard.core.torch_internals import (
 )
 from runtime_guard.recording.module_moves import watch_module_moves
 from runtime_guard.virtual import accelerator_api, moves
+from runtime_guard.virtual.autocast import patch_autocast
 from runtime_guard.virtual.compilers import compiled_code_runs_eagerly, patch_compilers, say_once
 from runtime_guard.virtual.handlers import LEGACY_DTYPES, build_handlers, legacy_type
 from runtime_guard.virtual.legacy_types import legacy_sparse_types, legacy_types
@@ -103,6 +105,10 @@ def really_available(kind: str) -> bool:
     if kind == "mps":
         return bool(torch.backends.mps.is_available())
     return bool(module is not None and module.is_available())
+
+
+def _nothing() -> None:
+    return None
 
 
 class _ThreadHooks:
@@ -169,6 +175,7 @@ class _Installed:
         self.hooks: _ThreadHooks | None = None
         self.imports = TorchImports(self._suspended)
         self.eager = contextlib.ExitStack()
+        self.end_autocast: Callable[[], None] = _nothing
         self.default_device: torch.device | None = None
         self.default_dtype = torch.float32
         self.default_type: torch.device | None = None
@@ -183,6 +190,7 @@ class _Installed:
                 self._patch()
             except BaseException:
                 self.patches.undo()
+                self.end_autocast()
                 raise
             self.imports.install()
             _entered.append(self.machine)
@@ -199,6 +207,7 @@ class _Installed:
             self.imports.remove()
             changed = _global_default_device() != self.default_device
             self.patches.undo()
+            self.end_autocast()
             _entered.remove(self.machine)
             install_meters(_entered[-1].meters if _entered else {})
             self.machine.set_sync_debug_mode(0)
@@ -249,7 +258,8 @@ class _Installed:
                     torch.cuda.sparse,
                     {n: t for n, t in sparse_types.items() if hasattr(torch.cuda.sparse, n)},
                 )
-                patches.set(torch.version, "cuda", accelerator_api.VERSION)
+                if not (torch.version.cuda or getattr(torch.version, "hip", None)):
+                    patches.set(torch.version, "cuda", accelerator_api.VERSION)
                 patches.set(torch.backends.cuda, "is_built", lambda: True)
                 patches.set(torch.backends.cudnn, "is_acceptable", lambda tensor: False)
                 patches.update(torch.cuda.nvtx, accelerator_api.nvtx_api())
@@ -268,13 +278,14 @@ class _Installed:
         patches.set(torch, "Event", accelerator_api.VirtualEvent)
         patches.set(torch, "set_default_tensor_type", self._set_default_tensor_type)
         patches.set(torch, "get_device_module", self._get_device_module)
+        patches.set(torch.overrides, "has_torch_function", has_torch_function)
         self._patch_wrappers()
         patches.set(torch.nested, "nested_tensor", self._nested_tensor(torch.nested.nested_tensor))
         patches.set(torch._C, "_group_tensors_by_device_and_dtype", moves.grouped)
         self._patch_dlpack()
         self._patch_tensor()
         self._patch_storage()
-        self._patch_autocast()
+        self.end_autocast = patch_autocast(machine, patches)
         self._patch_profiler()
         self._patch_saved_tensors()
         self._patch_functions()
@@ -399,33 +410,6 @@ class _Installed:
         patches.set(storage, "cuda", cuda)
         patches.set(storage, "mps", mps)
         patches.set(storage, "share_memory_", share)
-
-    def _patch_autocast(self) -> None:
-        """Autocast of a virtual accelerator is the CPU's with the same dtype."""
-        machine = self.machine
-        autocast = torch.amp.autocast_mode.autocast
-        real_enter, real_leave = cast(Any, autocast.__enter__), cast(Any, autocast.__exit__)
-        saved: dict[int, list[tuple[bool, torch.dtype]]] = {}
-
-        def virtual_enter(self: Any) -> Any:
-            if self.device in machine.counts:
-                state = (torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cpu"))
-                saved.setdefault(id(self), []).append(state)
-                result = real_enter(self)
-                torch.set_autocast_enabled("cpu", self._enabled)
-                torch.set_autocast_dtype("cpu", self.fast_dtype)
-                return result
-            return real_enter(self)
-
-        def virtual_leave(self: Any, *exc: Any) -> Any:
-            if saved.get(id(self)):
-                enabled, dtype = saved[id(self)].pop()
-                torch.set_autocast_enabled("cpu", enabled)
-                torch.set_autocast_dtype("cpu", dtype)
-            return real_leave(self, *exc)
-
-        self.patches.set(autocast, "__enter__", virtual_enter)
-        self.patches.set(autocast, "__exit__", virtual_leave)
 
     def _patch_profiler(self) -> None:
         """The profiler has no events of a virtual device to time, and nobody listens to NVTX."""

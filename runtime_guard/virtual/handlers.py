@@ -17,16 +17,19 @@ from runtime_guard.core.torch_internals import (
     copy_below,
     default_device_context,
     disable_torch_function,
+    enable_mkldnn,
     flex_attention,
     functions_in_cpp,
     is_tracing,
+    mkldnn_enabled,
     nn_in_cpp,
 )
 from runtime_guard.recording import observers
 from runtime_guard.recording.events import Kind
 from runtime_guard.recording.explanation import explain_operands, with_explanation
 from runtime_guard.recording.modes import explain_error
-from runtime_guard.virtual import moves
+from runtime_guard.virtual import attention, moves
+from runtime_guard.virtual.autocast import cast_all, lower_dtype
 from runtime_guard.virtual.machine import UnsupportedVirtually
 from runtime_guard.virtual.modes import FunctionMode, Handler, check_generator, tensors_of
 
@@ -626,7 +629,16 @@ def _recurrent(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any
                 ("input", "weight"),
                 _name(func),
             )
-    return mode.run(func, args, kwargs)
+    found = lower_dtype([data])
+    if found is not None:  # `_cudnn_rnn` casts all it is given
+        args = tuple(cast_all(value, *found) for value in args)
+    if args[0].dtype is not torch.float16 or not mkldnn_enabled():
+        return mode.run(func, args, kwargs)
+    enable_mkldnn(False)  # has no recurrent layers of float16, the host's other kernels have
+    try:
+        return mode.run(func, args, kwargs)
+    finally:
+        enable_mkldnn(True)
 
 
 def _ctc_loss(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:
@@ -697,6 +709,18 @@ def _flex_attention(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -
     return mode.run(func, args, kwargs)
 
 
+def _attention(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:
+    """``scaled_dot_product_attention`` where the program chose a backend by name."""
+    query = args[0] if args else kwargs["query"]
+    if attention.takes_anything() or moves.device_of(query).type != "cuda":
+        return mode.run(func, args, kwargs)
+    named = dict(zip(("query", "key", "value", "attn_mask"), args, strict=False)) | kwargs
+    mask = named.get("attn_mask")
+    attention.check_backends(named["query"], named["key"], named["value"], mask)
+    with attention.hosts_choice():
+        return mode.run(func, args, kwargs)
+
+
 def build_handlers() -> dict[Any, Handler]:
     """The table from overridable functions to handlers."""
     table: dict[Any, Handler] = {}
@@ -759,6 +783,7 @@ def build_handlers() -> dict[Any, Handler]:
         table[function] = _all_together(text)
     for name in ("lstm", "gru", "rnn_tanh", "rnn_relu"):
         table[getattr(functions_in_cpp, name)] = _recurrent
+    table[nn_in_cpp.scaled_dot_product_attention] = _attention
     if flex_attention is not None:  # since torch 2.5
         table[flex_attention] = _flex_attention
     table[torch.ctc_loss] = _ctc_loss

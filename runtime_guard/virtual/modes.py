@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
-from torch.overrides import TorchFunctionMode
 
 from runtime_guard.agreement import rules
 from runtime_guard.agreement.plans import PLANS, Plan, Treatment
@@ -33,6 +32,7 @@ from runtime_guard.core.placement import (
 from runtime_guard.core.torch_internals import (
     FAKE,
     DispatchHook,
+    FunctionHook,
     custom_operators,
     disable_torch_function,
     flex_attention,
@@ -43,6 +43,7 @@ from runtime_guard.recording import observers
 from runtime_guard.recording.events import Kind
 from runtime_guard.recording.explanation import explain_operands, with_explanation
 from runtime_guard.virtual import moves
+from runtime_guard.virtual.kernels import kernel_of
 from runtime_guard.virtual.machine import Machine
 
 __tracebackhide__ = True  # pytest shows the user's frames only
@@ -139,7 +140,7 @@ def _body_of(func: Any) -> Any | None:
     return body
 
 
-class FunctionMode(TorchFunctionMode):
+class FunctionMode(FunctionHook):
     """Answers the program's calls for one thread of a virtual machine."""
 
     def __init__(self, machine: Machine, handlers: dict[Any, Handler]) -> None:
@@ -644,9 +645,12 @@ class DispatchMode(DispatchHook):
         if isinstance(decision, rules.Refusal):
             self._refuse(plan, decision, operands, tensors)
             decision = next(i for i, o in enumerate(operands) if o.device.type != "cpu")
-        result = func(*args, **kwargs)
-        placement = placement_of(tensors[decision])
         device = operands[decision].device
+        compute = func
+        if plan.treatment is Treatment.OTHERWISE and device.type not in ("cpu", "meta"):
+            compute = kernel_of(plan.name, func, args)
+        result = compute(*args, **kwargs)
+        placement = placement_of(tensors[decision])
         self.latest = placement
         if device.type != "cpu" and plan.sync is not None:
             self._sync(plan, args, kwargs)
