@@ -3,7 +3,9 @@
 `engine.infer_file` begins it, `facts.Facts` is what comes out. The rooms in between:
 
 Terms
-    placement, values, devices: where a value lives, what it is, what device it names
+    domain: values, where they live, how sure that is
+    conventions: what names, paths, comments and texts suggest, as data
+    values, devices: what a value is, what device it names
     text: source as messages quote it, and fast walks over nodes
     choices, environments: under which tests a value came about; where branches meet
     frame, unit: the state of inferring one function, and one file

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from devlint.inference.conventions import holds
 from devlint.inference.domain.host import Const, DeviceValue
 from devlint.inference.domain.placement import Device
 from devlint.inference.domain.value import Value, alternatives
@@ -24,12 +25,6 @@ if TYPE_CHECKING:
     from devlint.inference.binding import Binding
     from devlint.inference.functions import Function
     from devlint.inference.unit import Unit
-
-_MOVES = re.compile(r"\.(to|cuda|to_empty|prepare)\(")
-_SAYS = re.compile(r"(^|\.)(print|warn|warning|info|debug|error)$")
-# An option that takes any device, `cuda:1` too.
-_OPEN_OPTION = re.compile(r"[\"']--device[\"'](?![^()]*(\([^()]*\)[^()]*)*\bchoices\b)")
-_HOST = re.compile(r"(torch\.device\()?[\"']cpu[\"']\)?|None")
 
 
 def of_function(frame: Frame, function: Function) -> None:
@@ -89,7 +84,11 @@ def _only_mapped(function: Function, name: str) -> Iterator[cst.Name]:
     """The models that are made and returned, where the device is only one to load weights to."""
     body = function.node.body
     text = function.text
-    if ".load_state_dict(" not in text or _MOVES.search(text) or _is_moved_outside(function):
+    if (
+        ".load_state_dict(" not in text
+        or holds("moves-in-text", text)
+        or _is_moved_outside(function)
+    ):
         return
     mapped = [
         use
@@ -159,7 +158,7 @@ def _resolves(statement: cst.CSTNode, name: str) -> bool:
         else:
             continue
         if "device" in dotted(target).rpartition(".")[2]:
-            return any(not _HOST.fullmatch(code(other)) for other in _others(value, name))
+            return any(not holds("host-or-none", code(other)) for other in _others(value, name))
     return False
 
 
@@ -243,7 +242,7 @@ def _on_current(function: Function, name: str) -> Iterator[cst.Call]:
     body = function.node.body
     if "torch.cuda.synchronize()" not in function.text:
         return
-    if not _OPEN_OPTION.search(function.unit.source.text):
+    if not holds("open-device-option", function.unit.source.text):
         return  # perhaps there is but one card to choose
     tests = list(every(body, cst.If))
     allowed = {use for test in tests for use in _uses(test.test, name)}
@@ -252,7 +251,7 @@ def _on_current(function: Function, name: str) -> Iterator[cst.Call]:
     for raised in every(body, cst.Raise):
         allowed.update(_uses(raised, name))
     for call in every(body, cst.Call):
-        if _SAYS.search(dotted(call.func)):
+        if holds("telling-callee", dotted(call.func)):
             allowed.update(_uses(call, name))
     if not allowed.issuperset(_uses(body, name)):
         return

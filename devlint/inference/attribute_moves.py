@@ -10,13 +10,10 @@ import re
 
 import libcst as cst
 
+from devlint.inference.conventions import holds
 from devlint.inference.text import MOVES, code, dotted
 
-_MOVE = re.compile(MOVES + r"|\.(cuda|xpu|npu)\(|\b\w*(to_|_to_)?(device|cuda|gpu)\(")
 _METHODS = frozenset({"to", "cuda", "xpu", "npu"})
-_HELPER = re.compile(r"(^|_)(to_?(device|cuda|gpu)|cuda|gpu|move\w*)$")
-# Methods that are there to be called, or not, by whoever has the object.
-_MOVER = re.compile(r"^(to|cuda|xpu|npu)$|(^|_)(to|set)(_\w+)?_(device|cuda|gpu)$|^_?move(_|$)")
 _COMPREHENSIONS = (cst.DictComp, cst.ListComp, cst.GeneratorExp, cst.Dict, cst.List, cst.Tuple)
 
 
@@ -48,7 +45,7 @@ def _moves(path: str, value: cst.CSTNode) -> bool:
         return _moves(path, value.body) or _moves(path, value.orelse)
     if isinstance(value, _COMPREHENSIONS):
         text = code(value)
-        return bool(_MOVE.search(text)) and bool(re.search(rf"\b{re.escape(path)}\b", text))
+        return holds("any-move-in-text", text) and bool(re.search(rf"\b{re.escape(path)}\b", text))
     if not isinstance(value, cst.Call):
         return False
     func = value.func
@@ -59,7 +56,7 @@ def _moves(path: str, value: cst.CSTNode) -> bool:
         if _moves(path, func.value):  # `self.x.to(device).float()`
             return True
     arguments = [argument.value for argument in value.args]
-    if _HELPER.search(name):
+    if holds("moving-helper", name):
         return any(dotted(argument) == path for argument in arguments)
     return any(_moves(path, argument) for argument in arguments[:1])  # `dict(…)`, `Parameter(…)`
 
@@ -75,7 +72,7 @@ def _is_of(path: str, receiver: cst.CSTNode) -> bool:
 
 def is_mover(method: str) -> bool:
     """By its name, a method that puts its object elsewhere: `to_cuda`, `set_device`."""
-    return bool(_MOVER.search(method))
+    return holds("moving-method", method)
 
 
 def moved_in_turn(loop: cst.For) -> list[str]:
@@ -91,6 +88,10 @@ def moved_in_turn(loop: cst.For) -> list[str]:
     for line in loop.body.body:
         text = code(line)
         rebinds = re.search(rf"\bsetattr\(\s*self,\s*{each},", text)
-        if rebinds and re.search(rf"\bgetattr\(\s*self,\s*{each}\b", text) and _MOVE.search(text):
+        if (
+            rebinds
+            and re.search(rf"\bgetattr\(\s*self,\s*{each}\b", text)
+            and holds("any-move-in-text", text)
+        ):
             return [name for name in names if isinstance(name, str)]
     return []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -10,6 +9,7 @@ import libcst as cst
 from devlint.inference import contracts, feeding, gradients, mentions, modules, objects, special
 from devlint.inference.callees import call_function
 from devlint.inference.conditions import asks_for_host
+from devlint.inference.conventions import holds
 from devlint.inference.devices import place_of
 from devlint.inference.domain.containers import Loader, Mapping, NamedTuple, Sequence, no_circle
 from devlint.inference.domain.host import (
@@ -70,26 +70,8 @@ from devlint.inference.values import (
 if TYPE_CHECKING:
     from devlint.inference.classes import ClassInfo
 
-# Callees whose result is no tensor, or that take tensors of any device side by side.
-_INDIFFERENT = re.compile(
-    r"(^|\.|_)(log\w*|print|write|add_scalar\w*|add_\w+|info|debug|warn\w*|error|append|update\w*|"
-    r"assert\w*|save\w*|dump\w*|format|join|isinstance|hasattr|setattr|getattr|register\w*|"
-    r"numpy|to_numpy|tolist|item|str|repr|len|int|float|bool|type|id|hash|super|range|"
-    r"push|put|insert|extend|set_\w+|check_\w+|validate\w*|test\w*|plot\w*|draw\w*|show\w*|"
-    r"send\w*|store\w*|record\w*|visuali\w*|move\w*|place(_\w+)?|transfer\w*|upload\w*|var(iable)?s?|callback\w*|hook\w*|"
-    r"cpu|to_\w+|\w*cuda\w*|\w*gpu\w*|\w*device\w*|"
-    r"is_\w+|has_\w+|\w*size|\w*len|\w*count|num_\w+|n_\w+|apply|load\w*|copy_?\w*|"
-    r"init\w*|create_\w+|build_\w+|collate\w*)$",
-    re.I,
-)
-_LENGTHS = re.compile(
-    r"(^|_|\b)(lengths?|lens?|sizes?|seeds?|percent\w*|n?frames|idx|index)$", re.I
-)
 _BRACKETED = (cst.Call, cst.Subscript, cst.List, cst.Tuple, cst.Dict)  # ends with no name
-_OF_BATCH = re.compile(r"(batch_[xy]|ptr)$")  # which graph of a batch each row belongs to
-_CRITERION = re.compile(r"(criterion|loss|objective)\w*$", re.I)
 _MOVES = frozenset({"to", "cuda", "cpu", "type_as"})
-_CLASS_NAME = re.compile(r"^_*[A-Z][a-z0-9]\w*$|^_*[A-Z]+[a-z]\w*$")
 
 
 def _call(frame: Frame, node: cst.Call) -> Value:
@@ -388,7 +370,7 @@ def call_external(frame: Frame, node: cst.Call, name: str, arguments: Arguments)
         for value, argument in arguments.all():
             read_by_host(frame, node, shorten(node.func), value, argument)
         return ARRAY
-    if _CLASS_NAME.match(last):
+    if holds("class-name", last):
         return construct_library(frame, node, name, arguments)
     return call_unknown(frame, node, External(name), arguments)
 
@@ -435,7 +417,7 @@ def call_unknown(frame: Frame, node: cst.Call, callee: Value, arguments: Argumen
         type(callee) is Tensor
         and callee.evidence is not None
         and not callee.evidence.is_tensor
-        and (_CRITERION.search(last) or _MODEL.search(last))
+        and (holds("criterion-callee", last) or holds("model-callee", last))
     ):
         for value, _ in values:
             for tensor in tensors_in(value):
@@ -445,7 +427,7 @@ def call_unknown(frame: Frame, node: cst.Call, callee: Value, arguments: Argumen
         if moved and callee.place is not None:
             output = _call_moved(frame, node, callee, arguments)
             return gradients.after_unknown(frame, node, output)
-    if _CLASS_NAME.match(last):
+    if holds("class-name", last):
         return UNKNOWN
     if makes_batch(arguments):
         return UNKNOWN
@@ -459,7 +441,7 @@ def call_unknown(frame: Frame, node: cst.Call, callee: Value, arguments: Argumen
         return UNKNOWN
     if last in _COLLECTIVES:
         check_collective(frame, node, last, values)
-    if _CRITERION.search(last):
+    if holds("criterion-callee", last):
         for value, _ in values:
             for tensor in tensors_in(value):
                 tensor.show()
@@ -493,7 +475,7 @@ def _called_by_name(frame: Frame, node: cst.Call, callee: Tensor, arguments: Arg
 
 def is_indifferent(name: str) -> bool:
     """By its name a callee takes tensors of any device side by side, or moves them itself."""
-    return bool(_INDIFFERENT.search(name))
+    return holds("indifferent-callee", name)
 
 
 def makes_batch(arguments: Arguments) -> bool:
@@ -504,11 +486,11 @@ def makes_batch(arguments: Arguments) -> bool:
 def is_measure(arguments: Arguments, node: cst.CSTNode) -> bool:
     """By its name an argument is a length or an index, which the host may need."""
     names = [key for key, (_, given) in arguments.keywords.items() if given is node]
-    if arguments.positional and any(_OF_BATCH.match(name) for name in names):
+    if arguments.positional and any(holds("row-owner-name", name) for name in names):
         return True
     if not isinstance(node, _BRACKETED):
         names.append(shorten(node).removesuffix(".data"))
-    return any(_LENGTHS.search(name) for name in names)
+    return any(holds("length-name", name) for name in names)
 
 
 def _is_whole_batch(tensor: Tensor) -> bool:
@@ -522,17 +504,23 @@ def _may_move(frame: Frame, name: str, arguments: Arguments) -> None:
     """A module handed to an unknown callee may come back anywhere."""
     for value, _ in arguments.all():
         for module in alternatives(value):
-            if type(module) is Instance and module.module and not _KEEPS.match(name):
+            if (
+                type(module) is Instance
+                and module.module
+                and not holds("module-keeping-callee", name)
+            ):
                 if modules.is_self(frame, module):
                     continue
                 frame.env[module] = Placed(None, None)
-            elif type(module) is Tensor and module.evidence is not None and not _KEEPS.match(name):
+            elif (
+                type(module) is Tensor
+                and module.evidence is not None
+                and not holds("module-keeping-callee", name)
+            ):
                 module.evidence.handed = True
 
 
 _COLLECTIVES = frozenset({"gather_for_metrics"})  # of what is called on an unknown object
-_KEEPS = re.compile(r"^(print|len|log|count_parameters|getattr|isinstance|summary|append)$")
-_MODEL = re.compile(r"(model|net|network|module|encoder|decoder|generator|discriminator)\w*$", re.I)
 
 
 def _call_moved(frame: Frame, node: cst.Call, callee: Tensor, arguments: Arguments) -> Value:
@@ -615,7 +603,7 @@ def _is_given_module(value: Value) -> bool:
     """A module that the caller handed in, by its name: it may be anywhere, and so its wrapper."""
     origin = value.origin if type(value) is Tensor and not value.is_sure else None
     node = origin.node if origin is not None and origin.kind is StepKind.PARAMETER else None
-    return isinstance(node, cst.Param) and bool(_MODEL.search(node.name.value))
+    return isinstance(node, cst.Param) and holds("model-callee", node.name.value)
 
 
 def _is_moved(frame: Frame, value: Value, node: cst.CSTNode) -> bool:

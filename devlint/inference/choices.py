@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from devlint.inference.conventions import holds
 from devlint.inference.domain.path_conditions import (
     MAX_AROUND,
     TRUE,
@@ -22,15 +22,13 @@ from devlint.inference.text import dotted
 if TYPE_CHECKING:
     from devlint.inference.frame import Frame
 
-_OF_DEVICES = re.compile(r"gpu|cuda|cpu|device", re.I)
-
 
 def want_two_settings(a: PathCondition, b: PathCondition) -> bool:
     """The two come together only where two settings of an object are on, one of which is about
     devices: such settings may exclude each other."""
     mine, others = _settings(a), _settings(b)
     apart = mine - others, others - mine
-    return all(apart) and any(_OF_DEVICES.search(name) for name in mine ^ others)
+    return all(apart) and any(holds("device-word", name) for name in mine ^ others)
 
 
 def _settings(when: PathCondition) -> set[str]:
@@ -213,14 +211,6 @@ def _is_literal(node: cst.BaseExpression) -> bool:
     return isinstance(node, _LITERALS)
 
 
-# Calls that give the same for the same.
-_STEADY = re.compile(
-    r"(^|\.)(isinstance|issubclass|hasattr|getattr|callable|len|type|bool|int|float|str|abs|min|"
-    r"max|any|all|sum|is_\w+|has_\w+|dim|size|numel|ndimension|get|keys|lower|upper|strip|"
-    r"startswith|endswith|item|equal|device_count)$"
-)
-
-
 def _text(node: cst.CSTNode, paths: list[str]) -> Hashable:
     """The structure of an expression, and the names in it; None if it need not give the same when
     it is evaluated again."""
@@ -242,7 +232,7 @@ def _text(node: cst.CSTNode, paths: list[str]) -> Hashable:
     parts: list[cst.CSTNode] = []
     mark: Hashable = kind
     if isinstance(node, cst.Call):
-        if not _STEADY.search(dotted(node.func) or _method(node.func)):
+        if not holds("steady-callee", dotted(node.func) or _method(node.func)):
             return None
         name = dotted(node.func).rpartition(".")[2]
         if name == "is_tensor" and len(node.args) == 1:  # as `isinstance(x, torch.Tensor)` is

@@ -19,6 +19,7 @@ from devlint.findings import Confidence
 from devlint.inference import contracts, feeding
 from devlint.inference.attribute_moves import is_mover
 from devlint.inference.conditions import parse_device
+from devlint.inference.conventions import holds
 from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.host import Const, DeviceValue, External
 from devlint.inference.domain.kinds import Evidence
@@ -67,13 +68,7 @@ _SAYS_HOW = ("_apply", "to", "cuda")  # by one of these a class says how it is m
 _ASIDE = re.compile(r"\bsuper\([^()]*\)|#[^\n]*")  # and what comments say
 _OWN_CALL = re.compile(r"\bself\.(\w+)\(")
 _GOES_OVER_ALL = re.compile(r"__dict__|[(,=]\s*self\s*[,)]")  # `vars(self)`, `getattr(self, name)`
-_CONFIGURATION = re.compile(r"arg|opt|conf|cfg|flag|param|setting|^hp", re.I)
-_HOST = re.compile(r"(torch\.device\()?[\"']cpu[\"']\)?")
 IN_TURN = ": setattr"  # behind the name of a method that moves attributes in a loop
-
-
-# Bases that say nothing of devices.
-_PYTHON = re.compile(r"^(builtins|abc|typing|typing_extensions|collections|enum|dataclasses)\b")
 
 
 # A test whether a tensor has elements.
@@ -197,7 +192,7 @@ class ClassInfo:
     def has_base_out_of_sight(self) -> bool:
         """A base is neither the project's nor one of Python's own."""
         return any(
-            base is UNKNOWN or (type(base) is External and not _PYTHON.match(base.name))
+            base is UNKNOWN or (type(base) is External and not holds("deviceless-base", base.name))
             for info in self.lineage()
             for base in info.bases
         )
@@ -242,7 +237,7 @@ class ClassInfo:
         return (
             not self.is_module
             and bool(own)
-            and all(_HOST.fullmatch(code(value)) for value in own)
+            and all(holds("host-device", code(value)) for value in own)
             and not _is_assigned_outside(self.unit.source.text, "device")
         )
 
@@ -811,14 +806,11 @@ class ClassInfo:
         return any(move.subject.name == f"self.{name}" for move in self.unit.facts.moves)
 
 
-_NUMPY = re.compile(r"(?<!\.cpu\(\))\.numpy\(\)")
-
-
 def _packs_on_host(frame: Frame) -> bool:
     """A method that hands tensors to NumPy as they are, and takes arrays back: the module is on the
     host while it runs, or the first of them raises."""
     text = frame.function.text if frame.function is not None else ""
-    return "from_numpy(" in text and bool(_NUMPY.search(text))
+    return "from_numpy(" in text and holds("numpy-without-cpu", text)
 
 
 def _by_switch(unit: Unit, tensor: Tensor) -> bool:
@@ -837,7 +829,7 @@ def _by_switch(unit: Unit, tensor: Tensor) -> bool:
 def _is_assigned_outside(text: str, name: str) -> bool:
     """Somebody in a file gives an object that is no configuration such an attribute."""
     found = re.findall(rf"([\w)\]]+)\.{name} *=(?!=)", text)
-    return any(owner != "self" and not _CONFIGURATION.search(owner) for owner in found)
+    return any(owner != "self" and not holds("configuration-owner", owner) for owner in found)
 
 
 def _is_device(value: Value) -> bool:

@@ -12,6 +12,7 @@ import re
 import libcst as cst
 
 from devlint.inference import choices, syncs, turns
+from devlint.inference.conventions import holds
 from devlint.inference.domain.containers import Sequence
 from devlint.inference.domain.host import HOST, NONE, Const, DeviceValue, External, without_none
 from devlint.inference.domain.path_conditions import ALWAYS, PathCondition, both, either
@@ -22,35 +23,6 @@ from devlint.inference.domain.value import UNKNOWN, Union, Value, alternatives, 
 from devlint.inference.frame import Frame
 from devlint.inference.text import code, dotted
 from devlint.inference.values import ClassValue, Instance
-
-_ACCELERATED = re.compile(
-    r"^_?(use|with|on|enable|has|is|have|want|try)?_?(cuda|gpu|gpus|accelerator)"
-    r"(_?(available|enabled|is_available|on))?$",
-    re.IGNORECASE,
-)
-_NOT_ACCELERATED = re.compile(
-    r"^_?(no|disable|without|not)_?(cuda|gpu|gpus|accel|accelerator|accelerators)$"
-    r"|^(use_?|only_?|on_?|force_?)?cpu(_only)?$",
-    re.IGNORECASE,
-)
-_ONE_OF_SEVERAL = re.compile(r"^_?only_", re.I)  # modes that use an accelerator: `only_gpu`
-_ABOUT_DEVICES = re.compile(
-    r"cuda|gpu|device|accelerator|is_available|\bmps\b|xpu|npu|hpu"
-    r"|\b((use|run|on|force)_)?cpu(_(run|only))?\b",
-    re.I,
-)
-_RARE = re.compile(
-    r"metric|report|verbose|debug|log|print|save|plot|best|\bval|checkpoint|eval_|interval", re.I
-)
-_DONE = re.compile(r"initiali[sz]ed|initted|\binit|built|\bdone|hasattr|ready|cached|fitted", re.I)
-_FIRST = re.compile(
-    r"\bis_?first|first_(call|run|step|iter|time|batch)|onnx|tracing|scripting|export", re.I
-)
-_COUNTER = re.compile(
-    r"\b(\w*_)?(step|steps|iter|iteration|epoch|it|batch_idx|idx|i|n_iter)$", re.I
-)
-_WARNS = re.compile(r"warn|error|exception|fail", re.I)
-
 
 # In an environment before a path: what the path holds where it holds a tensor.
 NO_TENSOR = "no tensor: "
@@ -97,11 +69,11 @@ def _by_name(frame: Frame, node: cst.Name | cst.Attribute, value: Value) -> bool
     is_switch = value is not NONE and _is_global(frame, name)
     if type(value) is Const and isinstance(node, cst.Name) and not is_switch:
         return None  # the code says itself what it is
-    if _NOT_ACCELERATED.match(name):
+    if holds("host-flag", name):
         return False
-    if _ONE_OF_SEVERAL.match(name):
+    if holds("exclusive-flag", name):
         return None
-    if _ACCELERATED.match(name) or _COUNT.search(name):
+    if holds("accelerator-flag", name) or holds("accelerator-count", name):
         return True
     return None
 
@@ -110,7 +82,7 @@ def asks_for_host(name: str, value: Value) -> bool:
     """A call says `use_gpu=False` itself, or `no_cuda=True`: it is not of the accelerated world."""
     if type(value) is not Const or type(value.value) is not bool:
         return False
-    return bool((_NOT_ACCELERATED if value.value else _ACCELERATED).match(name))
+    return holds("host-flag" if value.value else "accelerator-flag", name)
 
 
 def _is_global(frame: Frame, name: str) -> bool:
@@ -149,11 +121,6 @@ def _boolean(frame: Frame, node: cst.BooleanOperation) -> bool | None:
     return None
 
 
-_COUNT = re.compile(
-    r"(^|_)(n|num|number_of)?_?(gpus?|gpu_ids?|device_count|n_gpu|num_devices)$", re.I
-)
-
-
 def _counts_accelerators(node: cst.Comparison) -> bool | None:
     """`gpus > 0`, `gpu_id >= 0`, `len(gpu_ids) > 0`: there is one in the accelerated world."""
     if len(node.comparisons) != 1:
@@ -165,7 +132,7 @@ def _counts_accelerators(node: cst.Comparison) -> bool | None:
             subject = subject.args[0].value
         else:
             subject = subject.func
-    if not _COUNT.search(dotted(subject).rpartition(".")[2]):
+    if not holds("accelerator-count", dotted(subject).rpartition(".")[2]):
         return None
     target = node.comparisons[0]
     bound = code(target.comparator).replace(" ", "")
@@ -184,13 +151,9 @@ def _counts_accelerators(node: cst.Comparison) -> bool | None:
     return None
 
 
-_FRAMEWORK = re.compile(r"(^|[_.])(framework|backend|library|return_tensors)$", re.I)
-_OTHER_FRAMEWORK = re.compile(r"(tf|tensorflow|keras|jax|flax|mlx|paddle|mxnet|np|numpy)\d*$", re.I)
-
-
 def _of_another_framework(node: cst.Comparison) -> bool | None:
     """`framework == "tf"`: what follows is not about torch's tensors."""
-    if len(node.comparisons) != 1 or not _FRAMEWORK.search(dotted(node.left)):
+    if len(node.comparisons) != 1 or not holds("framework-name", dotted(node.left)):
         return None
     target = node.comparisons[0]
     equal = isinstance(target.operator, cst.Equal)
@@ -199,7 +162,7 @@ def _of_another_framework(node: cst.Comparison) -> bool | None:
     if not isinstance(target.comparator, cst.SimpleString):
         return None
     named = target.comparator.evaluated_value
-    return not equal if isinstance(named, str) and _OTHER_FRAMEWORK.match(named) else None
+    return not equal if isinstance(named, str) and holds("other-framework-text", named) else None
 
 
 def _comparison(frame: Frame, node: cst.Comparison) -> bool | None:
@@ -631,7 +594,7 @@ def words(node: cst.CSTNode) -> str:
 
 def asks_for_accelerator(node: cst.CSTNode) -> bool:
     """A condition on availability or on a device."""
-    return bool(_ABOUT_DEVICES.search(words(node)))
+    return holds("device-condition", words(node))
 
 
 def _has_modulo(node: cst.CSTNode) -> bool:
@@ -650,13 +613,13 @@ def _has_modulo(node: cst.CSTNode) -> bool:
 
 def is_cold(node: cst.CSTNode) -> bool:
     """A condition under which code that runs again and again does something only now and then."""
-    return _has_modulo(node) or bool(_RARE.search(words(node))) or _is_once(node)
+    return _has_modulo(node) or holds("rare-condition", words(node)) or _is_once(node)
 
 
 def _is_once(node: cst.CSTNode) -> bool:
     """`if self.x is None`, `if not self.initialized`, `if step == 0`, `if not self.training`."""
     if type(node) is cst.UnaryOperation and isinstance(node.operator, cst.Not):
-        return bool(_DONE.search(words(node))) or is_training(node.expression)
+        return holds("once-condition", words(node)) or is_training(node.expression)
     if type(node) is cst.BooleanOperation and isinstance(node.operator, cst.And):
         return _is_once(node.left) or _is_once(node.right)
     if type(node) is cst.Comparison and len(node.comparisons) == 1:
@@ -665,9 +628,9 @@ def _is_once(node: cst.CSTNode) -> bool:
         if isinstance(target.operator, cst.Is) and isinstance(right, cst.Name):
             return right.value == "None" and isinstance(node.left, cst.Attribute)
         if isinstance(target.operator, cst.Equal) and isinstance(right, cst.Integer):
-            return bool(_COUNTER.search(words(node.left)))
+            return holds("counter-name", words(node.left))
         return False
-    return bool(_FIRST.search(words(node)))
+    return holds("first-condition", words(node))
 
 
 def is_training(node: cst.CSTNode) -> bool:
@@ -688,7 +651,7 @@ def guards_error(node: cst.If) -> bool:
         len(body) == 1
         and isinstance(inner, cst.Expr)
         and isinstance(inner.value, cst.Call)
-        and bool(_WARNS.search(words(inner.value.func)))
+        and holds("warning-callee", words(inner.value.func))
     )
 
 
@@ -702,7 +665,7 @@ def skips_rest(node: cst.If) -> bool:
     if not isinstance(inner, (cst.Continue, cst.Return)):
         return False
     negated = isinstance(node.test, cst.UnaryOperation) and isinstance(node.test.operator, cst.Not)
-    return _has_modulo(node.test) or (negated and bool(_RARE.search(words(node.test))))
+    return _has_modulo(node.test) or (negated and holds("rare-condition", words(node.test)))
 
 
 def runs_without_gradients(node: cst.CSTNode) -> bool:

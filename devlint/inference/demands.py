@@ -7,13 +7,13 @@ streams, with kernels of CUDA's or with NCCL is for CUDA alone.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from devlint.inference.branches import Branches, is_passed, walk
 from devlint.inference.conditions import asks_for_accelerator, words
+from devlint.inference.conventions import holds
 from devlint.inference.domain.placement import Device
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value
@@ -29,12 +29,6 @@ CALLERS = 3  # from call to caller, in search of one that asks
 STREAMS = ("wait_stream", "record_stream")
 _LEAVING = (cst.Return, cst.Raise, cst.Continue, cst.Break)
 _CALLS_THAT_LEAVE = ("exit", "_exit", "skip", "quit")
-_AVAILABLE = re.compile(r"(?<!not )(?<![\w.])(\w+\.)?cuda\.is_available\(\)")
-_KERNELS = re.compile(r"amp_C\.|apex\.multi_tensor_apply\.|flash_attn\.|(\w+\.)*\w+_cuda\.")
-_COLLECTIVE = re.compile(
-    r"torch\.distributed\.(all_gather|all_reduce|broadcast|reduce|gather|scatter|all_to_all)\w*"
-)
-_SETS_UP = re.compile(r"_?(init|initiali[sz]e|set_?up|main|launch)(_\w+)?")
 
 
 class Demands:
@@ -77,7 +71,7 @@ def of_condition(frame: Frame, node: cst.If, known: bool | None) -> None:
             frame,
             node,
             node.test,
-            fails and bool(_AVAILABLE.search(code(node.test).removeprefix("not "))),
+            fails and holds("availability-call", code(node.test).removeprefix("not ")),
         )
 
 
@@ -85,7 +79,7 @@ def of_assertion(frame: Frame, node: cst.Assert) -> None:
     """`assert torch.cuda.is_available()`."""
     if asks_for_accelerator(node.test):
         said = code(node.test)
-        _asks(frame, node, node.test, " or " not in said and bool(_AVAILABLE.search(said)))
+        _asks(frame, node, node.test, " or " not in said and holds("availability-call", said))
 
 
 def _asks(frame: Frame, node: cst.CSTNode, test: cst.CSTNode, fails: bool) -> None:
@@ -162,12 +156,12 @@ def _note(frame: Frame, node: cst.CSTNode, kept: dict[Function | None, list[Bran
 def of_library(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> None:
     """A kernel that there is for CUDA only, or a collective on tensors of a card, for NCCL."""
     demands = frame.unit.mentions.demands
-    if _KERNELS.match(name):
+    if holds("cuda-kernel", name):
         of_use(frame, node)
     elif name == "torch.cuda.set_device":
         if is_passed(demands.found_around(frame.unit, frame.function, node), ()):
             demands.choose.add(frame.function)
-    elif _COLLECTIVE.fullmatch(name) and any(_is_on_card(v) for v, _ in arguments.all()):
+    elif holds("collective-callee", name) and any(_is_on_card(v) for v, _ in arguments.all()):
         _note(frame, node, demands.collectives)
 
 
@@ -238,7 +232,7 @@ def _sets_up(function: Function | None) -> bool:
     if function.info is not None or (function.outer is not None and function.outer.function):
         return False
     is_run = any(call.caller is None for call in function.callers)
-    return is_run or bool(_SETS_UP.fullmatch(function.name))
+    return is_run or holds("set-up-function", function.name)
 
 
 def _of_such_a_class(function: Function | None, node: cst.CSTNode) -> bool:

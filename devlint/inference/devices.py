@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 import libcst as cst
 
 from devlint.inference.conditions import parse_device
+from devlint.inference.conventions import holds
 from devlint.inference.domain.host import DTYPE, Const, DeviceValue, External
 from devlint.inference.domain.placement import CPU, Device, Placement, Variable, VariableKind
 from devlint.inference.domain.tensors import Tensor
@@ -17,9 +16,6 @@ from devlint.inference.frame import Frame
 LEGACY_TYPES = (
     *("Float", "Double", "Half", "BFloat16"),
     *("Long", "Int", "Short", "Byte", "Char", "Bool"),
-)
-_DTYPE = re.compile(
-    r"(^|\.)(float|double|half|int|long|short|bool|u?int\d+|b?float\d+\w*|complex\d*|[a-z_]*dtype)$"
 )
 
 
@@ -57,14 +53,11 @@ def place_of(frame: Frame, value: Value) -> Placement:
     return None
 
 
-_DEVICE_LIKE = re.compile(r"device|dev$|gpu|rank|cuda|accelerator|map_location", re.I)
-
-
 def names_device(value: Tensor) -> bool:
     """By its name a parameter of unknown type is a device."""
     node = value.origin.node if value.origin is not None else None
     name = node.name.value if isinstance(node, cst.Param) else ""
-    return bool(_DEVICE_LIKE.search(name))
+    return holds("device-like-name", name)
 
 
 def config_device(frame: Frame, value: Tensor) -> Placement:
@@ -97,5 +90,5 @@ def named_device(frame: Frame, path: str) -> DeviceValue:
 def is_dtype(value: Value) -> bool:
     """`torch.float32`, `x.dtype`, `torch.FloatTensor`: not a device."""
     if type(value) is External:
-        return bool(_DTYPE.search(value.name))
+        return holds("dtype-name", value.name)
     return value is DTYPE

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from devlint.inference.conventions import holds
 from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.host import ASSUMED, TRUE, Const, DeviceValue
 from devlint.inference.domain.placement import Variable
@@ -16,7 +17,7 @@ from devlint.inference.domain.tensors import DEFAULT, SCALAR, Tensor
 from devlint.inference.domain.value import Unknown, Value, alternatives
 from devlint.inference.facts import DroppedArgument, Neglect
 from devlint.inference.frame import Frame
-from devlint.inference.parameters import FLAG_NAME, Parameter
+from devlint.inference.parameters import Parameter
 from devlint.inference.text import code, dotted, every, shorten
 from devlint.inference.values import FunctionValue, Instance
 
@@ -69,11 +70,6 @@ def of_unused(frame: Frame, function: Function, result: Value) -> None:
         )
 
 
-_FIRST_CARD = re.compile(
-    r"""(torch\.device\()?["']cuda(:0)?["']\)? if .+ else (torch\.device\()?["']cpu["']\)?"""
-)
-
-
 def of_replaced(frame: Frame, function: Function) -> None:
     """A function that takes a device, asks whether it is the CPU, and else takes the first card."""
     if not isinstance(function.node, cst.FunctionDef) or frame.unit.mentions.meant:
@@ -92,7 +88,7 @@ def of_replaced(frame: Frame, function: Function) -> None:
         for choice in every(function.node, cst.IfExp):
             chosen = code(choice)
             named = "cuda:0" in chosen or f"torch.device({chosen}" in text  # no device's type alone
-            if named and _FIRST_CARD.fullmatch(" ".join(chosen.split())):
+            if named and holds("first-card-or-host", " ".join(chosen.split())):
                 frame.unit.dropped[choice] = DroppedArgument(
                     frame.site(choice),
                     function.name,
@@ -137,7 +133,7 @@ def of_recursion(frame: Frame, node: cst.Call, callee: FunctionValue) -> None:
             continue
         held = frame.env.get(name)
         chosen = type(held) is DeviceValue and held.of is None and held.place is not None
-        if chosen or (FLAG_NAME.match(name) and held in (TRUE, ASSUMED)):
+        if chosen or (holds("accelerator-parameter-flag", name) and held in (TRUE, ASSUMED)):
             _note(frame, node, function, name)
 
 

@@ -7,6 +7,7 @@ import re
 import libcst as cst
 
 from devlint.inference import gradients, mentions, modules, syncs
+from devlint.inference.conventions import holds
 from devlint.inference.devices import named_device
 from devlint.inference.domain.containers import Loader, Mapping, Sequence
 from devlint.inference.domain.host import (
@@ -52,11 +53,6 @@ from devlint.inference.values import (
 from devlint.knowledge import Result
 
 _CONSTANTS: dict[str, Value] = {"None": NONE, "True": TRUE, "False": FALSE}
-# Owners of a device that the configuration chose.
-_CONFIGURES = re.compile(
-    r"arg|opt|conf|cfg|flag|param|setting|hp|trainer|accelerator|self|model|env", re.I
-)
-_DEVICE_NAME = re.compile(r"^(.*_)?device$")
 
 # What frameworks call a process's number among those of all nodes.
 _GLOBAL_RANKS = frozenset({"process_index", "global_rank"})
@@ -131,9 +127,9 @@ def attribute_of(frame: Frame, node: cst.Attribute, base: Value, name: str) -> V
         return base.items[_RESULTS[name]]
     if type(base) in (Sequence, Mapping, Super, Method, FunctionValue, Loader):
         return Method(base, name)
-    if _DEVICE_NAME.match(name):
+    if holds("device-attribute", name):
         owner = dotted(node.value).rpartition(".")[2]
-        if _CONFIGURES.search(owner):
+        if holds("device-owner", owner):
             return named_device(frame, dotted(node))  # `args.device`: the configuration chooses it
         return DeviceValue(None)
     return UNKNOWN
@@ -195,7 +191,7 @@ def _device_of_unknown(frame: Frame, node: cst.Attribute, base: Tensor) -> Value
     """
     path = dotted(node.value)
     owner = path.rpartition(".")[2]
-    if _CONFIGURES.search(owner):
+    if holds("device-owner", owner):
         return DeviceValue(named_device(frame, dotted(node)).place)
     assert base.evidence is not None
     if not base.evidence.in_place:  # objects that move as modules do have a device, too

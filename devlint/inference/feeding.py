@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from devlint.inference.conventions import holds
 from devlint.inference.creations import CONVERTERS
 from devlint.inference.domain.containers import Sequence
 from devlint.inference.domain.host import Const, Host
@@ -27,18 +27,6 @@ if TYPE_CHECKING:
     from devlint.inference.classes import ClassInfo
     from devlint.inference.functions import Arguments, Function
 
-# Who takes a function and calls it on the host: transforms and collate functions of data sets,
-# pools of processes, tables of pandas.
-_TAKES_ON_HOST = re.compile(
-    r"^(Compose|Lambda|ToTensor\w*|(star|i)?map(_async|_unordered)?|apply(_async)?|submit)$"
-)
-_HOST_OPTION = re.compile(
-    r"(^|_)(collate(_fn)?|(pre_?|target_|image_|input_)?transforms?|worker_init_fn|pre_?process\w*"
-    r"|pre_filter|tokenizer|batch_sampler)$"
-)
-# Methods of a module that a framework calls.
-_CALLED_FROM_OUTSIDE = re.compile(r"forward|__\w+__$|(training|validation|test|predict)_step|on_")
-
 
 def given(frame: Frame, *tensors: Tensor, waits: bool = False, meets: bool = False) -> Given | None:
     """The parameter of a plain function that one of these is where: of no module's own methods,
@@ -55,7 +43,7 @@ def given(frame: Frame, *tensors: Tensor, waits: bool = False, meets: bool = Fal
         if function is None:
             continue
         works = _works_with_module(function)
-        if works and _CALLED_FROM_OUTSIDE.match(function.name):
+        if works and holds("framework-method", function.name):
             continue
         found = _parameter(function, place)
         if found is None:
@@ -156,8 +144,8 @@ def note_unknown(frame: Frame, node: cst.Call, arguments: Arguments) -> None:
 
 def note_handed_over(frame: Frame, name: str, arguments: Arguments) -> None:
     """A function, or an object that is called like one, is handed to who calls it on the host."""
-    given = [value for key, (value, _) in arguments.keywords.items() if _HOST_OPTION.search(key)]
-    if _TAKES_ON_HOST.match(name):
+    given = [value for key, (value, _) in arguments.keywords.items() if holds("host-option", key)]
+    if holds("host-caller", name):
         given += [value for value, _ in arguments.positional]
     for value in given:
         for each in alternatives(value):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -23,6 +22,7 @@ from devlint.inference import (
     orphans,
     returns,
 )
+from devlint.inference.conventions import holds
 from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.host import HOST, NONE
 from devlint.inference.domain.kinds import Evidence
@@ -43,26 +43,8 @@ if TYPE_CHECKING:
 
 MAX_DEPTH = 24
 
-# Methods that run while a module is being built, before anybody could move it.
-_CONSTRUCTING = re.compile(
-    r"^(__init__|__new__|__post_init__|setup|build|configure_.*|reset_parameters?|_?init_.*|_?init|"
-    r"_?initiali[sz]e.*|_init_weights|extra_repr|_build_.*|build_.*|_create_.*|_make_.*|"
-    r"make_layers?|from_pretrained|load_.*|_load_.*)$"
-)
-# Functions whose arguments are on the host by their place in a DataLoader.
-_HOST_FUNCTIONS = re.compile(
-    r"^(__getitem__|.*state_dict.*|.*checkpoint.*|convert_.*|_?convert|.*collate.*|"
-    r".*worker_init.*|load_data.*|prepare_data|get_batch)$"
-)
-# Classes that make batches.
-_HOST_CLASS = re.compile(r"(Dataset|Collat(e|or|er))$")
 # Classes that work on the host, and feed the device.
 _FEEDING = ("Dataset", "DataLoader", "Sampler")
-
-# The only statement of a method that subclasses are to override.
-_TO_BE_OVERRIDDEN = re.compile(
-    r"\s*(pass|\.\.\.|raise NotImplementedError\b.*)\s*(#.*)?$", re.DOTALL
-)
 
 
 class Arguments:
@@ -168,7 +150,7 @@ class Function:
         if any(d.rpartition(".")[2].startswith("abstract") for d in self.decorators):
             return True
         lines = [line for line in self.node.body.body if not _is_docstring(line)]
-        return not lines or (len(lines) == 1 and bool(_TO_BE_OVERRIDDEN.match(code(lines[0]))))
+        return not lines or (len(lines) == 1 and holds("abstract-body", code(lines[0])))
 
     @property
     def is_static(self) -> bool:
@@ -338,7 +320,7 @@ def _infer(function: Function) -> Summary:
 
 def _constructs(function: Function) -> bool:
     """It runs while a module is being built. A method that is handed data runs later."""
-    if not _CONSTRUCTING.match(function.name):
+    if not holds("constructing-method", function.name):
         return False
     if function.name in ("__init__", "__new__", "__post_init__"):
         return True
@@ -371,7 +353,7 @@ def _bind_parameters(frame: Frame, function: Function) -> list[Parameter]:
     listed = [*params.posonly_params, *params.params]
     on_host = _works_on_host(function)
     if function.info is not None and not on_host:
-        on_host = bool(_HOST_CLASS.search(function.info.name)) or any(
+        on_host = holds("host-class", function.info.name) or any(
             base.endswith(_FEEDING) for base in function.info.library_bases
         )
     on_host = on_host or function.unit.collates(function.name)
@@ -408,7 +390,7 @@ def _bind_parameters(frame: Frame, function: Function) -> list[Parameter]:
 
 def _works_on_host(function: Function) -> bool:
     """By its name, or that of the function around it, it prepares what is moved later."""
-    if _HOST_FUNCTIONS.match(function.name):
+    if holds("host-function", function.name):
         return True
     around = function.outer.function if function.outer is not None else None
     return around is not None and _works_on_host(around)
@@ -429,7 +411,7 @@ def _result(frame: Frame) -> Value:
     result = choose((value, way) for (_, value), way in zip(frame.returns, ways, strict=True))
     if len(frame.returns) > 1 or returns.differs(frame.returns[0][1]):
         constructing = frame.constructing or (
-            function is not None and bool(_HOST_FUNCTIONS.match(function.name))
+            function is not None and holds("host-function", function.name)
         )
         if not constructing and returns.compare(frame) and type(result) is Union:
             # It is said here: callers go on with what the other returns give.

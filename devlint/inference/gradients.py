@@ -7,7 +7,6 @@ a callee out of sight returns is EXPECTED to be recorded, which a backward pass 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from devlint.findings import Confidence
+from devlint.inference.conventions import holds
 from devlint.inference.devices import is_dtype
 from devlint.inference.domain.containers import Sequence
 from devlint.inference.domain.host import Const, without_none
@@ -34,17 +34,6 @@ if TYPE_CHECKING:
     from devlint.inference.unit import Unit
 
 _BOTH = RECORDED | EXPECTED
-# Parameters are frozen somewhere, or gradients turned off in ways that no `with` shows.
-_FREEZES = re.compile(
-    r"requires_grad_?\s*(?:=(?!=)|\()(?!\s*(?:True\b|\)))|freez|frozen|grad_enabled|_grad\(\)\s*\(",
-    re.I,
-)
-_FLOATS = re.compile(r"^(float\d*|half|double|bfloat16)$")
-# Decorators that change nothing about how a function runs.
-_HARMLESS = re.compile(
-    r"(^|\.)(staticmethod|classmethod|property|\w*cache\w*|override|final|wraps|main|profile\w*|"
-    r"time\w*|jit|compile|record)$"
-)
 _MAX_CALLERS = 6  # deep
 
 
@@ -71,7 +60,7 @@ class Undetached:
 
 def freezes(text: str) -> bool:
     """Whether a file's text freezes parameters, or turns gradients off in other ways."""
-    return bool(_FREEZES.search(text))
+    return holds("freezing-text", text)
 
 
 # ----------------------------------------------------------------- values
@@ -183,7 +172,7 @@ def _keeps_floats(arguments: Arguments) -> bool:
     return all(
         type(value) is Const
         or not (is_dtype(value) or "type" in dotted(node))
-        or bool(_FLOATS.match(dotted(node).rpartition(".")[2]))
+        or holds("float-dtype", dotted(node).rpartition(".")[2])
         for value, node in arguments.all()
     ) and not any(type(value) is Tensor and value.is_sure for value, _ in arguments.all())
 
@@ -258,7 +247,9 @@ def _mode(function: Function | None, depth: int = _MAX_CALLERS) -> int:
         return 2
     if depth == 0 or turns_gradients_off(function):
         return -1
-    if evaluates(function) or not all(map(_HARMLESS.search, function.decorators)):
+    if evaluates(function) or not all(
+        holds("harmless-decorator", each) for each in function.decorators
+    ):
         return 0
     calls = [
         -1 if call.without_gradients else min(_mode(call.caller, depth - 1), 1)

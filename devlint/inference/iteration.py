@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 import libcst as cst
 
+from devlint.inference.conventions import holds
 from devlint.inference.domain.containers import Loader, Mapping, Sequence
 from devlint.inference.domain.host import HOST, Const, Host
 from devlint.inference.domain.kinds import Evidence
@@ -30,22 +29,6 @@ from devlint.inference.values import FunctionValue, Instance, Parameters
 COLUMNS = "columns"
 # Methods that only a training loop calls.
 TRAINING = frozenset({"backward", "step", "zero_grad", "manual_backward"})
-_OPTIMIZER = re.compile(r"optim|scaler|\bopt(_?\w)?\b|solver", re.I)
-_LOADER = re.compile(r"(data_?)?loader|dataloader", re.I)
-_BATCH = re.compile(r"\b(batch|minibatch|mini_batch)(_?(i|idx|index|id|no|num))?\b", re.I)
-_EPOCH = re.compile(r"epoch", re.I)
-_STEPS = re.compile(
-    r"loader|batch|step|iter|token|time|seq|sample|chunk|frame|image|img|video|dataset|data|box|"
-    r"episode|prompt|sentence|tqdm|length|\blen\b|size|timestep|target|pred|output|label|queries|"
-    r"item|object|instance|proposal|region|anchor|point|mask|struc|molecule|atom|graph|node|hypo|"
-    r"beam|row|offset|segment|candidate|position|\bgt|struct|grads?\b|micro",
-    re.I,
-)
-_FEW = re.compile(
-    r"layer|head|level|fold|scale|block|stage|module|param|conv|device|gpu|file|path|"
-    r"augment|transform|hook|callback|metric|config|expert|rank|world|children|group|kernel|dims?$",
-    re.I,
-)
 
 
 def batch(frame: Frame, node: cst.CSTNode) -> Tensor:
@@ -58,7 +41,9 @@ def batch(frame: Frame, node: cst.CSTNode) -> Tensor:
 
 def note_training(frame: Frame, func: cst.Attribute) -> None:
     """`loss.backward()`, `optimizer.step()`: the loops around it train."""
-    if func.attr.value in ("step", "zero_grad") and not _OPTIMIZER.search(dotted(func.value)):
+    if func.attr.value in ("step", "zero_grad") and not holds(
+        "stepping-object", dotted(func.value)
+    ):
         return
     if frame.loops:
         loop = frame.loops[-1]
@@ -72,10 +57,10 @@ def names_loader(frame: Frame, node: cst.CSTNode) -> bool:
     if isinstance(node, cst.Subscript):
         node = node.value
     name = dotted(node).rpartition(".")[2]
-    if not name or not _LOADER.search(name):
+    if not name or not holds("loader-name", name):
         return False
     classes = frame.unit.makers.get(name, ())
-    return not classes or any(_LOADER.search(each) for each in classes)
+    return not classes or any(holds("loader-name", each) for each in classes)
 
 
 def derive(tensor: Tensor) -> Tensor:
@@ -232,14 +217,24 @@ def hotness_of(frame: Frame, node: cst.For | cst.While | cst.CompFor, iterable: 
 
     target = words(node.target)
     over = words(node.iter)
-    if type(iterable) is Loader or names_loader(frame, node.iter) or _BATCH.search(target):
+    if (
+        type(iterable) is Loader
+        or names_loader(frame, node.iter)
+        or holds("batch-variable", target)
+    ):
         return Hotness.HOT
-    if _EPOCH.search(target) or (_EPOCH.search(over) and not _STEPS.search(target)):
+    if holds("epoch-variable", target) or (
+        holds("epoch-variable", over) and not holds("step-loop", target)
+    ):
         return Hotness.EPOCHS
     if type(iterable) is Tensor and iterable.is_sure:
         return Hotness.HOT
-    if _FEW.search(target) or _FEW.search(over) or isinstance(node.iter, (cst.List, cst.Tuple)):
+    if (
+        holds("short-loop", target)
+        or holds("short-loop", over)
+        or isinstance(node.iter, (cst.List, cst.Tuple))
+    ):
         return Hotness.COLD
-    if _STEPS.search(target) or _STEPS.search(over) or over.startswith("range"):
+    if holds("step-loop", target) or holds("step-loop", over) or over.startswith("range"):
         return Hotness.HOT
     return Hotness.COLD

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 import libcst as cst
 
 from devlint.inference import gradients, orphans, syncs
 from devlint.inference.conditions import NO_TENSOR
+from devlint.inference.conventions import holds
 from devlint.inference.devices import place_of
 from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.host import ARRAY, HOST, Const, DeviceValue, External, Host
@@ -171,14 +170,10 @@ def apply_call(
     return shape_result(frame, node, result, known, arguments)
 
 
-_OTHER_GROUPS = re.compile(r"[\"'][\w:,]*\b(?:gloo|mpi)\b")
-_NCCL_GROUP = re.compile(r"[\"']nccl[\"']")
-
-
 def _uses_nccl(frame: Frame) -> bool:
     """The file names NCCL for its process groups, and no backend that takes host tensors."""
     text = frame.unit.source.text
-    return bool(_NCCL_GROUP.search(text)) and not _OTHER_GROUPS.search(text)
+    return holds("nccl-backend", text) and not holds("host-backend", text)
 
 
 def check_collective(
@@ -505,17 +500,11 @@ def _traits_of_data(last: str, arguments: Arguments) -> int:
     return MATRIX if last == "eye" else 0
 
 
-# How wide a layer is: a number, whatever its name's ending.
-_WIDTH = re.compile(
-    r"(^|_)(in|out|hidden|mid|inner|input|output)_?(channels|features|units|planes)$"
-)
-
-
 def _is_plural(arguments: Arguments) -> bool:
     """By its name the data is a list: `weights`, `anchors`, but not `num_edits`."""
     node = arguments.node(0, "data")
     name = dotted(node).rpartition(".")[2] if node is not None else ""
-    counts = name.startswith(("num_", "n_", "total_", "count_")) or bool(_WIDTH.search(name))
+    counts = name.startswith(("num_", "n_", "total_", "count_")) or holds("width-name", name)
     singular = name.endswith(("eps", "bias", "loss", "pos", "axis"))
     return name.endswith("s") and not singular and not counts
 

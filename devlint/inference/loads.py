@@ -16,6 +16,7 @@ import libcst as cst
 
 from devlint.inference.branches import Branches, is_passed
 from devlint.inference.conditions import words
+from devlint.inference.conventions import holds
 from devlint.inference.text import code, dotted, every, parts
 
 if TYPE_CHECKING:
@@ -24,24 +25,10 @@ if TYPE_CHECKING:
     from devlint.inference.mentions import MentionNote
     from devlint.inference.unit import Unit
 
-_WEIGHTS = re.compile(
-    r"weight|ckpt|checkpoint|model|state|param|pretrain|resume|snapshot|\bnet|\.pth|optim|restore",
-    re.I,
-)
-_HOST_DATA = re.compile(
-    r"process|dataset|data_|\bdata\b|feature|cache|vocab|split|index|stat(s|istics)\b", re.I
-)
-# The function has written what it loads, on the device that it works on.
-_MADE_HERE = re.compile(r"\btorch\.save\(|\.backward\(|early_?stop", re.I)
-# What has no tensors, or the host's only: numbers of a schedule, states of generators.
-_NO_WEIGHTS = re.compile(r"schedule|\brng|_rng|random_?states?", re.I)
 _SAVES = ("torch.save", "torch.jit.save")
 _LOADS = ("torch.load", "torch.jit.load")
 _PLAIN = ("int", "float", "len", "str", "bool", "round", *_LOADS)
 _PLAIN_METHODS = ("item", "tolist", "numel", "size")
-_NUMBER = re.compile(r"(Optional\[)?(int|float|str|bool)\]?( *\| *None)?")
-_HOST = re.compile(r"(torch\.device\()?[\"']cpu[\"']\)?|lambda (\w+), *\w+: *\2")
-_OF_RANKS = re.compile(r"rank|main|master|distributed", re.I)
 _HOLE = re.compile(r"\{[^{}]*\}|%[-+ #0-9.]*[a-z]")  # of a template
 _SAME = ("open", "str", "fspath", "Path", "abspath")  # the place is their first argument
 _END = 1 << 40  # behind everything
@@ -54,14 +41,14 @@ def holds_weights(unit: Unit, note: MentionNote) -> bool:
     assert isinstance(node, cst.Call)
     if note.mapped or _is_plain(unit, node, function) or _is_of_host(unit, node, function):
         return False
-    if _is_in_memory(unit, node) or _NO_WEIGHTS.search(_goes_by(node, function)):
+    if _is_in_memory(unit, node) or holds("tensorless-state", _goes_by(node, function)):
         return False
     if _host_has_its_own(unit, node, function) or _is_saved_before(unit, node, function):
         return False
-    if function is None and unit.mentions.loads_state and not _HOST_DATA.search(note.text):
+    if function is None and unit.mentions.loads_state and not holds("data-file", note.text):
         return True
     around = function.text if function is not None else ""
-    if _MADE_HERE.search(around):
+    if holds("file-written-here", around):
         return False
     if node in unit.mentions.weights:
         return True
@@ -70,14 +57,14 @@ def holds_weights(unit: Unit, note: MentionNote) -> bool:
     path = node.args[0].value if node.args else node
     said = words(path) if isinstance(path, cst.BaseExpression) else ""
     said = said or note.text
-    if _HOST_DATA.search(said) and "model" not in said:
+    if holds("data-file", said) and "model" not in said:
         return False
-    if _WEIGHTS.search(said.replace("torch.load", "")):
+    if holds("weights-file", said.replace("torch.load", "")):
         return True
     where = function.name if function is not None else ""
     if function is not None and function.info is not None:
         where += " " + function.info.name
-    return bool(_WEIGHTS.search(where)) or "load_state_dict" in around
+    return holds("weights-file", where) or "load_state_dict" in around
 
 
 def _goes_by(load: cst.Call, function: Function | None) -> str:
@@ -251,7 +238,7 @@ class Scope:
             for parameter in every(self.function.node.params, cst.Param):
                 if parameter.name.value == dotted(node):
                     said = parameter.annotation
-                    return said is not None and bool(_NUMBER.fullmatch(code(said.annotation)))
+                    return said is not None and holds("number-annotation", code(said.annotation))
         return _is_number(node, None)
 
     def _of_name(self, name: str, at: int) -> str:
@@ -403,8 +390,6 @@ def _is_number(node: cst.BaseExpression, info: ClassInfo | None) -> bool:
 
 # ----------------------------------------------------------------- of the host
 
-_ARRAYS = re.compile(r"(np|numpy)\.\w+|(\w+\.)?(plt|pyplot)\.\w+")
-_DRAWS = re.compile(r"(plot|scatter|imshow|pcolormesh|hist|quiver|contourf?|bar|errorbar)")
 _MOVES = ("cpu", "to", "cuda", "type", "type_as")
 
 
@@ -426,8 +411,8 @@ def _read_by_host(node: cst.CSTNode) -> cst.BaseExpression | None:
     method = node.func.attr.value if isinstance(node.func, cst.Attribute) else ""
     if method == "numpy" and isinstance(node.func, cst.Attribute):
         return node.func.value
-    drawn = _DRAWS.fullmatch(method) and node.args
-    if node.args and (drawn or _ARRAYS.fullmatch(dotted(node.func))):
+    drawn = holds("drawing-method", method) and node.args
+    if node.args and (drawn or holds("array-callee", dotted(node.func))):
         return node.args[0].value
     return None
 
@@ -455,7 +440,8 @@ def _host_has_its_own(unit: Unit, load: cst.Call, function: Function | None) -> 
     others = [
         other
         for test, branch in then.around
-        if isinstance(test, (cst.If, cst.IfExp)) and not _OF_RANKS.search(words(test.test))
+        if isinstance(test, (cst.If, cst.IfExp))
+        and not holds("rank-condition-of-load", words(test.test))
         for other in (test.body, test.orelse)
         if other is not None and other is not branch
     ]
@@ -466,6 +452,6 @@ def _loads_to_host(node: cst.CSTNode, path: str) -> bool:
     for call in every(node, cst.Call):
         if dotted(call.func) in _LOADS and call.args and code(call.args[0].value) == path:
             target = _given(call, 1, "map_location")
-            if target is not None and _HOST.fullmatch(code(target)):
+            if target is not None and holds("host-map-location", code(target)):
                 return True
     return False

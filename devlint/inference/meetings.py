@@ -6,11 +6,10 @@ function into facts, once the whole function has shown which values are tensors.
 
 from __future__ import annotations
 
-import re
-
 import libcst as cst
 
 from devlint.inference.choices import want_two_settings
+from devlint.inference.conventions import holds
 from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.host import Const
 from devlint.inference.domain.kinds import Evidence
@@ -548,28 +547,18 @@ def _goes_along(tensor: Tensor, number: int, candidates: list[Candidate]) -> boo
     )
 
 
-_MODEL_NAME = re.compile(r"(model|net|network|backbone|criterion|loss)\d*$", re.I)
-_INPUT_NAME = re.compile(
-    r"(\b|_)([xyzhct]|inputs?|data|batch|images?|imgs?|pixels?|masks?|ids?|tokens?|feats?|features?|"
-    r"embeds?|embeddings?|hidden|states?|latents?|noise|src|tgt|targets?|labels?|attention|queries|"
-    r"query|keys?|values?|memory|timesteps?|cond|context|pos|positions?|coords?|points?|edges?|adj|"
-    r"graph|audio|speech|text|video|frames?)(_|\d|\b)",
-    re.I,
-)
-
-
 def _are_inputs(
     operation: str, odd: Tensor, expression: cst.CSTNode, candidates: list[Candidate]
 ) -> bool:
     """A model or a criterion gets what its caller moved, beside something of the kind that stayed
     behind: it computes with both. Any other callee may have them for different ends."""
-    if odd.traits & KEPT or not _MODEL_NAME.search(operation.rpartition(".")[2]):
+    if odd.traits & KEPT or not holds("model-operation", operation.rpartition(".")[2]):
         return False
-    return bool(_INPUT_NAME.search(shorten(expression))) and any(
+    return holds("input-expression", shorten(expression)) and any(
         t.place is not odd.place
         and t.origin is not None
         and any(step.kind is StepKind.MOVED for step in t.origin.chain())
-        and _INPUT_NAME.search(shorten(node))
+        and holds("input-expression", shorten(node))
         for t, node, _ in candidates
     )
 

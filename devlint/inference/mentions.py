@@ -7,7 +7,6 @@ joins a process group, which functions workers run, and what serves the host, to
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,6 +16,7 @@ import libcst as cst
 
 from devlint.inference import demands, dropped, loads, mistaken, optimizers, reasons, workers
 from devlint.inference.conditions import asks_for_accelerator, words
+from devlint.inference.conventions import holds
 from devlint.inference.devices import place_of
 from devlint.inference.domain.containers import Sequence
 from devlint.inference.domain.host import GLOBAL_RANK, Const, External
@@ -43,49 +43,8 @@ _RAISING = frozenset(
     | {"can_device_access_peer", "set_per_process_memory_fraction", "current_blas_handle"}
     | {"get_sync_debug_mode", "set_sync_debug_mode", "cudart", "utilization", "device"}
 )
-_LEGACY_TYPE = re.compile(
-    r"^torch\.(cuda\.)?(Float|Double|Half|BFloat16|Long|Int|Short|Byte|Char|Bool)?Tensor$"
-)
 
-_FOR_ACCELERATORS = re.compile(r"cuda|gpu|triton|nccl|cudnn|tensorrt|trt|nvml", re.I)
-_MEANT_PLACE = re.compile(
-    r"(^|/)(tests?(\.py)?|testing|unit_?tests?|benchmarks?|bench|triton\w*|cuda\w*|gpu\w*|\w*kernels?|csrc|"
-    r"test_\w+\.py|\w+_tests?\.py|conftest\.py|bench\w*\.py|\w*(cuda|gpu|triton|trt|tensorrt)\w*\.py"
-    r"|setup\.py)(/|$)",
-    re.I,
-)
-# Imports and decorators of files that nothing but CUDA can run.
-_CUDA_ONLY = re.compile(
-    r"^(import|from) (triton|flash_attn|bitsandbytes|apex|amp_C|cupy|pynvml|tensorrt|torch2trt|"
-    r"transformer_engine|pycuda|fused_\w+|\w+_cuda|xformers|cuda)\b|CUDAExtension|@triton\.|"
-    r"\bcuda\.jit\b|torch\.cuda\.nvtx|torch\.cuda\.CUDAGraph|torch\.cuda\.graph\(",
-    re.M,
-)
-_SERVES_HOST = re.compile(
-    r"\bis_available\(|[\"']cpu[\"']|\.device\b|(use|no)_?cuda|\bdevice ?= ?device\b|\.is_cuda\b"
-)
-# The user, or the file itself, may choose the host; a tensor's `.device` and a copy to the host may
-# belong to code for several cards as well.
-_OFFERS_HOST = re.compile(
-    r"(?<!dist\.)(?<!distributed\.)\bis_available\(|\b(use|no)_?cuda|\.is_cuda\b"
-    r"|--(device|cpu|no[-_]cuda|use[-_]cuda)\b|(\belse|\bor|[!=]=|\bdevice: ?str ?=) ?[\"']cpu[\"']"
-)
-_DEVICE_PARAMETER = re.compile(r"(.*_)?device(_type)?")
-_TAKES_CUDA = re.compile(r"torch\.device\([\"']cuda[\"':]")
-_JOINS_GROUP = re.compile(r"\binit_process_group\(|\bDistributedDataParallel\(|\bDDP\(")
-_COLLECTIVE = re.compile(
-    r"\b(dist|distributed)\.(all_gather|all_reduce|broadcast|barrier|reduce|gather|scatter|"
-    r"all_to_all)\w*\("
-)
-_ONE_PROCESS = re.compile(
-    r"WORLD_SIZE[\"']\] *= *(str\()?[\"']?1\b|setenv\([\"']WORLD_SIZE[\"'], *[\"']1[\"']"
-    r"|init_process_group\([^()]*(\([^()]*\)[^()]*)*\bworld_size *= *1\b"
-)
 _SETS_UP_TESTS = ("setUp", "setUpClass", "setup_method", "setup_class")
-_SETS_DEVICE = re.compile(r"\bset_device\(|CUDA_VISIBLE_DEVICES|\bset_device_index\(")
-_RANK_TEST = re.compile(r"rank|is_main|is_master|main_process|master", re.I)
-_RANK_NAME = re.compile(r"^(local_|global_|world_|proc_|process_)?rank$")
-_SCRIPT = re.compile(r"^if __name__ *== *[\"']__main__|^\w.*\.parse_(known_)?args\(", re.M)
 
 
 @dataclass(slots=True, eq=False)
@@ -127,12 +86,12 @@ class Mentions:
     @cached_property
     def is_script(self) -> bool:
         """The file is run, not imported."""
-        return bool(_SCRIPT.search(self.text))
+        return holds("runs-itself", self.text)
 
     @cached_property
     def meant(self) -> bool:
         """Nothing but an accelerator runs the file."""
-        return bool(_MEANT_PLACE.search(self.path) or _CUDA_ONLY.search(self.text))
+        return holds("accelerator-path", self.path) or holds("cuda-only-text", self.text)
 
     def met(self, operands: list[Tensor]) -> None:
         """`counts.scatter_(1, x.type(torch.LongTensor), 1)`: the host is meant."""
@@ -233,7 +192,7 @@ def _of_library(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
         _note(frame, node, "legacy-type")
     elif name == "torch.set_default_device":
         _of_device(frame, node, arguments.positional[0] if arguments.positional else None)
-    elif _LEGACY_TYPE.match(name) and type(node.func) is cst.Attribute:
+    elif holds("legacy-tensor-type", name) and type(node.func) is cst.Attribute:
         _of_constructor(frame, node, name, arguments)
     elif name.startswith("torch.cuda.") and name[11:] in _RAISING:
         given = arguments.node(0, "device")
@@ -323,7 +282,7 @@ def _of_type(frame: Frame, node: cst.Call, receiver: Value, arguments: Arguments
         return
     subject = receiver if type(receiver) is Tensor else None
     name = value.name if type(value) is External else _text(value)
-    if _LEGACY_TYPE.match(name):
+    if holds("legacy-tensor-type", name):
         frame.unit.mentions.converts = True
         _note(frame, node, "legacy-type", moves=_moves(subject, name), subject=subject)
     elif subject is not None and _is_type_of(given):
@@ -377,7 +336,7 @@ def _may_be_accelerator(place: Placement) -> bool:
 def of_type_name(frame: Frame, node: cst.Attribute, value: Value) -> None:
     """`torch.cuda.FloatTensor` as a value: a type that is kept for later."""
     name = value.name if type(value) is External else ""
-    if name.startswith("torch.cuda.") and _LEGACY_TYPE.match(name):
+    if name.startswith("torch.cuda.") and holds("legacy-tensor-type", name):
         _note(frame, node, "legacy-type")
 
 
@@ -487,9 +446,9 @@ def settle(unit: Unit) -> None:
     if mentions.notes:
         text = unit.source.text
         is_script = mentions.is_script
-        serves_host = bool(_SERVES_HOST.search(text))
-        group = bool(_JOINS_GROUP.search(text)) and ("gloo" not in text or "nccl" in text)
-        sets_device = bool(_SETS_DEVICE.search(text))
+        serves_host = holds("host-serving-text", text)
+        group = holds("group-joining-text", text) and ("gloo" not in text or "nccl" in text)
+        sets_device = holds("current-device-text", text)
         for note in mentions.notes.values():
             in_main = note.function is None or is_script
             per_rank = group and note.kind == "device" and _runs_per_rank(note, is_script)
@@ -556,14 +515,16 @@ def _offers_host(note: MentionNote, mentions: Mentions) -> bool:
     """The code around a backend's call is given its device, or its file offers the host; and it
     has not taken CUDA's itself."""
     around = _functions(note.function)
-    if _asks_about_card(note) or any(_TAKES_CUDA.search(function.text) for function in around):
+    if _asks_about_card(note) or any(
+        holds("cuda-device-text", function.text) for function in around
+    ):
         return False
     given = (name for function in around for name in _parameters(function))
-    if any(map(_DEVICE_PARAMETER.fullmatch, given)):
+    if any(holds("device-parameter", each) for each in given):
         return True
     if note.node in mentions.demands.classes.values():
         return False  # an object with a stream is for CUDA
-    return bool(_OFFERS_HOST.search(mentions.text))
+    return holds("host-offering-text", mentions.text)
 
 
 def _parameters(function: Function) -> list[str]:
@@ -587,11 +548,11 @@ def _functions(function: Function | None) -> list[Function]:
 
 def _named_for_accelerators(function: Function | None) -> bool:
     for inner in _functions(function):
-        if _FOR_ACCELERATORS.search(inner.name):
+        if holds("accelerator-function", inner.name):
             return True
         nodes: list[cst.CSTNode] = [inner.node]
         if inner.info is not None:
-            if _FOR_ACCELERATORS.search(inner.info.name):
+            if holds("accelerator-function", inner.info.name):
                 return True
             nodes.append(inner.info.node)
         for node in nodes:
@@ -619,7 +580,8 @@ def _is_alone(function: Function | None) -> bool:
             methods = (inner.info.method(name) for name in _SETS_UP_TESTS)
             around += [method for method in methods if method is not None]
     return any(
-        isinstance(each.node, cst.FunctionDef) and _ONE_PROCESS.search(each.text) for each in around
+        isinstance(each.node, cst.FunctionDef) and holds("one-process-text", each.text)
+        for each in around
     )
 
 
@@ -630,11 +592,13 @@ def _runs_per_rank(note: MentionNote, is_script: bool) -> bool:
         return is_script
     for function in _functions(note.function):
         params = function.node.params
-        if any(_RANK_NAME.match(p.name.value) for p in (*params.params, *params.kwonly_params)):
+        if any(holds("rank-name", p.name.value) for p in (*params.params, *params.kwonly_params)):
             return True
-        if not _JOINS_GROUP.search(function.unit.source.text):
+        if not holds("group-joining-text", function.unit.source.text):
             continue
-        if isinstance(function.node, cst.FunctionDef) and _JOINS_GROUP.search(function.text):
+        if isinstance(function.node, cst.FunctionDef) and holds(
+            "group-joining-text", function.text
+        ):
             return True
     return is_script
 
@@ -643,9 +607,9 @@ def _communicates(function: Function | None) -> bool:
     """The function sends tensors through a process group, as only NCCL needs them on a card."""
     return (
         function is not None
-        and _COLLECTIVE.search(function.unit.source.text) is not None
+        and holds("collective-text", function.unit.source.text)
         and any(
-            isinstance(inner.node, cst.FunctionDef) and _COLLECTIVE.search(inner.text)
+            isinstance(inner.node, cst.FunctionDef) and holds("collective-text", inner.text)
             for inner in _functions(function)
         )
     )
@@ -681,7 +645,7 @@ def _under(
     if wanted(node):
         yield under
         return
-    tests = isinstance(node, (cst.If, cst.IfExp)) and bool(_RANK_TEST.search(words(node.test)))
+    tests = isinstance(node, (cst.If, cst.IfExp)) and holds("rank-condition", words(node.test))
     for part in parts(node):
         yield from _under(part, wanted, under or tests)
 

@@ -5,27 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from devlint.inference.conventions import holds
 from devlint.inference.domain.placement import Variable
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.frame import Frame
-from devlint.inference.text import MOVES, code
+from devlint.inference.text import code
 
 if TYPE_CHECKING:
     from devlint.inference.functions import Function
-
-_FOR_THE_HOST = re.compile(
-    r"numpy|(^|_)(cpu|host|figs?)(_|$)|figure|plot|show|save|draw|visual|write|log|dump|export|convert|display|print|image|__getitem__"
-    r"|collate|decode|to_|summary|metric|eval|score|render|callback|encode|hash|repr|serial",
-    re.I,
-)
-_SHOWS = re.compile(r"visuali[sz]|plot|draw|evaluat|render|export", re.I)  # a file or a class
-
-
-# Code that has to do with devices: it moves, asks where something is, or makes it there.
-_MINDS_DEVICES = re.compile(
-    r"\.cuda\(|\.cpu\(\)|\bdevice=|\.device\b|\bis_cuda\b|\.new(_[a-z]+)?\(|\.type_as\(|" + MOVES
-)
-_RUNS_MODEL = re.compile(r"\b(\w+_)?(model|net|network)(\.forward)?\(")
 
 
 def works_on_device(frame: Frame, tensor: Tensor) -> bool:
@@ -45,25 +32,22 @@ def works_on_device(frame: Frame, tensor: Tensor) -> bool:
     place = f"{unit.source.path}.{info.name}" if info is not None else unit.source.path
     outer = function.outer.function if function.outer is not None else None
     names = name if outer is None else f"{outer.name} {name}"
-    if _FOR_THE_HOST.search(names) or _SHOWS.search(place):
+    if holds("host-work-name", names) or holds("showing-place", place):
         return False
     asked = type(tensor.place) is Variable and _is_asked(unit.source.text, tensor.place.name)
     if unit.is_script and not frame.in_module:
         return asked
     text = function.text
-    if frame.in_module or _MINDS_DEVICES.search(text) or _RUNS_MODEL.search(text):
+    if frame.in_module or holds("device-minding-text", text) or holds("model-running-text", text):
         return True
     if info is not None and "torch.autograd.Function" in info.library_bases:
         return True
     return outer is None and asked
 
 
-_LOSS = re.compile(r"(^|[/_.])(loss|losses|criterion|criteria)(_|\d|$|\.py$)", re.I)
-
-
 def computes_loss(function: Function) -> bool:
     """By its name, or that of its file."""
-    return bool(_LOSS.search(function.name) or _LOSS.search(function.unit.source.path))
+    return holds("loss-place", function.name) or holds("loss-place", function.unit.source.path)
 
 
 def minds_devices(function: Function, parameter: str) -> bool:
@@ -82,7 +66,9 @@ def minds_devices(function: Function, parameter: str) -> bool:
     texts = [function.text]
     if function.info is not None:
         texts.append(code(function.info.node))
-    if any(_MINDS_DEVICES.search(text) for text in texts) or _RUNS_MODEL.search(texts[0]):
+    if any(holds("device-minding-text", text) for text in texts) or holds(
+        "model-running-text", texts[0]
+    ):
         return True
     return _is_asked(unit.source.text, parameter)
 
@@ -98,22 +84,14 @@ def _is_tensor(function: Function, parameter: str) -> bool:
     )
 
 
-_ASKS_FOR_DEVICE = re.compile(
-    r"(?<![\w.])(?!(self|cls|torch|th|args)\b)\w+\.(device\b|is_cuda\b)|\.type_as\("
-)
-
-
 def asks_for_device(function: Function) -> bool:
     """The function asks one of its values where it is, to bring another there."""
-    return bool(_ASKS_FOR_DEVICE.search(function.text))
-
-
-_MAKES_BY_DEVICE = re.compile(r"\bdevice=\w+\.device\b|\.new(_[a-z]+)?\(|_like\(|\.type_as\(")
+    return holds("device-asking-text", function.text)
 
 
 def makes_by_device(function: Function) -> bool:
     """The function makes tensors where others are."""
-    return bool(_MAKES_BY_DEVICE.search(function.text))
+    return holds("device-following-text", function.text)
 
 
 def _is_asked(text: str, name: str) -> bool:

@@ -9,12 +9,12 @@ is.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from devlint.inference.conditions import parse_device, words
+from devlint.inference.conventions import holds
 from devlint.inference.devices import place_of
 from devlint.inference.domain.containers import Sequence
 from devlint.inference.domain.host import ASSUMED, Const, DeviceValue, External
@@ -29,7 +29,6 @@ from devlint.inference.values import Instance
 if TYPE_CHECKING:
     from devlint.inference.functions import Arguments, Function
 
-_DEVICE = re.compile(r"(^|[._])dev(ice)?$")
 # `torch.cuda.device(i)` as a value: it selects a device for a `with`, and is none.
 CONTEXT = External("torch.cuda.device")
 
@@ -121,7 +120,7 @@ def of_index(frame: Frame, node: cst.BooleanOperation) -> None:
         return
     other, owner = frame.eval(node.right), frame.eval(index.value)
     is_number = type(other) is Const and type(other.value) is int and other.value != 0
-    if is_number and (type(owner) is DeviceValue or _DEVICE.search(dotted(index.value))):
+    if is_number and (type(owner) is DeviceValue or holds("device-word-last", dotted(index.value))):
         _note(frame, node, Mistake.FIRST_CARD, shorten(index), code(node.right))
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from devlint.inference.callees import call_function
+from devlint.inference.conventions import holds
 from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.host import DTYPE, HOST, NONE, Const, DeviceValue, External, Host
 from devlint.inference.domain.kinds import Evidence
@@ -400,9 +400,6 @@ def stateful(frame: Frame, module: Instance) -> bool:
     return module.info is None or any(_adds_state(frame, each) for each in module.info.lineage())
 
 
-_REGISTERS = re.compile(
-    r"register_(buffer|parameter|module)|add_module|setattr|\b_(modules|buffers)\b"
-)
 _WITHOUT_STATE = (Const, Host, FunctionValue, DeviceValue)
 
 
@@ -416,7 +413,7 @@ def _adds_state(frame: Frame, info: ClassInfo) -> bool:
     return (
         any(_may_hold(frame, value) for value in held)
         or info.writers.keys() != info.attributes.keys()
-        or bool(_REGISTERS.search(code(info.node)))
+        or holds("registering-text", code(info.node))
     )
 
 

@@ -6,12 +6,12 @@ tensors, what a loop rebinds, and whether a discarded move's subject is read aga
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 import libcst as cst
 
 from devlint.inference import feeding, steps
+from devlint.inference.conventions import holds
 from devlint.inference.domain.placement import Device, Placement, Variable, VariableKind
 from devlint.inference.domain.provenance import Site, StepKind
 from devlint.inference.domain.tensors import INDIRECT, Tensor
@@ -287,13 +287,6 @@ def _is_far_fetched(shown: Operand) -> bool:
     return sum(step.kind not in plain for step in shown.steps) >= FAR
 
 
-_MODULE_NAME = re.compile(
-    r"(model|mod|net|network|module|detector|extractor|pipe|pipeline|encoder|decoder|generator|discriminator|critic|actor|layer|block|"
-    r"backbone|unet|vae|transformer|criterion|policy|ema)s?\d*$",
-    re.I,
-)
-
-
 def _is_guess(tensor: Tensor) -> bool:
     """What came back from an unknown callee, and was not used as a tensor; or an object whose class
     is out of sight."""
@@ -322,7 +315,7 @@ def _is_called(move: MoveNote) -> bool:
     node = move.subject_node
     if isinstance(node, cst.Subscript):
         node = node.value
-    return bool(_MODULE_NAME.search(dotted(node).rpartition(".")[2]))
+    return holds("module-name", dotted(node).rpartition(".")[2])
 
 
 def _hot_one(loop: LoopState | None) -> LoopState | None:

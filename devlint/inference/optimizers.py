@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from devlint.inference.conventions import holds
 from devlint.inference.devices import is_dtype, place_of
 from devlint.inference.domain.placement import CPU, CUDA, Placement
 from devlint.inference.domain.tensors import Tensor
@@ -23,9 +24,6 @@ from devlint.inference.values import Instance
 if TYPE_CHECKING:
     from devlint.inference.functions import Arguments
 
-_OPTIMIZER = re.compile(
-    r"optim|adam|sgd|rmsprop|adagrad|adadelta|lamb$|lion$|lbfgs|adafactor", re.I
-)
 _PARAMETERS = frozenset({"parameters", "named_parameters"})
 _WRAPPERS = (cst.List, cst.Tuple, cst.Dict, cst.DictElement, cst.Element, cst.Arg)
 _COMPREHENSIONS = (cst.ListComp, cst.GeneratorExp, cst.CompFor)
@@ -46,7 +44,7 @@ class Built:
 def built(frame: Frame, node: cst.Call) -> None:
     """Remember a call that builds an optimizer on `module.parameters()`."""
     name = node.func.attr.value if isinstance(node.func, cst.Attribute) else dotted(node.func)
-    if not node.args or not _OPTIMIZER.search(name):
+    if not node.args or not holds("optimizer-name", name):
         return
     for argument in node.args[:2]:
         for path in _modules_in(argument.value) or _modules_of_name(frame, argument.value):
@@ -107,7 +105,7 @@ def _held(frame: Frame, path: str) -> Value | None:
 def loaded(frame: Frame, node: cst.Call) -> None:
     """`optimizer.load_state_dict(…)`: the state goes to where the parameters are now."""
     assert isinstance(node.func, cst.Attribute)
-    if _OPTIMIZER.search(dotted(node.func.value)):
+    if holds("optimizer-name", dotted(node.func.value)):
         for held in frame.unit.optimizers.get(frame.function, ()):
             held.loaded = True
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from devlint.inference import contracts
+from devlint.inference.conventions import holds
 from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.host import (
     ASSUMED,
@@ -32,21 +33,6 @@ from devlint.inference.values import ClassValue, Instance
 if TYPE_CHECKING:
     from devlint.inference.functions import Function
 
-# `move_to_device` is a verb: a flag.
-_DEVICE_NAME = re.compile(r"^(?!\w+_to_device$)(.*_)?(device|dev|map_location)$")
-FLAG_NAME = re.compile(r"^(use|with|enable)?_?(cuda|gpu)$")
-_MODULE_NAME = re.compile(r"^(.*_)?(model|net|network|module|criterion|encoder|decoder|policy)$")
-_CONFIGURATION = re.compile(
-    r"^(.*_)?(args?|cfg|config|conf|configs|opts?|options|hparams|hps|settings|flags|argv|logger|"
-    r"writer|path|filename|name|tokenizer|trainer|accelerator)$"
-)
-_NUMBER_NAME = re.compile(
-    r"^(alpha|beta\d?|gamma|lam(bda_?)?|share|ratio|rate|scale|factor|eps(ilon)?|lr|momentum|tau|"
-    r"temperature|smooth\w*|margin|p|prob|k|n|num_\w+|n_\w+|\w+_size|\w*dim|step|epoch|seed|power|"
-    r"weight_decay|decay|sigma|std|threshold|thresh|min_\w+|max_\w+|width|height|depth|stride)$"
-)
-# What holds data or weights before they are put on a device.
-_HOST_NAME = re.compile(r"^(.*_)?(datasets?|state_dict|checkpoint|ckpt)$")
 _HOST_TYPES = frozenset(
     {"int", "float", "bool", "str", "bytes", "complex", "Path", "pathlib.Path", "dtype"}
     | {"torch.dtype", "np.ndarray", "numpy.ndarray", "ndarray", "torch.Size", "Number", "slice"}
@@ -93,7 +79,7 @@ def initial_value(
     """
     name = param.name.value
     default = function.defaults.get(name)
-    on_host = on_host or bool(_HOST_NAME.match(name))
+    on_host = on_host or holds("host-data-name", name)
     annotation = []
     if param.annotation is not None:
         annotation = _names(frame, param.annotation.annotation)
@@ -106,7 +92,7 @@ def initial_value(
     if _is_device(name, annotation, default):
         chosen = Variable(name, VariableKind.DEVICE, True)
         return parameter(DeviceValue(chosen), chosen, True)
-    if FLAG_NAME.match(name) and (type(default) is Const or not annotation):
+    if holds("accelerator-parameter-flag", name) and (type(default) is Const or not annotation):
         known = type(default) is Const and type(default.value) is bool
         return parameter(TRUE if known or annotation == ["bool"] else ASSUMED, None)
     if annotation:
@@ -125,11 +111,11 @@ def initial_value(
         return parameter(HOST, None)
     if type(default) is Sequence and default.items and all(map(_is_plain, default.items)):
         return parameter(Sequence(None, HOST, default.kind), None)  # `size=(3, 4)`: numbers
-    if _CONFIGURATION.match(name):
+    if holds("configuration-name", name):
         return parameter(UNKNOWN, None)
     place = None if on_host or frame.constructing else shared or variable
     evidence = Evidence()
-    evidence.number = bool(_NUMBER_NAME.match(name))
+    evidence.number = holds("number-name", name)
     value = Tensor(place, origin, SHAPED, evidence)
     if type(default) is Const and default.value is None:
         return parameter(union((value, NONE)), variable)
@@ -157,10 +143,6 @@ def _keeps_module(function: Function, name: str) -> bool:
     return kept is not None and bool(re.search(rf"\bself\.{kept[1]}{_OF_MODULES}", info.text))
 
 
-# What projects call `str | torch.device | None`: `Device`, `DeviceLike`, `TorchDevice`.
-_DEVICE_ALIAS = re.compile(r"device(_?like)?(_?type|_?t)?$", re.I)
-
-
 def _is_device(name: str, annotation: list[str], default: Value | None) -> bool:
     if any(part.endswith("device") for part in annotation):
         return True
@@ -168,9 +150,9 @@ def _is_device(name: str, annotation: list[str], default: Value | None) -> bool:
         return True
     if type(default) is Const and type(default.value) is bool:
         return False  # `check_device=False` asks for something
-    if not _DEVICE_NAME.match(name):
+    if not holds("device-parameter-name", name):
         return False
-    if any(_DEVICE_ALIAS.search(part) for part in annotation):
+    if any(holds("device-annotation", part) for part in annotation):
         return True
     return not annotation or bool({"str", "int", "Optional", "Union", "Any"} & set(annotation))
 

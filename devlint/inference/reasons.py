@@ -14,6 +14,7 @@ import libcst as cst
 
 from devlint.inference.branches import is_passed
 from devlint.inference.conditions import asks_for_accelerator
+from devlint.inference.conventions import holds
 from devlint.inference.text import code, dotted, every
 
 if TYPE_CHECKING:
@@ -22,22 +23,7 @@ if TYPE_CHECKING:
 
 _FLAGS = 3  # from one flag to the one that it is made of
 _TRUTHS = (cst.Comparison, cst.BooleanOperation, cst.UnaryOperation)
-_CPU = re.compile(r"\bcpu\b", re.I)
-_FAILS = re.compile(
-    r"\b(errors?|crash\w*|fails?|hangs?|segfaults?|nan|unsupported|can'?not|can't|doesn't|"
-    r"not (supported|implemented|work))\b",
-    re.I,
-)
 _CARD = r"(gpus?|cuda)\b"
-_NEEDS = re.compile(
-    rf"\b(requires?|needs?) (an? |the )?{_CARD}|\b(only|must)\b.{{0,25}}\bon (an? |the )?{_CARD}"
-    rf"|\b{_CARD}.{{0,12}}\b(only|required|is needed)\b",
-    re.I,
-)
-_HOST = re.compile(r"(torch\.device\()?[\"']cpu[\"']\)?")
-_EVENT = re.compile(r"torch\.cuda\.Event")
-_WAIT = re.compile(r"torch\.cuda\.synchronize")
-_CLOCK = re.compile(r"(time\.)?(time|perf_counter|monotonic|process_time)(_ns)?|timeit\.\w+")
 
 
 def is_asked_by_flag(unit: Unit, function: Function | None, node: cst.CSTNode) -> bool:
@@ -122,7 +108,9 @@ def _explained(block: cst.IndentedBlock | cst.Module) -> Iterator[cst.SimpleStat
 
 def _says_why(*lines: cst.EmptyLine | cst.TrailingWhitespace) -> bool:
     said = " ".join(line.comment.value for line in lines if line.comment is not None)
-    return bool((_CPU.search(said) and _FAILS.search(said)) or _NEEDS.search(said))
+    return (holds("cpu-comment", said) and holds("failing-comment", said)) or holds(
+        "card-comment", said
+    )
 
 
 def is_beside_host(unit: Unit, function: Function | None, node: cst.CSTNode) -> bool:
@@ -138,7 +126,7 @@ def is_beside_host(unit: Unit, function: Function | None, node: cst.CSTNode) -> 
         if isinstance(row, (cst.Tuple, cst.List)):
             values = [element.value for element in row.elements]
             if any(value is node for value in values):
-                return any(_HOST.fullmatch(code(value)) for value in values)
+                return any(holds("host-device", code(value)) for value in values)
     return False
 
 
@@ -150,8 +138,11 @@ def is_measured(unit: Unit, function: Function | None, node: cst.CSTNode) -> boo
     then = walked.get(node, ())
     around = {n: branches for n, branches in walked.items() if is_passed(branches, then)}
     return any(_measures(each) for each in around) or (
-        any(_is_call(each, _CLOCK) for each in around)
-        and sum(_is_call(each, _WAIT) for each in around) > 1
+        any(
+            isinstance(each, cst.Call) and holds("clock-callee", dotted(each.func))
+            for each in around
+        )
+        and sum(_is_call(each, "torch.cuda.synchronize") for each in around) > 1
     )
 
 
@@ -159,8 +150,8 @@ def _measures(node: cst.CSTNode) -> bool:
     """`ProfilerActivity.CUDA`, `torch.cuda.Event(enable_timing=True)`."""
     if isinstance(node, cst.Attribute):
         return dotted(node).endswith("ProfilerActivity.CUDA")
-    return _is_call(node, _EVENT) and "enable_timing" in code(node)
+    return _is_call(node, "torch.cuda.Event") and "enable_timing" in code(node)
 
 
-def _is_call(node: cst.CSTNode, name: re.Pattern[str]) -> bool:
-    return isinstance(node, cst.Call) and bool(name.fullmatch(dotted(node.func)))
+def _is_call(node: cst.CSTNode, name: str) -> bool:
+    return isinstance(node, cst.Call) and dotted(node.func) == name

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import enum
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from devlint.inference.conventions import holds
 from devlint.inference.domain.tensors import LOADED, Tensor
 from devlint.inference.facts import Rebinding
 from devlint.inference.frame import Frame
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 _MOVES = frozenset({"to", "cuda", "cpu"})
 _THROUGH = frozenset({"enumerate", "zip", "list", "tuple", "sorted", "reversed", "tqdm"})
 _VIEWS = frozenset({"items", "values"})
-# Names under which nobody keeps modules, where nothing else says what the elements are.
-_TENSOR_NAME = re.compile(r"tensor|batch|input|label|target|image|sample|feature", re.I)
 
 
 class Fate(enum.Enum):
@@ -76,7 +74,7 @@ def note(frame: Frame, loop: cst.For) -> None:
 def settle(unit: Unit) -> None:
     """Turn the file's notes into facts."""
     for found in unit.rebindings.values():
-        telling = _TENSOR_NAME.search(" ".join([found.variable, *found.containers]))
+        telling = holds("tensor-name", " ".join([found.variable, *found.containers]))
         if telling or all(tensor.is_sure for tensor in found.tensors):
             unit.facts.rebindings.append(
                 Rebinding(

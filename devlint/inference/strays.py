@@ -11,15 +11,14 @@ import re
 
 import libcst as cst
 
+from devlint.inference.conventions import holds
 from devlint.inference.domain.placement import Device, Variable, VariableKind
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.frame import Frame
 from devlint.inference.text import code, parts
 
-_FLAG = re.compile(r"(?<!is_)(cuda|gpus?)\b", re.I)  # `use_cuda`, `opt.gpu`, not `x.is_cuda`
 _API = re.compile(r"\btorch\.\w+\.\w+")  # `torch.cuda.is_available`
-_QUESTION = re.compile(r"\bis_cuda|\bdevice\b|get_device")
 _RIGID = (VariableKind.INPUT, VariableKind.MODULE)
 
 
@@ -54,7 +53,7 @@ def strays(frame: Frame, known: Tensor, variable: Tensor) -> int:
 
 def _is_flag(test: cst.CSTNode) -> bool:
     asked = _API.sub("", code(test))
-    return bool(_FLAG.search(asked)) and not _QUESTION.search(asked)
+    return holds("accelerator-word", asked) and not holds("device-question", asked)
 
 
 def _tests_around(block: cst.CSTNode, node: cst.CSTNode) -> list[cst.CSTNode]:

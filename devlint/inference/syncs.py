@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 import libcst as cst
 
 from devlint.inference import orphans
+from devlint.inference.conventions import holds
 from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.host import Host
 from devlint.inference.domain.path_conditions import exclude
@@ -20,15 +19,6 @@ from devlint.inference.minding import works_on_device
 from devlint.inference.notes import HostReadNote, LateReadNote, SyncNote, on_accelerator
 from devlint.inference.text import dotted
 
-# What takes a value only to keep it, to add it up or to show it: that can wait.
-_KEEPS = re.compile(
-    r"(^|[._])(append|extend|add_\w+|log\w*|print|info|debug|warning|write\w*|update\w*|set_\w+|"
-    r"format|record\w*|track\w*|put|insert|setdefault|dict|write|report\w*|join|save\w*)$",
-    re.I,
-)
-_SHOWS = re.compile(
-    r"(^|[._])(add_\w+|log\w*|print|info|debug|write\w*|set_\w+|format|report\w*)$", re.I
-)
 _GUESSED = frozenset(
     {"float()", "int()", "bool()", "round()", "f-string", "print()", "range()"}
     | {"str()", ".format()", "%"}
@@ -68,7 +58,7 @@ def sync(
                     frame.cold > 0,
                     guards_error=frame.guarding,
                     evaluates=frame.evaluating > 0,
-                    for_logging=bool(_SHOWS.search(consumer))
+                    for_logging=holds("showing-callee", consumer)
                     or type(frame.current) is cst.AugAssign,
                     needed=_is_needed(frame, consumer),
                     inside=inside,
@@ -121,7 +111,7 @@ def _consumer(frame: Frame) -> str:
 def _is_needed(frame: Frame, consumer: str) -> bool:
     """The host works on with the value, as far as the statement shows."""
     if consumer:
-        return not _KEEPS.search(consumer)
+        return not holds("keeping-callee", consumer)
     statement = frame.current
     if isinstance(statement, cst.Assign):
         return all(isinstance(t.target, (cst.Name, cst.Tuple)) for t in statement.targets)
@@ -259,16 +249,13 @@ def brought_to_host(value: Union) -> bool:
     )
 
 
-_MODEL = re.compile(r"(^|_)(model|net|network|encoder|decoder|generator)\d*$", re.I)
-
-
 def _is_output(tensor: Tensor) -> bool:
     """What a model made of inputs on an accelerator is there as well."""
     if type(tensor.place) is not Device or tensor.origin is None:
         return False
     for step in tensor.origin.chain():
         if step.kind is StepKind.COMPUTED and isinstance(step.node, cst.Call):
-            return bool(_MODEL.search(dotted(step.node.func).rpartition(".")[2]))
+            return holds("model-name", dotted(step.node.func).rpartition(".")[2])
     return False
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 import libcst as cst
 
 from devlint.inference import feeding, gradients, moves, orphans, syncs
+from devlint.inference.conventions import holds
 from devlint.inference.devices import is_dtype
 from devlint.inference.domain.containers import Sequence
 from devlint.inference.domain.host import FALSE, HOST, TRUE, Const, DeviceValue, Host
@@ -155,12 +154,9 @@ _HOST_METHODS = frozenset(
 )
 
 
-_COUNT = re.compile(r"(get_)?(num|n|number_of)_\w+$|batch_size$")
-
-
 def _is_count(name: str, arguments: Arguments) -> bool:
     """By its name a method that tensors lack gives a number: `graph.num_edges()`."""
-    return bool(_COUNT.match(name)) and not any(tensors_in(v) for v, _ in arguments.all())
+    return holds("count-getter", name) and not any(tensors_in(v) for v, _ in arguments.all())
 
 
 def call_tensor_method(

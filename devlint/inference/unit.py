@@ -24,6 +24,7 @@ from devlint.inference import (
     steps,
 )
 from devlint.inference.choices import Test
+from devlint.inference.conventions import holds
 from devlint.inference.domain.host import NONE, External
 from devlint.inference.domain.placement import CPU, Placement, Variable
 from devlint.inference.domain.provenance import Source
@@ -44,73 +45,21 @@ REFUSED = "<refused>"
 CONTRACTS = "devlint.contracts"  # known by itself, in devlint's own project, too
 STATEMENT_BUDGET = 60_000
 _BUILTINS = frozenset(dir(builtins))
-_ACCELERATED = re.compile(
-    r"\.cuda\(|\.to\((?!(?:dtype *= *)?torch\.\w+ *[,)])|device=|\.device\b|is_cuda|is_available"
-    r"|[\"']cuda|accelerator|\.cpu\(\)|type_as|register_buffer"
-)
-# A script runs itself, and shows what came out; a library file is moved by others.
-_SCRIPT = re.compile(
-    r"__name__ *== *[\"']__main__|^(import|from) argparse|optim\.\w+\(|^(print|plt\.show)\(", re.M
-)
 # What keeps a run on the CPU, in a file that has no other device.
 _PINNED = re.compile(
     r"\bCPU\w*\(\)|\baccelerator *= *[\"']cpu[\"']|\bdevice *= *(torch\.device\()?[\"']cpu[\"']"
     r"|\b(no|disable)_?(cuda|gpu) *= *True|\b(use_?)(cuda|gpu) *= *False"
 )
-# What puts something on a device; who exports a model mostly does so on the host.
-_PLACES = re.compile(
-    r"\.cuda\(|\bdevice\s*=(?!\s*(?!self\b)\w+\.device\b)"  # where an input is, is anywhere
-    r"|\.to\((?:self\.|args\.)?_?(?:device|dev)\b(?! *=)|\.to\([\"']cuda"
-)
-_EXPORTS = re.compile(r"(^|[/_])(onnx|export(er|ers|ing)?)([/_]|\.py$)", re.I)
-_OTHER_DEVICE = re.compile(r"cuda|gpu|\bmps\b|\bxpu\b|is_available", re.I)
-_DEVICE_OPTION = re.compile(r"--device|\bargs\.device|def \w+\([^)]*\bdevice\b")
 _MADE = re.compile(r"(?m)^\s*(?:self\.)?(\w+) = (?:\w+\.)*([A-Z]\w*)\(")
-# Frameworks whose loaders yield batches on the device.
-_MOVES_BATCHES = re.compile(
-    r"^\s*(from|import) (accelerate|lightning|pytorch_lightning|fastai|deepspeed|poptorch|composer)"
-    r"|setup_dataloaders|DeviceDataLoader|CUDAPrefetcher|PrefetchLoader|to_device\("
-    r"|\.copy_to\(",
-    re.M,
-)
-# Other frameworks with tensors on devices, whose methods have names that torch's have as well.
-_OTHER_FRAMEWORK = re.compile(
-    r"^[ \t]*(?:from|import) +(?:tensorflow|keras|mxnet|jax|flax|paddle|cupy|chainer|mindspore"
-    r"|mlx)\b",
-    re.M,
-)
-# torch, or a library that is made of it.
-_TORCH = re.compile(
-    r"^[ \t]*(?:from|import)\b.*\b(?:\w*torch\w*|lightning\w*|accelerate|deepspeed|diffusers|ignite"
-    r"|timm|transformers)\b",
-    re.M,
-)
 _IMPORTED = re.compile(r"^[ \t]*(?:from +(\.*)([\w.]*) +import\b|import +([\w.]+))", re.M)
-# A switch of the whole program, thrown where the file is imported: `set_cpu_device()`.
-_KEEPS_TO_HOST = re.compile(r"^(?:\w+\.)*(?:set|use|force|switch_to|only)_\w*cpu\w*\(", re.M | re.I)
-_RESTORES_DEFAULT = re.compile(
-    r"^[ \t]+torch\.set_default_tensor_type\(.?torch\.[A-Z]"
-    r"(?s:.*?)^[ \t]+torch\.set_default_tensor_type\(.?torch\.cuda",
-    re.M,
-)
-# A fixture of pytest's that all tests of its file, or of its directory, run under.
-_SETS_FOR_TESTS = re.compile(
-    r"^@(?:pytest\.)?fixture\([^\n]*\bautouse=True[^\n]*\)\n(?:async )?def [^\n]*\n"
-    r"(?:(?:[ \t][^\n]*)?\n)*?[ \t]+torch\.set_default_(?:device|tensor_type)\(",
-    re.M,
-)
-_SETS_AT_ONCE = re.compile(r"^torch\.set_default_(?:tensor_type|device)\(", re.M)
-_DATA = re.compile(r"(^|/)(datasets?|(data_?)?loaders?|data)(/|\.py$)")
 _BUILDING = frozenset({"__init__", "configure_model", "configure_sharded_model"})
-_MOVES = re.compile(r"\.(to|cuda)\(")
 _COLLATE = re.compile(r"\bcollate_fn *= *(?:\w+\.)*(\w+)")
-_TEST = re.compile(r"(^|/)(tests?|testing)(/|\.py$)|(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$")
 _GLOBAL = re.compile(r"^[ \t]+global +([\w, ]+)", re.M)
 
 
 def _is_script(text: str) -> bool:
     """It runs itself, or trains without a class for others to use."""
-    return bool(_SCRIPT.search(text)) or (
+    return holds("script-text", text) or (
         ".backward(" in text and not re.search(r"^class ", text, re.M)
     )
 
@@ -227,26 +176,26 @@ class Unit:
     @cached_property
     def accelerated(self) -> bool:
         """The file names devices or moves."""
-        return bool(_ACCELERATED.search(self.source.text))
+        return holds("accelerated-text", self.source.text)
 
     @cached_property
     def is_foreign(self) -> bool:
         """The file is about another framework's tensors: neither it nor a file of the project that
         it imports imports torch."""
         text = self.source.text
-        if not _OTHER_FRAMEWORK.search(text) or _TORCH.search(text):
+        if not holds("other-framework-import", text) or holds("torch-import", text):
             return False
         names = {
             name or self.absolute(base, len(dots)) for dots, base, name in _IMPORTED.findall(text)
         }
         importer = self.context.importer
         found = [importer.load(name) for name in sorted(names) if name] if importer else []
-        return not any(_TORCH.search(parsed.text) for parsed in found if parsed is not None)
+        return not any(holds("torch-import", parsed.text) for parsed in found if parsed is not None)
 
     @cached_property
     def moves_batches(self) -> bool:
         """A framework is used whose loaders move their batches."""
-        return bool(_MOVES_BATCHES.search(self.source.text))
+        return holds("batch-moving-text", self.source.text)
 
     @cached_property
     def makers(self) -> dict[str, set[str]]:
@@ -261,13 +210,13 @@ class Unit:
         """No switch of the program is on: whoever imports the file has it use the CPU, or it is a
         test that asks for no accelerator."""
         asks_for_none = self.is_test and not self.accelerated
-        return asks_for_none or bool(_KEEPS_TO_HOST.search(self.source.text))
+        return asks_for_none or holds("host-switch", self.source.text)
 
     @cached_property
     def restores_default(self) -> bool:
         """The file goes back to a default tensor type of CUDA, which it had before: whoever set
         that is out of sight."""
-        return bool(_RESTORES_DEFAULT.search(self.source.text))
+        return holds("default-restoring-text", self.source.text)
 
     @property
     def default_place(self) -> Placement:
@@ -284,8 +233,9 @@ class Unit:
         found = importer.settings(self.source.path) if importer is not None else {}
         own = self.source.module_name.rpartition(".")[2]
         fixtures = [found.get("conftest", ""), self.source.text] if self.is_test else []
-        return any(_SETS_FOR_TESTS.search(text) for text in fixtures) or any(
-            _imports(text, own) or (_SETS_AT_ONCE.search(text) and _imports(self.source.text, name))
+        return any(holds("default-setting-fixture", text) for text in fixtures) or any(
+            _imports(text, own)
+            or (holds("default-setting-import", text) and _imports(self.source.text, name))
             for name, text in found.items()
         )
 
@@ -305,16 +255,20 @@ class Unit:
         if not self.accelerated:
             return True
         rest, pins = _PINNED.subn("", text)
-        return pins > 0 and not _OTHER_DEVICE.search(rest) and not _DEVICE_OPTION.search(text)
+        return (
+            pins > 0
+            and not holds("other-device-text", rest)
+            and not holds("device-option-text", text)
+        )
 
     @cached_property
     def exports_on_host(self) -> bool:
         """A script that exports a model, or by its path a file of models that are only made to be
         exported; and nothing in it is put on a device."""
         text = self.source.text
-        exports = bool(_EXPORTS.search(self.source.path))
+        exports = holds("export-path", self.source.path)
         exports = exports or (self.is_script and "onnx.export(" in text)
-        return exports and not _PLACES.search(text)
+        return exports and not holds("placing-text", text)
 
     @cached_property
     def is_script(self) -> bool:
@@ -323,11 +277,11 @@ class Unit:
     @cached_property
     def feeds_host(self) -> bool:
         """By its path, the file prepares data."""
-        return bool(_DATA.search(self.source.path))
+        return holds("data-path", self.source.path)
 
     @cached_property
     def is_test(self) -> bool:
-        return bool(_TEST.search(self.source.path))
+        return holds("test-path", self.source.path)
 
     # ------------------------------------------------------------- running
 
@@ -401,7 +355,7 @@ class Unit:
                 f
                 for f in waiting
                 if f.name in _BUILDING
-                or (f.is_class_method and not _MOVES.search(f.text))
+                or (f.is_class_method and not holds("plain-move-in-text", f.text))
                 or 0 < text.count(f".{f.name}(") == self.source.text.count(f".{f.name}(")
             ]
             if not more:

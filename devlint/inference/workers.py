@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from devlint.inference.conditions import asks_for_accelerator, words
+from devlint.inference.conventions import holds
 from devlint.inference.devices import place_of
 from devlint.inference.domain.host import Const, External
 from devlint.inference.domain.placement import CUDA, Device, Placement, Variable, VariableKind
@@ -21,10 +21,7 @@ if TYPE_CHECKING:
     from devlint.inference.functions import Arguments, Function
     from devlint.inference.unit import Unit
 
-_CONCERNED = re.compile(r"collate_fn|Dataset|worker_init_fn")
-_DATASET = re.compile(r"(^|\.)(Iterable|Iter|Map)?(Dataset|DataPipe)$")
 _SAMPLING = frozenset({"__getitem__", "__getitems__", "__iter__"})
-_LOADER = re.compile(r"(^|\.)\w*DataLoader$")
 _HANDED = ("collate_fn", "worker_init_fn")
 
 
@@ -34,7 +31,7 @@ class Workers:
     __slots__ = ("accesses", "concerned", "counts", "handed")
 
     def __init__(self, text: str) -> None:
-        self.concerned = bool(_CONCERNED.search(text))
+        self.concerned = holds("worker-text", text)
         self.accesses: list[tuple[Function, cst.Call, bool]] = []
         self.handed: dict[Function, str] = {}
         self.counts: list[int | None] = []  # num_workers of the DataLoaders in sight
@@ -45,7 +42,7 @@ class Workers:
         """Note a DataLoader, or a call that puts something on an accelerator."""
         if not self.concerned:
             return
-        if type(callee) is External and _LOADER.search(f"{callee.name}.{name}".rstrip(".")):
+        if type(callee) is External and holds("loader-class", f"{callee.name}.{name}".rstrip(".")):
             self._loader(arguments)
         if frame.function is None:
             return
@@ -102,7 +99,7 @@ class Workers:
         info = function.info
         if info is None or function.name not in _SAMPLING:
             return ""
-        if any(_DATASET.search(base) for base in info.library_bases):
+        if any(holds("dataset-base", base) for base in info.library_bases):
             return f"`{info.name}.{function.name}`"
         return ""
 

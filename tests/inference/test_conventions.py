@@ -1,0 +1,86 @@
+"""Conventions are data: each row holds of its examples and of no counter-example, says what it
+suggests, and is asked by the inference under its id."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from devlint.inference import conventions
+from devlint.inference.conventions import ConventionError, holds, read_conventions
+
+ROWS = conventions.conventions()
+INFERENCE = Path(conventions.__file__).parent.parent
+
+
+def asked() -> Iterator[str]:
+    """The ids that the inference asks for."""
+    for file in sorted(INFERENCE.rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "holds":
+                yield from (
+                    each.value
+                    for each in ast.walk(node.args[0])
+                    if isinstance(each, ast.Constant) and isinstance(each.value, str)
+                )
+
+
+@pytest.mark.parametrize("row", ROWS.values(), ids=list(ROWS))
+def test_a_convention_holds_of_its_examples_and_of_no_counter_example(row):
+    assert [text for text in row.examples if not holds(row.id, text)] == []
+    assert [text for text in row.counter_examples if holds(row.id, text)] == []
+
+
+def test_every_convention_is_asked_for_and_every_one_asked_for_is_a_row():
+    assert set(asked()) == set(ROWS)
+
+
+def test_a_convention_that_is_left_out_holds_of_nothing():
+    name, text = next((row.id, row.examples[0]) for row in ROWS.values())
+    conventions.leave_out([name])
+    try:
+        assert not holds(name, text)
+    finally:
+        conventions.leave_out([])
+    assert holds(name, text)
+
+
+SOUND = """
+[model-name]
+looks-at = "name"
+suggests = "a model"
+words = ["model", "net(work)?"]
+how = "last"
+example = ["target_net"]
+counter-example = ["network_size"]
+"""
+
+
+def test_words_stand_where_the_row_says():
+    (row,) = read_conventions(SOUND).values()
+    assert row.regex == r"(?:\A|_)(?:model|net(work)?)\Z"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (('looks-at = "name"', 'looks-at = "nose"'), "model-name: looks-at: expected one of name"),
+        (('suggests = "a model"', ""), "model-name: suggests: expected a text"),
+        (('how = "last"', 'how = "first"'), "model-name: how: expected one of part"),
+        (('how = "last"', 'hwo = "last"'), "model-name: no such key: hwo"),
+        (('how = "last"', 'pattern = "x"'), "model-name: pattern: stands without words and how"),
+        (('how = "last"', "ignore-case = 1"), "model-name: ignore-case: expected true or false"),
+        (("net(work)?", "net(work?"), "model-name: not a regular expression"),
+        (('example = ["target_net"]', ""), "model-name: example: expected a list of texts"),
+        (('counter-example = ["network_size"]', ""), "model-name: counter-example: expected"),
+        (("[model-name]", "model-name = 1"), "model-name: expected a table of fields"),
+        (("[model-name]", "[model-name"), "conventions: not TOML"),
+    ],
+)
+def test_a_row_that_is_not_sound_is_an_error(change, message):
+    with pytest.raises(ConventionError) as raised:
+        read_conventions(SOUND.replace(*change))
+    assert str(raised.value).startswith(message)
