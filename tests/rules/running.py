@@ -72,6 +72,14 @@ def launched() -> Iterator[None]:
                 dist.destroy_process_group()
 
 
+@contextlib.contextmanager
+def printing_nothing() -> Iterator[None]:
+    """What a program prints is not shown."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+        yield
+
+
 def confirmed(
     path: Path, codes: Collection[str], machine: str, arguments: Sequence[str]
 ) -> Confirmation:
@@ -82,10 +90,9 @@ def confirmed(
         if finding.rule in codes
     ]
     assert findings or not codes
-    printed = io.StringIO()
     joins = "init_process_group" in path.read_text()
     process = launched() if joins else contextlib.nullcontext()
-    with process, contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+    with process, printing_nothing():
         return confirm(
             {"version": 1, "findings": findings},
             ["python", str(path), *arguments],
