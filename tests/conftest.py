@@ -9,6 +9,12 @@ import pytest
 from faking import Tree
 
 
+@pytest.fixture(autouse=True)
+def _not_under_github_actions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The format of reports depends on it, and our own tests run there too."""
+    monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
+
+
 @pytest.fixture
 def tree(tmp_path: Path) -> Tree:
     """Writes files, given by relative path and content, and returns their root."""

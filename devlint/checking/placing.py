@@ -69,8 +69,11 @@ def _span(site: Site, layouts: Layouts) -> Span | None:
 
 
 def excerpts(finding: Finding, texts: Mapping[str, str]) -> Iterator[tuple[str, int, str]]:
-    """Path, number and text of each line that the finding and its trace lie on."""
-    for place in (finding.location, *(related.location for related in finding.related)):
+    """Path, number and text of each line that the finding, its trace and its fix lie on."""
+    places = [finding.location, *(related.location for related in finding.related)]
+    if finding.fix:
+        places += [edit.location for edit in finding.fix.edits]
+    for place in places:
         lines = lines_of(texts[place.path])
         for number in range(place.line, min(place.end_line, place.line + EXCERPT_LINES) + 1):
             yield place.path, number, lines[number - 1]

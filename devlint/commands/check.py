@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,9 @@ from devlint.commands.options import (
     Refusal,
     color_option,
     configuring,
+    formats,
+    outputs,
     paths_argument,
-    text_or_json,
 )
 from devlint.commands.settings import configured, configured_paths, rules_for
 from devlint.config import Config
@@ -27,18 +29,25 @@ from devlint.findings import FileError
 from devlint.fixing import Fixed, FixingError, unified_diff
 from devlint.knowledge import KnowledgeError
 from devlint.project.imports import Project
+from devlint.project.repository import repository_of
 from devlint.report import Report
-from devlint.reporters import json, text
+from devlint.reporters.formats import render
+from devlint.reporters.options import Options
 from devlint.terminal import ProgressBar, emit, show, wants_color
+from devlint.writing import write_whole
 
 
 @click.command(name="check")
 @paths_argument
 @configuring
-@text_or_json
+@formats
 @click.option(
-    "--output-file", "-o", type=click.Path(path_type=Path), help="Write the report to a file."
+    "--output-file",
+    "-o",
+    type=click.Path(path_type=Path),
+    help="Write the report to a file instead of standard output.",
 )
+@outputs
 @click.option(
     "--stdin-filename",
     type=click.Path(path_type=Path),
@@ -54,8 +63,9 @@ from devlint.terminal import ProgressBar, emit, show, wants_color
 @color_option
 def command(
     paths: tuple[Path, ...],
-    form: str,
+    form: str | None,
     output_file: Path | None,
+    output: tuple[tuple[str, Path], ...],
     stdin_filename: Path | None,
     fix: bool,
     unsafe_fixes: bool,
@@ -103,42 +113,46 @@ def command(
             place = f"{broken.path}:{broken.line}:{broken.column}"
             emit(f"{show(f'{place}: {broken.message}')}\n", sys.stderr)
         sys.exit(UNCHECKED if fixed.report.errors else FINDINGS if fixed.changes else 0)
-    output = sys.stdout
+    stream = sys.stdout
     if fix:
         report = fixed.report
         if contents:
-            output = sys.stderr  # standard output gets the fixed text
+            stream = sys.stderr  # standard output gets the fixed text
             after = fixed.changes[0].after if fixed.changes else contents[absolute[0]]
             sys.stdout.buffer.write(after)
         else:
             _write(fixed)
-    rendered = _rendered(
-        report,
-        form,
-        color=wants_color(color, output) if output_file is None else color == "always",
+    options = Options(
+        color=color == "always",
+        base=Path.cwd(),
         show_suppressed=show_suppressed,
         summary=not quiet,
         fixed=fixed.count if fix else 0,
+        repository=repository_of(report.root),
+        rules=rules,
     )
     if output_file is None:
-        emit(rendered, output)
+        colored = replace(options, color=wants_color(color, stream))
+        emit(render(form or usual_format(), report, colored), stream)
     else:
-        try:
-            output_file.write_text(rendered, encoding="utf-8")
-        except OSError as error:
-            raise Refusal(f"{output_file}: cannot be written: {error.strerror}") from None
+        _save(output_file, render(form or "text", report, options))
+    for other, file in output:
+        _save(file, render(other, report, options))
     if verbose:
         emit(_verbose(report), sys.stderr)
     sys.exit(_exit_code(report, config))
 
 
-def _rendered(
-    report: Report, form: str, *, color: bool, show_suppressed: bool, summary: bool, fixed: int
-) -> str:
-    if form == "json":
-        return json.render(report, show_suppressed=show_suppressed)
-    options = text.Options(color, Path.cwd(), show_suppressed, summary, fixed)
-    return text.render(report, options)
+def usual_format() -> str:
+    """The format for standard output when none is asked for."""
+    return "github" if os.environ.get("GITHUB_ACTIONS") == "true" else "text"
+
+
+def _save(file: Path, text: str) -> None:
+    try:
+        write_whole(file, text.encode("utf-8", "backslashreplace"))
+    except OSError as error:
+        raise Refusal(f"{file}: cannot be written: {error.strerror}") from None
 
 
 def _diff(fixed: Fixed) -> str:

@@ -8,6 +8,9 @@ from typing import Any, TypeVar
 
 import click
 
+from devlint.reporters.formats import FORMATS
+from devlint.rules import nearest
+
 FINDINGS, USAGE, UNCHECKED = 1, 2, 3
 INTERRUPTED = 130  # as shells have it for Ctrl-C
 STDIN = Path("-")
@@ -31,6 +34,25 @@ def _alone(_: click.Context, __: click.Parameter, paths: tuple[Path, ...]) -> tu
     if STDIN in paths and len(paths) > 1:
         raise click.BadParameter("`-` (standard input) cannot be checked along with paths")
     return paths
+
+
+def _outputs(
+    _: click.Context, __: click.Parameter, values: tuple[str, ...]
+) -> tuple[tuple[str, Path], ...]:
+    """`FORMAT=FILE`, each file once."""
+    found: dict[Path, str] = {}
+    for value in values:
+        form, equals, file = value.partition("=")
+        if not equals or not file:
+            raise click.BadParameter(f"{value!r} is not FORMAT=FILE, such as sarif=devlint.sarif")
+        if form not in FORMATS:
+            raise click.BadParameter(
+                f"{form!r} is no format: {', '.join(FORMATS)}{nearest(form, FORMATS)}"
+            )
+        if Path(file) in found:
+            raise click.BadParameter(f"{file} is given twice")
+        found[Path(file)] = form
+    return tuple((form, file) for file, form in found.items())
 
 
 def _selectors(name: str, text: str) -> Decorator:
@@ -92,3 +114,16 @@ text_or_json = click.option(
     "--format", "form", type=click.Choice(["text", "json"]), default="text",
     help="[default: text]",
 )  # fmt: skip
+formats = click.option(
+    "--format",
+    "form",
+    type=click.Choice(list(FORMATS)),
+    help="[default: text; github under GitHub Actions]",
+)
+outputs = click.option(
+    "--output",
+    multiple=True,
+    callback=_outputs,
+    metavar="FORMAT=FILE",
+    help="Write the report to a file too, in a format; may be given several times.",
+)

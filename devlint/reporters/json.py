@@ -8,14 +8,16 @@ from typing import Any
 
 from devlint.findings import Finding, Fix, Location
 from devlint.report import Report
+from devlint.reporters.options import Options
+from devlint.reporters.wording import sentence
 
 VERSION = 1
 
 
-def render(report: Report, *, show_suppressed: bool = False) -> str:
+def render(report: Report, options: Options | None = None) -> str:
     """The report as JSON text, with a line end; suppressed findings under a key of their own."""
     whole = as_object(report)
-    if show_suppressed:
+    if options and options.show_suppressed:
         whole["suppressed"] = [finding_object(finding) for finding in report.suppressed]
     return json.dumps(whole, indent=2) + "\n"
 
@@ -37,7 +39,7 @@ def finding_object(finding: Finding) -> dict[str, Any]:
         "severity": finding.severity.value,
         "confidence": finding.confidence.value,
         **_place(finding.location),
-        "message": "; ".join(text for text in (finding.message, finding.advice) if text),
+        "message": sentence(finding),
         "related": [
             {**_place(related.location), "message": related.message} for related in finding.related
         ],

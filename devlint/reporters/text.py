@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from pathlib import Path
 
-from devlint.findings import Applicability, Confidence, FileError, Finding, Location, Severity
+from devlint.findings import FileError, Finding, Location, Severity
 from devlint.report import Report
+from devlint.reporters.options import Options
+from devlint.reporters.wording import doubts, path_for, summary
 from devlint.terminal import Style, columns, printable, show, styler
 
 STYLES = {
@@ -16,22 +15,10 @@ STYLES = {
     Severity.WARNING: "bold yellow",
     Severity.PERFORMANCE: "bold cyan",
 }
-SAFE = Applicability.SAFE
 FRAME = "bold blue"
 FULL_LINES = 4  # a span of more lines is cut after its first ones
 LONGEST = 140  # characters of a line; of a longer one the part around the span is shown
 LEAD = 40  # characters kept before the span then
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """color: with ANSI styles. base: paths are shown relative to it, when they lie in it."""
-
-    color: bool = False
-    base: Path | None = None
-    show_suppressed: bool = False
-    summary: bool = True
-    fixed: int = 0  # how many findings were fixed before the report
 
 
 def render(report: Report, options: Options | None = None) -> str:
@@ -47,42 +34,9 @@ def render(report: Report, options: Options | None = None) -> str:
     return "".join(f"{block}\n\n" for block in blocks[:-1]) + "".join(f"{b}\n" for b in blocks[-1:])
 
 
-def summary(report: Report, fixed: int = 0) -> str:
-    """One line: what was found where, and what is not shown."""
-    counts = Counter(finding.severity for finding in report.findings)
-    words = {
-        Severity.ERROR: "error",
-        Severity.WARNING: "warning",
-        Severity.PERFORMANCE: "performance finding",
-    }
-    found = [
-        _plural(counts[severity], word) for severity, word in words.items() if counts[severity]
-    ]
-    places = {finding.location.path for finding in report.findings}
-    checked = _plural(len(report.checked), "file")
-    if found:
-        text = f"Found {_listed(found)} in {len(places)} of {checked}"
-    elif report.checked:
-        text = f"Found no device-placement problems in {checked}"
-    else:
-        text = "Checked no files" if report.files or report.errors else "Found no Python files"
-    asides = []
-    if report.suppressed:
-        asides.append(f"{len(report.suppressed)} suppressed")
-    if report.below_confidence:
-        asides.append(f"{report.below_confidence} below --min-confidence")
-    text += f" ({', '.join(asides)})." if asides else "."
-    if fixed:
-        text = f"Fixed {_plural(fixed, 'finding')}. {text}"
-    fixable = sum(1 for f in report.findings if f.fix and f.fix.applicability is SAFE)
-    if fixable and not fixed:
-        text += f" {fixable} can be fixed with --fix."
-    broken = {error.path for error in report.errors}
-    if broken - report.checked:
-        text += f" {_plural(len(broken - report.checked), 'file')} could not be checked."
-    if broken & report.checked:
-        text += f" {_plural(len(broken & report.checked), 'file')} could not be checked fully."
-    return text
+def finding_block(finding: Finding, report: Report, options: Options) -> str:
+    """One finding as it stands in the report."""
+    return "\n".join(_Page(report, options).finding(finding))
 
 
 class _Page:
@@ -110,8 +64,8 @@ class _Page:
             elsewhere = "" if place.path == here else f" ({self.place(place)})"
             yield self.remark(margin, f"note {number}", show(related.message) + elsewhere)
             yield from self.frame(place, margin, "-", FRAME, lines=1)
-        if finding.confidence is Confidence.POSSIBLE:
-            yield self.remark(margin, "confidence", "possible: it depends on the caller")
+        for doubt in doubts(finding):
+            yield self.remark(margin, doubt.word, show(doubt.text))
         if finding.advice:
             yield self.bar(margin)
             yield self.remark(margin, "help", show(finding.advice), "bold green")
@@ -138,13 +92,8 @@ class _Page:
         return f"{' ' * margin}{self.style(' =', FRAME)} {self.style(word, style)}: {text}"
 
     def place(self, place: Location) -> str:
-        return f"{show(self.path(place.path))}:{place.line}:{place.column}"
-
-    def path(self, path: str) -> str:
-        file = self.report.root / path
-        if self.options.base is not None and file.is_relative_to(self.options.base):
-            return str(file.relative_to(self.options.base))
-        return path if self.options.base is None else str(file)
+        path = path_for(place.path, self.report, self.options.base)
+        return f"{show(path)}:{place.line}:{place.column}"
 
     def last_line(self, place: Location) -> int:
         return min(place.end_line, place.line + FULL_LINES - 1)
@@ -187,11 +136,3 @@ def _picture(text: str, start: int, end: int) -> tuple[str, int, int]:
     indent = columns(cut_left + text[:start])
     length = max(columns(text[start:end]), 1 if end > start or start >= len(text) else 0)
     return cut_left + shown + cut_right, indent, length
-
-
-def _plural(count: int, word: str) -> str:
-    return f"{count} {word}" if count == 1 else f"{count} {word}s"
-
-
-def _listed(words: list[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

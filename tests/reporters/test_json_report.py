@@ -8,6 +8,7 @@ import faking
 from faking import Tree
 
 from devlint.reporters.json import render
+from devlint.reporters.options import Options
 
 
 def test_the_whole_format(tree: Tree) -> None:
@@ -70,7 +71,7 @@ def test_the_whole_format(tree: Tree) -> None:
 def test_suppressed_findings_are_listed_only_when_asked_for(tree: Tree) -> None:
     report = faking.check(tree({"x.py": "a + b  # devlint: ignore[DEV101]\n"}))
     assert "suppressed" not in json.loads(render(report))
-    whole = json.loads(render(report, show_suppressed=True))
+    whole = json.loads(render(report, Options(show_suppressed=True)))
     assert [found["rule"] for found in whole["suppressed"]] == ["DEV101"]
     assert whole["findings"] == []
 
