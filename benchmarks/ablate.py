@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""What each convention is worth: the findings that are lost and gained where one is left out.
+
+`ablate.py TARGETS...`: a target is a file, a directory (a project, checked as a whole),
+`ROOT::FILE` (a file of a project), or `@LIST`, a file with a target on each line. `--rows` names the
+conventions, all if left out; `--each` takes every file of a directory as a target of its own.
+
+To be quick it asks first which conventions hold of anything in a target at all, leaves all of those
+out together, and halves the set as long as findings change. Findings of every confidence count.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "rules")]
+
+from devlint import engine  # noqa: E402
+from devlint.config import Config  # noqa: E402
+from devlint.findings import Confidence  # noqa: E402
+from devlint.inference.conventions import conventions, leave_out  # noqa: E402
+from devlint.rules import load_rules  # noqa: E402
+
+Shown = frozenset[str]
+MARKS = {"lost": "-", "gained": "+"}
+
+
+@dataclass
+class Worth:
+    """What leaving a set of conventions out changes in one target."""
+
+    target: str
+    rows: tuple[str, ...]  # one, unless only several together change something
+    lost: list[str] = field(default_factory=list)
+    gained: list[str] = field(default_factory=list)
+
+
+def findings(target: str) -> Shown:
+    root, _, file = target.partition("::")
+    path = Path(root, file).resolve()
+    base = Path(root).resolve() if file or path.is_dir() else path.parent
+    config = Config(base, min_confidence=Confidence.POSSIBLE, respect_gitignore=False)
+    report = engine.check([path], config, load_rules())
+    return frozenset(
+        f"{found.location.path}:{found.location.line} {found.rule} {found.confidence.value} "
+        f"{' '.join(found.message.split())}"
+        for found in report.findings
+    )
+
+
+def weigh(target: str, rows: Sequence[str]) -> list[Worth]:
+    """The conventions that change the findings of one target."""
+    held: set[str] = set()
+    leave_out((), held)
+    before = findings(target)
+
+    def without(some: Sequence[str]) -> Shown:
+        leave_out(some)
+        return findings(target)
+
+    def split(some: Sequence[str]) -> Iterator[Worth]:
+        after = without(some) if some else before
+        if after == before:
+            return
+        if len(some) > 1:
+            middle = len(some) // 2
+            parts = [*split(some[:middle]), *split(some[middle:])]
+            if parts:
+                yield from parts
+                return
+        yield Worth(target, tuple(some), sorted(before - after), sorted(after - before))
+
+    return list(split([row for row in rows if row in held]))
+
+
+def targets_of(given: Sequence[str], each: bool) -> Iterator[str]:
+    for one in given:
+        if one.startswith("@"):
+            lines = Path(one[1:]).read_text(encoding="utf-8").splitlines()
+            yield from (line for line in lines if line)
+        elif each and Path(one).is_dir():
+            yield from map(str, sorted(Path(one).rglob("*.py")))
+        else:
+            yield one
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
+    parser.add_argument("targets", nargs="+")
+    parser.add_argument("--rows", help="ids, with commas between them")
+    parser.add_argument("--each", action="store_true", help="every file of a directory by itself")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--show", type=int, default=3, help="how many findings to print of each")
+    parser.add_argument("--json", type=Path, help="write everything there")
+    options = parser.parse_args()
+    rows = options.rows.split(",") if options.rows else list(conventions())
+    unknown = sorted(set(rows) - set(conventions()))
+    if unknown:
+        parser.error(f"no such convention: {', '.join(unknown)}")
+    worths: list[Worth] = []
+    with ProcessPoolExecutor(options.jobs) as pool:
+        work = partial(weigh, rows=rows)
+        waiting = [
+            pool.submit(work, target) for target in targets_of(options.targets, options.each)
+        ]
+        for number, done in enumerate(as_completed(waiting), 1):
+            worths += done.result()
+            if number % 50 == 0:
+                print(f"{number} of {len(waiting)}", file=sys.stderr, flush=True)
+    if options.json:
+        options.json.write_text(json.dumps([vars(worth) for worth in worths], indent=1))
+    report(rows, worths, options.show)
+
+
+def report(rows: Sequence[str], worths: Sequence[Worth], show: int) -> None:
+    by_rows: dict[str, list[Worth]] = defaultdict(list)
+    for worth in worths:
+        by_rows[" + ".join(worth.rows)].append(worth)
+    for name, changed in sorted(by_rows.items(), key=lambda item: -len(item[1])):
+        counts = {mark: sum(len(getattr(w, mark)) for w in changed) for mark in MARKS}
+        print(f"{name}: {counts['lost']} lost, {counts['gained']} gained in {len(changed)} targets")
+        lines = [f"  {MARKS[m]} {each}" for w in changed for m in MARKS for each in getattr(w, m)]
+        print("\n".join(lines[:show]))
+    idle = [row for row in rows if not any(row in worth.rows for worth in worths)]
+    print(f"\n{len(idle)} of {len(rows)} change nothing: {', '.join(idle)}")
+
+
+if __name__ == "__main__":
+    main()
