@@ -2,8 +2,8 @@
 """What each convention is worth: the findings that are lost and gained where one is left out.
 
 `ablate.py TARGETS...`: a target is a file, a directory (a project, checked as a whole),
-`ROOT::FILE` (a file of a project), or `@LIST`, a file with a target on each line. `--rows` names the
-conventions, all if left out; `--each` takes every file of a directory as a target of its own.
+`ROOT::FILE` (a file of a project), or `@LIST`, a file with a target on each line. `--rows` names
+the conventions, all if left out; `--each` takes every file of a directory as a target.
 
 To be quick it asks first which conventions hold of anything in a target at all, leaves all of those
 out together, and halves the set as long as findings change. Findings of every confidence count.
