@@ -17,6 +17,7 @@ FORMATS = {
     "junit": "CI servers: JUnit XML",
     "markdown": "pull requests and job summaries",
     "agent": "language models: each finding with its reasons and its edit, in few words",
+    "html": "people: one self-contained page",
 }
 
 

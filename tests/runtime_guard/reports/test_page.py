@@ -1,39 +1,19 @@
 """The HTML report in a real browser: what it shows, and that it fits a desk's and a phone's screen.
 
-Needs Chromium or Chrome.  Where ``DEVLINT_REQUIRE_BROWSER`` is set, as CI does, a missing one is a
-failure.
+Needs a browser: see `browsing`.
 """
 
 from __future__ import annotations
 
-import html
-import json
 import os
-import re
-import shutil
-import subprocess
 
 import pytest
+from browsing import look_at
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.skipif(torch.cuda.is_available(), reason="has a real CUDA device")
 
 from runtime_guard.commands.run import run_command  # noqa: E402
-
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-OPTIONS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--enable-logging=stderr",
-    "--timeout=20000",
-    "--dump-dom",
-)
 
 PROGRAM = """\
 import torch
@@ -56,10 +36,6 @@ net(x.to("cuda:1"))
 """
 
 PROBE = """
-<script>
-addEventListener("load", () => {
-  for (const frame of document.querySelectorAll("iframe")) {
-    const page = frame.contentDocument;
     const shown = (element) => {
       const box = element.getBoundingClientRect();
       return box.width > 0 && box.height > 0 && box.right <= frame.clientWidth + 1;
@@ -87,29 +63,12 @@ addEventListener("load", () => {
     page.querySelector(".modules details").open = true;
     found.state = page.querySelector(".modules details").innerText;
     found.scrollsOpened = page.documentElement.scrollWidth;
-    const line = document.createElement("pre");
-    line.className = "found";
-    line.textContent = JSON.stringify(found);
-    document.body.append(line);
-  }
-});
-</script>
+    return found;
 """
 
 
 @pytest.fixture(scope="module")
-def browser() -> str:
-    found = next(filter(None, map(shutil.which, NAMES)), None)
-    if found is None:
-        text = f"no browser: install one of {', '.join(NAMES)}"
-        if os.environ.get("DEVLINT_REQUIRE_BROWSER"):
-            pytest.fail(text)
-        pytest.skip(text)
-    return found
-
-
-@pytest.fixture(scope="module")
-def looked_at(browser, tmp_path_factory):
+def looked_at(tmp_path_factory):
     """What the browser says of the page at two widths, and what its console said."""
     folder = tmp_path_factory.mktemp("page")
     (folder / "train.py").write_text(PROGRAM)
@@ -119,20 +78,7 @@ def looked_at(browser, tmp_path_factory):
         assert run_command(["train.py"], virtual="cuda:2", report="out.html") == 1
     finally:
         os.chdir(before)
-    page = (folder / "out.html").read_text()
-    frames = "".join(
-        f'<iframe width="{width}" height="800" style="border: 0" srcdoc="{html.escape(page)}">'
-        "</iframe>"
-        for width in (1280, 360)
-    )
-    (folder / "both.html").write_text(f"<!doctype html><body>{frames}{PROBE}</body>")
-    command = [browser, *OPTIONS, f"--user-data-dir={folder / 'profile'}"]
-    command += ["--window-size=1800,1000", (folder / "both.html").as_uri()]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert result.returncode == 0, result.stderr
-    found = re.findall(r'<pre class="found">(.*?)</pre>', result.stdout, re.DOTALL)
-    console = [line for line in result.stderr.splitlines() if "CONSOLE" in line]
-    return [json.loads(html.unescape(text)) for text in found], console
+    return look_at((folder / "out.html").read_text(), PROBE, folder)
 
 
 def test_the_console_is_silent_and_nothing_is_fetched(looked_at):
