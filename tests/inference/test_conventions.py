@@ -13,6 +13,7 @@ from devlint.inference import conventions
 from devlint.inference.conventions import ConventionError, holds, read_conventions
 
 ROWS = conventions.conventions()
+QUESTIONS = ("holds", "found", "without")
 INFERENCE = Path(conventions.__file__).parent.parent
 
 
@@ -20,7 +21,11 @@ def asked() -> Iterator[str]:
     """The ids that the inference asks for."""
     for file in sorted(INFERENCE.rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "holds":
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in (
+                "holds",
+                "found",
+                "without",
+            ):
                 yield from (
                     each.value
                     for each in ast.walk(node.args[0])
@@ -30,8 +35,8 @@ def asked() -> Iterator[str]:
 
 @pytest.mark.parametrize("row", ROWS.values(), ids=list(ROWS))
 def test_a_convention_holds_of_its_examples_and_of_no_counter_example(row):
-    assert [text for text in row.examples if not holds(row.id, text)] == []
-    assert [text for text in row.counter_examples if holds(row.id, text)] == []
+    assert [text for text in row.examples if not holds(row.id, text, row.of)] == []
+    assert [text for text in row.counter_examples if holds(row.id, text, row.of)] == []
 
 
 def test_every_convention_is_asked_for_and_every_one_asked_for_is_a_row():
@@ -59,6 +64,15 @@ counter-example = ["network_size"]
 """
 
 
+def test_a_row_may_speak_of_a_name():
+    text = SOUND.replace('"net(work)?"', '"<name>"').replace(
+        "suggests", 'of = "net.work"\nsuggests'
+    )
+    (row,) = read_conventions(text).values()
+    assert row.compiled("net.work").search("the_net.work")
+    assert not row.compiled("net.work").search("the_net_work")
+
+
 def test_words_stand_where_the_row_says():
     (row,) = read_conventions(SOUND).values()
     assert row.regex == r"(?:\A|_)(?:model|net(work)?)\Z"
@@ -76,6 +90,7 @@ def test_words_stand_where_the_row_says():
         (("net(work)?", "net(work?"), "model-name: not a regular expression"),
         (('example = ["target_net"]', ""), "model-name: example: expected a list of texts"),
         (('counter-example = ["network_size"]', ""), "model-name: counter-example: expected"),
+        (('how = "last"', 'of = "x"'), "model-name: of: expected the name for <name>"),
         (("[model-name]", "model-name = 1"), "model-name: expected a table of fields"),
         (("[model-name]", "[model-name"), "conventions: not TOML"),
     ],

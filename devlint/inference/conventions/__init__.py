@@ -3,7 +3,7 @@
 All of them are rows of `devlint/knowledge/conventions.toml`; `holds("model-name", "net")` asks one.
 """
 
-from devlint.inference.conventions.asking import holds, leave_out
+from devlint.inference.conventions.asking import found, holds, leave_out, without
 from devlint.inference.conventions.reading import (
     Convention,
     ConventionError,
@@ -17,7 +17,9 @@ __all__ = [
     "ConventionError",
     "Subject",
     "conventions",
+    "found",
     "holds",
     "leave_out",
     "read_conventions",
+    "without",
 ]

@@ -3,18 +3,44 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from functools import cache
+from collections.abc import Iterable
+from functools import cache, lru_cache
 
 from devlint.inference.conventions.reading import conventions
+
+_NEVER = re.compile(r"(?!)")
 
 _left_out: frozenset[str] = frozenset()
 _held: set[str] | None = None
 
 
-def holds(convention: str, text: str) -> bool:
-    """Whether a text is one that the convention speaks of: `holds("model-name", "target_net")`."""
-    return bool(_searcher(convention)(text))
+def holds(convention: str, text: str, name: str = "") -> bool:
+    """Whether a text is one that the convention speaks of: `holds("model-name", "target_net")`.
+
+    name: of which a row with `<name>` speaks.
+    """
+    held = _pattern(convention, name).search(text) is not None
+    if held and _held is not None:
+        _held.add(convention)
+    return held
+
+
+def found(convention: str, text: str, name: str = "") -> list[str]:
+    """The places in a text that the convention speaks of: of each the first group, if it has one,
+    else all."""
+    matches = _pattern(convention, name).finditer(text)
+    places = [match[1] if match.re.groups else match[0] for match in matches]
+    if places and _held is not None:
+        _held.add(convention)
+    return places
+
+
+def without(convention: str, text: str) -> str:
+    """The text with nothing left that the convention speaks of."""
+    rest = _pattern(convention, "").sub("", text)
+    if rest != text and _held is not None:
+        _held.add(convention)
+    return rest
 
 
 def leave_out(ids: Iterable[str], held: set[str] | None = None) -> None:
@@ -25,23 +51,19 @@ def leave_out(ids: Iterable[str], held: set[str] | None = None) -> None:
     global _left_out, _held
     _left_out = frozenset(ids)
     _held = held
-    _searcher.cache_clear()
+    _regex.cache_clear()
+    _named.cache_clear()
+
+
+def _pattern(convention: str, name: str) -> re.Pattern[str]:
+    return _named(convention, name) if name else _regex(convention)
 
 
 @cache
-def _searcher(convention: str) -> Callable[[str], object]:
-    row = conventions()[convention]
-    if convention in _left_out:
-        return lambda _: None
-    search = re.compile(row.regex, re.IGNORECASE if row.ignore_case else 0).search
-    held = _held
-    if held is None:
-        return search
+def _regex(convention: str) -> re.Pattern[str]:
+    return _NEVER if convention in _left_out else conventions()[convention].compiled()
 
-    def noting(text: str) -> object:
-        found = search(text)
-        if found:
-            held.add(convention)
-        return found
 
-    return noting
+@lru_cache(maxsize=1024)
+def _named(convention: str, name: str) -> re.Pattern[str]:
+    return _NEVER if convention in _left_out else conventions()[convention].compiled(name)

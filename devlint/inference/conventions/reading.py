@@ -10,7 +10,8 @@ A row has a table of its own, whose name is its id:
     example = ["target_net"]
     counter-example = ["network_size"]
 
-`pattern` instead of `words` and `how` is one regular expression, searched for. With
+`<name>` in a pattern stands for a name that the question hands in; `of` is the one that it has in
+the examples. `pattern` instead of `words` and `how` is one regular expression, searched for. With
 `ignore-case = true` case counts for nothing.
 """
 
@@ -29,6 +30,9 @@ if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
+
+
+NAME = "<name>"  # in a regular expression
 
 
 class ConventionError(Exception):
@@ -54,7 +58,7 @@ class Subject(str, enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Convention:
-    """One row. `regex` is searched for."""
+    """One row. `regex` is searched for; `of` stands for `<name>` in the examples."""
 
     id: str
     looks_at: Subject
@@ -63,6 +67,12 @@ class Convention:
     ignore_case: bool
     examples: tuple[str, ...]
     counter_examples: tuple[str, ...]
+    of: str = ""
+
+    def compiled(self, name: str = "") -> re.Pattern[str]:
+        """Its regular expression, about this name."""
+        regex = self.regex.replace(NAME, re.escape(name))
+        return re.compile(regex, re.IGNORECASE if self.ignore_case else 0)
 
 
 # Where words stand in a text.
@@ -75,7 +85,8 @@ _PLACES = {
     "member": r"(?:\A|\.)(?:{})\Z",  # what stands behind the last dot
 }
 _KEYS = frozenset(
-    {"looks-at", "suggests", "words", "how", "pattern", "ignore-case", "example", "counter-example"}
+    {"looks-at", "suggests", "words", "how", "pattern", "of", "ignore-case"}
+    | {"example", "counter-example"}
 )
 
 
@@ -116,8 +127,11 @@ def _read_row(name: str, table: object) -> Convention:
     except re.error as error:
         raise ConventionError(f"{name}: not a regular expression: {error}") from None
     examples, counter_examples = (_texts(name, table, k) for k in ("example", "counter-example"))
+    of = table.get("of", "")
+    if not isinstance(of, str) or bool(of) != (NAME in regex):
+        raise ConventionError(f"{name}: of: expected the name for {NAME} in the examples")
     subject = Subject(table["looks-at"])
-    return Convention(name, subject, suggests, regex, ignore_case, examples, counter_examples)
+    return Convention(name, subject, suggests, regex, ignore_case, examples, counter_examples, of)
 
 
 def _regex(name: str, table: Mapping[str, Any]) -> str:
