@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from devlint.findings import Confidence, Severity
+from devlint.inference.confidence.policy import Choices
+from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.project.discovery import DEFAULT_EXCLUDE
 from devlint.project.patterns import compile_patterns
 from devlint.rule import Rule
@@ -63,6 +65,7 @@ class Config:
     severity: Mapping[str, Severity] = field(default_factory=dict)
     knowledge: tuple[str, ...] = ()
     require_suppression_reason: bool = False
+    assume: Choices = field(default_factory=dict)
     overrides: tuple[Override, ...] = ()
     command_line: Layer = field(default_factory=Layer)
 
@@ -227,6 +230,16 @@ def _severities(value: object, where: str) -> dict[str, Severity]:
     return {code: _severity(word, f"{where}.{code}") for code, word in value.items()}
 
 
+def _choices(value: object, where: str) -> Choices:
+    if not isinstance(value, dict):
+        raise ConfigError(f'{where} must be a table such as {{ "name-suggests-model" = false }}')
+    kinds = [kind.value for kind in AssumptionKind]
+    for kind in value:
+        if kind not in kinds:
+            raise ConfigError(f"{where} has no kind of assumption {kind!r}{nearest(kind, kinds)}")
+    return {AssumptionKind(kind): _flag(on, f"{where}.{kind}") for kind, on in value.items()}
+
+
 def _overrides(value: object, where: str) -> tuple[Override, ...]:
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         raise ConfigError(f"{where} must be an array of tables: [[tool.devlint.overrides]]")
@@ -254,6 +267,7 @@ OPTIONS: dict[str, Reader] = {
     "severity": _severities,
     "knowledge": _strings,
     "require-suppression-reason": _flag,
+    "assume": _choices,
     "overrides": _overrides,
 }
 OVERRIDE_OPTIONS: dict[str, Reader] = {
@@ -284,12 +298,15 @@ def to_toml(config: Config) -> str:
     lines = ["[tool.devlint]"]
     for option in OPTIONS:
         value = getattr(config, option.replace("-", "_"))
-        plain = option not in ("overrides", "severity")
+        plain = option not in ("assume", "overrides", "severity")
         if option == "fail-on" or (plain and value is not None):
             lines.append(f"{option} = {_toml(value)}")
     if config.severity:
         lines += ["", "[tool.devlint.severity]"]
         lines += [f"{_toml_key(code)} = {_toml(level)}" for code, level in config.severity.items()]
+    if config.assume:
+        lines += ["", "[tool.devlint.assume]"]
+        lines += [f"{kind.value} = {_toml(on)}" for kind, on in config.assume.items()]
     for override in config.overrides:
         lines += ["", "[[tool.devlint.overrides]]"]
         for entry in fields(override):

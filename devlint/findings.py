@@ -79,11 +79,24 @@ class Fix:
 
 
 @dataclass(frozen=True, slots=True)
+class Assumption:
+    """What has to hold, and is not shown by the code, for a finding to be right.
+
+    `kind` is one of those that `devlint explain --assumptions` lists; `message` reads after
+    "assuming:".
+    """
+
+    kind: str
+    location: Location
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """A rule's claim at one place.
 
-    `message` is the claim, `advice` what to write instead, `related` the trace. `fingerprint` stays
-    the same when lines above the finding move.
+    `message` is the claim, `advice` what to write instead, `related` the trace, `assumptions` all
+    that it rests on. `fingerprint` stays the same when lines above the finding move.
     """
 
     rule: str
@@ -95,6 +108,7 @@ class Finding:
     advice: str = ""
     related: tuple[Related, ...] = ()
     fix: Fix | None = None
+    assumptions: tuple[Assumption, ...] = ()
     fingerprint: str = field(default="", compare=False)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from devlint.findings import Applicability, Confidence, Severity
+from devlint.inference.domain.assumptions import Assumptions
 from devlint.inference.facts import Facts, Site
 from devlint.inference.feeds import Given
 
@@ -43,6 +44,7 @@ class Claim:
     fix: tuple[Replacement, ...] = ()
     applicability: Applicability = Applicability.SAFE
     given: Given | None = None  # it holds only if calls hand this in from a device
+    assumptions: Assumptions = ()  # where there are some, they decide how sure it is
 
 
 @dataclass(frozen=True, slots=True)

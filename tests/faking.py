@@ -34,9 +34,7 @@ def infer(parsed: ParsedFile, importer: Importer, knowledge: Knowledge) -> Facts
             left = Operand("a", CPU, Site(parsed, node.left))
             right = Operand("b", CUDA, Site(parsed, node.right))
             site = Site(parsed, node)
-            meeting = Meeting(
-                site, MeetingKind.OPERATION, "+", left, right, Confidence.CERTAIN, False
-            )
+            meeting = Meeting(site, MeetingKind.OPERATION, "+", left, right, (), False)
             facts.meetings.append(meeting)
         if isinstance(node, cst.Call) and getattr(node.func, "value", "") == "sync":
             operand = Operand("a", CUDA, Site(parsed, node))

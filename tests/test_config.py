@@ -11,6 +11,7 @@ from faking import Tree
 
 from devlint.config import OPTIONS, Config, ConfigError, Override, find_config, to_toml
 from devlint.findings import Confidence, Severity
+from devlint.inference.domain.assumptions import AssumptionKind
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -31,6 +32,9 @@ fail-on = "never"
 min-confidence = "certain"
 knowledge = ["devices.toml"]
 require-suppression-reason = true
+
+[tool.devlint.assume]
+name-suggests-model = false
 
 [tool.devlint.severity]
 DEV301 = "warning"
@@ -62,6 +66,7 @@ def test_every_option_is_read(tree: Tree) -> None:
         severity={"DEV301": Severity.WARNING},
         knowledge=("devices.toml",),
         require_suppression_reason=True,
+        assume={AssumptionKind.NAME_SUGGESTS_MODEL: False},
         overrides=(
             Override(
                 paths=("tests/**",),

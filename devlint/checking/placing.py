@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+import libcst as cst
+
 from devlint.checking.fixes import fix_of
-from devlint.findings import Finding, Related, Severity
+from devlint.findings import Assumption, Finding, Location, Related, Severity
 from devlint.inference.facts import Site
 from devlint.locating import Layout, Span, lay_out
 from devlint.project.source import ParsedFile, lines_of
@@ -22,7 +24,12 @@ def lay_out_claims(parsed: ParsedFile, claims: Iterable[Claim], commented: bool)
     `parsed`, if `commented`."""
     nodes: dict[ParsedFile, list[Site]] = {parsed: []} if commented else {}
     for claim in claims:
-        sites = (claim.site, *(n.site for n in claim.trace), *(r.site for r in claim.fix))
+        sites = (
+            claim.site,
+            *(note.site for note in claim.trace),
+            *(replacement.site for replacement in claim.fix),
+            *(assumption.site for assumption in claim.assumptions),
+        )
         for site in sites:
             if isinstance(site.source, ParsedFile):
                 nodes.setdefault(site.source, []).append(site)
@@ -53,6 +60,7 @@ def finding_of(
         claim.advice,
         tuple(_trace(claim, layouts)),
         fix_of(claim, parsed, layouts),
+        tuple(_assumed(claim, span.location(parsed.path), layouts)),
     )
 
 
@@ -61,6 +69,15 @@ def _trace(claim: Claim, layouts: Layouts) -> Iterator[Related]:
         span = _span(note.site, layouts)
         if span is not None:
             yield Related(span.location(note.site.source.path), note.message)
+
+
+def _assumed(claim: Claim, finding: Location, layouts: Layouts) -> Iterator[Assumption]:
+    """The assumptions; one about a whole file is at the finding."""
+    for assumption in claim.assumptions:
+        site = assumption.site
+        span = None if isinstance(site.node, cst.Module) else _span(site, layouts)
+        place = finding if span is None else span.location(site.source.path)
+        yield Assumption(assumption.kind.value, place, assumption.message)
 
 
 def _span(site: Site, layouts: Layouts) -> Span | None:

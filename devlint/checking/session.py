@@ -16,6 +16,8 @@ from devlint.checking.placing import Layouts, excerpts, finding_of, lay_out_clai
 from devlint.checking.resources import collect_recent
 from devlint.config import Config, Policy
 from devlint.findings import FileError, Finding, Location
+from devlint.inference.confidence.policy import confidence
+from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.inference.facts import Facts
 from devlint.knowledge import Knowledge
 from devlint.locating import Layout
@@ -153,11 +155,22 @@ class Session:
                     rule, parsed.path, "it claims something of a place not in the file"
                 )
                 continue
+            finding = self.judged(finding)
+            if finding is None:
+                continue  # it rests on what is not to be assumed
             # A site that is inferred in several contexts may be claimed twice.
             findings.setdefault((rule.code, finding.location, claim.message), finding)
             if claim.given is not None:
                 self.open.rests_on(finding, claim.given)
         return with_fingerprints(findings.values(), parsed.text)
+
+    def judged(self, finding: Finding) -> Finding | None:
+        """A finding, as sure as what it rests on leaves it; None if that is too little."""
+        if not finding.assumptions:
+            return finding
+        kinds = (AssumptionKind(each.kind) for each in finding.assumptions)
+        sure = confidence(kinds, self.config.assume)
+        return None if sure is None else replace(finding, confidence=sure)
 
     def rule_failed(self, rule: Rule, path: str, reason: str) -> None:
         self.report.errors.append(FileError(path, 1, 1, f"rule {rule.code} failed: {reason}"))
@@ -245,7 +258,9 @@ class Session:
     def finish(self) -> Report:
         report = self.report
         for finding in self.open.settled():
-            self.show(finding)
+            judged = self.judged(finding)
+            if judged is not None:
+                self.show(judged)
         report.findings = in_order(report.findings)
         report.suppressed = in_order(report.suppressed)
         report.errors.sort()

@@ -8,16 +8,25 @@ import click
 
 from devlint.commands.options import Refusal, color_option
 from devlint.commands.settings import all_rules
-from devlint.reporters import catalogue
+from devlint.reporters import assumptions, catalogue
 from devlint.rules import find_rule, hint
 from devlint.terminal import emit, wants_color
 
 
 @click.command(name="explain")
-@click.argument("rule")
+@click.argument("rule", required=False)
+@click.option(
+    "--assumptions", "of_assumptions", is_flag=True,
+    help="List the kinds of assumptions that findings rest on.",
+)  # fmt: skip
 @color_option
-def command(rule: str, color: str) -> None:
+def command(rule: str | None, of_assumptions: bool, color: str) -> None:
     """Explain a RULE, by its code or name: what, why, examples, limits."""
+    if of_assumptions == (rule is not None):
+        raise click.UsageError("explain takes a RULE or --assumptions")
+    if rule is None:
+        emit(assumptions.listing(wants_color(color, sys.stdout)), sys.stdout)
+        return
     every = all_rules()
     found = find_rule(every, rule)
     if found is None:

@@ -3,12 +3,14 @@
 `engine.infer_file` begins it, `facts.Facts` is what comes out. The rooms in between:
 
 Terms
-    domain: values, where they live, how sure that is
+    domain: values, where they live, what conclusions assume
+    confidence: how sure the assumptions leave a conclusion, one table
     conventions: what names, paths, comments and texts suggest, as data
     values, devices: what a value is, what device it names
     text: source as messages quote it, and fast walks over nodes
     choices, environments: under which tests a value came about; where branches meet
     frame, unit: the state of inferring one function, and one file
+    assumption_sites: the assumptions of the walk, each with its place and its words
 Walking code
     statements, conditions, iteration, turns: what a statement does, which branch is taken, loops
     expressions, operators, subscripts, calls: what an expression gives

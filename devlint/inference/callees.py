@@ -15,7 +15,9 @@ from devlint.inference import (
     mistaken,
     notes,
 )
+from devlint.inference.assumption_sites import at
 from devlint.inference.binding import Binding
+from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.inference.domain.containers import Loader, Sequence
 from devlint.inference.domain.path_conditions import exclude
 from devlint.inference.domain.placement import CPU, Variable, VariableKind
@@ -176,20 +178,21 @@ def _check_pending(
                 continue
             contract = pending.kind is MeetingKind.CONTRACT
             if contract:
-                rank = contracts.rank(a.place, b.place)
+                found = contracts.broken(frame, a, b)
             else:
-                rank = meetings.contradiction(frame, a, b, pending.pointwise)
-                if rank >= 0 and meetings.is_placeholder(pending.operation, a, b):
+                found = meetings.contradiction(frame, a, b, pending.pointwise)
+                if found is not None and meetings.is_placeholder(pending.operation, a, b):
                     continue
-            if rank < 0:
+            if found is None:
                 both = type(a.place) is Variable and type(b.place) is Variable
                 if contracts.is_open(a) or contracts.is_open(b) if contract else both:
                     meetings.add_pending(
                         frame, node, pending.kind, pending.operation, a, b, pending.pointwise
                     )
                 continue
+            assumed = [*found]
             if _fed_by_its_holder(a, b, binding) or _fed_by_its_holder(b, a, binding):
-                rank = 0
+                assumed.append(meetings.fed_from_elsewhere(frame, call_name(node)))
             left_node = _argument(pending.left, binding, node)
             right_node = _argument(pending.right, binding, node)
             holder, handed = pending.right, pending.left
@@ -198,7 +201,8 @@ def _check_pending(
                 holder, handed = pending.left, pending.right
             of_module = as_module and holder.place in binding.owners
             if not (of_module and _is_direct(frame, pending, handed, a, b, binding)):
-                rank = min(rank, 1)
+                message = f"this call comes to `{shorten(pending.node)}` with what it hands in"
+                assumed.append(at(frame, AssumptionKind.CALL_REACHES_OPERATION, node, message))
             meetings.note(
                 frame,
                 node,
@@ -208,7 +212,7 @@ def _check_pending(
                 left_node,
                 b,
                 right_node,
-                rank,
+                tuple(assumed),
                 inside=Site(_source_of(pending, frame), pending.node),
             )
             meetings.leave_to_callers(

@@ -26,6 +26,8 @@ from devlint.contracts import (
     parse_comment,
 )
 from devlint.inference import meetings
+from devlint.inference.assumption_sites import at, guess, of_value
+from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.host import Const, External
 from devlint.inference.domain.kinds import Evidence
@@ -35,7 +37,7 @@ from devlint.inference.domain.tensors import DEFAULT, INDIRECT, LOADED, MAYBE_SC
 from devlint.inference.domain.value import UNKNOWN, Union, Value, alternatives, union
 from devlint.inference.facts import MeetingKind, UnreadContract
 from devlint.inference.frame import Frame
-from devlint.inference.text import dotted
+from devlint.inference.text import dotted, shorten
 from devlint.inference.values import Contract, Instance, ProjectModule, TypeExpression
 
 if TYPE_CHECKING:
@@ -557,15 +559,18 @@ def _compare(
     expected_node: cst.CSTNode,
     alone: bool = True,
 ) -> None:
-    certainty = rank(tensor.place, expected.place)
-    if certainty < 0:
+    found = broken(frame, tensor, expected)
+    if found is None:
         if is_open(tensor) or is_open(expected):
             meetings.add_pending(
                 frame, node, MeetingKind.CONTRACT, said, tensor, expected, pointwise=False
             )
         return
-    if tensor.traits & INDIRECT or not alone:
-        certainty = min(certainty, 1)
+    guessed = guess(frame, tensor)
+    assumed = [*found] if guessed is None else [*found, guessed]
+    if not alone:
+        message = f"`{shorten(expression)}` is as this one of its branches leaves it"
+        assumed.append(at(frame, AssumptionKind.BRANCH_TAKEN, expression, message))
     tensor.show()
     expected.show()
     meetings.note(
@@ -577,7 +582,7 @@ def _compare(
         expression,
         expected,
         expected_node,
-        certainty,
+        tuple(assumed),
     )
 
 
@@ -586,19 +591,23 @@ def is_open(tensor: Tensor) -> bool:
     return type(tensor.place) is Variable and tensor.place.parameter
 
 
-def rank(actual: Placement, expected: Placement) -> int:
-    """How sure it is that a value breaks a contract, as in `meetings.contradiction`."""
+def broken(frame: Frame, value: Tensor, contract: Tensor) -> Assumptions | None:
+    """That a value breaks a contract, as in `meetings.contradiction`."""
+    actual, expected = value.place, contract.place
     if actual is None or expected is None or actual is expected:
-        return -1
+        return None
     if isinstance(actual, Device) and isinstance(expected, Device):
         if actual.type == expected.type and expected.index is None:
-            return -1
-        return meetings.clash(actual, expected)
+            return None
+        return meetings.clash(frame, value, contract)
     if isinstance(actual, Device):
-        return -1 if actual.type != "cpu" else 2  # wherever the other one is put
+        return None if actual.type != "cpu" else ()  # wherever the other one is put
     if isinstance(expected, Device) and expected.type == "cpu":
-        return 1 if actual.kind in (VariableKind.MODULE, VariableKind.DEVICE) else -1
-    return -1
+        if actual.kind not in (VariableKind.MODULE, VariableKind.DEVICE):
+            return None
+        message = "{} is on an accelerator"
+        return (of_value(frame, AssumptionKind.CONTRACT_OF_HOST_IS_BROKEN, value, message),)
+    return None
 
 
 # ----------------------------------------------------------------- attributes

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import libcst as cst
 
-from devlint.findings import Confidence
 from devlint.inference import feeding
+from devlint.inference.assumption_sites import at, of_code
+from devlint.inference.confidence.policy import strength
+from devlint.inference.domain.assumptions import Assumption, AssumptionKind
 from devlint.inference.domain.placement import CPU
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import Tensor
@@ -17,7 +20,6 @@ from devlint.inference.meetings import decider
 from devlint.inference.telling import operand
 from devlint.inference.text import shorten
 
-CONFIDENCES = (Confidence.POSSIBLE, Confidence.LIKELY, Confidence.CERTAIN)
 # Steps of a story. On code that works, one step of such a long one is wrong far more often than the
 # code is.
 FAR, FAR_TOGETHER = 3, 5
@@ -31,15 +33,16 @@ def settle(frame: Frame) -> None:
             continue
         if decider(draft.left) is not None or decider(draft.right) is not None:
             continue  # it is not where it was thought to be
-        left_open = not draft.rank and frame.function is not None and frame.function.is_local
+        is_local = frame.function is not None and frame.function.is_local
+        left_open = strength(draft.assumptions) < 1 and is_local
         pending = frame.pendings.get((draft.left.place, draft.right.place))
         if pending is not None and pending.node is draft.node and not left_open:
             del frame.pendings[draft.left.place, draft.right.place]  # it is said here
         left = operand(frame, draft.left, draft.left_node)
         right = operand(frame, draft.right, draft.right_node)
-        doubtful = _with_host_inputs(frame, draft)
-        if draft.rank == 1:
-            doubtful = doubtful or _is_far_fetched(left, right) or _is_assembled(frame, left, right)
+        assumed = [*draft.assumptions, *_with_host_inputs(frame, draft)]
+        if strength(draft.assumptions) == 1:
+            assumed += _of_story(frame, draft.node, left, right)
         facts.meetings.append(
             Meeting(
                 site=frame.site(draft.node),
@@ -47,7 +50,7 @@ def settle(frame: Frame) -> None:
                 operation=draft.operation,
                 left=_spoken(left, draft, draft.left),
                 right=_spoken(right, draft, draft.right),
-                confidence=CONFIDENCES[0 if doubtful else draft.rank],
+                assumptions=tuple(assumed),
                 in_module=frame.in_module,
                 inside=draft.inside,
                 caught=draft.caught,
@@ -55,6 +58,18 @@ def settle(frame: Frame) -> None:
             )
         )
     frame.drafts.clear()
+
+
+def _of_story(
+    frame: Frame, node: cst.CSTNode, left: Operand, right: Operand
+) -> Iterator[Assumption]:
+    """What has to be assumed of a story that is not certain anyway."""
+    if _is_far_fetched(left, right):
+        message = "each step of the long way to here is as it seems"
+        yield at(frame, AssumptionKind.LONG_STORY_HOLDS, node, message)
+    if _is_assembled(frame, left, right):
+        message = "what this function puts into lists is not on the host"
+        yield at(frame, AssumptionKind.LIST_IS_JOINED_ON_DEVICE, left.site.node, message)
 
 
 def _is_far_fetched(odd: Operand, anchor: Operand) -> bool:
@@ -81,14 +96,16 @@ def _length(shown: Operand) -> int:
     return len({step.kind for step in shown.steps} - {StepKind.BRANCH, StepKind.REGISTERED})
 
 
-def _with_host_inputs(frame: Frame, draft: MeetingDraft) -> bool:
+def _with_host_inputs(frame: Frame, draft: MeetingDraft) -> Iterator[Assumption]:
     """The function reads an input on the host, as it is, and meets it, or another one, with what
     is on the host: whoever wrote that expects its inputs there."""
     if not frame.host_inputs or frame.in_module:
-        return False
+        return
     own = {p.variable for p in frame.function.parameters} if frame.function is not None else set()
     places = {draft.left.place, draft.right.place}
-    return CPU in places and not places.isdisjoint(frame.host_inputs | own)
+    if CPU in places and not places.isdisjoint(frame.host_inputs | own):
+        message = "its inputs are not where this function has the host read them"
+        yield of_code(frame, AssumptionKind.HOST_READS_OTHERS, message)
 
 
 def _spoken(shown: Operand, draft: MeetingDraft, tensor: Tensor) -> Operand:

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 import libcst as cst
 
 from devlint.findings import Confidence
+from devlint.inference.confidence.policy import confidence_of
+from devlint.inference.domain.assumptions import Assumptions
 from devlint.inference.domain.placement import Placement
 from devlint.inference.domain.provenance import Site as Site
 from devlint.inference.domain.provenance import Source as Source
@@ -94,11 +96,15 @@ class Meeting:
     operation: str  # "+", "torch.cat", "self.proj", …
     left: Operand
     right: Operand
-    confidence: Confidence
+    assumptions: Assumptions
     in_module: bool  # inside a method of an nn.Module
     inside: Site | None = None
     caught: bool = False  # inside `try … except RuntimeError`
     given: Given | None = None  # the parameter of a plain function that sets the device
+
+    @property
+    def confidence(self) -> Confidence:
+        return confidence_of(self.assumptions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,9 +183,13 @@ class HostRead:
     site: Site
     sink: str  # ".numpy()", "np.mean", …
     operand: Operand
-    confidence: Confidence
+    assumptions: Assumptions
     caught: bool = False
     given: Given | None = None  # the parameter of a plain function that is read
+
+    @property
+    def confidence(self) -> Confidence:
+        return confidence_of(self.assumptions)
 
 
 @dataclass(frozen=True, slots=True)

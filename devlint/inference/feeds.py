@@ -11,7 +11,7 @@ import enum
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from devlint.findings import Confidence
+from devlint.inference.domain.assumptions import AssumptionKind
 
 MAX_CALLERS = 60  # that hand on what they were handed
 
@@ -62,6 +62,18 @@ class Feed:
     through: Given | None = None  # with CALLER
 
 
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the calls in sight say: what is to be assumed against them, or that one of them shows
+    what was only possible."""
+
+    against: tuple[tuple[AssumptionKind, str], ...] = ()
+    rises: bool = False
+
+
+SILENT = Verdict()
+
+
 class Feeds:
     """What all calls seen so far hand to parameters."""
 
@@ -73,17 +85,28 @@ class Feeds:
         for feed in feeds:
             self._feeds.setdefault(feed.function, set()).add(feed)
 
-    def confidence(self, given: Given, before: Confidence) -> Confidence:
-        """How sure a fact is that needs this parameter to live on a device."""
+    def verdict(self, given: Given) -> Verdict:
+        """What the calls say of a fact that needs this parameter to live on a device."""
         found = self._sources(given)
-        if not given.parameter:
-            return Confidence.POSSIBLE if Fed.AROUND in found else before
+        name = given.parameter
+        if not name:
+            if Fed.AROUND not in found:
+                return SILENT
+            message = f"`{given.called}` is not only called under a default device that was chosen"
+            return Verdict(((AssumptionKind.DEFAULT_DEVICE_IS_CPU, message),))
         if Fed.DEVICE in found:
-            rises = given.waits and Fed.HOST not in found and before is Confidence.POSSIBLE
-            return Confidence.LIKELY if rises else before
+            return Verdict(rises=given.waits and Fed.HOST not in found)
         if given.inner and Fed.CALLER not in found:
-            return Confidence.POSSIBLE
-        return before if Fed.HOST not in found and given.minds else Confidence.POSSIBLE
+            message = f"a caller out of sight hands in `{name}` on an accelerator"
+            return Verdict(((AssumptionKind.NO_CALLER_IN_SIGHT, message),))
+        against: list[tuple[AssumptionKind, str]] = []
+        if Fed.HOST in found:
+            message = f"other calls than those in sight hand in `{name}` on an accelerator"
+            against.append((AssumptionKind.CALLERS_ARE_NOT_ALL_ON_HOST, message))
+        if not given.minds:
+            message = f"`{given.called}` is meant for accelerators, though nothing in it says so"
+            against.append((AssumptionKind.FUNCTION_IS_MEANT_FOR_DEVICES, message))
+        return Verdict(tuple(against))
 
     def _sources(self, given: Given) -> set[Fed]:
         """Where what is handed in comes from, through callers that were handed it themselves: from

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import libcst as cst
 
+from devlint.inference.domain.assumptions import Assumptions
 from devlint.inference.domain.kinds import Evidence
 from devlint.inference.domain.path_conditions import (
     ALWAYS,
@@ -112,7 +113,7 @@ class MeetingDraft:
     left_node: cst.CSTNode
     right: Tensor
     right_node: cst.CSTNode
-    rank: int  # 2 certain, 1 likely, 0 possible
+    assumptions: Assumptions
     inside: Site | None
     caught: bool
 

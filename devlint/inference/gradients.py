@@ -20,7 +20,6 @@ from devlint.inference.domain.containers import Sequence
 from devlint.inference.domain.host import Const, without_none
 from devlint.inference.domain.tensors import EXPECTED, GRAD, RECORDED, Tensor
 from devlint.inference.domain.value import UNKNOWN, Union, Value, alternatives
-from devlint.inference.drafts import CONFIDENCES
 from devlint.inference.facts import UndetachedRead
 from devlint.inference.steps import evaluates, turns_gradients_off
 from devlint.inference.telling import operand
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from devlint.inference.unit import Unit
 
 _BOTH = RECORDED | EXPECTED
+_CONFIDENCES = (Confidence.POSSIBLE, Confidence.LIKELY, Confidence.CERTAIN)
 _MAX_CALLERS = 6  # deep
 
 
@@ -236,7 +236,7 @@ def settle(unit: Unit) -> None:
     for waiting in unit.undetached:
         rank = 2 if waiting.goes_back else _mode(waiting.function)
         if rank >= 0:
-            least = min(waiting.read.confidence, CONFIDENCES[rank], key=CONFIDENCES.index)
+            least = min(waiting.read.confidence, _CONFIDENCES[rank], key=_CONFIDENCES.index)
             unit.facts.undetached_reads.append(replace(waiting.read, confidence=least))
     unit.undetached.clear()
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import libcst as cst
 
 from devlint.inference import gradients, orphans, syncs
+from devlint.inference.assumption_sites import of_value
 from devlint.inference.conditions import NO_TENSOR
 from devlint.inference.conventions import holds
 from devlint.inference.devices import place_of
+from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.host import ARRAY, HOST, Const, DeviceValue, External, Host
 from devlint.inference.domain.path_conditions import ALWAYS
@@ -186,10 +188,14 @@ def check_collective(
             if type(tensor) is not Tensor or tensor.traits & INDIRECT:
                 continue
             if tensor.place == CPU and tensor.is_sure:
-                rank = 2 if tensor.traits & DEFAULT else 1
+                assumed: Assumptions = ()
+                if not tensor.traits & DEFAULT:
+                    message = "{} was put on the host, and not for what it meets here"
+                    kind_of = AssumptionKind.EXPLICIT_HOST_IS_MEANT_ELSEWHERE
+                    assumed = (of_value(frame, kind_of, tensor, message),)
                 group = Tensor(CUDA, frame.origin(StepKind.COMPUTED, node.func, None, said))
                 kind = MeetingKind.OPERATION
-                note(frame, node, kind, name, tensor, argument, group, node.func, rank)
+                note(frame, node, kind, name, tensor, argument, group, node.func, assumed)
 
 
 def operands_of(known: Call, arguments: Arguments) -> list[tuple[Value, cst.CSTNode]]:
@@ -632,8 +638,8 @@ def _compare_generator(
         if type(generator) is not Generator or generator.place is None or result.place is None:
             continue
         own = Tensor(generator.place, generator.origin, DEFAULT if generator.place == CPU else 0)
-        rank = contradiction(frame, own, result, pointwise=False)
-        if rank >= 0:
+        found = contradiction(frame, own, result, pointwise=False)
+        if found is not None:
             note(
                 frame,
                 node,
@@ -643,7 +649,7 @@ def _compare_generator(
                 argument,
                 result,
                 node,
-                rank,
+                found,
             )
 
 

@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import libcst as cst
 
+from devlint.inference.assumption_sites import at, guess, of_code, of_value
 from devlint.inference.choices import want_two_settings
+from devlint.inference.confidence.policy import strength
 from devlint.inference.conventions import holds
+from devlint.inference.domain.assumptions import Assumption, Assumptions
+from devlint.inference.domain.assumptions import AssumptionKind as Kind
 from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.host import Const
 from devlint.inference.domain.kinds import Evidence
@@ -90,27 +94,32 @@ def _authority(tensor: Tensor) -> int:
     return _DEFAULT if tensor.traits & DEFAULT else _HOST
 
 
-def contradiction(frame: Frame, odd: Tensor, anchor: Tensor, pointwise: bool) -> int:
-    """How sure it is that the two may not meet: 2 certain, 1 likely, 0 possible, -1 they may."""
+def contradiction(frame: Frame, odd: Tensor, anchor: Tensor, pointwise: bool) -> Assumptions | None:
+    """That the two may not meet, by what has to be assumed for it; None if they may."""
     a, b = odd.place, anchor.place
     if a is None or b is None or a is b:
-        return -1
+        return None
     if never_meet(frame, odd, anchor):
-        return -1
+        return None
     if pointwise and (_exempt(odd) or _exempt(anchor)):
-        return -1
-    rank = _rank(frame, odd, anchor)
-    if rank > 0 and want_two_settings(odd.assumed, anchor.assumed):
-        return 0
-    if rank > 0 and frame.unit.keeps_to_host:
-        return 0
-    if (
-        pointwise
-        and rank > 0
-        and any(t.traits & MAYBE_SCALAR and _on_cpu(t) for t in (odd, anchor))
-    ):
-        return 0
-    return rank
+        return None
+    found = _contradicted(frame, odd, anchor)
+    if found is None:
+        return None
+    assumed = [*found]
+    if want_two_settings(odd.assumed, anchor.assumed):
+        message = "the settings that {} and what it meets depend on are on together"
+        assumed.append(of_value(frame, Kind.SETTINGS_COMBINE, odd, message))
+    if frame.unit.keeps_to_host:
+        message = "this file runs on an accelerator, though it asks for none"
+        assumed.append(of_code(frame, Kind.SCRIPT_RUNS_ON_ACCELERATOR, message))
+    if pointwise:
+        assumed += [
+            of_value(frame, Kind.VALUE_HAS_DIMENSIONS, t, "{} has at least one dimension")
+            for t in (odd, anchor)
+            if t.traits & MAYBE_SCALAR and _on_cpu(t)
+        ]
+    return tuple(assumed)
 
 
 def never_meet(frame: Frame, a: Tensor, b: Tensor) -> bool:
@@ -119,15 +128,20 @@ def never_meet(frame: Frame, a: Tensor, b: Tensor) -> bool:
     return exclude(a.when, b.when) or exclude(a.when, when) or exclude(b.when, when)
 
 
-def _rank(frame: Frame, odd: Tensor, anchor: Tensor) -> int:
+def _contradicted(frame: Frame, odd: Tensor, anchor: Tensor) -> Assumptions | None:
     a, b = odd.place, anchor.place
     if type(a) is Device and type(b) is Device:
-        rank = clash(a, b)
-        return min(rank, 1) if (odd.traits | anchor.traits) & INDIRECT else rank
+        return _with_guess(frame, clash(frame, odd, anchor), odd, anchor)
     if type(a) is Variable and type(b) is Variable:
-        return -1
+        return None
     known, variable = (odd, anchor) if type(a) is Device else (anchor, odd)
     return _rigid(frame, known, variable)
+
+
+def _with_guess(frame: Frame, found: Assumptions | None, *tensors: Tensor) -> Assumptions | None:
+    """With the assumption that a callee out of sight kept one of these where it was."""
+    guessed = guess(frame, *tensors)
+    return found if found is None or guessed is None else (*found, guessed)
 
 
 def _exempt(tensor: Tensor) -> bool:
@@ -153,66 +167,112 @@ def _on_cpu(tensor: Tensor) -> bool:
     return type(place) is Device and place.type == "cpu"
 
 
-def clash(a: Device, b: Device) -> int:
-    """How sure it is that two known devices differ, as in `contradiction`."""
+def clash(frame: Frame, odd: Tensor, anchor: Tensor) -> Assumptions | None:
+    """That two known devices differ, as in `contradiction`."""
+    a, b = odd.place, anchor.place
+    assert type(a) is Device and type(b) is Device
     if a.type != b.type:
         if "meta" in (a.type, b.type):
-            return -1
+            return None
         if a.is_accelerator and b.is_accelerator:
-            return 0  # one machine has one kind: these are branches of a choice
-        return 2
+            # One machine has one kind: these are mostly branches of a choice.
+            message = f"one machine has {a} and {b}"
+            return (of_value(frame, Kind.TWO_ACCELERATORS_MEET, odd, message),)
+        return ()
     if a.index == b.index:
-        return -1
+        return None
     if a.index is None or b.index is None:
-        # The current device is 0 unless somebody set it.
-        return 0 if (a.index or b.index) else -1
-    return 2
+        if not (a.index or b.index):
+            return None  # the current device is 0 unless somebody set it
+        message = f"the current device is not {b if a.index is None else a}"
+        return (of_value(frame, Kind.CURRENT_DEVICE_IS_ANOTHER, odd, message),)
+    return ()
 
 
-def _rigid(frame: Frame, known: Tensor, variable: Tensor) -> int:
-    place = known.place
-    assert type(place) is Device and type(variable.place) is Variable
+def _rigid(frame: Frame, known: Tensor, variable: Tensor) -> Assumptions | None:
+    place, rigid = known.place, variable.place
+    assert type(place) is Device and type(rigid) is Variable
     if place.type != "cpu":
         return strays(frame, known, variable)
     if frame.constructing:
-        return -1  # nothing has been moved yet
-    kind = variable.place.kind
-    by_default = bool(known.traits & DEFAULT)
-    if kind is VariableKind.DEVICE:
-        rank = 2 if by_default or known.traits & LOADED else 1
-    elif kind is VariableKind.MODULE:
-        rank = 2 if by_default else 1
-    elif by_default:
-        if frame.in_module:
-            rank = 2
-        else:
-            rank = 1
-    else:
-        rank = 0
-    if (known.traits | variable.traits) & INDIRECT:
-        rank = min(rank, 1)
-    if rank and kind is not VariableKind.DEVICE and _keeps_to_host(frame):
-        rank = 0
+        return None  # nothing has been moved yet
+    kind = rigid.kind
+    is_input = kind is VariableKind.INPUT
+    assumed: list[Assumption] = []
+    if not known.traits & DEFAULT:
+        if is_input:
+            message = f"`{rigid.name}` is elsewhere than {{}}, which was put on the host"
+            assumed.append(of_value(frame, Kind.EXPLICIT_HOST_MEETS_INPUT, known, message))
+        elif kind is not VariableKind.DEVICE or not known.traits & LOADED:
+            message = "{} was put on the host, and not for what it meets here"
+            assumed.append(of_value(frame, Kind.EXPLICIT_HOST_IS_MEANT_ELSEWHERE, known, message))
+    elif is_input and not frame.in_module:
+        message = "callers hand in {} on an accelerator"
+        assumed.append(of_value(frame, Kind.CALLER_IS_ACCELERATED, variable, message))
+    guessed = guess(frame, known, variable)
+    if guessed is not None:
+        assumed.append(guessed)
+    if kind is not VariableKind.DEVICE:
+        assumed += _left_host(frame)
     if variable.evidence is not None and variable.evidence.own:
-        rank = 0  # it may still be where the class made it
-    if variable.place in frame.read_by_host:
-        rank = 0  # if it is elsewhere, that read fails first
-    if frame.unit.feeds_host and kind is VariableKind.INPUT:
-        rank = 0  # in code that prepares data, inputs are on the host
+        message = "{} was moved after the class made it"
+        assumed.append(of_value(frame, Kind.HELD_MODULE_WAS_MOVED, variable, message))
+    if rigid in frame.read_by_host:
+        message = f"the host reads `{rigid.name}` only where it is on the host"
+        assumed.append(of_value(frame, Kind.HOST_READS_OTHERS, variable, message))
+    if frame.unit.feeds_host and is_input:
+        assumed.append(with_device_data(frame))
     if frame.unit.is_test:
-        rank = 0  # tests run where their fixtures put them
-    if rank and frame.runs_in_constructor:
-        return -1
+        assumed.append(in_test(frame))
+    if strength(assumed) > 0 and frame.runs_in_constructor:
+        return None
     if _answers_to_callers(frame, variable):
-        rank = 0
-    if kind is VariableKind.INPUT and not frame.in_module and _was_array(known):
-        rank = 0  # a caller that hands in arrays hands in no tensors of an accelerator
-    return rank
+        message = "calls of this inner function hand in {} on an accelerator"
+        assumed.append(of_value(frame, Kind.LOCAL_CALLS_HAND_IN_ACCELERATOR, variable, message))
+    if is_input and not frame.in_module and _was_array(known):
+        message = "callers that hand in arrays for {} hand in tensors of an accelerator, too"
+        assumed.append(of_value(frame, Kind.CALLER_HANDS_IN_TENSORS, known, message))
+    return tuple(assumed)
 
 
-def _keeps_to_host(frame: Frame) -> bool:
-    """A script that never asks for an accelerator, or an object whose device is the host."""
-    return frame.unit.host_script or (frame.info is not None and frame.info.keeps_to_host)
+def in_test(frame: Frame) -> Assumption:
+    """Tests run where their fixtures put them."""
+    message = "this file, a test by its path, runs on an accelerator"
+    return of_code(frame, Kind.TEST_RUNS_ON_ACCELERATOR, message)
+
+
+def code_is_accelerated(frame: Frame) -> list[Assumption]:
+    """What has to be assumed of a script that asks for no accelerator, and of code for data."""
+    found = [on_accelerator(frame)] if frame.unit.host_script else []
+    return [*found, with_device_data(frame)] if frame.unit.feeds_host else found
+
+
+def on_accelerator(frame: Frame) -> Assumption:
+    message = "this script runs on an accelerator, though it asks for none"
+    return of_code(frame, Kind.SCRIPT_RUNS_ON_ACCELERATOR, message)
+
+
+def with_device_data(frame: Frame) -> Assumption:
+    message = "this file, which prepares data by its path, gets tensors of an accelerator"
+    return of_code(frame, Kind.DATA_CODE_GETS_DEVICE_TENSORS, message)
+
+
+def fed_from_elsewhere(frame: Frame, module: cst.CSTNode) -> Assumption:
+    """An object that keeps its module on the host mostly feeds it from there."""
+    message = f"`{shorten(module)}` was left on the host, and its inputs are elsewhere"
+    return at(frame, Kind.HELD_MODULE_IS_FED_FROM_ELSEWHERE, module, message)
+
+
+def _left_host(frame: Frame) -> list[Assumption]:
+    """What has to be assumed of a script that never asks for an accelerator, and of an object
+    whose device is the host."""
+    found = []
+    if frame.unit.host_script:
+        found.append(on_accelerator(frame))
+    if frame.info is not None and frame.info.keeps_to_host:
+        message = f"`{frame.info.name}`, whose device is the host, is moved"
+        found.append(of_code(frame, Kind.OBJECT_LEAVES_HOST, message))
+    return found
 
 
 def _was_array(tensor: Tensor) -> bool:
@@ -322,8 +382,8 @@ def _apart(candidates: list[Candidate]) -> int:
     if len({number for _, _, number in candidates}) == len(candidates):
         return -1
     found = -1
-    for at, (tensor, _, number) in enumerate(candidates):
-        for other, _, its in candidates[:at]:
+    for index, (tensor, _, number) in enumerate(candidates):
+        for other, _, its in candidates[:index]:
             if number == its != found and tensor.place is not other.place:
                 if number == -1 or found >= 0 or not exclude(tensor.when, other.when):
                     return -1
@@ -432,8 +492,8 @@ def _compare(
             anchor, anchor_node, anchor_number = max(others, key=_weight)
             if tensor.place is anchor.place:
                 continue
-        rank = contradiction(frame, tensor, anchor, pointwise)
-        if rank >= 0 and is_placeholder(operation, tensor, anchor):
+        found = contradiction(frame, tensor, anchor, pointwise)
+        if found is not None and is_placeholder(operation, tensor, anchor):
             continue
         if number == -1:
             same_choice = _is_converted(tensor, anchor)
@@ -443,25 +503,32 @@ def _compare(
             )
         started = counts[number] > 1 and _exempt(tensor)  # a sum before its first term
         fits = _fits_default(frame, tensor, anchor, anchor_number, candidates)
-        if same_choice or started or fits:
-            rank = min(rank, 0)
-        if kind is MeetingKind.CALLEE and not _are_inputs(
-            operation, tensor, expression, candidates
-        ):
-            rank = min(rank, 0)  # what it does with them is out of sight
-        if rank >= 0:
-            if indirect and tensor.traits & anchor.traits & INDIRECT:
-                rank = 0  # two guesses: where they come from, and what becomes of them
+        if found is not None:
+            assumed = [*found]
+            if same_choice or started or fits:
+                message = f"`{shorten(expression)}` and `{shorten(anchor_node)}` may come together"
+                message += " from their branches"
+                assumed.append(at(frame, Kind.BRANCHES_COMBINE, expression, message))
+            if kind is MeetingKind.CALLEE:
+                said = _of_callee(frame, node, operation, tensor, expression, candidates)
+                assumed.append(said)
             several = counts[number] > 1 and number != -1
             if several:
                 several = not stands_in(frame, tensor, [t for t, _, n in candidates if n == number])
-            guesses = indirect + several
-            if guesses:  # one branch only, a callee out of sight
-                rank = min(rank, 2 - guesses)
+            if indirect:  # a callee out of sight
+                message = f"`{operation}` computes with its arguments together"
+                assumed.append(at(frame, Kind.CALLEE_BRINGS_TOGETHER, node, message))
+            if several:  # one branch only
+                message = f"`{shorten(expression)}` is as this one of its branches leaves it"
+                assumed.append(at(frame, Kind.BRANCH_TAKEN, expression, message))
+            if indirect and (several or tensor.traits & anchor.traits & INDIRECT):
+                message = "these guesses hold together"
+                assumed.append(at(frame, Kind.GUESSES_HOLD_TOGETHER, node, message))
             by_index = expression in indices or anchor_node in indices
             spoken = MeetingKind.INDEX if by_index else kind
-            note(frame, node, spoken, operation, tensor, expression, anchor, anchor_node, rank)
-            clashed = clashed or (rank > 0 and tensor.is_sure and anchor.is_sure)
+            whole = tuple(assumed)
+            note(frame, node, spoken, operation, tensor, expression, anchor, anchor_node, whole)
+            clashed = clashed or (strength(whole) > 0 and tensor.is_sure and anchor.is_sure)
             alone = number == -1 or (counts[number] == 1 and counts[first_number] == 1)
             if alone and not indirect:
                 leave_to_callers(frame, node, kind, operation, tensor, anchor, pointwise)
@@ -547,6 +614,22 @@ def _goes_along(tensor: Tensor, number: int, candidates: list[Candidate]) -> boo
     )
 
 
+def _of_callee(
+    frame: Frame,
+    node: cst.CSTNode,
+    operation: str,
+    odd: Tensor,
+    expression: cst.CSTNode,
+    candidates: list[Candidate],
+) -> Assumption:
+    """That a callee, of which only the name is known, computes with both."""
+    if _are_inputs(operation, odd, expression, candidates):
+        message = f"`{operation}` is a model, by its name"
+        return at(frame, Kind.NAME_SUGGESTS_MODEL, node, message)
+    message = f"`{operation}` computes with its arguments as a model does"
+    return at(frame, Kind.CALLEE_IS_MODEL, node, message)
+
+
 def _are_inputs(
     operation: str, odd: Tensor, expression: cst.CSTNode, candidates: list[Candidate]
 ) -> bool:
@@ -622,7 +705,7 @@ def note(
     left_node: cst.CSTNode,
     right: Tensor,
     right_node: cst.CSTNode,
-    rank: int,
+    assumptions: Assumptions,
     inside: Site | None = None,
 ) -> None:
     """Remember a contradiction: one for each cause and place that sets the device."""
@@ -631,12 +714,14 @@ def note(
     root = left.origin.root.node if left.origin is not None else left_node
     key = (root, right.place)
     old = frame.drafts.get(key)
-    if old is not None and (old.rank >= rank or old.node is node):
+    is_stronger = old is None or strength(assumptions) > strength(old.assumptions)
+    if old is not None and (old.node is node or not is_stronger):
         guessed = not (old.left.is_sure and old.right.is_sure)
         if not (guessed and left.is_sure and right.is_sure):
             return
+    caught = frame.caught > 0
     frame.drafts[key] = MeetingDraft(
-        node, kind, operation, left, left_node, right, right_node, rank, inside, frame.caught > 0
+        node, kind, operation, left, left_node, right, right_node, assumptions, inside, caught
     )
 
 

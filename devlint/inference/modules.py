@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from devlint.inference.assumption_sites import at
 from devlint.inference.callees import call_function
 from devlint.inference.conventions import holds
+from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.host import DTYPE, HOST, NONE, Const, DeviceValue, External, Host
 from devlint.inference.domain.kinds import Evidence
@@ -29,6 +31,7 @@ from devlint.inference.functions import Arguments, Function
 from devlint.inference.meetings import (
     add_pending,
     contradiction,
+    fed_from_elsewhere,
     meet,
     never_meet,
     note,
@@ -444,26 +447,29 @@ def _check_inputs(
                 continue  # without elements it is a placeholder
             if never_meet(frame, tensor, own):
                 continue
-            rank = contradiction(frame, tensor, own, pointwise=False)
-            if rank < 0:
+            found = contradiction(frame, tensor, own, pointwise=False)
+            if found is None:
                 if Variable in (type(place), type(tensor.place)):
                     add_pending(
                         frame, node, MeetingKind.INPUT, shorten(node.func), tensor, own, False
                     )
                 continue
+            assumed = [*found]
             if not (_is_settled(value, tensor, inputs) or stands_in(frame, tensor, inputs)):
-                rank = min(rank, 1)
+                message = f"`{shorten(argument)}` is as this one of its branches leaves it"
+                assumed.append(at(frame, AssumptionKind.BRANCH_TAKEN, argument, message))
             if not tensor.is_sure:
                 tensor.show()
             if tensor.traits & SCALAR:
-                rank = min(rank, 1)
+                message = f"`{shorten(node.func)}` takes no 0-dim tensor of the host"
+                assumed.append(at(frame, AssumptionKind.MODULE_REFUSES_NUMBERS, argument, message))
             if (
                 origin is not None
                 and origin.kind is StepKind.ATTRIBUTE
                 and type(tensor.place) is Variable
                 and tensor.place.kind is VariableKind.INPUT
             ):
-                rank = 0  # an object that keeps its module on the CPU is fed from there
+                assumed.append(fed_from_elsewhere(frame, node.func))
             module_at_fault = type(place) is not Variable and place == CPU and tensor.place != CPU
             if module_at_fault:
                 at_fault = True
@@ -476,7 +482,7 @@ def _check_inputs(
                     node.func,
                     tensor,
                     argument,
-                    rank,
+                    tuple(assumed),
                 )
             else:
                 note(
@@ -488,7 +494,7 @@ def _check_inputs(
                     argument,
                     own,
                     node.func,
-                    rank,
+                    tuple(assumed),
                 )
     return at_fault
 

@@ -11,11 +11,14 @@ from dataclasses import dataclass
 import libcst as cst
 
 from devlint.inference import feeding, steps
+from devlint.inference.assumption_sites import at
+from devlint.inference.confidence.policy import strength
 from devlint.inference.conventions import holds
+from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.domain.placement import Device, Placement, Variable, VariableKind
 from devlint.inference.domain.provenance import Site, StepKind
 from devlint.inference.domain.tensors import INDIRECT, Tensor
-from devlint.inference.drafts import CONFIDENCES, FAR
+from devlint.inference.drafts import FAR
 from devlint.inference.facts import (
     ElementAccess,
     HiddenCopy,
@@ -74,7 +77,7 @@ class HostReadNote:
     sink: str
     tensor: Tensor
     tensor_node: cst.CSTNode
-    rank: int
+    assumptions: Assumptions
     caught: bool
     waits: bool = False  # for a call that shows it to be on a device
 
@@ -214,13 +217,17 @@ def settle(frame: Frame) -> None:
             own(frame, "sync", len(facts.syncs) - 1)
         elif kind is HostReadNote:
             shown = operand(frame, note.tensor, note.tensor_node)
-            doubtful = note.rank == 1 and _is_far_fetched(shown)
+            assumed = note.assumptions
+            if strength(assumed) == 1 and _is_far_fetched(shown):
+                message = "each step of the long way to here is as it seems"
+                kind_of = AssumptionKind.LONG_STORY_HOLDS
+                assumed = (*assumed, at(frame, kind_of, note.node, message))
             facts.host_reads.append(
                 HostRead(
                     site=site(note.node),
                     sink=note.sink,
                     operand=shown,
-                    confidence=CONFIDENCES[0 if doubtful else note.rank],
+                    assumptions=assumed,
                     caught=note.caught,
                     given=feeding.given(frame, note.tensor, waits=note.waits),
                 )

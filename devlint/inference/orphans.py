@@ -12,13 +12,16 @@ from dataclasses import dataclass, field
 
 import libcst as cst
 
+from devlint.inference.assumption_sites import at
+from devlint.inference.domain.assumptions import Assumption, AssumptionKind
 from devlint.inference.domain.placement import CPU, Variable
 from devlint.inference.domain.tensors import DEFAULT, SCALAR, Tensor
 from devlint.inference.facts import MeetingKind
 from devlint.inference.frame import Frame
-from devlint.inference.meetings import note
+from devlint.inference.meetings import code_is_accelerated, note
 from devlint.inference.minding import makes_by_device
 from devlint.inference.notes import MoveNote
+from devlint.inference.text import shorten
 
 
 @dataclass(slots=True, eq=False)
@@ -67,7 +70,7 @@ def settle(frame: Frame) -> None:
     if not frame.orphans or frame.runs_in_constructor:
         return
     reported = {key[0] for key in frame.drafts}
-    on_host = frame.unit.host_script or frame.unit.feeds_host or _works_on_host(frame)
+    on_host = _goes_to_accelerator(frame)
     function = frame.function
     makes_others = function is not None and makes_by_device(function)
     for orphan in frame.orphans.values():
@@ -77,6 +80,13 @@ def settle(frame: Frame) -> None:
         if orphan.tensor.place != CPU or frame.unit.is_test:
             continue
         size_node = orphan.node.args[0].value if orphan.node.args else orphan.node
+        said = shorten(orphan.node)
+        message = f"`{said}` is for what lives where `{shorten(size_node)}` does"
+        assumed = [at(frame, AssumptionKind.SHAPE_SAYS_DEVICE, orphan.node, message), *on_host]
+        if not (orphan.joined or makes_others):
+            message = f"something out of sight brings `{said}` together with its like"
+            kind = AssumptionKind.SHAPED_TENSOR_MEETS_INPUT
+            assumed.append(at(frame, kind, orphan.node, message))
         note(
             frame,
             orphan.node,
@@ -86,10 +96,17 @@ def settle(frame: Frame) -> None:
             orphan.node,
             sizes,
             size_node,
-            1 if (orphan.joined or makes_others) and not on_host else 0,
+            tuple(assumed),
         )
 
 
-def _works_on_host(frame: Frame) -> bool:
-    """The function brings tensors to the host itself, to go on there."""
-    return any(type(each) is MoveNote and each.target == CPU for each in frame.notes)
+def _goes_to_accelerator(frame: Frame) -> list[Assumption]:
+    """What has to be assumed of code that looks as if it worked on the host."""
+    found = code_is_accelerated(frame)
+    moves = (e for e in frame.notes if type(e) is MoveNote and e.target == CPU)
+    move = next(moves, None)
+    if move is not None:
+        message = "this function goes on with tensors of an accelerator, though it brings some back"
+        kind = AssumptionKind.FUNCTION_IS_MEANT_FOR_DEVICES
+        found.append(at(frame, kind, move.node, message))
+    return found

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from devlint.inference import meetings
+from devlint.inference.assumption_sites import at, guess, of_value
 from devlint.inference.choices import asks_for_type, is_falsy
 from devlint.inference.creations import CONVERTERS
+from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.host import Const
 from devlint.inference.domain.path_conditions import contrary
@@ -38,7 +40,9 @@ def compare(frame: Frame) -> bool:
     """Note each return on the default device beside a rigid one; whether a value was one."""
     said = False
     unit = frame.unit
-    on_host = unit.host_script or unit.feeds_host or unit.is_test
+    on_host = meetings.code_is_accelerated(frame)
+    if unit.is_test:
+        on_host.append(meetings.in_test(frame))
     slots: dict[object, list[tuple[Tensor, cst.CSTNode]]] = {}
     for node, value in frame.returns:
         for alternative in alternatives(value):
@@ -58,7 +62,7 @@ def compare(frame: Frame) -> bool:
         if not made or not rigid:
             continue
         anchor, anchor_node = min(rigid, key=lambda pair: pair[0].traits & INDIRECT)
-        guessed = anchor.traits & INDIRECT  # by what an unknown callee was given
+        guessed = guess(frame, anchor)  # by what an unknown callee was given
         for tensor, node in made:
             if any(_is_moved(t, tensor) or _converts(tensor, t.place) for t, _ in rigid):
                 continue
@@ -68,9 +72,21 @@ def compare(frame: Frame) -> bool:
                 continue
             dummy = _of_nothing(frame, tensor) or _is_left_out(frame, tensor)
             empty = tensor.traits & EMPTY and not isinstance(slot, tuple)  # nothing to compute with
-            weak = on_host or guessed or dummy or empty or _is_state(node, tensor)
-            weak = weak or tensor.traits & (SCALAR | MAYBE_SCALAR)
-            said = said or (slot == "value" and not on_host and not guessed)
+            weak = dummy or empty or _is_state(node, tensor)
+            message = "the caller brings what is returned here together with what it has"
+            assumed = [at(frame, AssumptionKind.CALLER_MEETS_RESULT, node, message), *on_host]
+            if guessed is not None:
+                assumed.append(guessed)
+                message = "these guesses hold together"
+                assumed.append(at(frame, AssumptionKind.GUESSES_HOLD_TOGETHER, node, message))
+            if weak:
+                message = "the caller computes with it, whatever it stands for"
+                assumed.append(at(frame, AssumptionKind.RESULT_IS_COMPUTED_WITH, node, message))
+            if tensor.traits & (SCALAR | MAYBE_SCALAR):
+                message = "{} has at least one dimension"
+                kind = AssumptionKind.VALUE_HAS_DIMENSIONS
+                assumed.append(of_value(frame, kind, tensor, message))
+            said = said or (slot == "value" and not on_host and guessed is None)
             noted.add(node)
             meetings.note(
                 frame,
@@ -81,7 +97,7 @@ def compare(frame: Frame) -> bool:
                 node,
                 anchor,
                 anchor_node,
-                0 if weak else 1,
+                tuple(assumed),
             )
     if noted and frame.function is not None:
         unit.odd_returns.append((frame.function, noted))

@@ -11,44 +11,50 @@ import re
 
 import libcst as cst
 
+from devlint.inference.assumption_sites import at
 from devlint.inference.conventions import holds
+from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.domain.placement import Device, Variable, VariableKind
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.frame import Frame
-from devlint.inference.text import code, parts
+from devlint.inference.text import code, parts, shorten
 
 _API = re.compile(r"\btorch\.\w+\.\w+")  # `torch.cuda.is_available`
 _RIGID = (VariableKind.INPUT, VariableKind.MODULE)
 
 
-def strays(frame: Frame, known: Tensor, variable: Tensor) -> int:
-    """How sure it is that a value made for the current accelerator misses a rigid one: as in
+def strays(frame: Frame, known: Tensor, variable: Tensor) -> Assumptions | None:
+    """That a value made for the current accelerator misses a rigid one, as in
     `meetings.contradiction`."""
     place, other = known.place, variable.place
     if type(place) is not Device or place.type != "cuda" or place.index is not None:
-        return -1
+        return None
     if type(other) is not Variable or other.kind not in _RIGID:
-        return -1
+        return None
     mentions = frame.unit.mentions
     if frame.function is None or mentions.is_script or mentions.meant or known.origin is None:
-        return -1
+        return None
     if known.origin.root.kind is not StepKind.CREATED:
-        return -1  # it came from the caller, as the other did
+        return None  # it came from the caller, as the other did
     for step in known.origin.chain():
         noted = mentions.notes.get(step.node)
         if noted is not None:
             if not noted.bare or not noted.guarded or mentions.named(noted.function):
-                return -1
+                return None
             around = [] if noted.function is None else _tests_around(noted.function.node, step.node)
-            if any(_is_flag(test) for test in around):
-                return 0
+            flag = next((test for test in around if _is_flag(test)), None)
+            if flag is not None:
+                message = f"where `{shorten(flag)}` is on, not everything is on the current card"
+                return (at(frame, AssumptionKind.FLAG_MAY_BE_OFF, flag, message),)
             # What is computed with it is where it is: one finding for all that comes of it.
             first = mentions.strayed.setdefault(known.origin.root.node, other)
-            return 1 if first is other else -1
+            message = f"`{other.name}` is on another card than the current one"
+            assumed = at(frame, AssumptionKind.OTHER_CARDS_ARE_USED, step.node, message)
+            return (assumed,) if first is other else None
         if step.kind is StepKind.MOVED:
-            return -1  # to a device that a variable holds
-    return -1
+            return None  # to a device that a variable holds
+    return None
 
 
 def _is_flag(test: cst.CSTNode) -> bool:

@@ -13,6 +13,8 @@ import re
 import libcst as cst
 
 from devlint.inference import contracts, gradients, orphans, syncs
+from devlint.inference.assumption_sites import of_value
+from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.inference.domain.containers import Mapping, Sequence, no_circle
 from devlint.inference.domain.host import GLOBAL_RANK, NONE, RANK_VARIABLES, Const, External, Host
 from devlint.inference.domain.kinds import Evidence
@@ -317,15 +319,17 @@ def _check_index(
     if on_host and base.traits & EMPTY:
         return  # a placeholder: something else stands here by now
     if on_host:
-        rank = contradiction(frame, base, index, pointwise=False)
+        found = contradiction(frame, base, index, pointwise=False)
     elif type(place) is Device and type(index.place) is Device and index.place.is_accelerator:
-        rank = contradiction(frame, index, base, pointwise=False)
+        found = contradiction(frame, index, base, pointwise=False)
     else:
-        rank = -1
-    if rank >= 0:
-        if index.traits & MAYBE_SCALAR:
-            rank = 0  # a 0-dim index is read as a number
-        note(frame, node, MeetingKind.INDEX, "index", base, node.value, index, expression, rank)
+        found = None
+    if found is not None:
+        if index.traits & MAYBE_SCALAR:  # a 0-dim index is read as a number
+            message = "{} has at least one dimension"
+            assumed = of_value(frame, AssumptionKind.VALUE_HAS_DIMENSIONS, index, message)
+            found = (*found, assumed)
+        note(frame, node, MeetingKind.INDEX, "index", base, node.value, index, expression, found)
 
 
 def hidden_copy(
@@ -462,8 +466,8 @@ def _assign_tensor_item(
         # index_put_: the values must be where the tensor is, unless they are 0-dim.
         for item in alternatives(value):
             if type(item) is Tensor and item.place is not base.place and not item.traits & SCALAR:
-                rank = contradiction(frame, item, base, pointwise=True)
-                if rank >= 0:
+                found = contradiction(frame, item, base, pointwise=True)
+                if found is not None:
                     odd, anchor = (item, base), (source, target.value)
                     note(
                         frame,
@@ -474,7 +478,7 @@ def _assign_tensor_item(
                         anchor[0],
                         odd[1],
                         anchor[1],
-                        rank,
+                        found,
                     )
     if not advanced:
         for item in alternatives(value):

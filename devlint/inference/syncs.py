@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import libcst as cst
 
 from devlint.inference import orphans
+from devlint.inference.assumption_sites import at, guess, of_value
+from devlint.inference.confidence.policy import strength
 from devlint.inference.conventions import holds
+from devlint.inference.domain.assumptions import Assumption, AssumptionKind
 from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.host import Host
 from devlint.inference.domain.path_conditions import exclude
@@ -14,10 +19,10 @@ from devlint.inference.domain.provenance import Site, StepKind
 from devlint.inference.domain.tensors import COPYING, INDIRECT, Tensor
 from devlint.inference.domain.value import Union, Value, alternatives
 from devlint.inference.frame import Frame
-from devlint.inference.meetings import tensors_in
+from devlint.inference.meetings import in_test, tensors_in
 from devlint.inference.minding import works_on_device
 from devlint.inference.notes import HostReadNote, LateReadNote, SyncNote, on_accelerator
-from devlint.inference.text import dotted
+from devlint.inference.text import dotted, shorten
 
 _GUESSED = frozenset(
     {"float()", "int()", "bool()", "round()", "f-string", "print()", "range()"}
@@ -184,32 +189,62 @@ def read_by_host(
             continue
         if tensor.traits & COPYING:
             late_read(frame, node, tensor, value_node)
-        rank = on_accelerator(tensor)
-        if rank == 0 and sink.endswith("pack_padded_sequence") and _is_measured(frame, tensor):
-            rank = 1
-        if rank == 0 and sink != ".numpy()" and _is_gradient(tensor):
-            rank = 1
-        if rank == 0:
+        if on_accelerator(tensor) < 0:
+            continue
+        assumed: list[Assumption] = []
+        if _is_input(tensor):
+            assumed.append(_input_on_accelerator(frame, sink, tensor))
+        if strength(assumed) == 0:
             frame.read_by_host.add(tensor.place)
-        if rank >= 0:
-            if branches > 1:
-                rank = min(rank, 1)
-            if frame.choosing or may_be_array:
-                rank = 0
-            elif tensor.traits & INDIRECT:
-                rank = 1 if rank == 2 and _is_output(tensor) else 0
-            elif rank == 0 and sink == ".numpy()" and works_on_device(frame, tensor):
-                rank = 1  # an input that the code around expects on an accelerator
-            elif frame.unit.is_test and type(tensor.place) is Variable:
-                rank = 0  # tests run where their fixtures put them
-            if rank == 0 and sink == ".numpy()" and tensor.is_sure and _is_input(tensor):
-                frame.host_inputs.add(tensor.place)
-            is_open = rank == 0 and sink == ".numpy()" and not frame.choosing
-            is_open = is_open and not frame.unit.is_test and not tensor.traits & INDIRECT
-            caught = frame.caught > 0
-            note = HostReadNote(node, sink, tensor, value_node, rank, caught, is_open)
-            frame.notes.append(note)
-            return
+        if branches > 1:
+            message = f"`{shorten(value_node)}` is as this one of its branches leaves it"
+            assumed.append(at(frame, AssumptionKind.BRANCH_TAKEN, value_node, message))
+        chosen = frame.choosing > 0 or may_be_array
+        if chosen:
+            message = f"`{shorten(value_node)}` is a tensor here, and no array"
+            assumed.append(at(frame, AssumptionKind.VALUE_IS_TENSOR, value_node, message))
+        guessed = guess(frame, tensor)
+        if guessed is not None and not chosen:
+            assumed += [guessed, *_of_output(frame, node, tensor, assumed)]
+        minds = guessed is None and not chosen and sink == ".numpy()"
+        if minds and strength(assumed) == 0 and works_on_device(frame, tensor):
+            message = f"the code around `{shorten(value_node)}` works on an accelerator"
+            site = at(frame, AssumptionKind.CALLER_IS_ACCELERATED, value_node, message)
+            weak = AssumptionKind.INPUT_MAY_BE_ACCELERATED
+            assumed = [site if each.kind is weak else each for each in assumed]
+        elif frame.unit.is_test and type(tensor.place) is Variable:
+            assumed.append(in_test(frame))
+        is_weak = strength(assumed) == 0
+        if is_weak and sink == ".numpy()" and tensor.is_sure and _is_input(tensor):
+            frame.host_inputs.add(tensor.place)
+        is_open = is_weak and sink == ".numpy()" and not frame.choosing
+        is_open = is_open and not frame.unit.is_test and guessed is None
+        caught = frame.caught > 0
+        note = HostReadNote(node, sink, tensor, value_node, tuple(assumed), caught, is_open)
+        frame.notes.append(note)
+        return
+
+
+def _input_on_accelerator(frame: Frame, sink: str, tensor: Tensor) -> Assumption:
+    """That an input is on an accelerator, for which some uses of it speak."""
+    measured = sink.endswith("pack_padded_sequence") and _is_measured(frame, tensor)
+    if measured or (sink != ".numpy()" and _is_gradient(tensor)):
+        message = "{} is where the model is"
+        return of_value(frame, AssumptionKind.CALLER_IS_ACCELERATED, tensor, message)
+    message = "callers hand in {} on an accelerator"
+    return of_value(frame, AssumptionKind.INPUT_MAY_BE_ACCELERATED, tensor, message)
+
+
+def _of_output(
+    frame: Frame, node: cst.CSTNode, tensor: Tensor, assumed: list[Assumption]
+) -> Iterator[Assumption]:
+    """What has to be assumed of what came back from a callee out of sight."""
+    if strength(assumed) == 2 and _is_output(tensor):
+        message = "{} comes from a model, by its name"
+        yield of_value(frame, AssumptionKind.NAME_SUGGESTS_MODEL, tensor, message)
+    else:
+        message = "what the callee returns is no array"
+        yield at(frame, AssumptionKind.GUESSES_HOLD_TOGETHER, node, message)
 
 
 def _is_records(value: Value) -> bool:

@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-from devlint.findings import Finding, Fix, Location
+from devlint.findings import Assumption, Finding, Fix, Location
 from devlint.report import Report
 from devlint.reporters.options import Options
 from devlint.reporters.wording import sentence
@@ -43,8 +43,20 @@ def finding_object(finding: Finding) -> dict[str, Any]:
         "related": [
             {**_place(related.location), "message": related.message} for related in finding.related
         ],
+        "assumptions": [_assumption(assumption) for assumption in finding.assumptions],
         "fix": _fix(finding.fix),
         "fingerprint": finding.fingerprint,
+    }
+
+
+def _assumption(assumption: Assumption) -> dict[str, Any]:
+    place = assumption.location
+    return {
+        "kind": assumption.kind,
+        "path": place.path,
+        "line": place.line,
+        "column": place.column,
+        "message": assumption.message,
     }
 
 

@@ -36,7 +36,11 @@ def sentence(finding: Finding) -> str:
 def doubts(finding: Finding) -> Iterator[Remark]:
     """What the finding depends on."""
     if finding.confidence is Confidence.POSSIBLE:
-        yield Remark("confidence", "possible: it depends on the caller")
+        depends = "what is assumed" if finding.assumptions else "the caller"
+        yield Remark("confidence", f"possible: it depends on {depends}")
+    if finding.confidence is not Confidence.CERTAIN:
+        for message in dict.fromkeys(each.message for each in finding.assumptions):
+            yield Remark("assuming", message)
 
 
 def is_fixable(finding: Finding) -> bool:

@@ -75,6 +75,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
             trace=meeting_trace(meeting, cause.twins),
             fix=_fix(facts, meeting),
             applicability=Applicability.UNSAFE,
+            assumptions=meeting.assumptions,
         )
 
 

@@ -66,6 +66,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
             _message(meeting),
             advice=_advice(meeting),
             trace=tuple(_trace(meeting)),
+            assumptions=meeting.assumptions,
         )
 
 

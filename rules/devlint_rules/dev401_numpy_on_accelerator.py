@@ -42,6 +42,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
             fix=append_to(facts, operand, _suffix(read)),
             applicability=Applicability.SAFE,
             given=read.given,
+            assumptions=read.assumptions,
         )
 
 

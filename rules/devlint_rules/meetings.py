@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from devlint.findings import Applicability, Confidence, Severity
+from devlint.inference.confidence.policy import confidence_of
+from devlint.inference.domain.assumptions import Assumption, AssumptionKind
 from devlint.inference.facts import Facts, Meeting
 from devlint.rule import Claim, Replacement
 from devlint_rules.causes import Cause, causes
@@ -43,11 +45,17 @@ def claims(
             fix=found or unsafe,
             applicability=Applicability.UNSAFE if unsafe else applicability,
             given=meeting.given,
+            assumptions=meeting.assumptions,
         )
 
 
 def only_certain(found: Iterator[Claim]) -> Iterator[Claim]:
     """The claims of which what is no more than likely is only possible."""
     for claim in found:
-        is_open = claim.confidence is Confidence.LIKELY
-        yield replace(claim, confidence=Confidence.POSSIBLE) if is_open else claim
+        if claim.confidence is Confidence.LIKELY:
+            message = "nothing out of sight brings the two together"
+            meant = Assumption(AssumptionKind.BOTH_DEVICES_ARE_MEANT, claim.site, message)
+            assumed = (*claim.assumptions, meant)
+            yield replace(claim, confidence=confidence_of(assumed), assumptions=assumed)
+        else:
+            yield claim

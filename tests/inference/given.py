@@ -14,10 +14,11 @@ from textwrap import dedent
 import libcst as cst
 
 from devlint.inference import text
+from devlint.inference.domain.assumptions import Assumption, AssumptionKind, Assumptions
 from devlint.inference.domain.placement import Device, describe
 from devlint.inference.engine import infer_file
-from devlint.inference.facts import Facts, Operand
-from devlint.inference.feeds import Feeds
+from devlint.inference.facts import Facts, HostRead, Meeting, Operand
+from devlint.inference.feeds import Feeds, Verdict
 from devlint.project.imports import SETS_DEFAULT
 from devlint.project.source import ParsedFile
 
@@ -143,10 +144,21 @@ def settled(code: str, files: dict[str, str] | None = None) -> Facts:
         kept[:] = [
             fact
             if fact.given is None
-            else replace(fact, confidence=feeds.confidence(fact.given, fact.confidence))
+            else replace(fact, assumptions=after(feeds.verdict(fact.given), fact))
             for fact in kept
         ]
     return found
+
+
+def after(verdict: Verdict, fact: Meeting | HostRead) -> Assumptions:
+    """What a fact rests on, now that calls were seen."""
+    weak, shown = AssumptionKind.INPUT_MAY_BE_ACCELERATED, AssumptionKind.CALLER_IS_ACCELERATED
+    kept = [
+        replace(each, kind=shown) if verdict.rises and each.kind is weak else each
+        for each in fact.assumptions
+    ]
+    against = [Assumption(kind, fact.site, message) for kind, message in verdict.against]
+    return (*kept, *against)
 
 
 def _is_reveal(target: object) -> bool:

@@ -20,7 +20,16 @@ every_format = pytest.mark.parametrize("name", FORMATS)
 
 
 def test_each_module_of_a_format_is_registered() -> None:
-    shared = {"__init__", "catalogue", "formats", "options", "page", "previews", "wording"}
+    shared = {
+        "__init__",
+        "assumptions",
+        "catalogue",
+        "formats",
+        "options",
+        "page",
+        "previews",
+        "wording",
+    }
     modules = {path.stem for path in (ROOT / "devlint/reporters").glob("*.py")}
     assert modules - shared == set(FORMATS)
 

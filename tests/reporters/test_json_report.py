@@ -34,6 +34,7 @@ def test_the_whole_format(tree: Tree) -> None:
                         "message": "`a` is on cpu: made here",
                     }
                 ],
+                "assumptions": [],
                 "fix": {
                     "applicability": "safe",
                     "edits": [
@@ -55,6 +56,7 @@ def test_the_whole_format(tree: Tree) -> None:
                 "line": 3, "column": 1, "end_line": 3, "end_column": 7,
                 "message": "waits for the device",
                 "related": [],
+                "assumptions": [],
                 "fix": None,
                 "fingerprint": fingerprints[1],
             },

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import libcst as cst
 
-from devlint.findings import Confidence
+from devlint.inference.domain.assumptions import Assumption, AssumptionKind, Assumptions
 from devlint.inference.domain.placement import CPU, CUDA, Placement, Variable, VariableKind
 from devlint.inference.facts import (
     Facts,
@@ -54,6 +54,11 @@ def operand(text: Text, name: str, placement: Placement, made: str = "", **trait
     return Operand(name, placement, text.site(name), steps, **traits)
 
 
+def assumed(text: Text, kind: AssumptionKind = AssumptionKind.BRANCH_TAKEN) -> Assumptions:
+    """One assumption, by default of those that leave a conclusion likely."""
+    return (Assumption(kind, Site(text, text.tree), "it is so"),)
+
+
 def meeting(left: Operand, right: Operand, at: Site, **fields: object) -> Meeting:
     usual = Meeting(
         site=at,
@@ -61,7 +66,7 @@ def meeting(left: Operand, right: Operand, at: Site, **fields: object) -> Meetin
         operation="+",
         left=left,
         right=right,
-        confidence=Confidence.CERTAIN,
+        assumptions=(),
         in_module=False,
     )
     return replace(usual, **fields)

@@ -9,6 +9,7 @@ from making import (
     CHOSEN,
     INPUT,
     SELF,
+    assumed,
     claims,
     fixed,
     loop,
@@ -399,7 +400,7 @@ class TestHost:
             self.TEXT.site("np.mean(x.abs() + 1)"),
             "np.mean",
             operand(self.TEXT, "x.abs() + 1", placement),
-            Confidence.LIKELY,
+            assumed(self.TEXT),
         )
         claim = only(claims(RULES["DEV401"], self.TEXT, host_reads=[read]))
         assert claim.confidence is Confidence.LIKELY
@@ -411,7 +412,7 @@ class TestHost:
             text.site("x.detach().numpy()"),
             ".numpy()",
             operand(text, "x.detach()", CUDA),
-            Confidence.CERTAIN,
+            (),
         )
         claim = only(claims(RULES["DEV401"], text, host_reads=[read]))
         assert fixed(text, claim) == "x.detach().cpu().numpy()\n"

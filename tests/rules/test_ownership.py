@@ -6,10 +6,9 @@ from itertools import product
 
 import pytest
 from devlint_rules.ownership import rule_of_meeting, rule_of_mention
-from making import CHOSEN, FLEXIBLE, INPUT, SELF, meeting, operand, source
+from making import CHOSEN, FLEXIBLE, INPUT, SELF, assumed, meeting, operand, source
 from rule_checking import RULES
 
-from devlint.findings import Confidence
 from devlint.inference.domain.placement import CPU, CUDA, META, Device
 from devlint.inference.facts import Facts, MeetingKind, Mention
 
@@ -62,7 +61,7 @@ def test_which_rule_it_is(left, right, traits, kind, code):
         operand(TEXT, "b", right),
         TEXT.site("a + b"),
         kind=kind,
-        confidence=Confidence.LIKELY,
+        assumptions=assumed(TEXT),
     )
     assert rule_of_meeting(met) == code
 

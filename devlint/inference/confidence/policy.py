@@ -1,0 +1,88 @@
+"""How sure a conclusion is, by the assumptions that it rests on: one table.
+
+A weight is the share of findings that were right among those that rested on the assumption. A
+conclusion is as sure as its weakest assumption; without any it is certain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TypeAlias
+
+from devlint.findings import Confidence
+from devlint.inference.domain.assumptions import Assumption, AssumptionKind
+
+K = AssumptionKind
+
+# The least share of findings that has to be right; of less than the last nothing is said.
+LEAST = {Confidence.CERTAIN: 0.97, Confidence.LIKELY: 0.85, Confidence.POSSIBLE: 0.5}
+
+WEIGHTS: Mapping[AssumptionKind, float] = {
+    K.UNKNOWN_CALLEE_KEEPS_DEVICE: 0.9,
+    K.EXPLICIT_HOST_IS_MEANT_ELSEWHERE: 0.9,
+    K.EXPLICIT_HOST_MEETS_INPUT: 0.6,
+    K.LONG_STORY_HOLDS: 0.6,
+    K.GUESSES_HOLD_TOGETHER: 0.6,
+    K.SHAPE_SAYS_DEVICE: 0.9,
+    K.SHAPED_TENSOR_MEETS_INPUT: 0.6,
+    K.DEFAULT_DEVICE_IS_CPU: 0.6,
+    K.CURRENT_DEVICE_IS_ANOTHER: 0.6,
+    K.TWO_ACCELERATORS_MEET: 0.6,
+    K.OTHER_CARDS_ARE_USED: 0.9,
+    K.FLAG_MAY_BE_OFF: 0.6,
+    K.HELD_MODULE_WAS_MOVED: 0.6,
+    K.HELD_MODULE_IS_FED_FROM_ELSEWHERE: 0.6,
+    K.CONTRACT_OF_HOST_IS_BROKEN: 0.9,
+    K.VALUE_IS_TENSOR: 0.6,
+    K.VALUE_HAS_DIMENSIONS: 0.6,
+    K.MODULE_REFUSES_NUMBERS: 0.9,
+    K.BRANCH_TAKEN: 0.9,
+    K.BRANCHES_COMBINE: 0.6,
+    K.SETTINGS_COMBINE: 0.6,
+    K.CALL_REACHES_OPERATION: 0.9,
+    K.CALLER_MEETS_RESULT: 0.9,
+    K.RESULT_IS_COMPUTED_WITH: 0.6,
+    K.CALLEE_BRINGS_TOGETHER: 0.9,
+    K.CALLEE_IS_MODEL: 0.6,
+    K.NAME_SUGGESTS_MODEL: 0.9,
+    K.CALLER_IS_ACCELERATED: 0.9,
+    K.INPUT_MAY_BE_ACCELERATED: 0.6,
+    K.CALLER_HANDS_IN_TENSORS: 0.6,
+    K.CALLERS_ARE_NOT_ALL_ON_HOST: 0.6,
+    K.NO_CALLER_IN_SIGHT: 0.6,
+    K.LOCAL_CALLS_HAND_IN_ACCELERATOR: 0.6,
+    K.FUNCTION_IS_MEANT_FOR_DEVICES: 0.6,
+    K.HOST_READS_OTHERS: 0.6,
+    K.SCRIPT_RUNS_ON_ACCELERATOR: 0.6,
+    K.TEST_RUNS_ON_ACCELERATOR: 0.6,
+    K.DATA_CODE_GETS_DEVICE_TENSORS: 0.6,
+    K.OBJECT_LEAVES_HOST: 0.6,
+    K.LIST_IS_JOINED_ON_DEVICE: 0.6,
+    K.BOTH_DEVICES_ARE_MEANT: 0.6,
+}
+
+
+Choices: TypeAlias = Mapping[AssumptionKind, bool]  # the user's: taken for granted, or not made
+NO_CHOICES: Choices = {}
+
+
+def share(kinds: Iterable[AssumptionKind], choices: Choices = NO_CHOICES) -> float:
+    """Of findings that rest on these kinds, the share that is right."""
+    weights = (float(choices[kind]) if kind in choices else WEIGHTS[kind] for kind in kinds)
+    return min(weights, default=1.0)
+
+
+def confidence(kinds: Iterable[AssumptionKind], choices: Choices = NO_CHOICES) -> Confidence | None:
+    """How sure a conclusion is that rests on these; None if it is not worth saying."""
+    right = share(kinds, choices)
+    return next((level for level, least in LEAST.items() if right >= least), None)
+
+
+def confidence_of(assumptions: Iterable[Assumption]) -> Confidence:
+    """How sure a fact is, which is kept in any case: at the least it is possible."""
+    return confidence(each.kind for each in assumptions) or Confidence.POSSIBLE
+
+
+def strength(assumptions: Iterable[Assumption]) -> int:
+    """The same as a number, to compare: 2 certain, 1 likely, 0 possible."""
+    return confidence_of(assumptions).rank

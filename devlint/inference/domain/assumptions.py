@@ -1,0 +1,156 @@
+"""Assumptions: all that must hold, and is not shown by the code, for a conclusion to be right.
+
+The interpreter only ever adds assumptions, each with the place that caused it; how sure they leave
+a conclusion is the policy's to say (`confidence/policy.py`). An assumption reads after "assuming:",
+so it says that something is so: "`net` is a model, by its name".
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from devlint.inference.domain.provenance import Site
+
+
+class AssumptionKind(str, enum.Enum):
+    """One kind of assumption: what is taken for granted, in a few words."""
+
+    # Where a value is
+    UNKNOWN_CALLEE_KEEPS_DEVICE = "unknown-callee-keeps-device"
+    EXPLICIT_HOST_IS_MEANT_ELSEWHERE = "explicit-host-is-meant-elsewhere"
+    EXPLICIT_HOST_MEETS_INPUT = "explicit-host-meets-input"
+    LONG_STORY_HOLDS = "long-story-holds"
+    GUESSES_HOLD_TOGETHER = "guesses-hold-together"
+    SHAPE_SAYS_DEVICE = "shape-says-device"
+    SHAPED_TENSOR_MEETS_INPUT = "shaped-tensor-meets-input"
+    DEFAULT_DEVICE_IS_CPU = "default-device-is-cpu"
+    CURRENT_DEVICE_IS_ANOTHER = "current-device-is-another"
+    TWO_ACCELERATORS_MEET = "two-accelerators-meet"
+    OTHER_CARDS_ARE_USED = "other-cards-are-used"
+    FLAG_MAY_BE_OFF = "flag-may-be-off"
+    HELD_MODULE_WAS_MOVED = "held-module-was-moved"
+    HELD_MODULE_IS_FED_FROM_ELSEWHERE = "held-module-is-fed-from-elsewhere"
+    CONTRACT_OF_HOST_IS_BROKEN = "contract-of-host-is-broken"
+
+    # What a value is
+    VALUE_IS_TENSOR = "value-is-tensor"
+    VALUE_HAS_DIMENSIONS = "value-has-dimensions"
+    MODULE_REFUSES_NUMBERS = "module-refuses-numbers"
+
+    # What runs
+    BRANCH_TAKEN = "branch-taken"
+    BRANCHES_COMBINE = "branches-combine"
+    SETTINGS_COMBINE = "settings-combine"
+    CALL_REACHES_OPERATION = "call-reaches-operation"
+    CALLER_MEETS_RESULT = "caller-meets-result"
+    RESULT_IS_COMPUTED_WITH = "result-is-computed-with"
+
+    # What is out of sight
+    CALLEE_BRINGS_TOGETHER = "callee-brings-together"
+    CALLEE_IS_MODEL = "callee-is-model"
+    NAME_SUGGESTS_MODEL = "name-suggests-model"
+
+    # Who calls
+    CALLER_IS_ACCELERATED = "caller-is-accelerated"
+    INPUT_MAY_BE_ACCELERATED = "input-may-be-accelerated"
+    CALLER_HANDS_IN_TENSORS = "caller-hands-in-tensors"
+    CALLERS_ARE_NOT_ALL_ON_HOST = "callers-are-not-all-on-host"
+    NO_CALLER_IN_SIGHT = "no-caller-in-sight"
+    LOCAL_CALLS_HAND_IN_ACCELERATOR = "local-calls-hand-in-accelerator"
+    FUNCTION_IS_MEANT_FOR_DEVICES = "function-is-meant-for-devices"
+    HOST_READS_OTHERS = "host-reads-others"
+
+    # What kind of code it is
+    SCRIPT_RUNS_ON_ACCELERATOR = "script-runs-on-accelerator"
+    TEST_RUNS_ON_ACCELERATOR = "test-runs-on-accelerator"
+    DATA_CODE_GETS_DEVICE_TENSORS = "data-code-gets-device-tensors"
+    OBJECT_LEAVES_HOST = "object-leaves-host"
+    LIST_IS_JOINED_ON_DEVICE = "list-is-joined-on-device"
+
+    # What a rule adds
+    BOTH_DEVICES_ARE_MEANT = "both-devices-are-meant"
+
+
+K = AssumptionKind
+MEANINGS: Mapping[AssumptionKind, str] = {
+    K.UNKNOWN_CALLEE_KEEPS_DEVICE: "A function out of sight returns tensors where its arguments "
+    "are.",
+    K.EXPLICIT_HOST_IS_MEANT_ELSEWHERE: "A tensor was put on the host on purpose, and not for what "
+    "it meets: a module's tensor, or one on a device that the caller chose.",
+    K.EXPLICIT_HOST_MEETS_INPUT: "A tensor was put on the host on purpose, and the input that it "
+    "meets is elsewhere.",
+    K.LONG_STORY_HOLDS: "A value came to where it is by many steps, and each is as it seems.",
+    K.GUESSES_HOLD_TOGETHER: "Two guesses at one place are right at the same time.",
+    K.SHAPE_SAYS_DEVICE: "A tensor made with the shape of another is for what lives where that "
+    "does.",
+    K.SHAPED_TENSOR_MEETS_INPUT: "Such a tensor meets its like, though nothing in sight brings "
+    "them together.",
+    K.DEFAULT_DEVICE_IS_CPU: "A function makes tensors on the CPU by default, though calls of it "
+    "stand under another default device.",
+    K.CURRENT_DEVICE_IS_ANOTHER: "The current device, `cuda`, is another one than `cuda:1`.",
+    K.TWO_ACCELERATORS_MEET: "One machine has accelerators of two types.",
+    K.OTHER_CARDS_ARE_USED: "What a caller hands in, or a module, is on another card than the "
+    "current one.",
+    K.FLAG_MAY_BE_OFF: "Where a flag such as `use_cuda` is on, not everything is on the current "
+    "card.",
+    K.HELD_MODULE_WAS_MOVED: "What a class made itself was moved afterwards.",
+    K.HELD_MODULE_IS_FED_FROM_ELSEWHERE: "An object that leaves its module on the host gets inputs "
+    "from elsewhere.",
+    K.CONTRACT_OF_HOST_IS_BROKEN: "A module, or a device that the caller chose, is no host where a "
+    "contract asks for the host.",
+    K.VALUE_IS_TENSOR: "A value that may be an array is a tensor.",
+    K.VALUE_HAS_DIMENSIONS: "A tensor that may have no dimensions has some: one without "
+    "meets every device.",
+    K.MODULE_REFUSES_NUMBERS: "A module refuses a tensor without dimensions from the host.",
+    K.BRANCH_TAKEN: "A value is what one of several branches left.",
+    K.BRANCHES_COMBINE: "Two values come from branches that may be taken together.",
+    K.SETTINGS_COMBINE: "Two settings of the program are on together.",
+    K.CALL_REACHES_OPERATION: "A call reaches the operation in its callee with what it hands in.",
+    K.CALLER_MEETS_RESULT: "The caller brings what one `return` gives together with what it has.",
+    K.RESULT_IS_COMPUTED_WITH: "The caller computes with a result that stands for nothing.",
+    K.CALLEE_BRINGS_TOGETHER: "A function out of sight brings its arguments together.",
+    K.CALLEE_IS_MODEL: "A function out of sight computes with its arguments as a model does, "
+    "though it is not called like one.",
+    K.NAME_SUGGESTS_MODEL: "What is called `model`, `net` or the like is a model.",
+    K.CALLER_IS_ACCELERATED: "Callers hand in tensors on an accelerator.",
+    K.INPUT_MAY_BE_ACCELERATED: "The same, of an input that the host reads as it is.",
+    K.CALLER_HANDS_IN_TENSORS: "Callers that may hand in arrays hand in tensors, too.",
+    K.CALLERS_ARE_NOT_ALL_ON_HOST: "The calls in sight hand in what is on the host, and others do "
+    "not.",
+    K.NO_CALLER_IN_SIGHT: "A private function of which no call is in sight gets tensors on an "
+    "accelerator.",
+    K.LOCAL_CALLS_HAND_IN_ACCELERATOR: "The calls of a local function hand in tensors on an "
+    "accelerator.",
+    K.FUNCTION_IS_MEANT_FOR_DEVICES: "A function works with tensors on an accelerator, though "
+    "nothing in it has to do with devices.",
+    K.HOST_READS_OTHERS: "What the host reads as it is, in the same function, is not what is "
+    "elsewhere here.",
+    K.SCRIPT_RUNS_ON_ACCELERATOR: "A script that asks for no accelerator runs on one.",
+    K.TEST_RUNS_ON_ACCELERATOR: "A test, by the path of its file, runs on an accelerator.",
+    K.DATA_CODE_GETS_DEVICE_TENSORS: "A file that prepares data, by its path, gets tensors on an "
+    "accelerator.",
+    K.OBJECT_LEAVES_HOST: "An object whose device is the host is moved from there.",
+    K.LIST_IS_JOINED_ON_DEVICE: "What a function puts into lists, and joins, is not on the host.",
+    K.BOTH_DEVICES_ARE_MEANT: "Nothing out of sight brings two values together that the code puts "
+    "on two devices.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Assumption:
+    """One assumption that a conclusion rests on, and the place that caused it."""
+
+    kind: AssumptionKind
+    site: Site
+    message: str
+
+
+Assumptions: TypeAlias = tuple[Assumption, ...]
+
+
+def together(*several: Assumptions) -> Assumptions:
+    """All assumptions of several conclusions, each once, in order."""
+    return tuple(dict.fromkeys(each for assumptions in several for each in assumptions))

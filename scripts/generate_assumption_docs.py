@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""Write `docs/assumptions.md`, the kinds of assumptions and weights; `--check` writes nothing.
+
+With `--check` it exits with 1 if the page is missing or stale.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "assumptions.md"
+
+sys.path[:0] = [str(ROOT)]
+
+from devlint.reporters.assumptions import table  # noqa: E402
+
+TEXT = """\
+# Assumptions
+
+Generated from `devlint/inference/` by `scripts/generate_assumption_docs.py`.
+`devlint explain --assumptions` prints the list.
+
+Code seldom says everything: whether a function is called with tensors on an accelerator, whether a
+library returns its result where its arguments were, whether `net` is a model. Where devlint has to
+take such a thing for granted, it notes an *assumption*, with the place that caused it. A finding is
+as sure as its assumptions leave it; without any it is `certain`. The text report says them
+(`= assuming: ...`) under every finding that is less than certain, the JSON report has them under
+`assumptions`.
+
+A kind that does not hold in a project is turned off: findings that rest on it are not made. One
+that does hold is turned on: it lowers no confidence.
+
+```toml
+[tool.devlint.assume]
+name-suggests-model = false
+script-runs-on-accelerator = true
+```
+
+A weight is the share of findings that were right, of those on other people's code that rested on
+the assumption. Findings of at least 0.97 are `certain`, of at least 0.85 `likely`, of at least 0.50
+`possible`; below that devlint says nothing.
+
+"""
+
+
+def main(arguments: list[str]) -> int:
+    page = TEXT + table()
+    if "--check" in arguments:
+        stale = not PAGE.is_file() or PAGE.read_text(encoding="utf-8") != page
+        if stale:
+            print(f"{PAGE.relative_to(ROOT)} is stale: run {Path(__file__).name}")
+        return int(stale)
+    PAGE.write_text(page, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
