@@ -18,6 +18,10 @@ from runtime_guard.commands.confirm import Confirmation, confirm  # noqa: E402
 from runtime_guard.recording.events import PROBLEMS, Kind  # noqa: E402
 
 CALLS = table("calls.toml")
+UNSHOWN = {
+    # what PyTorch raises nothing at: the file's call asserts it
+    "found/compared_with_a_string.py": "a comparison that is never true",
+}
 PROGRAM = """\
 exec(compile(open({path!r}).read(), {path!r}, "exec"))
 import torch
@@ -71,8 +75,12 @@ def run(example: Example, machine: str, checkpoint: Path, tmp_path: Path) -> Con
 def test_a_run_shows_every_mark(example: Example, checkpoint: Path, tmp_path: Path):
     machines = {machine for code in example.codes for machine in MACHINES.get(code, ("cuda:2",))}
     for machine in machines:
-        verdicts = run(example, machine, checkpoint, tmp_path).findings
-        assert [f for f in verdicts if f["verdict"] != "confirmed"] == []
+        ran = run(example, machine, checkpoint, tmp_path)
+        open_ones = [found for found in ran.findings if found["verdict"] != "confirmed"]
+        if example.name in UNSHOWN:
+            assert open_ones and example.name in CALLS and ran.outcome.exit_code == 0
+        else:
+            assert open_ones == []
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -83,5 +91,5 @@ def test_a_run_of_what_is_right_shows_no_bug(example: Example, checkpoint: Path,
     assert not {event.kind for event in ran.evidence.events} & {*PROBLEMS, Kind.FOREIGN_CARD}
 
 
-def test_calls_are_of_files_that_exist():
-    assert [name for name in CALLS if not (EVERYDAY / name).is_file()] == []
+def test_calls_and_reasons_are_of_files_that_exist():
+    assert [name for name in (*CALLS, *UNSHOWN) if not (EVERYDAY / name).is_file()] == []
