@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from devlint.inference.domain.host import Const, Host
 from devlint.inference.domain.placement import Device
 from devlint.inference.domain.tensors import Tensor
-from devlint.inference.domain.value import UNKNOWN, Value, alternatives, join, union
+from devlint.inference.domain.value import UNKNOWN, Value, alternatives, join_branches, union
 from devlint.inference.frame import Frame
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def store(frame: Frame) -> None:
             if isinstance(path, str) and path.startswith(prefix):
                 name = path.removeprefix(prefix)
                 held = function.stored.get(name)
-                function.stored[name] = value if held is None else join(held, value)
+                function.stored[name] = value if held is None else join_branches(held, value)
 
 
 def restore(frame: Frame, function: Function) -> None:

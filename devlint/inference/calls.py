@@ -33,6 +33,7 @@ from devlint.inference.domain.value import (
     Value,
     alternatives,
     choose,
+    is_untold,
     join,
     union,
 )
@@ -109,7 +110,7 @@ def _is_guess(result: Value, node: cst.Call) -> bool:
         is_loader = any(base.endswith("DataLoader") for base in result.info.library_bases)
         return is_loader and result.info.method("__iter__") is None
     if type(result) is not Tensor:
-        return result is UNKNOWN
+        return is_untold(result)
     made_here = result.origin is not None and result.origin.node is node
     return made_here and bool(result.traits & INDIRECT) and on_accelerator(result) < 1
 
@@ -729,7 +730,7 @@ def _call_dict(base: Mapping, name: str, arguments: Arguments) -> Value:
         key = arguments.get(0, "key")
         held = base.get(key if key is not None else UNKNOWN)
         default = arguments.get(1, "default")
-        if default is not None and held is not UNKNOWN:
+        if default is not None and not is_untold(held):
             return join(held, default)
         if default is not None and name == "setdefault":
             default = no_circle(base, default)

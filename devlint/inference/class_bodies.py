@@ -12,7 +12,7 @@ from devlint.inference.classes import IN_TURN, ClassInfo
 from devlint.inference.domain.host import External
 from devlint.inference.domain.placement import Variable, VariableKind
 from devlint.inference.domain.tensors import KEPT, Tensor
-from devlint.inference.domain.value import UNKNOWN, Value, alternatives
+from devlint.inference.domain.value import Value, alternatives, is_untold
 from devlint.inference.frame import Frame
 from devlint.inference.text import code, dotted
 from devlint.inference.values import ClassValue
@@ -94,7 +94,7 @@ def _is_module(unit: Unit, base: Value) -> bool:
 
 def _looks_like_module(node: cst.ClassDef, bases: list[Value]) -> bool:
     """A class with a base out of sight, and a `forward`."""
-    if not any(base is UNKNOWN or type(base) is External for base in bases):
+    if not any(is_untold(base) or type(base) is External for base in bases):
         return False
     names = [s.name.value for s in node.body.body if isinstance(s, cst.FunctionDef)]
     if "forward" not in names or "backward" in names:

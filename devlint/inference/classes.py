@@ -45,7 +45,8 @@ from devlint.inference.domain.value import (
     Value,
     alternatives,
     choose,
-    join,
+    is_untold,
+    join_branches,
     under,
     union,
 )
@@ -192,7 +193,7 @@ class ClassInfo:
     def has_base_out_of_sight(self) -> bool:
         """A base is neither the project's nor one of Python's own."""
         return any(
-            base is UNKNOWN or (type(base) is External and not holds("deviceless-base", base.name))
+            is_untold(base) or (type(base) is External and not holds("deviceless-base", base.name))
             for info in self.lineage()
             for base in info.bases
         )
@@ -265,7 +266,7 @@ class ClassInfo:
                 if held is None:
                     held = info.members.get(name)
                 if held is not None:
-                    found = held if found is None else join(found, held)
+                    found = held if found is None else join_branches(found, held)
                     if info is self:
                         break
             return None if found is None else self._where_read(name, found)
@@ -485,7 +486,7 @@ class ClassInfo:
         if declared is not None:
             value = contracts.hold(frame, node, f"`self.{name}`", value, source, declared)
             old = self.attributes.get(name)
-            self.attributes[name] = value if old is None else join(old, value)
+            self.attributes[name] = value if old is None else join_branches(old, value)
             return value
         if _method(frame) == "__init__" or frame.constructing:
             self.constructed.add(node)
@@ -497,7 +498,7 @@ class ClassInfo:
             values = tuple(UNKNOWN if _holds_modules(v) else v for v in values)
         kept = union(self._kept(frame, name, v, node, source) for v in values)
         held = self.attributes.get(name)
-        self.attributes[name] = kept if held is None else join(held, kept)
+        self.attributes[name] = kept if held is None else join_branches(held, kept)
         return kept
 
     def _kept(
@@ -698,7 +699,7 @@ class ClassInfo:
                 self.places_itself = True
             held = self.registered_tensor(frame, node, traits)
         old = self.attributes.get(name)
-        self.attributes[name] = held if old is None else join(old, held)
+        self.attributes[name] = held if old is None else join_branches(old, held)
         self.branches.setdefault(name, []).append(Written(held, frozenset(frame.branches), node))
 
     def _note_place(self, place: Placement) -> None:

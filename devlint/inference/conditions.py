@@ -19,7 +19,15 @@ from devlint.inference.domain.path_conditions import ALWAYS, PathCondition, both
 from devlint.inference.domain.placement import CPU, Device, Placement, Variable, VariableKind
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import Tensor
-from devlint.inference.domain.value import UNKNOWN, Union, Value, alternatives, possible, union
+from devlint.inference.domain.value import (
+    UNKNOWN,
+    Union,
+    Value,
+    alternatives,
+    is_untold,
+    possible,
+    union,
+)
 from devlint.inference.frame import Frame
 from devlint.inference.text import code, dotted
 from devlint.inference.values import ClassValue, Instance
@@ -309,7 +317,7 @@ def narrow(frame: Frame, node: cst.BaseExpression, outcome: bool) -> None:
     elif type(node) is cst.Name or type(node) is cst.Attribute:
         path = dotted(node)
         value = frame.eval(node) if path else UNKNOWN
-        if path and outcome and value is not UNKNOWN:
+        if path and outcome and not is_untold(value):
             narrowed = without_none(value)
             if narrowed is not value:
                 frame.hold(path, narrowed)
@@ -473,7 +481,7 @@ def _classes(frame: Frame, node: cst.BaseExpression) -> list[Value]:
     value = frame.eval(node)
     if type(value) is Sequence and value.items is not None:
         return list(value.items)
-    if type(value) is not External and isinstance(node, cst.Name) and value is UNKNOWN:
+    if type(value) is not External and isinstance(node, cst.Name) and is_untold(value):
         return [External(node.value)]
     return [value]
 

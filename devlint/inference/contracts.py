@@ -34,7 +34,7 @@ from devlint.inference.domain.kinds import Evidence
 from devlint.inference.domain.placement import CUDA, Device, Placement, Variable, VariableKind
 from devlint.inference.domain.provenance import Provenance, Site, Source, StepKind
 from devlint.inference.domain.tensors import DEFAULT, INDIRECT, LOADED, MAYBE_SCALAR, Tensor
-from devlint.inference.domain.value import UNKNOWN, Union, Value, alternatives, union
+from devlint.inference.domain.value import UNKNOWN, Union, Value, alternatives, is_untold, union
 from devlint.inference.facts import MeetingKind, UnreadContract
 from devlint.inference.frame import Frame
 from devlint.inference.text import dotted, shorten
@@ -408,7 +408,7 @@ def _put(value: Value, place: Placement, declared: Declared, depth: int = 4) -> 
         return Mapping(entries, _put(inner, place, declared, depth - 1))
     if type(value) is Union:
         return union(_put(v, place, declared, depth) for v in value.alternatives)
-    if value is UNKNOWN:
+    if is_untold(value):
         return Tensor(place, declared.origin(), 0, Evidence(True))
     return value
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from devlint.inference.domain.path_conditions import Sides
-from devlint.inference.domain.value import join
+from devlint.inference.domain.value import UNTOLD, join_branches
 from devlint.inference.frame import Environment
 
 
-def join_environments(a: Environment, b: Environment, sides: Sides | None = None) -> Environment:
+def join_environments(a: Environment, b: Environment, sides: Sides = UNTOLD) -> Environment:
     """The environment in which each name holds what either branch left in it.
 
     A name that only one branch bound keeps that value: reading it is legal only behind that
@@ -20,5 +20,5 @@ def join_environments(a: Environment, b: Environment, sides: Sides | None = None
         if mine is None:
             a[name] = value
         elif mine is not value:
-            a[name] = join(mine, value, sides)
+            a[name] = join_branches(mine, value, sides)
     return a

@@ -22,7 +22,7 @@ from devlint.inference.domain.path_conditions import (
 from devlint.inference.domain.placement import CPU, Placement
 from devlint.inference.domain.provenance import Provenance, Site, StepKind
 from devlint.inference.domain.tensors import Tensor
-from devlint.inference.domain.value import UNKNOWN, Value, cases, join, possible
+from devlint.inference.domain.value import UNKNOWN, Value, cases, join_branches, possible
 from devlint.inference.facts import Hotness, MeetingKind
 from devlint.inference.values import Imported, Instance
 
@@ -301,10 +301,10 @@ class Frame:
         """Assign to a name."""
         if self.global_names and name in self.global_names:
             old = self.unit.globals.get(name)
-            self.unit.globals[name] = value if old is None else join(old, value)
+            self.unit.globals[name] = value if old is None else join_branches(old, value)
         if self.nonlocal_names and name in self.nonlocal_names and self.outer is not None:
             old = self.outer.env.get(name)
-            self.outer.env[name] = value if old is None else join(old, value)
+            self.outer.env[name] = value if old is None else join_branches(old, value)
         if name in self.owners or "." in name:
             for key in [k for k in self.env if isinstance(k, str) and _is_part(k, name)]:
                 del self.env[key]

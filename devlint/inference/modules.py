@@ -24,7 +24,16 @@ from devlint.inference.domain.tensors import (
     SCALAR,
     Tensor,
 )
-from devlint.inference.domain.value import UNKNOWN, Union, Value, alternatives, cases, choose, union
+from devlint.inference.domain.value import (
+    UNKNOWN,
+    Union,
+    Value,
+    alternatives,
+    cases,
+    choose,
+    is_untold,
+    union,
+)
 from devlint.inference.facts import MeetingKind
 from devlint.inference.frame import Frame
 from devlint.inference.functions import Arguments, Function
@@ -312,7 +321,7 @@ def call_module(frame: Frame, node: cst.Call, module: Instance, arguments: Argum
             result = call_function(
                 frame, node, FunctionValue(function, module), arguments, as_module=True
             )
-            if result is not None and result is not UNKNOWN:
+            if result is not None and not is_untold(result):
                 return result
         return _result(frame, node, place, origin, arguments)
     if module.items is not None and module.library.endswith("Sequential"):

@@ -23,7 +23,7 @@ from devlint.inference.domain.tensors import (
     SCALAR,
     Tensor,
 )
-from devlint.inference.domain.value import UNKNOWN, Value
+from devlint.inference.domain.value import UNKNOWN, Value, is_untold
 from devlint.inference.frame import Frame
 from devlint.inference.functions import Arguments
 from devlint.inference.meetings import tensors_in
@@ -236,7 +236,7 @@ def _in_turn(frame: Frame, node: cst.Call, chain: Instance, arguments: Arguments
 
 def _of_mapping(frame: Frame, node: cst.Call, holder: Instance, name: str) -> Value:
     inner = elements(frame, node, holder)
-    if inner is UNKNOWN or name in ("get", "pop"):
+    if is_untold(inner) or name in ("get", "pop"):
         return inner
     if name == "keys":
         return HOST

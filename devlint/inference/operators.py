@@ -27,7 +27,15 @@ from devlint.inference.domain.host import (
 )
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import MASK, Tensor, tensor_like
-from devlint.inference.domain.value import UNKNOWN, Value, alternatives, cases, choose, join, union
+from devlint.inference.domain.value import (
+    UNKNOWN,
+    Value,
+    alternatives,
+    cases,
+    choose,
+    join_branches,
+    union,
+)
 from devlint.inference.frame import EVALUATORS, Frame
 from devlint.inference.meetings import meet, written
 from devlint.inference.values import Instance
@@ -253,7 +261,7 @@ def _boolean(frame: Frame, node: cst.BooleanOperation) -> Value:
     frame.when = when
     frame.guards -= asks
     frame.cold -= cold
-    return right if certain else join(left, right, (stays, goes_on))
+    return right if certain else join_branches(left, right, (stays, goes_on))
 
 
 def _conditional(frame: Frame, node: cst.IfExp) -> Value:
@@ -278,7 +286,7 @@ def _conditional(frame: Frame, node: cst.IfExp) -> Value:
         enter_branch(frame, node.test, False, if_false)
         right = frame.eval(node.orelse)
         frame.env, frame.when = before, when
-        return join(left, right, (if_true, if_false))
+        return join_branches(left, right, (if_true, if_false))
     finally:
         frame.guards -= asks
 

@@ -26,7 +26,7 @@ from devlint.inference.domain.tensors import (
     VECTOR,
     Tensor,
 )
-from devlint.inference.domain.value import UNKNOWN, Value
+from devlint.inference.domain.value import UNKNOWN, Value, is_untold
 from devlint.inference.facts import MeetingKind
 from devlint.inference.frame import Frame
 from devlint.inference.functions import Arguments
@@ -413,7 +413,7 @@ def _method_of_unknown(
             MeetingKind.CALLEE,
             indirect=True,
         )
-        if made is not UNKNOWN:
+        if not is_untold(made):
             return made
         # a model, mostly, or something made of no tensors
         return UNKNOWN if name.startswith(("from_", "load_")) else Tensor(None, None, 0, Evidence())

@@ -5,13 +5,14 @@ The others are in `devlint.inference.domain`.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from devlint.inference.domain.containers import Sequence
 from devlint.inference.domain.path_conditions import Sides
-from devlint.inference.domain.placement import Device, Placement, Variable, same_place
+from devlint.inference.domain.placement import Placement, Variable, is_accelerated, same_place
 from devlint.inference.domain.provenance import Provenance
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import (
@@ -19,7 +20,7 @@ from devlint.inference.domain.value import (
     MAX_MODULES,
     UNKNOWN,
     Value,
-    join,
+    combine,
     merge,
 )
 
@@ -38,6 +39,13 @@ class ProjectModule(Value):
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
+
+    def merge(self, other: Value, sides: Sides | None) -> Value | None:
+        assert type(other) is ProjectModule
+        return self if self.unit is other.unit else None
+
+    def content(self, depth: int) -> Hashable:
+        return ProjectModule, id(self.unit)
 
 
 class Imported(Value):
@@ -65,7 +73,8 @@ class Imported(Value):
         return self._value
 
     def resolved(self) -> Value:
-        return self.resolve() or UNKNOWN
+        value = self.resolve()
+        return UNKNOWN if value is None else value.resolved()
 
 
 class FunctionValue(Value):
@@ -85,7 +94,14 @@ class FunctionValue(Value):
 
     def merge(self, other: Value, sides: Sides | None) -> Value | None:
         assert type(other) is FunctionValue
-        return self if self.function is other.function and self.bound is other.bound else None
+        return self if self._content == other._content else None
+
+    @property
+    def _content(self) -> tuple[int, ...]:
+        return id(self.function), id(self.bound), id(self.given)
+
+    def content(self, depth: int) -> Hashable:
+        return FunctionValue, self._content
 
 
 class ClassValue(Value):
@@ -95,6 +111,13 @@ class ClassValue(Value):
 
     def __init__(self, info: ClassInfo) -> None:
         self.info = info
+
+    def merge(self, other: Value, sides: Sides | None) -> Value | None:
+        assert type(other) is ClassValue
+        return self if self.info is other.info else None
+
+    def content(self, depth: int) -> Hashable:
+        return ClassValue, id(self.info)
 
 
 class Instance(Value):
@@ -154,15 +177,41 @@ class Instance(Value):
         return MAX_MODULES if self.module else MAX_ALTERNATIVES
 
     def merge(self, other: Value, sides: Sides | None) -> Value | None:
+        """Two objects of a class of the project in one place are one, and so are two of a library's
+        whose tensors are one. Of two modules it is the first, which stands for both."""
         assert type(other) is Instance
-        if self.tensor is not None and other.tensor is not None and self.library == other.library:
-            merged = merge(self.tensor, other.tensor)
-            if merged is self.tensor or merged is other.tensor:
-                return self if merged is self.tensor else other
-        if self.info is None or self.info is not other.info:
+        if self.library != other.library or self.info is not other.info:
             return None
-        alike = self.library == other.library and self.place == other.place
-        return _merge_objects(self, other, sides) if alike else None
+        if self.info is None:
+            return self._merge_held(other)
+        if self.module is not other.module or self.place != other.place:
+            return None
+        return self if self.module else _merge_objects(self, other, sides)
+
+    def _merge_held(self, other: Instance) -> Instance | None:
+        if self.tensor is None or other.tensor is None:
+            return None
+        tensor = self.tensor.merge(other.tensor, None)
+        if tensor is None or tensor is self.tensor:
+            return None if tensor is None else self
+        merged = Instance(None, self.library, self.module, tensor.place, tensor.origin)
+        merged.tensor = tensor
+        return merged
+
+    def content(self, depth: int) -> Hashable:
+        if self.info is None and self.tensor is not None:
+            return Instance, self.library, self.tensor.content(depth)
+        if self.info is None:
+            return Instance, id(self)
+        what = Instance, id(self.info), self.library, self.module, self.place
+        if self.module or not depth:
+            return what
+        given = {} if self.given is None else self.given
+        return (
+            *what,
+            frozenset((name, held.content(depth - 1)) for name, held in self.fields.items()),
+            frozenset((variable, tensor.place) for variable, tensor in given.items()),
+        )
 
     def stand_for(self, other: Value) -> None:
         has_room = len(self.twins) < MAX_MODULES
@@ -180,16 +229,16 @@ class Placed(Value):
         self.origin = origin
 
     def merge(self, other: Value, sides: Sides | None) -> Value:
-        """A module that only one branch moved is moved: the accelerated world."""
         assert type(other) is Placed
-        if self.place == other.place:
-            return self
-        for side in (self, other):
-            if type(side.place) is Variable or (
-                type(side.place) is Device and side.place.is_accelerator
-            ):
-                return side
-        return Placed(None, None)
+        return self if self.place == other.place else Placed(None, None)
+
+    def outweighs(self, other: Value, sides: Sides) -> Value | None:
+        """A module that only one branch moved to an accelerator is there: the accelerated world."""
+        assert type(other) is Placed
+        return self if is_accelerated(self.place) and not is_accelerated(other.place) else None
+
+    def content(self, depth: int) -> Hashable:
+        return Placed, self.place
 
 
 class Optimizer(Value):
@@ -201,6 +250,14 @@ class Optimizer(Value):
         self.module = module
         self.origin = origin
 
+    def merge(self, other: Value, sides: Sides | None) -> Value | None:
+        assert type(other) is Optimizer
+        same = self.module is other.module and self.origin.node is other.origin.node
+        return self if same else None
+
+    def content(self, depth: int) -> Hashable:
+        return Optimizer, id(self.module), id(self.origin.node)
+
 
 class Parameters(Value):
     """`module.parameters()`, or a list made from it."""
@@ -211,6 +268,16 @@ class Parameters(Value):
         self.module = module
         self.tensor = tensor
 
+    def merge(self, other: Value, sides: Sides | None) -> Value | None:
+        assert type(other) is Parameters
+        tensor = self.tensor.merge(other.tensor, sides)
+        if self.module is not other.module or tensor is None:
+            return None
+        return self if tensor is self.tensor else Parameters(self.module, tensor)
+
+    def content(self, depth: int) -> Hashable:
+        return Parameters, id(self.module), self.tensor.content(depth)
+
 
 class Method(Value):
     """A method of a value, not called yet: `x.to`, `torch.add` bound by getattr."""
@@ -220,6 +287,16 @@ class Method(Value):
     def __init__(self, receiver: Value, name: str) -> None:
         self.receiver = receiver
         self.name = name
+
+    def merge(self, other: Value, sides: Sides | None) -> Value | None:
+        assert type(other) is Method
+        if self.name != other.name:
+            return None
+        receiver = merge(self.receiver, other.receiver, sides)
+        return None if receiver is None else Method(receiver, self.name)
+
+    def content(self, depth: int) -> Hashable:
+        return Method, self.name, self.receiver.content(depth - 1) if depth else None
 
 
 class Partial(Value):
@@ -242,6 +319,13 @@ class Generator(Value):
         self.place = place
         self.origin = origin
 
+    def merge(self, other: Value, sides: Sides | None) -> Value | None:
+        assert type(other) is Generator
+        return self if self.place == other.place else None
+
+    def content(self, depth: int) -> Hashable:
+        return Generator, self.place
+
 
 class Super(Value):
     """`super()` inside a class."""
@@ -251,6 +335,14 @@ class Super(Value):
     def __init__(self, info: ClassInfo, instance: Value) -> None:
         self.info = info
         self.instance = instance
+
+    def merge(self, other: Value, sides: Sides | None) -> Value | None:
+        assert type(other) is Super
+        same = self.info is other.info and self.instance is other.instance
+        return self if same else None
+
+    def content(self, depth: int) -> Hashable:
+        return Super, id(self.info), id(self.instance)
 
 
 class TypeExpression(Value):
@@ -262,6 +354,13 @@ class TypeExpression(Value):
         self.node = node
         self.frame = frame
 
+    def merge(self, other: Value, sides: Sides | None) -> Value | None:
+        assert type(other) is TypeExpression
+        return self if self.node is other.node and self.frame is other.frame else None
+
+    def content(self, depth: int) -> Hashable:
+        return TypeExpression, id(self.node), id(self.frame)
+
 
 class Contract(Value):
     """`On("cuda")` or `SameDevice("x")` of devlint.contracts."""
@@ -271,13 +370,20 @@ class Contract(Value):
     def __init__(self, requirement: Requirement) -> None:
         self.requirement = requirement
 
+    def merge(self, other: Value, sides: Sides | None) -> Value | None:
+        assert type(other) is Contract
+        return self if self.requirement == other.requirement else None
+
+    def content(self, depth: int) -> Hashable:
+        return Contract, repr(self.requirement)
+
 
 def _merge_objects(a: Instance, b: Instance, sides: Sides | None) -> Instance:
     """One object for two of a class: what they were made with, and hold, may differ."""
-    if a.module or (a.given is b.given and a.fields is b.fields):
+    if a.given is b.given and a.fields is b.fields:
         return a
     fields = {
-        name: join(held, b.fields[name], sides) if name in b.fields else held
+        name: combine(held, b.fields[name], sides) if name in b.fields else held
         for name, held in (b.fields | a.fields).items()
     }
     given = _merge_given(a.given or {}, b.given or {})
@@ -292,9 +398,9 @@ def _merge_given(
     a: dict[Variable, Tensor], b: dict[Variable, Tensor]
 ) -> dict[Variable, Tensor] | None:
     """Where two objects' constructors were given the same, and otherwise unknown."""
-    merged = dict(a)
-    for variable, tensor in b.items():
-        mine = a.get(variable)
-        if mine is None or not same_place(mine.place, tensor.place):
-            merged[variable] = Tensor(None)
+    merged = {}
+    for variable in a | b:
+        mine, other = a.get(variable), b.get(variable)
+        agree = mine is not None and other is not None and same_place(mine.place, other.place)
+        merged[variable] = mine if mine is not None and agree else Tensor(None)
     return merged or None

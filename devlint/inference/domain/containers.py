@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any
 
 import libcst as cst
 
 from devlint.inference.domain.host import Const
 from devlint.inference.domain.path_conditions import Sides
-from devlint.inference.domain.value import UNKNOWN, Union, Value, are_same, join, join_all
+from devlint.inference.domain.value import UNKNOWN, Union, Value, are_same, combine, join, union
 
 
 class Sequence(Value):
@@ -38,7 +38,7 @@ class Sequence(Value):
     def any(self) -> Value:
         """A value that stands for every element."""
         if self.items is not None:
-            return join_all(self.items) if self.items else (self.element or UNKNOWN)
+            return union(self.items) if self.items else (self.element or UNKNOWN)
         return self.element if self.element is not None else UNKNOWN
 
     def add(self, value: Value) -> None:
@@ -46,7 +46,7 @@ class Sequence(Value):
         value = no_circle(self, value)
         self.mixed = True
         if self.items is not None:
-            self.element = join_all([*self.items, value]) if self.items else value
+            self.element = union([*self.items, value]) if self.items else value
             self.items = None
         else:
             self.element = value if self.element is None else join(self.element, value)
@@ -67,18 +67,30 @@ class Sequence(Value):
 
     def merge(self, other: Value, sides: Sides | None) -> Value | None:
         assert type(other) is Sequence
+        kind = self.kind if self.kind == other.kind else "list"
+        names = self.names if self.names == other.names else ()
         mine, others = self.items, other.items
         if mine is not None and others is not None and len(mine) == len(others):
-            if are_same(mine, others):
+            if are_same(mine, others) and kind == self.kind and names == self.names:
                 return self
-            joined = [join(x, y, sides) for x, y in zip(mine, others, strict=True)]
-            return Sequence(joined, None, self.kind, self.node, self.names)
-        elements = [side.any() for side in (self, other) if side.items or side.element is not None]
-        if len(elements) == 2:
-            elements = [join(elements[0], elements[1], sides)]
-        merged = Sequence(None, elements[0] if elements else None, self.kind, self.node)
+            joined = [combine(x, y, sides) for x, y in zip(mine, others, strict=True)]
+            merged = Sequence(joined, None, kind, self.node, names)
+        else:
+            elements = [
+                side.any() for side in (self, other) if side.items or side.element is not None
+            ]
+            if len(elements) == 2:
+                elements = [combine(elements[0], elements[1], sides)]
+            merged = Sequence(None, elements[0] if elements else None, kind, self.node, names)
         merged.mixed = self.mixed or other.mixed
         return merged
+
+    def content(self, depth: int) -> Hashable:
+        if not depth:
+            return Sequence
+        items = None if self.items is None else tuple(v.content(depth - 1) for v in self.items)
+        element = None if self.element is None else self.element.content(depth - 1)
+        return Sequence, self.kind, items, element, self.names, self.mixed
 
 
 class NamedTuple(Value):
@@ -88,6 +100,13 @@ class NamedTuple(Value):
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self.names = names
+
+    def merge(self, other: Value, sides: Sides | None) -> Value | None:
+        assert type(other) is NamedTuple
+        return self if self.names == other.names else None
+
+    def content(self, depth: int) -> Hashable:
+        return NamedTuple, self.names
 
 
 class Mapping(Value):
@@ -104,7 +123,7 @@ class Mapping(Value):
     def any(self) -> Value:
         """A value that stands for every entry."""
         values = list(self.children())
-        return join_all(values) if values else UNKNOWN
+        return union(values) if values else UNKNOWN
 
     def get(self, key: object) -> Value:
         """The entry under a key."""
@@ -131,11 +150,17 @@ class Mapping(Value):
         entries = dict(self.entries)
         for key, value in other.entries.items():
             mine = entries.get(key)
-            entries[key] = value if mine is None else join(mine, value, sides)
+            entries[key] = value if mine is None else combine(mine, value, sides)
         element = self.element
         if other.element is not None:
-            element = other.element if element is None else join(element, other.element, sides)
+            element = other.element if element is None else combine(element, other.element, sides)
         return Mapping(entries, element)
+
+    def content(self, depth: int) -> Hashable:
+        if not depth:
+            return Mapping
+        entries = frozenset((key, v.content(depth - 1)) for key, v in self.entries.items())
+        return Mapping, entries, None if self.element is None else self.element.content(depth - 1)
 
 
 def no_circle(holder: Value, value: Value) -> Value:
@@ -161,5 +186,17 @@ class Loader(Value):
     def __init__(self, batch: Value) -> None:
         self.batch = batch
 
+    def children(self) -> Iterator[Value]:
+        yield self.batch
+
+    def map(self, change: Callable[[Value], Value]) -> Loader:
+        batch = change(self.batch)
+        return self if batch is self.batch else Loader(batch)
+
     def merge(self, other: Value, sides: Sides | None) -> Value | None:
-        return self
+        assert type(other) is Loader
+        batch = combine(self.batch, other.batch, sides)
+        return self if batch is self.batch else Loader(batch)
+
+    def content(self, depth: int) -> Hashable:
+        return Loader, self.batch.content(depth - 1) if depth else None

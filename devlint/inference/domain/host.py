@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 from devlint.inference.domain.path_conditions import Sides
@@ -24,7 +25,12 @@ class Const(Value):
     def merge(self, other: Value, sides: Sides | None) -> Value | None:
         assert type(other) is Const
         same = type(self.value) is type(other.value) and self.value == other.value
-        return self if same else None
+        if not same:
+            return None
+        return other if other is ASSUMED else self
+
+    def content(self, depth: int) -> Hashable:
+        return Const, type(self.value), repr(self.value), self is ASSUMED
 
 
 NONE = Const(None)
@@ -54,9 +60,19 @@ class Host(Value):
 
     def merge(self, other: Value, sides: Sides | None) -> Value | None:
         assert type(other) is Host
-        if self in (GLOBAL_RANK, DTYPE) or other in (GLOBAL_RANK, DTYPE):
-            return HOST
-        return self if self.array == other.array else None
+        if self.array != other.array:
+            return None
+        if self._content == other._content:
+            return self
+        return ARRAY if self.array else HOST
+
+    @property
+    def _content(self) -> tuple[Hashable, ...]:
+        special = id(self) if self in (GLOBAL_RANK, DTYPE) else None
+        return self.array, id(self.sizes), self.whole, special
+
+    def content(self, depth: int) -> Hashable:
+        return Host, self._content
 
 
 HOST = Host()
@@ -82,7 +98,16 @@ class DeviceValue(Value):
 
     def merge(self, other: Value, sides: Sides | None) -> Value | None:
         assert type(other) is DeviceValue
-        return self if self.place == other.place else None
+        if self.place != other.place:
+            return None
+        if self.of is other.of and self.sure is other.sure:
+            return self
+        return DeviceValue(
+            self.place, self.of if self.of is other.of else None, self.sure and other.sure
+        )
+
+    def content(self, depth: int) -> Hashable:
+        return DeviceValue, self.place, id(self.of), self.sure
 
 
 class External(Value):
@@ -99,6 +124,9 @@ class External(Value):
     def merge(self, other: Value, sides: Sides | None) -> Value | None:
         assert type(other) is External
         return self if self.name == other.name else None
+
+    def content(self, depth: int) -> Hashable:
+        return External, self.name
 
 
 def without_none(value: Value) -> Value:

@@ -71,3 +71,8 @@ def same_place(a: Placement, b: Placement) -> bool:
     if a is b:
         return True
     return type(a) is Device and type(b) is Device and a == b
+
+
+def is_accelerated(place: Placement) -> bool:
+    """On an accelerator in the accelerated world: where others chose, they chose one."""
+    return type(place) is Variable or (type(place) is Device and place.is_accelerator)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 
 from devlint.inference.domain.kinds import Evidence
 from devlint.inference.domain.path_conditions import ALWAYS, PathCondition, Sides, both, either
-from devlint.inference.domain.placement import Device, Placement, Variable, same_place
+from devlint.inference.domain.placement import Placement, is_accelerated, same_place
 from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.value import UNKNOWN, Value
 
@@ -96,50 +96,56 @@ class Tensor(Value):
             return self
         return Tensor(self.place, origin.known(when), self.traits, self.evidence, self.sizes)
 
+    def content(self, depth: int) -> Hashable:
+        return Tensor, self.place, self.traits, self._certainty, frozenset(self.when)
+
+    @property
+    def _certainty(self) -> int:
+        """How sure it is that it is a tensor, the surer the less."""
+        evidence = self.evidence
+        if evidence is None:
+            return 0
+        return 1 if evidence.is_tensor else 3 if evidence.is_host else 2
+
     def merge(self, other: Value, sides: Sides | None) -> Tensor | None:
+        """Two tensors with one placement are one."""
         assert type(other) is Tensor
-        return merge_tensors(self, other, sides)
+        if (self.traits ^ other.traits) & PARAMETER or not same_place(self.place, other.place):
+            return None
+        kept = self if self._certainty < other._certainty else other
+        return _of_either(kept, self.when, other.when, _joined(self.traits, other.traits))
+
+    def outweighs(self, other: Value, sides: Sides) -> Tensor | None:
+        """A tensor that was moved to an accelerator outweighs itself unmoved: `if gpu is not None:
+        x = x.cuda(gpu)` is taken in the accelerated world."""
+        assert type(other) is Tensor
+        step = self.origin
+        if step is None or step.kind is not StepKind.MOVED or step.parent is None:
+            return None
+        if (self.traits ^ other.traits) & PARAMETER or same_place(self.place, other.place):
+            return None
+        if not step.parent.is_same(other.origin) or not is_accelerated(self.place):
+            return None
+        merged = _of_either(self, self.when, other.when, self.traits)
+        if sides[0]:
+            known = step.known(merged.when)
+            known.assumed = both(step.assumed, sides[0])
+            merged = merged.with_place(merged.place, known)
+        return merged
 
     def is_like(self, other: Value) -> bool:
         assert type(other) is Tensor
         return same_place(self.place, other.place) and self.traits == other.traits
 
 
-def merge_tensors(a: Tensor, b: Tensor, sides: Sides | None = None) -> Tensor | None:
-    """Two tensors with one placement are one; a moved tensor outweighs itself unmoved.
-
-    `if gpu is not None: x = x.cuda(gpu)` is taken in the accelerated world.
-    """
-    if (a.traits ^ b.traits) & PARAMETER:
-        return None
-    if same_place(a.place, b.place):
-        sure = a if a.evidence is None else b
-        common = a.traits & b.traits
-        if a.traits & _ZERO_DIM and b.traits & _ZERO_DIM and not common & SCALAR:
-            common |= MAYBE_SCALAR
-        some = (a.traits | b.traits) & (INDIRECT | GRAD | NON_LEAF | COPYING | KEPT)
-        if not common & SCALAR and all(t.traits & (SCALAR | MAYBE_SCALAR) for t in (a, b)):
-            some |= MAYBE_SCALAR
-        # By default only if both are: a tensor put on the CPU on purpose in one branch is meant.
-        return _of_either(sure, a.when, b.when, common | some)
-    for moved, unmoved in ((a, b), (b, a)):
-        if (
-            moved.origin is not None
-            and moved.origin.kind is StepKind.MOVED
-            and moved.origin.parent is not None
-            and moved.origin.parent.is_same(unmoved.origin)
-            and (
-                type(moved.place) is Variable
-                or (type(moved.place) is Device and moved.place.is_accelerator)
-            )
-        ):
-            merged = _of_either(moved, a.when, b.when, moved.traits)
-            if sides is not None:
-                step = moved.origin.known(merged.when)
-                step.assumed = both(moved.origin.assumed, sides[moved is b])
-                merged = merged.with_place(merged.place, step)
-            return merged
-    return None
+def _joined(a: int, b: int) -> int:
+    """The traits of a tensor that is the one or the other: those of both, and those that matter if
+    one has them. By default only if both are: a tensor put on the CPU on purpose in one branch is
+    meant."""
+    traits = a & b | (a | b) & (INDIRECT | GRAD | NON_LEAF | COPYING | KEPT)
+    if a & _ZERO_DIM and b & _ZERO_DIM and not traits & SCALAR:
+        traits |= MAYBE_SCALAR
+    return traits
 
 
 def _of_either(tensor: Tensor, a: PathCondition, b: PathCondition, traits: int) -> Tensor:

@@ -8,7 +8,7 @@ which values it holds (`children`, `map`) and under which condition it came abou
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 
 from devlint.inference.domain.path_conditions import (
     ALWAYS,
@@ -20,7 +20,10 @@ from devlint.inference.domain.path_conditions import (
 )
 
 MAX_ALTERNATIVES = 4
-MAX_MODULES = 16  # that the elements of a container may be
+MAX_MODULES = 16  # alternatives, if all are modules
+MAX_DEPTH = 4  # of a value that holds others, where it could go deeper by each turn of a loop
+
+UNTOLD: Sides = (ALWAYS, ALWAYS)
 
 
 class Value:
@@ -35,7 +38,7 @@ class Value:
 
     @property
     def room(self) -> int:
-        """How many alternatives a container's element may have, if all are of this kind."""
+        """How many alternatives one value may have, if all are of this kind."""
         return MAX_ALTERNATIVES
 
     def resolved(self) -> Value:
@@ -43,11 +46,25 @@ class Value:
         return self
 
     def merge(self, other: Value, sides: Sides | None) -> Value | None:
-        """One value for this one and another of its class, part by part; None if they differ."""
+        """One value for this one and another of its class, part by part; None if they differ.
+
+        It is the join of the two; parts of theirs are joined as branches are if `sides` says of
+        which. That two values merge is an equivalence, or the join would go by the order.
+        """
+        return None
+
+    def outweighs(self, other: Value, sides: Sides) -> Value | None:
+        """The value that branches leave of this one and another of its class, where in the
+        accelerated world only this one is left of the two. `sides`: the conditions of this one and
+        of the other."""
         return None
 
     def stand_for(self, other: Value) -> None:
         """It was kept as one of several, and `other` is merged into it."""
+
+    def content(self, depth: int) -> Hashable:
+        """All that the lattice tells of it: equal for values that say the same."""
+        return type(self), id(self)
 
     def children(self) -> Iterator[Value]:
         """The values that it holds, or may be."""
@@ -69,7 +86,7 @@ class Value:
 
 
 class Unknown(Value):
-    """Anything. It meets anything in silence."""
+    """A value of which nothing is said. It meets anything in silence."""
 
     __slots__ = ()
 
@@ -79,10 +96,11 @@ class Unknown(Value):
     def merge(self, other: Value, sides: Sides | None) -> Value | None:
         # An unknown alternative must not hide what the other branch is known to hold, but the
         # whole is no longer certain: rules of meeting treat it through the other alternatives.
-        return self
+        return TOP if TOP in (self, other) else UNKNOWN
 
 
-UNKNOWN = Unknown()
+UNKNOWN = Unknown()  # anything, as Python's `Any`
+TOP = Unknown()  # one of more values than are told apart: whatever it is joined with
 # Anything, and what made it was told a device: where its tensors are is open, too.
 PLACED = Unknown()
 
@@ -100,6 +118,14 @@ class Union(Value):
 
     def __repr__(self) -> str:
         return f"Union{self.alternatives}"
+
+    def content(self, depth: int) -> Hashable:
+        return Union, frozenset(
+            (value.content(depth), frozenset(when)) for value, when in cases(self)
+        )
+
+    def merge(self, other: Value, sides: Sides | None) -> Value | None:
+        return union((self, other)) if sides is None else join_branches(self, other, sides)
 
     def children(self) -> Iterator[Value]:
         return iter(self.alternatives)
@@ -138,66 +164,109 @@ def cases(value: Value) -> tuple[tuple[Value, PathCondition], ...]:
 
 
 def merge(a: Value, b: Value, sides: Sides | None = None) -> Value | None:
-    """One alternative for two that say the same, or None."""
+    """One alternative for two, or None if both are to be kept. `sides`: they are what two branches
+    left under these conditions, so that the one may outweigh the other."""
     if a is b:
         return a
-    return a.merge(b, sides) if type(a) is type(b) else None
+    if type(a) is not type(b):
+        return None
+    if sides is not None:
+        left = a.outweighs(b, sides) or b.outweighs(a, (sides[1], sides[0]))
+        if left is not None:
+            return left
+    return a.merge(b, sides)
 
 
-def union(values: Iterable[Value], limit: int = MAX_ALTERNATIVES) -> Value:
-    """One value for several, without doubles."""
-    kept: list[Value] = []
+class _Alternatives:
+    """Alternatives as they are collected, without doubles."""
+
+    __slots__ = ("is_too_many", "kept", "room")
+
+    def __init__(self) -> None:
+        self.kept: list[tuple[Value, PathCondition]] = []
+        self.room = MAX_MODULES
+        self.is_too_many = False
+
+    def add(self, value: Value, when: PathCondition, of_branches: bool) -> None:
+        """One more, or one of those that are kept; `of_branches`: one may outweigh another."""
+        self.is_too_many = self.is_too_many or value is TOP
+        if self.is_too_many:
+            return
+        for index, (other, meanwhile) in enumerate(self.kept):
+            merged = merge(other, value, (meanwhile, when) if of_branches else None)
+            if merged is not None:
+                if merged is not value:
+                    merged.stand_for(value)
+                self.kept[index] = merged, either(meanwhile, when)
+                return
+        self.kept.append((value, when))
+        self.room = min(self.room, value.room)
+        self.is_too_many = len(self.kept) > self.room
+
+
+def union(values: Iterable[Value]) -> Value:
+    """The join of several values."""
+    found = _Alternatives()
     for value in values:
-        for alternative in alternatives(value):
-            for index, other in enumerate(kept):
-                merged = merge(other, alternative)
-                if merged is not None:
-                    if merged is not alternative:
-                        merged.stand_for(alternative)
-                    kept[index] = merged
-                    break
-            else:
-                if len(kept) == limit:
-                    return UNKNOWN
-                kept.append(alternative)
-    if not kept:
-        return UNKNOWN
-    return Union(tuple(kept)) if len(kept) > 1 else kept[0]
+        for alternative, when in cases(value):
+            found.add(alternative, when, False)
+    if found.is_too_many:
+        return TOP
+    if len(found.kept) > 1:
+        return Union(tuple(v for v, _ in found.kept), tuple(when for _, when in found.kept))
+    return found.kept[0][0] if found.kept else UNKNOWN
 
 
 def choose(values: Iterable[tuple[Value, PathCondition]]) -> Value:
-    """One value for several, each with the condition under which it is taken: alternatives that
-    only one of them has keep that."""
-    kept: list[tuple[Value, PathCondition]] = []
+    """The value that branches leave, each under its condition: alternatives that only one of them
+    has keep that, and some outweigh others."""
+    found = _Alternatives()
     for value, when in values:
         for alternative, own in cases(value):
-            whole = both(own, when)
-            for index, (other, meanwhile) in enumerate(kept):
-                merged = merge(other, alternative, (meanwhile, whole))
-                if merged is not None:
-                    kept[index] = merged, either(meanwhile, whole)
-                    break
-            else:
-                if len(kept) == MAX_ALTERNATIVES:
-                    return UNKNOWN
-                kept.append((alternative, whole))
-    if not kept:
-        return UNKNOWN
-    if len(kept) == 1:
-        return kept[0][0]
-    return Union(tuple(under(v, when) for v, when in kept), tuple(when for _, when in kept))
+            found.add(alternative, both(own, when), True)
+    if found.is_too_many:
+        return TOP
+    if len(found.kept) > 1:
+        kept = found.kept
+        return Union(tuple(under(v, when) for v, when in kept), tuple(when for _, when in kept))
+    return found.kept[0][0] if found.kept else UNKNOWN
 
 
-def join(a: Value, b: Value, sides: Sides | None = None) -> Value:
+def join(a: Value, b: Value) -> Value:
+    """The least value that says no more than either."""
+    return a if a is b else union((a, b))
+
+
+def join_branches(a: Value, b: Value, sides: Sides = UNTOLD) -> Value:
     """The value of a name after two branches; `sides`: the conditions of the two."""
-    if a is b:
-        return a
-    return union((a, b)) if sides is None else choose(((a, sides[0]), (b, sides[1])))
+    return a if a is b else choose(((a, sides[0]), (b, sides[1])))
 
 
-def join_all(values: list[Value]) -> Value:
-    """One value for the elements of a container."""
-    return union(values, min((value.room for value in values), default=MAX_ALTERNATIVES))
+def combine(a: Value, b: Value, sides: Sides | None) -> Value:
+    """The join of two values, or of what branches left, if it is said under which conditions."""
+    return join(a, b) if sides is None else join_branches(a, b, sides)
+
+
+def content(value: Value) -> Hashable:
+    """All that the lattice tells of a value: equal for values that say the same."""
+    return value.resolved().content(MAX_DEPTH)
+
+
+def leq(a: Value, b: Value) -> bool:
+    """`a` says as much as `b`, or more."""
+    return content(join(a, b)) == content(b)
+
+
+def widen(old: Value, new: Value) -> Value:
+    """The join of two values of one name at the head of a loop, no deeper than the limit: no
+    chain of them goes on for ever."""
+    return _cut(join(old, new), MAX_DEPTH)
+
+
+def _cut(value: Value, depth: int) -> Value:
+    if next(value.children(), None) is None:
+        return value
+    return value.map(lambda child: _cut(child, depth - 1)) if depth else TOP
 
 
 def under(value: Value, when: PathCondition) -> Value:
@@ -227,6 +296,11 @@ def _some_of(value: Union, chosen: list[bool]) -> Value:
     if len(left) > 1:
         return Union(tuple(v for v, _ in left), tuple(when for _, when in left))
     return left[0][0] if left else UNKNOWN
+
+
+def is_untold(value: Value) -> bool:
+    """Nothing is said of it."""
+    return value is UNKNOWN or value is TOP
 
 
 def same(a: Value, b: Value) -> bool:

@@ -1,0 +1,265 @@
+"""Abstract values form a lattice: its laws, for each class of values."""
+
+import libcst as cst
+import pytest
+from hypothesis import given as forall
+from hypothesis import settings
+from hypothesis import strategies as st
+
+from devlint.contracts import On
+from devlint.inference import values
+from devlint.inference.domain import containers, host, tensors
+from devlint.inference.domain import value as lattice
+from devlint.inference.domain.kinds import Evidence
+from devlint.inference.domain.path_conditions import ALWAYS, Predicate
+from devlint.inference.domain.placement import CPU, CUDA, Device, Variable, VariableKind
+from devlint.inference.domain.provenance import Provenance, StepKind
+from devlint.inference.domain.tensors import Tensor
+from devlint.inference.domain.value import (
+    PLACED,
+    TOP,
+    UNKNOWN,
+    Union,
+    Value,
+    content,
+    join,
+    join_branches,
+    leq,
+    union,
+    widen,
+)
+
+
+class Record:
+    """What a value refers to: a file, a class or a function of the program."""
+
+    name = "Record"
+    path = "main.py"
+
+
+ONE, OTHER = Record(), Record()
+records = st.sampled_from([ONE, OTHER])
+nodes = st.sampled_from([cst.Name("a"), cst.Name("b")])
+SELF = Variable("self", VariableKind.MODULE)
+INPUT = Variable("x", VariableKind.INPUT)
+places = st.sampled_from([CPU, CUDA, Device("cuda", 1), SELF, INPUT, None])
+P, Q = Predicate(), Predicate()
+conditions = st.sampled_from(
+    [ALWAYS, ((P, True, "true"),), ((P, False, "true"),), ((P, True, "true"), (Q, True, "true"))]
+)
+
+
+def shown(is_tensor, is_host):
+    evidence = Evidence(is_tensor)
+    if is_host:
+        evidence.mark_host()
+    return evidence
+
+
+kinds = st.none() | st.builds(shown, st.booleans(), st.booleans())
+traits = st.integers(0, (tensors.MATRIX << 1) - 1)
+
+
+@st.composite
+def provenances(draw):
+    step = Provenance(draw(st.sampled_from([StepKind.CREATED, StepKind.MOVED])), draw(nodes), ONE)
+    return step.known(draw(conditions))
+
+
+tensor_values = st.builds(Tensor, places, st.none() | provenances(), traits, kinds)
+
+
+def objects(parts):
+    def made(info, library, module, place, fields, given, tensor):
+        built = values.Instance(info, library, module, place)
+        built.fields = fields
+        built.given = given
+        built.tensor = None if info is not None else tensor
+        return built
+
+    return st.builds(
+        made,
+        st.none() | records,
+        st.sampled_from(["", "torch.nn.Linear"]),
+        st.booleans(),
+        places,
+        st.dictionaries(st.sampled_from("ab"), parts, max_size=2),
+        st.none() | st.dictionaries(st.just(INPUT), tensor_values),
+        st.none() | tensor_values,
+    )
+
+
+modules = st.sampled_from([values.Instance(None, "torch.nn.Linear", True) for _ in range(2)])
+
+
+def sequences(parts):
+    kinds = st.sampled_from(["list", "tuple", "iterator", "columns"])
+    names = st.sampled_from([(), ("a",)])
+    return st.builds(
+        containers.Sequence, st.lists(parts, max_size=2), st.none(), kinds, names=names
+    ) | st.builds(containers.Sequence, st.none(), st.none() | parts, kinds)
+
+
+def mappings(parts):
+    entries = st.dictionaries(st.sampled_from("ab"), parts, max_size=2)
+    return st.builds(containers.Mapping, entries, st.none() | parts)
+
+
+SIMPLE = {
+    lattice.Unknown: st.sampled_from([UNKNOWN, PLACED, TOP]),
+    tensors.Tensor: tensor_values,
+    host.Const: st.sampled_from([host.NONE, host.TRUE, host.ASSUMED, host.FALSE])
+    | st.builds(host.Const, st.sampled_from([True, 0, 1, 1.0, "cuda", "cpu"])),
+    host.Host: st.sampled_from([host.HOST, host.ARRAY, host.GLOBAL_RANK, host.DTYPE])
+    | st.builds(
+        host.Host, st.none() | st.sampled_from([Tensor(CPU)]), st.booleans(), st.booleans()
+    ),
+    host.DeviceValue: st.builds(
+        host.DeviceValue, places, st.none() | st.sampled_from([Tensor(CPU)]), st.booleans()
+    ),
+    host.External: st.builds(host.External, st.sampled_from(["torch.add", "numpy.add"])),
+    containers.NamedTuple: st.builds(containers.NamedTuple, st.sampled_from([("a",), ("b",)])),
+    values.ProjectModule: st.builds(values.ProjectModule, records),
+    values.FunctionValue: st.builds(values.FunctionValue, records, st.none() | modules),
+    values.ClassValue: st.builds(values.ClassValue, records),
+    values.Placed: st.builds(values.Placed, places, st.none()),
+    values.Optimizer: st.builds(values.Optimizer, st.none() | modules, provenances()),
+    values.Parameters: st.builds(values.Parameters, st.none() | modules, tensor_values),
+    values.Generator: st.builds(values.Generator, places, st.none()),
+    values.Super: st.builds(values.Super, records, modules),
+    values.TypeExpression: st.builds(values.TypeExpression, nodes, records),
+    values.Contract: st.builds(values.Contract, st.sampled_from([On("cuda"), On("cpu")])),
+}
+
+
+def imported(value):
+    made = values.Imported(ONE, "torch", None)
+    made._asked, made._value = True, value
+    return made
+
+
+COMPOUND = {
+    containers.Sequence: sequences,
+    containers.Mapping: mappings,
+    containers.Loader: lambda parts: st.builds(containers.Loader, parts),
+    values.Instance: lambda parts: objects(parts) | modules,
+    values.Imported: lambda parts: parts.map(imported),
+    values.Method: lambda parts: st.builds(values.Method, parts, st.sampled_from(["to", "add"])),
+    values.Partial: lambda parts: st.builds(values.Partial, parts, st.just([]), st.just({})),
+    lattice.Union: lambda parts: st.builds(
+        lambda cases: lattice.choose(cases),
+        st.lists(st.tuples(parts, conditions), min_size=1, max_size=4),
+    ),
+}
+
+simple = st.one_of(*SIMPLE.values())
+any_value = st.recursive(
+    simple, lambda parts: st.one_of(*(make(parts) for make in COMPOUND.values())), max_leaves=3
+)
+CLASSES = {**SIMPLE, **{kind: make(any_value) for kind, make in COMPOUND.items()}}
+
+
+def subclasses(kind):
+    return {kind}.union(*(subclasses(each) for each in kind.__subclasses__()))
+
+
+def test_the_laws_are_tested_for_every_class_of_values():
+    assert subclasses(Value) - {Value} == set(CLASSES)
+
+
+each_class = pytest.mark.parametrize("kind", CLASSES, ids=lambda kind: kind.__name__)
+often = settings(max_examples=25, deadline=None)
+
+
+@each_class
+@often
+@forall(data=st.data())
+def test_join_is_idempotent(kind, data):
+    a = data.draw(CLASSES[kind])
+    assert content(join(a, a)) == content(a)
+    assert content(union((a, a))) == content(a)
+
+
+@each_class
+@often
+@forall(data=st.data())
+def test_join_is_commutative(kind, data):
+    a, b = data.draw(CLASSES[kind]), data.draw(CLASSES[kind] | any_value)
+    assert content(join(a, b)) == content(join(b, a))
+
+
+@each_class
+@often
+@forall(data=st.data())
+def test_join_is_associative(kind, data):
+    same = CLASSES[kind]
+    a, b, c = data.draw(same), data.draw(same | any_value), data.draw(same | any_value)
+    assert content(join(join(a, b), c)) == content(join(a, join(b, c)))
+
+
+@each_class
+@often
+@forall(data=st.data())
+def test_join_is_an_upper_bound(kind, data):
+    a, b = data.draw(CLASSES[kind]), data.draw(CLASSES[kind] | any_value)
+    both = join(a, b)
+    assert leq(a, both)
+    assert leq(b, both)
+
+
+@each_class
+@often
+@forall(data=st.data())
+def test_leq_is_a_partial_order(kind, data):
+    a, b, c = (data.draw(CLASSES[kind]) for _ in range(3))
+    assert leq(a, a)
+    if leq(a, b) and leq(b, a):
+        assert content(a) == content(b)
+    if leq(a, b) and leq(b, c):
+        assert leq(a, c)
+
+
+@settings(max_examples=100, deadline=None)
+@forall(st.lists(any_value, min_size=1, max_size=6))
+def test_widening_comes_to_an_end(turns):
+    """However a loop goes on with the values, and whatever it wraps them in."""
+    held = turns[0]
+    wraps = [
+        lambda v: v,
+        lambda v: containers.Sequence([v]),
+        lambda v: containers.Mapping({"next": v}),
+        lambda v: containers.Loader(v),
+    ]
+    changes = 0
+    for turn in range(60):
+        new = wraps[turn % len(wraps)](join(held, turns[turn % len(turns)]))
+        wider = widen(held, new)
+        changes += content(wider) != content(held)
+        held = wider
+    assert changes <= 30
+
+
+@forall(any_value, any_value)
+def test_widening_says_no_more_than_either(a, b):
+    wider = widen(a, b)
+    assert leq(a, wider) or wider is TOP
+    assert leq(b, wider) or wider is TOP
+
+
+def test_more_alternatives_than_are_told_apart_stay_untold():
+    many = union(host.Const(n) for n in range(5))
+    assert many is TOP
+    assert join(many, Tensor(CPU)) is TOP
+
+
+def test_beside_an_unknown_alternative_the_other_is_still_seen():
+    assert isinstance(join(UNKNOWN, Tensor(CPU)), Union)
+
+
+def test_branches_leave_the_moved_of_two_and_a_join_keeps_both():
+    made = Tensor(CPU, Provenance(StepKind.CREATED, cst.Name("x"), ONE))
+    moved = made.with_place(CUDA, Provenance(StepKind.MOVED, cst.Name("y"), ONE, made.origin))
+    assert isinstance(join(made, moved), Union)
+    for left in (join_branches(made, moved), join_branches(moved, made)):
+        assert isinstance(left, Tensor)
+        assert left.place is CUDA
