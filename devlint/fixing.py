@@ -18,8 +18,8 @@ from pathlib import Path
 from devlint import engine
 from devlint.checking.session import Infer
 from devlint.config import Config
-from devlint.findings import Applicability, Edit, Fix
-from devlint.project.source import SourceError, decode, line_starts, parse, read
+from devlint.findings import Applicability, Edit, Finding, Fix
+from devlint.project.source import SourceError, decode, line_starts, parse, read, split_lines
 from devlint.report import Report
 from devlint.rule import Rule
 
@@ -41,8 +41,9 @@ class Change:
 
 @dataclass(slots=True)
 class Fixed:
-    """The changes, how many fixes they are of, and what a check of the fixed files reports."""
+    """The changes, how many fixes they are of, and what a check reports before and after them."""
 
+    before: Report
     report: Report
     count: int = 0
     changes: list[Change] = field(default_factory=list)
@@ -65,15 +66,15 @@ def fix(
     def check(files: Sequence[Path]) -> Report:
         return engine.check(files, config, rules, contents=current, progress=progress, infer=infer)
 
-    report = check(paths)
+    before = report = check(paths)
     count = 0
     for _ in range(ROUNDS):
         edited: list[Path] = []
         for file, fixes in _fixes(report, unsafe).items():
-            before = current[file] if file in current else read(file)
-            after, applied = fix_bytes(before, fixes)
+            data = current[file] if file in current else read(file)
+            after, applied = fix_bytes(data, fixes)
             if applied:
-                given.setdefault(file, before)
+                given.setdefault(file, data)
                 current[file] = after
                 edited.append(file)
                 count += applied
@@ -82,7 +83,39 @@ def fix(
         report = check(edited)
     changes = [Change(file, given[file], current[file]) for file in sorted(current)]
     changes = [change for change in changes if change.before != change.after]
-    return Fixed(check(paths) if changes else report, count, changes)
+    return Fixed(before, check(paths) if changes else report, count, changes)
+
+
+def news(before: Report, after: Report, texts: Mapping[Path, tuple[str, str]]) -> list[Finding]:
+    """The findings of a check after a fix that have no counterpart before it.
+
+    texts: of the fixed files, before and after. A counterpart is of the same rule, on a line that
+    has become the line of the finding.
+    """
+    known = {(f.rule, f.location.path, f.location.line) for f in before.findings}
+    origins = {
+        after.root / path: _origins(*texts[after.root / path])
+        for path in {finding.location.path for finding in after.findings}
+        if after.root / path in texts
+    }
+
+    def is_known(finding: Finding) -> bool:
+        place = finding.location
+        lines = origins.get(after.root / place.path, {}).get(place.line, (place.line,))
+        return any((finding.rule, place.path, line) in known for line in lines)
+
+    return [finding for finding in after.findings if not is_known(finding)]
+
+
+def _origins(before: str, after: str) -> dict[int, Sequence[int]]:
+    """For each line of a changed text the lines that it was, or was among."""
+    matcher = difflib.SequenceMatcher(None, split_lines(before), split_lines(after), False)
+    origins: dict[int, Sequence[int]] = {}
+    for kind, start, end, new_start, new_end in matcher.get_opcodes():
+        for number in range(new_start, new_end):
+            same = start + number - new_start
+            origins[number + 1] = (same + 1,) if kind == "equal" else range(start + 1, end + 1)
+    return origins
 
 
 def _fixes(report: Report, unsafe: bool) -> dict[Path, list[Fix]]:

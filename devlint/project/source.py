@@ -163,13 +163,13 @@ def parse(text: str) -> cst.Module:
 
 def _parse(text: str) -> cst.Module:
     if _nesting(text) > MAX_NESTING:
-        refused = _refused_by_python(text)
+        refused = refused_by_python(text)
         if refused is not None:
             raise refused
     try:
         return cst.parse_module(text)
     except cst.ParserSyntaxError as error:
-        raise _refused_by_python(text) or _from_libcst(error) from None
+        raise refused_by_python(text) or _from_libcst(error) from None
     except RecursionError:
         raise SourceError("is too deeply nested to be parsed") from None
     except Exception as error:  # a defect of the parser is one file's error, not everyone's
@@ -189,7 +189,7 @@ def _nesting(text: str) -> int:
     return deepest
 
 
-def _refused_by_python(text: str) -> SourceError | None:
+def refused_by_python(text: str) -> SourceError | None:
     """What Python's own parser says is wrong: it names the place and the cause better."""
     try:
         with warnings.catch_warnings():
