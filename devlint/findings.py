@@ -38,13 +38,23 @@ class Confidence(str, enum.Enum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Location:
-    """A span of one file. `path` is relative to the project root and `/`-separated."""
+    """A span of one file, or of one cell of a notebook, whose lines are counted for themselves.
+
+    path: relative to the project root and `/`-separated. cell: its number among all cells of the
+    notebook, from 1; 0 elsewhere.
+    """
 
     path: str
+    cell: int = field(default=0, kw_only=True)
     line: int
     column: int
     end_line: int
     end_column: int
+
+    @property
+    def source(self) -> str:
+        """The text that the lines are of: `x.py`, or `x.ipynb:cell 3`."""
+        return source_name(self.path, self.cell)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +124,20 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, order=True)
 class FileError:
-    """A file, or a place in one, that could not be checked."""
+    """A file, or a place in one, that could not be checked. `cell` is as a location's."""
 
     path: str
+    cell: int = field(default=0, kw_only=True)
     line: int
     column: int
     message: str
+
+    @property
+    def source(self) -> str:
+        """The text that the line is of."""
+        return source_name(self.path, self.cell)
+
+
+def source_name(path: str, cell: int) -> str:
+    """How a file, or a cell of it, is named before a line and a column."""
+    return f"{path}:cell {cell}" if cell else path

@@ -11,19 +11,25 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from devlint import engine
 from devlint.checking.session import Infer
 from devlint.config import Config
-from devlint.findings import Applicability, Edit, Finding, Fix
-from devlint.project.source import SourceError, decode, line_starts, parse, read, split_lines
+from devlint.findings import Applicability, FileError, Finding, Fix, Location, source_name
+from devlint.project.imports import Project
+from devlint.project.python_text import PythonText, python_text
+from devlint.project.source import SourceError, decode, digest, read, split_lines
 from devlint.report import Report
 from devlint.rule import Rule
 
-ROUNDS = 10
+ROUNDS = 10  # of fixes on top of fixes
+STRICTNESS = ("line", "line", "line", "file", "all")  # in blaming fixes for what is new after them
+
+Edits = Mapping[tuple[int, int], str]  # new texts by the extents that they replace
+Texts = Mapping[str, tuple[str, str]]  # of files and cells, before and after
 
 
 class FixingError(Exception):
@@ -49,6 +55,28 @@ class Fixed:
     changes: list[Change] = field(default_factory=list)
 
 
+@dataclass(slots=True)
+class _Trial:
+    """Texts by file, the latest report on them, and the findings that they are fixed of.
+
+    restless: findings that would be fixed after all rounds. errors: files that cannot be fixed.
+    """
+
+    current: dict[Path, bytes]
+    original: dict[Path, bytes]
+    report: Report
+    fixed: list[Finding] = field(default_factory=list)
+    restless: list[Finding] = field(default_factory=list)
+    errors: list[FileError] = field(default_factory=list)
+
+    def changes(self) -> list[Change]:
+        return [
+            Change(file, self.original[file], self.current[file])
+            for file in sorted(self.current)
+            if self.original[file] != self.current[file]
+        ]
+
+
 def fix(
     paths: Sequence[Path],
     config: Config,
@@ -59,131 +87,241 @@ def fix(
     progress: engine.Progress | None = None,
     infer: Infer | None = None,
 ) -> Fixed:
-    """Check, and fix in memory what can be fixed; nothing is written. Arguments as of `check`."""
-    given = dict(contents or {})
-    current = dict(given)
+    """Check, and fix in memory what can be fixed; nothing is written. Arguments as of `check`.
 
-    def check(files: Sequence[Path]) -> Report:
+    A fix that leads to a finding that was not there before, or to fixes without end, is taken back
+    and noted.
+    """
+    given = dict(contents or {})
+
+    def check(files: Sequence[Path], current: Mapping[Path, bytes]) -> Report:
         return engine.check(files, config, rules, contents=current, progress=progress, infer=infer)
 
-    before = report = check(paths)
-    count = 0
-    for _ in range(ROUNDS):
-        edited: list[Path] = []
-        for file, fixes in _fixes(report, unsafe).items():
-            data = current[file] if file in current else read(file)
-            after, applied = fix_bytes(data, fixes)
-            if applied:
-                given.setdefault(file, data)
-                current[file] = after
-                edited.append(file)
-                count += applied
-        if not edited:
+    def tried(refused: Set[str]) -> _Trial:
+        trial = _Trial(dict(given), dict(given), before)
+        is_whole = True
+        for _ in range(ROUNDS):
+            edited = _fix_once(trial, unsafe, refused)
+            if not edited and is_whole:
+                return trial
+            is_whole = not edited  # then what the edits mean for the other files
+            trial.report = check(edited or paths, trial.current)
+        left = _fixable(trial.report, unsafe).values()
+        trial.restless = [f for fs in left for f in fs if f.fingerprint not in refused]
+        return trial
+
+    before = check(paths, given)
+    refused: dict[str, Finding] = {}  # by fingerprint
+    for strict in STRICTNESS:
+        trial = tried(refused.keys())
+        changes = trial.changes()
+        if not changes:
+            before.errors += trial.errors
             break
-        report = check(edited)
-    changes = [Change(file, given[file], current[file]) for file in sorted(current)]
-    changes = [change for change in changes if change.before != change.after]
-    return Fixed(before, check(paths) if changes else report, count, changes)
+        report = trial.report
+        texts = changed_texts(changes, before.root)
+        fresh = [*news(before, report, texts), *trial.restless]
+        if not fresh:
+            _note(report, refused.values())
+            report.errors += trial.errors
+            return Fixed(before, report, len(trial.fixed), changes)
+        for finding in _blamed(fresh, trial.fixed, texts, strict):
+            refused[finding.fingerprint] = finding
+    _note(before, refused.values())
+    return Fixed(before, before)
 
 
-def news(before: Report, after: Report, texts: Mapping[Path, tuple[str, str]]) -> list[Finding]:
-    """The findings of a check after a fix that have no counterpart before it.
+def _fix_once(trial: _Trial, unsafe: bool, refused: Set[str]) -> list[Path]:
+    """Apply the fixes of the report to the texts of a trial; the files that changed."""
+    report = trial.report
+    edited: list[Path] = []
+    for file, findings in _fixable(report, unsafe).items():
+        findings = [finding for finding in findings if finding.fingerprint not in refused]
+        data = trial.current.get(file)
+        if data is None:
+            try:
+                data = _as_checked(file, report)
+            except SourceError as error:
+                trial.errors.append(error.at(Project(report.root).path_of(file)))
+                continue
+        after, applied = fix_bytes(file, data, [f.fix for f in findings if f.fix])
+        if applied:
+            trial.original.setdefault(file, data)
+            trial.current[file] = after
+            trial.fixed += [findings[number] for number in applied]
+            edited.append(file)
+    return edited
 
-    texts: of the fixed files, before and after. A counterpart is of the same rule, on a line that
-    has become the line of the finding.
+
+def _as_checked(file: Path, report: Report) -> bytes:
+    """The bytes of a file that its findings are about. Raises SourceError."""
+    data = read(file)
+    if digest(data) != report.digests.get(file):
+        raise SourceError("has changed since it was checked: not fixed")
+    return data
+
+
+def _fixable(report: Report, unsafe: bool) -> dict[Path, list[Finding]]:
+    """The findings whose fixes may be applied, by file."""
+    found: dict[Path, list[Finding]] = {}
+    for finding in report.findings:
+        if finding.fix and (unsafe or finding.fix.applicability is Applicability.SAFE):
+            found.setdefault(report.root / finding.location.path, []).append(finding)
+    return found
+
+
+def _note(report: Report, refused: Iterable[Finding]) -> None:
+    report.notes += [
+        (f.location.source, f"{f.rule} in line {f.location.line} is not fixed: more would be found")
+        for f in refused
+    ]
+
+
+# --- what is new after a fix -------------------------------------------------------------------
+
+
+def changed_texts(changes: Iterable[Change], root: Path) -> Texts:
+    texts = {}
+    for change in changes:
+        path = Project(root).path_of(change.file)
+        before, after = (python_text(change.file, data) for data in (change.before, change.after))
+        texts[path] = before.written, after.written
+        for old, new in zip(before.cells, after.cells, strict=True):
+            texts[source_name(path, old.number)] = old.source, new.source
+    return texts
+
+
+def news(before: Report, after: Report, texts: Texts) -> list[Finding | FileError]:
+    """What a check after a fix says that has no counterpart before it.
+
+    A counterpart is of the same rule, on a line that has become the line of the finding.
     """
-    known = {(f.rule, f.location.path, f.location.line) for f in before.findings}
-    origins = {
-        after.root / path: _origins(*texts[after.root / path])
-        for path in {finding.location.path for finding in after.findings}
-        if after.root / path in texts
-    }
+    known = {(f.rule, f.location.source, f.location.line) for f in before.findings}
+    errors = {(error.source, error.message) for error in before.errors}
+    origins = _origins_in(texts)
 
     def is_known(finding: Finding) -> bool:
-        place = finding.location
-        lines = origins.get(after.root / place.path, {}).get(place.line, (place.line,))
-        return any((finding.rule, place.path, line) in known for line in lines)
+        source = finding.location.source
+        return any((finding.rule, source, line) in known for line in origins(finding.location))
 
-    return [finding for finding in after.findings if not is_known(finding)]
+    findings = [finding for finding in after.findings if not is_known(finding)]
+    return [*findings, *(e for e in after.errors if (e.source, e.message) not in errors)]
 
 
-def _origins(before: str, after: str) -> dict[int, Sequence[int]]:
-    """For each line of a changed text the lines that it was, or was among."""
-    matcher = difflib.SequenceMatcher(None, split_lines(before), split_lines(after), False)
-    origins: dict[int, Sequence[int]] = {}
-    for kind, start, end, new_start, new_end in matcher.get_opcodes():
-        for number in range(new_start, new_end):
-            same = start + number - new_start
-            origins[number + 1] = (same + 1,) if kind == "equal" else range(start + 1, end + 1)
+def _blamed(
+    fresh: Iterable[Finding | FileError], fixed: Sequence[Finding], texts: Texts, strict: str
+) -> list[Finding]:
+    """The fixed findings that may have led to what is new: those whose lines it is on or comes
+    from; with `file` those of its files, with `all` every one."""
+    if strict == "all":
+        return list(fixed)
+    origins = _origins_in(texts)
+    lines: set[tuple[str, int]] = set()
+    paths: set[str] = set()
+    for each in fresh:
+        places = [each] if isinstance(each, FileError) else _places(each)
+        paths.update(place.path for place in places)
+        lines.update((place.source, line) for place in places for line in origins(place))
+    blamed = [f for f in fixed if strict == "line" and lines.intersection(_edited(f))]
+    return blamed or [f for f in fixed if f.location.path in paths] or list(fixed)
+
+
+def _places(finding: Finding) -> list[Location]:
+    return [finding.location, *(related.location for related in finding.related)]
+
+
+def _edited(finding: Finding) -> Iterator[tuple[str, int]]:
+    for edit in finding.fix.edits if finding.fix else ():
+        place = edit.location
+        yield from ((place.source, n) for n in range(place.line, place.end_line + 1))
+
+
+def _origins_in(texts: Texts) -> Callable[[Location | FileError], Sequence[int]]:
+    """For places after a change the lines that they were, or were among."""
+    found: dict[str, dict[int, Sequence[int]]] = {}
+
+    def origins(place: Location | FileError) -> Sequence[int]:
+        if place.source not in texts:
+            return (place.line,)
+        if place.source not in found:
+            found[place.source] = _origins(*texts[place.source])
+        return found[place.source].get(place.line, ())
+
     return origins
 
 
-def _fixes(report: Report, unsafe: bool) -> dict[Path, list[Fix]]:
-    """The fixes that may be applied, by file."""
-    fixes: dict[Path, list[Fix]] = {}
-    for finding in report.findings:
-        if finding.fix and (unsafe or finding.fix.applicability is Applicability.SAFE):
-            fixes.setdefault(report.root / finding.location.path, []).append(finding.fix)
-    return fixes
+def _origins(before: str, after: str) -> dict[int, Sequence[int]]:
+    matcher = difflib.SequenceMatcher(None, split_lines(before), split_lines(after), False)
+    origins: dict[int, Sequence[int]] = {}
+    for _, start, end, new_start, new_end in matcher.get_opcodes():
+        one_to_one = end - start == new_end - new_start
+        for number in range(new_start, new_end):
+            same = start + number - new_start
+            origins[number + 1] = (same + 1,) if one_to_one else range(start + 1, end + 1)
+    return origins
 
 
-def fix_bytes(data: bytes, fixes: Sequence[Fix]) -> tuple[bytes, int]:
-    """The bytes of a file with the fixes applied, and how many were.
+# --- edits -------------------------------------------------------------------------------------
 
-    Encoding, byte order mark and line ends stay. A fix that would leave a text that does not parse,
-    or that the encoding cannot write, is left out.
+
+def fix_bytes(file: Path, data: bytes, fixes: Sequence[Fix]) -> tuple[bytes, list[int]]:
+    """The bytes of a file with the fixes applied, and which were, by their numbers.
+
+    Encoding, byte order mark and line ends stay, and in a notebook all but the sources of cells. A
+    fix that would leave a text that does not parse, or that the encoding cannot write, is left out.
     """
-    decoded = decode(data)
-    text, applied = apply(decoded.text, fixes)
-    if applied and not _sound(text, decoded.encoding):
-        for one in fixes:  # find the culprit: the first sound one; the rest has its turn later
-            text, applied = apply(decoded.text, [one])
-            if _sound(text, decoded.encoding):
-                break
-        else:
-            return data, 0
-    return decoded.encode(text), applied
+    source = python_text(file, data)
+    edits, applied = chosen(source, fixes)
+    fixed = _edited_bytes(source, edits)
+    if fixed is not None:
+        return fixed, applied
+    for number, one in enumerate(fixes):  # the first sound one; the rest has its turn later
+        edits, alone = chosen(source, [one])
+        fixed = _edited_bytes(source, edits) if alone else None
+        if fixed is not None:
+            return fixed, [number]
+    return data, []
 
 
-def _sound(text: str, encoding: str) -> bool:
+def _edited_bytes(source: PythonText, edits: Edits) -> bytes | None:
+    """The bytes of the edited file, if they can be written and parsed."""
     try:
-        text.encode(encoding)
-        parse(text)
+        edited = source.edited(edits)
+        edited.tree()
+        broken = [[cell.error is not None for cell in text.cells] for text in (source, edited)]
+        return edited.encode() if broken[0] == broken[1] else None
     except (UnicodeEncodeError, SourceError):
-        return False
-    return True
+        return None
 
 
-def apply(text: str, fixes: Iterable[Fix]) -> tuple[str, int]:
-    """The text with those fixes applied that overlap no earlier one, and how many they are.
+def chosen(source: PythonText, fixes: Iterable[Fix]) -> tuple[Edits, list[int]]:
+    """The edits of those fixes that overlap no earlier one, and the numbers of these fixes.
 
     Two fixes that make the same edit may both be applied: the edit is made once.
     """
-    starts = line_starts(text)
+    text = source.written
     newline = "\r\n" if "\r\n" in text else "\r" if "\r" in text and "\n" not in text else "\n"
     taken: dict[tuple[int, int], str] = {}
-    applied = 0
-    for one in fixes:
-        edits = [(_extent(edit, starts), edit.text.replace("\n", newline)) for edit in one.edits]
-        if all(_fits(extent, new, taken) for extent, new in edits):
-            taken.update(edits)
-            applied += 1
-    for (start, end), new in sorted(taken.items(), reverse=True):
-        text = text[:start] + new + text[end:]
-    return text, applied
+    applied = []
+    for number, one in enumerate(fixes):
+        with_it = dict(taken)
+        for edit in one.edits:
+            extent, new = source.extent(edit.location), edit.text.replace("\n", newline)
+            if not _fits(extent, new, with_it, source):
+                break
+            with_it[extent] = new
+        else:
+            taken = with_it
+            applied.append(number)
+    return taken, applied
 
 
-def _extent(edit: Edit, starts: Sequence[int]) -> tuple[int, int]:
-    place = edit.location
-    return starts[place.line - 1] + place.column - 1, starts[
-        place.end_line - 1
-    ] + place.end_column - 1
-
-
-def _fits(extent: tuple[int, int], new: str, taken: Mapping[tuple[int, int], str]) -> bool:
+def _fits(extent: tuple[int, int], new: str, taken: Edits, source: PythonText) -> bool:
     if extent in taken:
         return taken[extent] == new
     start, end = extent
+    if source.written[start:end] != source.text[start:end]:
+        return False  # a magic is in it
     return all(end <= other_start or other_end <= start for other_start, other_end in taken)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,6 +16,7 @@ class Report:
     files: how many files there were to check.
     checked: the paths of those that could be.
     excerpts: by path, the lines (by number) that findings and their traces lie on.
+    digests: of the contents that were read, by file.
     notes: by path, where the inference gave up on something.
     seconds: CPU time by stage.
     """
@@ -27,6 +28,7 @@ class Report:
     suppressed: list[Finding] = field(default_factory=list)
     errors: list[FileError] = field(default_factory=list)
     excerpts: dict[str, dict[int, str]] = field(default_factory=dict)
+    digests: Mapping[Path, bytes] = field(default_factory=dict)
     notes: list[tuple[str, str]] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
     below_confidence: int = 0

@@ -16,8 +16,7 @@ import warnings
 from pathlib import Path
 
 from devlint.config import Config
-from devlint.fixing import Change, Fixed, fix, news
-from devlint.project.source import decode
+from devlint.fixing import Change, Fixed, changed_texts, fix, news
 from devlint.rules import load_rules
 
 
@@ -34,12 +33,9 @@ def broken(change: Change) -> str | None:
 
 def failures(root: Path, fixed: Fixed, unsafe: bool) -> list[str]:
     found = [reason for change in fixed.changes if (reason := broken(change))]
-    texts = {c.file: (decode(c.before).text, decode(c.after).text) for c in fixed.changes}
-    for finding in news(fixed.before, fixed.report, texts):
-        place = finding.location
-        found.append(f"{place.path}:{place.line}: new: {finding.rule} {finding.message}")
-    errors = set(fixed.report.errors).difference(fixed.before.errors)
-    found += [f"{error.path}:{error.line}: {error.message}" for error in sorted(errors)]
+    for new in news(fixed.before, fixed.report, changed_texts(fixed.changes, root)):
+        place = getattr(new, "location", new)
+        found.append(f"{place.source}:{place.line}: new: {new.message}")
     if fixed.changes:
         contents = {change.file: change.after for change in fixed.changes}
         again = fix([root], Config(root), load_rules(), unsafe=unsafe, contents=contents)

@@ -5,19 +5,24 @@ from __future__ import annotations
 import codecs
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import faking
 import pytest
 from faking import Tree
 
-from devlint import fixing
+from devlint import engine, fixing
 from devlint.config import Config
 from devlint.findings import Applicability, Confidence, Edit, Fix, Location, Severity
-from devlint.fixing import Change, Fixed, FixingError, apply, fix_bytes, unified_diff, write
+from devlint.fixing import Change, Fixed, FixingError, chosen, fix_bytes, unified_diff, write
 from devlint.inference.facts import Facts
+from devlint.project.python_text import python_text
+from devlint.report import Report
 from devlint.rule import Claim, Replacement
+
+FILE = Path("x.py")
 
 
 def edit(line: int, column: int, end_column: int, text: str, end_line: int | None = None) -> Edit:
@@ -26,6 +31,12 @@ def edit(line: int, column: int, end_column: int, text: str, end_line: int | Non
 
 def one(*edits: Edit) -> Fix:
     return Fix(Applicability.SAFE, edits)
+
+
+def apply(text: str, fixes: list[Fix]) -> tuple[str, int]:
+    source = python_text(FILE, text.encode())
+    edits, applied = chosen(source, fixes)
+    return source.edited(edits).written, len(applied)
 
 
 @pytest.mark.parametrize(
@@ -39,6 +50,7 @@ def one(*edits: Edit) -> Fix:
         ([one(edit(1, 1, 2, "x")), one(edit(1, 1, 2, "z"), edit(1, 3, 4, "y"))], "x b\nc d\n", 1),
         ([one(edit(1, 1, 2, "x")), one(edit(1, 2, 3, "-"))], "x-b\nc d\n", 2),
         ([one(edit(1, 3, 2, ";", end_line=2))], "a ; d\n", 1),
+        ([one(edit(1, 1, 4, "x"), edit(1, 3, 4, "y"))], "a b\nc d\n", 0),
         ([], "a b\nc d\n", 0),
     ],
 )
@@ -48,23 +60,24 @@ def test_edits_are_applied_unless_they_overlap(fixes: list[Fix], text: str, coun
 
 def test_encoding_mark_and_line_ends_stay() -> None:
     fix = one(edit(2, 1, 2, "if b:\n    c"))
-    assert fix_bytes(codecs.BOM_UTF8 + "'é'\r\na\r\n".encode(), [fix]) == (
+    assert fix_bytes(FILE, codecs.BOM_UTF8 + "'é'\r\na\r\n".encode(), [fix]) == (
         codecs.BOM_UTF8 + "'é'\r\nif b:\r\n    c\r\n".encode(),
-        1,
+        [0],
     )
     latin = b"# coding: latin-1\na; '\xe9'\n"
-    assert fix_bytes(latin, [one(edit(2, 1, 2, "b"))]) == (latin.replace(b"a;", b"b;"), 1)
+    fixed = latin.replace(b"a;", b"b;"), [0]
+    assert fix_bytes(FILE, latin, [one(edit(2, 1, 2, "b"))]) == fixed
 
 
 def test_a_fix_that_the_encoding_cannot_write_is_left_out() -> None:
     data = b"# coding: ascii\na\n"
-    assert fix_bytes(data, [one(edit(2, 1, 2, "δ"))]) == (data, 0)
+    assert fix_bytes(FILE, data, [one(edit(2, 1, 2, "δ"))]) == (data, [])
 
 
 def test_a_fix_that_would_not_parse_is_left_out_and_the_others_are_applied() -> None:
     broken, sound = one(edit(1, 1, 2, "(")), one(edit(2, 1, 2, "d"))
-    assert fix_bytes(b"a\nc\n", [broken, sound]) == (b"a\nd\n", 1)
-    assert fix_bytes(b"a\nc\n", [broken]) == (b"a\nc\n", 0)
+    assert fix_bytes(FILE, b"a\nc\n", [broken, sound]) == (b"a\nd\n", [1])
+    assert fix_bytes(FILE, b"a\nc\n", [broken]) == (b"a\nc\n", [])
 
 
 # --- with a check ------------------------------------------------------------------------------
@@ -122,7 +135,7 @@ def test_suppressed_findings_are_not_fixed(tree: Tree) -> None:
     assert run(root).changes == []
 
 
-def test_a_fix_that_calls_for_itself_ends(tree: Tree) -> None:
+def test_a_fix_that_calls_for_itself_is_not_made(tree: Tree) -> None:
     def grow(facts: Facts) -> Iterator[Claim]:
         for meeting in facts.meetings:
             replacement = Replacement(meeting.left.site, "(a - a)")
@@ -133,8 +146,50 @@ def test_a_fix_that_calls_for_itself_ends(tree: Tree) -> None:
     rule = faking.rule("DEV101", "grow", Severity.ERROR, grow)
     root = tree({"x.py": "a + b\n"})
     fixed = fixing.fix([root], Config(root), (rule,), infer=faking.infer)
-    assert fixed.count >= fixing.ROUNDS
-    assert fixed.report.findings, "what is left is reported"
+    assert (fixed.changes, fixed.count) == ([], 0)
+    assert [f.location.line for f in fixed.report.findings] == [1]
+    assert any("not fixed" in note for _, note in fixed.report.notes)
+
+
+def test_a_fix_that_leads_to_another_finding_is_not_made_and_others_are(tree: Tree) -> None:
+    def claims(facts: Facts) -> Iterator[Claim]:
+        for meeting in facts.meetings:
+            name = getattr(meeting.left.site.node, "value", "")
+            new = {"a": "worse", "b": "better"}.get(name)
+            if name == "worse" or new:
+                fix = (Replacement(meeting.left.site, new),) if new else ()
+                yield Claim(meeting.site, Severity.ERROR, Confidence.CERTAIN, name, fix=fix)
+
+    first = faking.rule("DEV101", "first", Severity.ERROR, lambda f: _only(claims(f), "ab"))
+    second = faking.rule("DEV102", "second", Severity.ERROR, lambda f: _only(claims(f), ["worse"]))
+    root = tree({"x.py": "a + c\nb + c\n", "y.py": "b + c\n"})
+    fixed = fixing.fix([root], Config(root), (first, second), infer=faking.infer)
+    assert [change.after for change in fixed.changes] == [b"a + c\nbetter + c\n", b"better + c\n"]
+    assert [(f.rule, f.location.line) for f in fixed.report.findings] == [("DEV101", 1)]
+    assert ("x.py", "DEV101 in line 1 is not fixed: more would be found") in fixed.report.notes
+
+
+def _only(claims: Iterator[Claim], messages: Sequence[str]) -> Iterator[Claim]:
+    return (claim for claim in claims if claim.message in messages)
+
+
+def test_a_file_that_changes_between_check_and_fix_is_left(
+    tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tree({"x.py": "x = a + c\n"})
+
+    def checked_and_changed(*arguments: Any, **options: Any) -> Report:
+        report = check(*arguments, **options)
+        (root / "x.py").write_text("# a line more\nx = a + c\n")
+        return report
+
+    check = engine.check
+    monkeypatch.setattr(engine, "check", checked_and_changed)
+    fixed = run(root)
+    assert fixed.changes == []
+    assert [e.message for e in fixed.report.errors] == [
+        "has changed since it was checked: not fixed"
+    ]
 
 
 # --- writing -----------------------------------------------------------------------------------

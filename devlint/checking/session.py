@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from devlint import knowledge
+from devlint.checking.cells import with_cells
 from devlint.checking.fingerprints import with_fingerprints
 from devlint.checking.open_findings import OpenFindings
 from devlint.checking.placing import Layouts, excerpts, finding_of, lay_out_claims
@@ -23,6 +24,7 @@ from devlint.knowledge import Knowledge
 from devlint.locating import Layout
 from devlint.project.callers import CALLERS_BUDGET, files_that_mention
 from devlint.project.imports import TREE_BUDGET, Importer, Project
+from devlint.project.notebooks import OtherLanguage
 from devlint.project.source import ParsedFile, SourceError, lines_of
 from devlint.report import Report, in_order
 from devlint.rule import Claim, Rule
@@ -75,10 +77,14 @@ class Session:
         try:
             with self.clock("parse"):
                 parsed = self.project.parse(file)
+        except OtherLanguage as other:
+            report.notes.append((path, other.message))
+            return
         except SourceError as error:
-            report.errors.append(error.at(path))
+            entry = error.at(path)
+            report.errors.append(entry)
             if error.excerpt is not None:
-                report.excerpts.setdefault(path, {})[error.line] = error.excerpt
+                report.excerpts.setdefault(entry.source, {})[error.line] = error.excerpt
             return
         try:
             self.check_parsed(file, parsed)
@@ -210,7 +216,7 @@ class Session:
 
     def take(self, parsed: ParsedFile, findings: Sequence[Finding], layouts: Layouts) -> None:
         """Show the findings, or keep them until all calls were seen; and the lines they are on."""
-        texts = {source.path: source.text for source in layouts} | {parsed.path: parsed.text}
+        texts = {source.path: source.written or source.text for source in (*layouts, parsed)}
         for finding in findings:
             is_open = self.open.is_open(finding)
             if is_open or self.is_shown(finding):
@@ -263,7 +269,9 @@ class Session:
                 self.show(judged)
         report.findings = in_order(report.findings)
         report.suppressed = in_order(report.suppressed)
+        with_cells(report, self.project.cells)
         report.errors.sort()
+        report.digests = self.project.digests
         report.seconds = self.seconds
         return report
 

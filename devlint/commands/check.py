@@ -110,7 +110,7 @@ def command(
     if diff:
         emit(_diff(fixed), sys.stdout)
         for broken in fixed.report.errors:
-            place = f"{broken.path}:{broken.line}:{broken.column}"
+            place = f"{broken.source}:{broken.line}:{broken.column}"
             emit(f"{show(f'{place}: {broken.message}')}\n", sys.stderr)
         sys.exit(UNCHECKED if fixed.report.errors else FINDINGS if fixed.changes else 0)
     stream = sys.stdout

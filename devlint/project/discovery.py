@@ -1,4 +1,4 @@
-"""Which files are checked: those named, and the Python files below the directories named."""
+"""Which files are checked: those named, and Python files and notebooks below the directories."""
 
 from __future__ import annotations
 
@@ -39,6 +39,7 @@ DEFAULT_EXCLUDE = (
     "site-packages",
     "venv",
 )
+SUFFIXES = (".py", ".ipynb")
 
 
 @dataclass(slots=True)
@@ -59,7 +60,8 @@ def discover(
 ) -> Discovery:
     """Find the files to check.
 
-    paths: absolute; a file is taken whatever its name, a directory is searched for `*.py`.
+    paths: absolute; a file is taken whatever its name, a directory is searched for Python files
+        and notebooks.
     exclude: patterns as in `.gitignore`, relative to `root`.
     gitignore: also skip what `.gitignore` files ignore, those of parent directories too.
     force_exclude: skip an excluded file even when it is named itself.
@@ -96,7 +98,7 @@ class _Walk:
         return bool(self.exclude.verdict(path.name, is_directory))
 
     def directory(self, directory: Path, ignores: Sequence[Patterns]) -> None:
-        """Take the Python files below a directory. Links to directories are not followed."""
+        """Take what is to be checked below a directory. Links to directories are not followed."""
         try:
             entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
         except OSError as error:
@@ -107,7 +109,7 @@ class _Walk:
         for entry in entries:
             path = Path(entry.path)
             is_directory = entry.is_dir(follow_symlinks=False)
-            if not is_directory and (not entry.name.endswith(".py") or entry.name[:2] == ".#"):
+            if not is_directory and (not entry.name.endswith(SUFFIXES) or entry.name[:2] == ".#"):
                 continue  # `.#x.py` is an editor's lock: a link to nowhere
             name = self.name(path)
             if self.exclude.verdict(name, is_directory) or excluded(name, is_directory, ignores):

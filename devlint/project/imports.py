@@ -8,7 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from devlint.project.source import ParsedFile, SourceError, decode, parse, read
+from devlint.project.notebooks import Cell
+from devlint.project.python_text import python_text
+from devlint.project.source import ParsedFile, SourceError, digest, read
 
 # All in characters of source. A tree takes about 100 times the memory of its source.
 TREE_BUDGET = 600_000  # whose trees are kept at a time
@@ -38,6 +40,8 @@ class Project:
     """The files under one root directory, each parsed when first asked for.
 
     contents: what is to be taken for the content of some files instead of what is on disk.
+    digests: of the contents that were parsed, as they were at first.
+    cells: of the notebooks that were parsed, by path.
     checked, parsed: the characters of the files whose check is done, and of all that were parsed.
     The trees that were used last are kept, as many as their sources fit in a budget (characters).
     """
@@ -52,6 +56,8 @@ class Project:
         self.contents = contents or {}
         self.checked = 0
         self.parsed = 0
+        self.digests: dict[Path, bytes] = {}
+        self.cells: dict[str, tuple[Cell, ...]] = {}
         self.budget = budget
         self._trees: OrderedDict[Path, ParsedFile | SourceError] = OrderedDict()
         self._size = 0
@@ -126,20 +132,22 @@ class Project:
             return None  # reported where the file itself is checked
 
     def _parse(self, file: Path) -> ParsedFile:
-        if file.suffix.lower() == ".ipynb":  # JSON may parse as Python, and says nothing then
-            raise SourceError("is a notebook, and notebooks are not read yet")
-        decoded = decode(self._content(file))
-        self.parsed += len(decoded.text)
+        data = self._content(file)
+        self.digests.setdefault(file, digest(data))
+        source = python_text(file, data)
+        self.parsed += len(source.text)
         name = self.name_of(file)
+        path = self.path_of(file)
+        if source.cells:
+            self.cells[path] = source.cells
         return ParsedFile(
-            self.path_of(file),
+            path,
             name.dotted,
             name.is_package,
-            decoded.text,
-            parse(decoded.text),
+            source.text,
+            source.tree(),
             file,
-            decoded.encoding,
-            decoded.bom,
+            source.written,
         )
 
     def _content(self, file: Path) -> bytes:

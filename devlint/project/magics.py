@@ -19,7 +19,8 @@ _CELL_MAGIC = re.compile(r"\s*%%(?P<name>\w*)[^\r\n]*")
 _LINE_MAGIC = re.compile(r"\s*%(?!%)")
 _MAGIC = re.compile(
     rf"""[ \t]*(?:
-        (?P<assigned>(?:[^=#%!?'"\r\n]|\[['"]\w*['"]\])+=[ \t]*)?(?P<line>(?:[%!]|\?|[/,;](?=\w)){_REST})
+        (?P<assigned>(?:[^=#%!?'"\r\n]|\[['"]\w*['"]\])+=[ \t]*)?
+        (?P<line>(?:[%!]|\?|[/,;](?=\w)){_REST})
         | (?P<help>[^\#'"\r\n]*\?)[ \t]*(?=[\r\n]|\Z)
     )""",
     re.X,
@@ -53,18 +54,16 @@ def python_of(cell: str) -> str | None:
     return masked
 
 
-def python_of_script(text: str) -> str | None:
-    """The Python of a script whose cells begin with `# %%`; None if it has none of those."""
+def python_of_script(text: str) -> str:
+    """The Python of a script, in a text of the same length. One whose cells begin with `# %%` may
+    have magics in them; any other is Python."""
     starts = [match.end() for match in _PERCENT.finditer(text)]
-    if not starts:
-        return None
-    ends = [match.start() for match in _PERCENT.finditer(text)][1:] + [len(text)]
+    if not starts or not _SIGN.search(text) or _is_python(text):
+        return text
     parts = [text[: starts[0]]]
-    for number, (start, end) in enumerate(zip(starts, ends, strict=True)):
-        body = python_of(text[start:end])
-        parts.append(blank(text[start:end]) if body is None else body)
-        if number + 1 < len(starts):
-            parts.append(text[end : starts[number + 1]])
+    for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
+        cell = python_of(text[start:end])
+        parts.append(blank(text[start:end]) if cell is None else cell)
     return "".join(parts)
 
 

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import json
 import re
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from json.decoder import scanstring
 from typing import Any
 
 from devlint.project.magics import blank, python_of
-from devlint.project.source import SourceError, line_starts, refused_by_python
+from devlint.project.source import SourceError, line_starts, parse, refused_by_python
 
 NBFORMAT = 4
 _SPACE = re.compile(r"[ \t\r\n]*")
@@ -50,18 +48,13 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Notebook:
-    """json: the text of the file. written: the cells' sources, a line end behind each that has
-    none. text: their Python, of the same length."""
+    """json: the text of the file. written: the cells' sources, each with a line end behind it.
+    text: their Python, of the same length."""
 
     json: str
     cells: tuple[Cell, ...]
     written: str
     text: str
-
-    def cell_at(self, line: int) -> Cell | None:
-        """The cell that has a line of the text."""
-        found = bisect_right([cell.line for cell in self.cells], line)
-        return self.cells[found - 1] if found else None
 
     def cell(self, number: int) -> Cell | None:
         return next((cell for cell in self.cells if cell.number == number), None)
@@ -91,18 +84,17 @@ def read_notebook(text: str) -> Notebook:
     language = _language(whole)
     if language is not None and language != "python":
         raise OtherLanguage(f"its kernel runs {language}, not Python: nothing to check")
-    sources = list(_sources(text))
     cells: list[Cell] = []
     written: list[str] = []
     python: list[str] = []
     start, line = 0, 1
-    for number, span, source in sources:
-        error, code = _python(source)
-        ended = source if source.endswith("\n") else f"{source}\n"
+    for number, span, source in _sources(text):
+        broken, code = _python(source)
+        ended = f"{source}\n"  # no place is in two cells
         lines = len(line_starts(ended)) - 1
-        cells.append(Cell(number, source, start, line, line + lines - 1, span, error))
+        cells.append(Cell(number, source, start, line, line + lines - 1, span, broken))
         written.append(ended)
-        python.append(code + ended[len(source) :])
+        python.append(f"{code}\n")
         start, line = start + len(ended), line + lines
     return Notebook(text, tuple(cells), "".join(written), "".join(python))
 
@@ -112,8 +104,18 @@ def _python(source: str) -> tuple[SourceError | None, str]:
     error = _unwritable(source)
     code = python_of(source) if error is None else None
     if code is not None:
-        error = refused_by_python(code)
+        error = _refused(code)
     return error, blank(source) if error is not None or code is None else code
+
+
+def _refused(code: str) -> SourceError | None:
+    """Why a cell is no Python; LibCST may know syntax that is newer than the Python we run on."""
+    if refused_by_python(code) is not None:
+        try:
+            parse(code)
+        except SourceError as error:
+            return error
+    return None
 
 
 def _unwritable(source: str) -> SourceError | None:
@@ -187,7 +189,7 @@ def _members(text: str, at: int) -> dict[str, tuple[int, int]]:
     members = {}
     at = _skip(text, at + 1)
     while text[at] != "}":
-        key, at = scanstring(text, at + 1)
+        key, at = _DECODER.raw_decode(text, at)
         at = _skip(text, _skip(text, at) + 1)
         _, end = _DECODER.raw_decode(text, at)
         members[key] = at, end  # of a key that is there twice, the last one holds

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import codecs
+import hashlib
 import io
 import os
 import re
@@ -29,7 +30,7 @@ _BRACKET = re.compile(r"[()\[\]{}]")
 class SourceError(Exception):
     """A file that cannot be read, decoded or parsed. Line and column start at 1.
 
-    excerpt: the text of the line, where there is a text.
+    excerpt: the text of the line, where there is a text. cell: of a notebook, that the line is of.
     """
 
     def __init__(
@@ -40,10 +41,11 @@ class SourceError(Exception):
         self.line = line
         self.column = column
         self.excerpt = excerpt
+        self.cell = 0
 
     def at(self, path: str) -> FileError:
         """The error as reports list it."""
-        return FileError(path, self.line, self.column, self.message)
+        return FileError(path, self.line, self.column, self.message, cell=self.cell)
 
 
 @dataclass(slots=True, eq=False)
@@ -52,7 +54,8 @@ class ParsedFile:
 
     path: relative to the project root, `/`-separated; absolute for a file outside of it.
     module_name: dotted; `pkg` for `pkg/__init__.py`, whose is_package is true.
-    text: without the byte order mark, with its line ends as they are on disk.
+    text: without the byte order mark, with its line ends as they are on disk; where magics stand,
+        white space. written: the same with the magics.
     file: where it is on disk; None for standard input.
     memo: for what the inference wants to keep about the file; it goes when the tree goes.
     """
@@ -63,8 +66,7 @@ class ParsedFile:
     text: str
     tree: cst.Module
     file: Path | None = None
-    encoding: str = "utf-8"
-    bom: bool = False
+    written: str = ""
     memo: dict[str, object] = field(default_factory=dict)
 
 
@@ -110,11 +112,29 @@ def read(file: Path) -> bytes:
         raise SourceError(f"cannot be read: {reason}") from None
 
 
+def digest(data: bytes) -> bytes:
+    """Tells contents apart."""
+    return hashlib.blake2b(data, digest_size=16).digest()
+
+
 def decode(data: bytes) -> Decoded:
     """The text of a file by PEP 263: byte order mark, coding line, else UTF-8.
 
     Raises SourceError, at the first byte that does not fit.
     """
+    bom = data.startswith(codecs.BOM_UTF8)
+    encoding = _encoding(data)
+    return Decoded(_text(data[len(codecs.BOM_UTF8) :] if bom else data, encoding), encoding, bom)
+
+
+def decode_utf8(data: bytes) -> Decoded:
+    """The text of a file that has no coding line. Raises SourceError."""
+    bom = data.startswith(codecs.BOM_UTF8)
+    return Decoded(_text(data[len(codecs.BOM_UTF8) :] if bom else data, "utf-8"), "utf-8", bom)
+
+
+def _encoding(data: bytes) -> str:
+    """The encoding that a file's first lines say, UTF-8 if they say nothing."""
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
     except SyntaxError as error:
@@ -124,11 +144,11 @@ def decode(data: bytes) -> Decoded:
             raise SourceError(message) from None
         if reason.startswith("unknown encoding"):
             raise SourceError(f"cannot be decoded: {reason}") from None
-        # The first lines are not UTF-8, and no coding line says otherwise: find the place below.
-        encoding = "utf-8"
-    bom = data.startswith(codecs.BOM_UTF8)
-    if bom:
-        data, encoding = data[len(codecs.BOM_UTF8) :], "utf-8"
+        return "utf-8"  # the first lines are not UTF-8 and say nothing else: that has its place
+    return "utf-8" if encoding == "utf-8-sig" else encoding
+
+
+def _text(data: bytes, encoding: str) -> str:
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
@@ -147,7 +167,7 @@ def decode(data: bytes) -> Decoded:
     if nul >= 0:
         before = split_lines(text[:nul])
         raise SourceError("contains a NUL character", len(before), len(before[-1]) + 1)
-    return Decoded(text, encoding, bom)
+    return text
 
 
 def parse(text: str) -> cst.Module:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from devlint.findings import Finding, Location
+from devlint.findings import Finding, Location, source_name
 from devlint.report import Report
 from devlint.reporters.options import Options
 from devlint.reporters.previews import hunks
@@ -21,12 +21,13 @@ def render(report: Report, options: Options) -> str:
 
 def _lines(report: Report, options: Options) -> Iterator[str]:
     def where(place: Location) -> str:
-        return f"{plain(path_for(place.path, report, options.base))}:{place.line}:{place.column}"
+        path = plain(path_for(place.path, report, options.base))
+        return f"{source_name(path, place.cell)}:{place.line}:{place.column}"
 
     def block(finding: Finding) -> Iterator[str]:
         kind = f"{finding.severity.value}, {finding.confidence.value}"
         yield f"{where(finding.location)} {finding.rule} ({kind}): {plain(finding.message)}"
-        code = report.excerpts.get(finding.location.path, {}).get(finding.location.line)
+        code = report.excerpts.get(finding.location.source, {}).get(finding.location.line)
         if code is not None:
             yield f"  code: {plain(code.strip())}"
         for related in finding.related:
@@ -44,7 +45,8 @@ def _lines(report: Report, options: Options) -> Iterator[str]:
     for finding in report.findings:
         yield from block(finding)
     for error in report.errors:
-        at = Location(error.path, error.line, error.column, error.line, error.column)
+        line, column = error.line, error.column
+        at = Location(error.path, line, column, line, column, cell=error.cell)
         yield f"{where(at)} not checked: {plain(error.message)}"
     if options.summary:
         yield f"{tally(report.findings) or 'no findings'} in {plural(len(report.checked), 'file')}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from devlint.findings import FileError, Finding, Location
+from devlint.findings import FileError, Finding, Location, source_name
 from devlint.report import Report
 from devlint.reporters.options import Options
 from devlint.reporters.text import STYLES
@@ -20,7 +20,7 @@ def _lines(report: Report, options: Options) -> Iterator[str]:
     style = styler(options.color)
 
     def place(at: Location | FileError) -> str:
-        path = show(path_for(at.path, report, options.base))
+        path = source_name(show(path_for(at.path, report, options.base)), at.cell)
         return f"{style(path, 'bold')}:{at.line}:{at.column}"
 
     def finding_line(finding: Finding, prefix: str = "") -> str:

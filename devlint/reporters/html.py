@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from html import escape
 from itertools import groupby
 
-from devlint.findings import Confidence, FileError, Finding, Location, Severity
+from devlint.findings import Confidence, FileError, Finding, Location, Severity, source_name
 from devlint.report import Report
 from devlint.reporters.options import Options
 from devlint.reporters.page import SCRIPT, STYLE
@@ -134,9 +134,10 @@ class _Page:
             for related in finding.related:
                 place = related.location
                 elsewhere = ""
-                if place.path != finding.location.path:
+                if place.source != finding.location.source:
                     name = path_in(place.path, self.report, self.options.repository)
-                    elsewhere = f' <span class="dim">{_text(f"{name}:{place.line}")}</span>'
+                    where = f"{source_name(name, place.cell)}:{place.line}"
+                    elsewhere = f' <span class="dim">{_text(where)}</span>'
                 yield f"<li>{_prose(related.message)}{elsewhere}{self.frame(place)}</li>"
             yield "</ol>"
         for doubt in doubts(finding):
@@ -154,7 +155,7 @@ class _Page:
 
     def frame(self, place: Location) -> str:
         """The lines of a span, its text marked; nothing where they are not at hand."""
-        excerpt = self.report.excerpts.get(place.path, {})
+        excerpt = self.report.excerpts.get(place.source, {})
         rows = []
         for number in range(place.line, min(place.end_line, place.line + SHOWN_LINES - 1) + 1):
             if number not in excerpt:

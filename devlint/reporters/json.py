@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-from devlint.findings import Assumption, Finding, Fix, Location
+from devlint.findings import Assumption, FileError, Finding, Fix, Location
 from devlint.report import Report
 from devlint.reporters.options import Options
 from devlint.reporters.wording import sentence
@@ -27,7 +27,7 @@ def as_object(report: Report) -> dict[str, Any]:
         "version": VERSION,
         "files": report.files,
         "findings": [finding_object(finding) for finding in report.findings],
-        "errors": [asdict(error) for error in report.errors],
+        "errors": [_place(error) for error in report.errors],
     }
 
 
@@ -54,14 +54,16 @@ def _assumption(assumption: Assumption) -> dict[str, Any]:
     return {
         "kind": assumption.kind,
         "path": place.path,
+        **({"cell": place.cell} if place.cell else {}),
         "line": place.line,
         "column": place.column,
         "message": assumption.message,
     }
 
 
-def _place(location: Location) -> dict[str, Any]:
-    return asdict(location)
+def _place(place: Location | FileError) -> dict[str, Any]:
+    """A place, with the key `cell` in a notebook only."""
+    return {key: value for key, value in asdict(place).items() if key != "cell" or value}
 
 
 def _fix(fix: Fix | None) -> dict[str, Any] | None:

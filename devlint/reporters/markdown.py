@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from html import escape
 
-from devlint.findings import Finding, Location
+from devlint.findings import Finding, Location, source_name
 from devlint.report import Report
 from devlint.reporters.options import Options
 from devlint.reporters.previews import hunks
@@ -24,7 +24,8 @@ def render(report: Report, options: Options) -> str:
 
 def _blocks(report: Report, options: Options) -> Iterator[str]:
     def where(place: Location) -> str:
-        return f"{plain(path_in(place.path, report, options.repository))}:{place.line}"
+        path = plain(path_in(place.path, report, options.repository))
+        return f"{source_name(path, place.cell)}:{place.line}"
 
     yield f"### devlint: {tally(report.findings) or 'no device-placement problems'}"
     shown = report.findings[:LONGEST]
@@ -38,7 +39,7 @@ def _blocks(report: Report, options: Options) -> Iterator[str]:
     if report.errors:
         yield "Not checked:"
         yield "\n".join(
-            f"- {_code(where(Location(e.path, e.line, e.column, e.line, e.column)))}: "
+            f"- {_code(where(Location(e.path, e.line, 1, e.line, 1, cell=e.cell)))}: "
             f"{_prose(e.message)}"
             for e in report.errors
         )

@@ -24,7 +24,7 @@ def hunks(fix: Fix, excerpts: Excerpts) -> tuple[Hunk, ...]:
     """The changes of a fix in order; none if one of its lines is not at hand."""
     found = []
     for edits in _groups(fix):
-        path = edits[0].location.path
+        path = edits[0].location.source
         numbers = range(
             min(edit.location.line for edit in edits),
             max(edit.location.end_line for edit in edits) + 1,
@@ -42,7 +42,7 @@ def _groups(fix: Fix) -> Iterator[list[Edit]]:
     """The edits by path and line, together where they touch the same lines."""
     group: list[Edit] = []
     for edit in sorted(fix.edits, key=lambda edit: edit.location):
-        same = group and edit.location.path == group[-1].location.path
+        same = group and edit.location.source == group[-1].location.source
         if same and edit.location.line <= max(each.location.end_line for each in group):
             group.append(edit)
             continue

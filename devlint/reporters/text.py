@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from devlint.findings import FileError, Finding, Location, Severity
+from devlint.findings import FileError, Finding, Location, Severity, source_name
 from devlint.report import Report
 from devlint.reporters.options import Options
 from devlint.reporters.wording import doubts, path_for, summary
@@ -58,10 +58,10 @@ class _Page:
         yield from self.frame(finding.location, margin, "^", style)
         if finding.related:
             yield self.bar(margin)
-        here = finding.location.path
+        here = finding.location.source
         for number, related in enumerate(finding.related, 1):
             place = related.location
-            elsewhere = "" if place.path == here else f" ({self.place(place)})"
+            elsewhere = "" if place.source == here else f" ({self.place(place)})"
             yield self.remark(margin, f"note {number}", show(related.message) + elsewhere)
             yield from self.frame(place, margin, "-", FRAME, lines=1)
         for doubt in doubts(finding):
@@ -73,10 +73,12 @@ class _Page:
     def error(self, error: FileError) -> Iterator[str]:
         head = self.style("error", STYLES[Severity.ERROR])
         yield f"{head}{self.style(f': {show(error.message)}', 'bold')}"
-        place = Location(error.path, error.line, error.column, error.line, error.column + 1)
+        place = Location(
+            error.path, error.line, error.column, error.line, error.column + 1, cell=error.cell
+        )
         margin = len(str(error.line))
         yield self.arrow(place, margin)
-        if error.line in self.report.excerpts.get(error.path, {}):
+        if error.line in self.report.excerpts.get(error.source, {}):
             yield self.bar(margin)
             yield from self.frame(place, margin, "^", STYLES[Severity.ERROR])
 
@@ -93,7 +95,7 @@ class _Page:
 
     def place(self, place: Location) -> str:
         path = path_for(place.path, self.report, self.options.base)
-        return f"{show(path)}:{place.line}:{place.column}"
+        return f"{source_name(show(path), place.cell)}:{place.line}:{place.column}"
 
     def last_line(self, place: Location) -> int:
         return min(place.end_line, place.line + FULL_LINES - 1)
@@ -102,7 +104,7 @@ class _Page:
         self, place: Location, margin: int, mark: str, style: str, lines: int = FULL_LINES
     ) -> Iterator[str]:
         """The lines of a span, each underlined."""
-        excerpt: Mapping[int, str] = self.report.excerpts.get(place.path, {})
+        excerpt: Mapping[int, str] = self.report.excerpts.get(place.source, {})
         shown = range(place.line, min(place.end_line, place.line + lines - 1) + 1)
         for number in shown:
             if number not in excerpt:

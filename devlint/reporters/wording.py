@@ -8,7 +8,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from devlint.findings import Applicability, Confidence, FileError, Finding, Location, Severity
+from devlint.findings import (
+    Applicability,
+    Confidence,
+    FileError,
+    Finding,
+    Location,
+    Severity,
+    source_name,
+)
 from devlint.report import Report
 from devlint.terminal import show
 
@@ -78,7 +86,8 @@ def plain(text: str) -> str:
 
 def place_in(place: Location | FileError, report: Report, repository: Path | None) -> str:
     """`path:line:column`, the path as a forge knows it."""
-    return f"{plain(path_in(place.path, report, repository))}:{place.line}:{place.column}"
+    path = plain(path_in(place.path, report, repository))
+    return f"{source_name(path, place.cell)}:{place.line}:{place.column}"
 
 
 # ------------------------------------------------------------------ counts

@@ -411,14 +411,3 @@ def test_an_interrupt_ends_it_quietly(
 
 def test_python_m_devlint_has_a_version() -> None:
     assert process("--version").stdout.startswith("devlint 0.")
-
-
-@pytest.mark.parametrize("arguments", [("x.ipynb",), ("--stdin-filename", "x.ipynb", "-")])
-def test_a_notebook_is_not_passed_off_as_checked(
-    run: Run, tree: Tree, arguments: tuple[str, ...]
-) -> None:
-    notebook = '{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}'
-    tree({"x.ipynb": notebook})
-    result = run("check", *arguments, stdin=notebook)
-    assert result.exit_code == 3
-    assert "is a notebook" in result.stdout
