@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
-MAKE = "a = torch.ones(3, device='meta')"
+MAKE = "a = torch.ones(3, device='cuda')"
 MEET = "b = torch.ones(3, device='cpu')\nc = a + b"
 
 
@@ -36,7 +36,7 @@ def test_it_says_what_is_wrong_with_the_cell_that_ran(
     shell: Any, capfd: pytest.CaptureFixture[str]
 ) -> None:
     run(shell, MAKE)
-    assert "DEV" not in capfd.readouterr().err
+    assert "DEV101" not in capfd.readouterr().err
     run(shell, MEET)
     said = capfd.readouterr().err
     assert "error[DEV101]" in said
@@ -49,7 +49,7 @@ def test_a_cell_that_runs_again_stands_for_its_newer_text(
     shell: Any, capfd: pytest.CaptureFixture[str]
 ) -> None:
     run(shell, MAKE, cell_id="first")
-    run(shell, MAKE.replace("meta", "cpu"), cell_id="first")
+    run(shell, MAKE.replace("cuda", "cpu"), cell_id="first")
     capfd.readouterr()
     run(shell, MEET)
     assert "DEV101" not in capfd.readouterr().err
