@@ -15,6 +15,7 @@ Each part may import only what stands above it (``tests/test_layers.py``).
     reports: a ledger as a page, as text and as data
     commands: `devlint run` and `devlint confirm`
     pytest_plugin: the guard in tests
+    startup: the start of programs whose parent is on a virtual machine
 """
 
 from __future__ import annotations

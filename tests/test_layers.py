@@ -52,6 +52,7 @@ PACKAGES = [
             "reports",
             "commands",
             "pytest_plugin",
+            "startup",
         ),
         outside=("devlint.contracts", "devlint.findings"),
     )

@@ -25,7 +25,7 @@ PACKAGES = {
     "rules/devlint_rules": "devlint_rules",
     "runtime_guard": "runtime_guard",
 }
-GUARD_PARTS = ("core", "agreement", "recording", "virtual", "reports", "commands")
+GUARD_PARTS = ("core", "agreement", "recording", "virtual", "reports", "commands", "startup")
 NOT_SOURCE = shutil.ignore_patterns(
     ".git", ".venv*", ".*_cache", ".hypothesis", "__pycache__", "build", "dist", "*.egg-info"
 )

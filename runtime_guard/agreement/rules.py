@@ -134,7 +134,20 @@ HOST_ARGUMENTS: dict[str, frozenset[str]] = {
     "_scaled_dot_product_flash_attention_backward": frozenset({"philox_seed", "philox_offset"}),
     "_scaled_dot_product_efficient_attention_backward": frozenset({"philox_seed", "philox_offset"}),
 }
-OTHERWISE = frozenset({"histc"})
+OTHERWISE = frozenset(
+    {
+        "histc",
+        "batch_norm_stats",
+        "batch_norm_gather_stats_with_counts",
+        "batch_norm_elemt",
+        "batch_norm_backward_reduce",
+        "batch_norm_backward_elemt",
+        "_allgather_base_",
+        "_reduce_scatter_base_",
+        "allgather_into_tensor_coalesced_",
+        "reduce_scatter_tensor_coalesced_",
+    }
+)
 """Operations with other kernels on an accelerator than on the host."""
 HOST_KERNELS = frozenset(
     # operations that PyTorch has a kernel of for the host only

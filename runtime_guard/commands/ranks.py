@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 from runtime_guard.recording.evidence import (
@@ -31,20 +30,6 @@ def rank_file(path: str, number: int) -> str:
     return f"{os.path.splitext(path)[0]}.rank{number}.json"
 
 
-def of_rank(evidence: Evidence, number: int) -> Evidence:
-    """``evidence`` with its events marked as those of rank ``number``."""
-    return Evidence(
-        tuple(
-            replace(
-                event, detail=f"[rank {number}] {event.detail}".rstrip(), shapes=[*event.shapes]
-            )
-            for event in evidence.events
-        ),
-        f"rank {number}: {evidence.devices}" if evidence.devices else "",
-        evidence.processes,
-    )
-
-
 def write_evidence(path: str, evidence: Evidence) -> None:
     """Write ``evidence`` as JSON, replacing the file as a whole."""
     temporary = f"{path}.{os.getpid()}"
@@ -61,7 +46,9 @@ def read_evidence(path: str) -> Evidence:
 
 def merge_files(paths: Iterable[str]) -> Evidence:
     """The evidence of all ranks from their files, in the order given; each is one rank."""
-    return merge_evidence(of_rank(read_evidence(path), number) for number, path in enumerate(paths))
+    return merge_evidence(
+        read_evidence(path).told_by(f"rank {number}") for number, path in enumerate(paths)
+    )
 
 
 def gather(evidence: Evidence) -> Evidence | None:
@@ -79,6 +66,6 @@ def gather(evidence: Evidence) -> Evidence | None:
     if dist.get_rank() != 0:
         return None
     return merge_evidence(
-        of_rank(evidence_from_json(json.loads(text)), number)
+        evidence_from_json(json.loads(text)).told_by(f"rank {number}")
         for number, text in enumerate(everyone)
     )

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 
 import torch
 
+from runtime_guard.commands.children import heard_out
 from runtime_guard.core.sites import Site, is_users
 from runtime_guard.guard import DeviceGuard
 from runtime_guard.recording import module_moves, observers
@@ -138,6 +139,7 @@ def watch(
             on_contract="record" if contracts else None,
         )
         stack.enter_context(guard)
+        stack.enter_context(heard_out(guard, keep_going=keep_going))
         watched = WatchedRun(guard, f"virtual {virtual}" if virtual else real_devices())
         stack.enter_context(module_moves.telling_of_moves(watched.models.moved))
         try:

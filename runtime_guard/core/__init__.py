@@ -5,4 +5,5 @@ The modules:
     sites: where in the user's code something happens
     placement, memory: where a tensor lives, and the bytes that it takes there
     torch_internals, patches: what is used of torch without a public name, and what is replaced
+    inheritance: what child processes are told in their environment
 """

@@ -68,6 +68,7 @@ class Placement:
         return f"on {self.device}"
 
 
+_WITH_MEMORY = (torch.Tensor, torch.nn.Parameter)
 UNTAGGED = Placement(CPU)
 """What an untagged storage of the host stands for."""
 
@@ -109,6 +110,9 @@ def placement_of(tensor: torch.Tensor) -> Placement | None:
     except (NotImplementedError, RuntimeError):
         storage = _storage_behind(tensor)
     found: Placement | None = getattr(storage, TAG, None)
+    if found is None and type(tensor) not in _WITH_MEMORY:
+        part = getattr(tensor, "_local_tensor", None)  # of a DTensor, which has no memory
+        return None if part is None else placement_of(part)
     return found
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dis
 import itertools
+import multiprocessing
 import os
 import sys
 import sysconfig
@@ -66,6 +67,8 @@ _RUNNERS = tuple(
 @cache
 def _rank_of_file(file: str) -> int:
     """0: the user's own file, 1: an installed package's, 2: hidden (torch, us, stdlib)."""
+    if file == "<string>" and multiprocessing.parent_process() is not None:
+        return 2  # `python -c` with the start of a spawned process
     if file.startswith("<") and not file.startswith(("<ipython", "<string>", "<stdin>")):
         return 2
     installed = any(directory in file for directory in _PACKAGE_DIRECTORIES)

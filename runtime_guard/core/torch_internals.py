@@ -6,6 +6,7 @@ In one place, because these are what a new release of torch may move.
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, cast
@@ -131,10 +132,12 @@ class FunctionHook(torch.overrides.TorchFunctionMode):
 
 
 def has_torch_function(tensors: Any) -> bool:
-    """``torch.overrides.has_torch_function`` as it were without hooks of ours.
+    """``torch.overrides.has_torch_function``; to ``torch.nn`` as it were without hooks of ours.
 
-    Where it is true PyTorch's Python leaves its faster paths, of ``nn.TransformerEncoder`` for one.
+    There it decides about faster paths (``nn.TransformerEncoder``), elsewhere whether to ask us.
     """
+    if not sys._getframe(1).f_globals.get("__name__", "").startswith("torch.nn.modules."):
+        return _has_torch_function(tensors)
     modes = [pop_function_mode() for _ in range(function_mode_count())]
     others = [mode for mode in modes if not isinstance(mode, FunctionHook)]
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from runtime_guard.core.sites import Site
@@ -34,6 +34,15 @@ class Evidence:
     def accelerated(self) -> bool:
         """Did the program see an accelerator?  Without one nothing can be refuted."""
         return bool(self.devices)
+
+    def told_by(self, process: str) -> Evidence:
+        """The same, with each event marked as one of ``process`` (``rank 1``, ``process 4711``)."""
+        marked = (
+            replace(event, detail=f"[{process}] {event.detail}".rstrip(), shapes=[*event.shapes])
+            for event in self.events
+        )
+        devices = f"{process}: {self.devices}" if self.devices else ""
+        return Evidence(tuple(marked), devices, self.processes)
 
 
 def event_to_json(event: Event) -> dict[str, Any]:

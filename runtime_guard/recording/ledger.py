@@ -94,6 +94,12 @@ class Ledger:
         """Bytes transferred, of ``directions`` such as ``"H2D"`` only when some are given."""
         return sum(e.bytes for e in self.transfers if not directions or e.direction in directions)
 
+    def clear(self) -> None:
+        """Forget everything: a forked process starts anew."""
+        self._lock = threading.Lock()  # another thread of the parent may have held it
+        self._events.clear()
+        self.timeline.clear()
+
     def merge(self, events: Iterable[Event]) -> None:
         """Add the events of another ledger (another process's, for example)."""
         for other in events:

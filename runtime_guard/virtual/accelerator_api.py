@@ -458,11 +458,11 @@ def module_api(machine: Machine, kind: str, module: Any) -> dict[str, Any]:
 
     api: dict[str, Any] = {
         "is_available": lambda: True,
-        "is_initialized": lambda: True,
+        "is_initialized": machine.is_initialized,
         "init": lambda: machine.touch(kind),
         "_lazy_init": lazy_init,
         "_lazy_call": _nothing,
-        "_is_in_bad_fork": lambda: False,
+        "_is_in_bad_fork": machine.is_in_bad_fork,
         "device_count": lambda: machine.counts[kind],
         "current_device": current_device,
         "set_device": set_device,

@@ -17,6 +17,7 @@ import torch
 import torch.nn.parallel.comm
 import torch.utils.dlpack
 
+from runtime_guard.core import inheritance
 from runtime_guard.core.memory import install_meters
 from runtime_guard.core.patches import Patches, show_originals
 from runtime_guard.core.placement import (
@@ -88,13 +89,31 @@ class virtual_devices(contextlib.ContextDecorator):
                     f"virtual_devices({self.spec!r}): this machine has a real {kind} device; use "
                     "DeviceGuard on it instead"
                 )
+        leave_inherited()
         installed = _Installed(Machine(self.counts))
         installed.install()
+        inheritance.tell(installed, inheritance.MACHINE, self.spec)
         self._entered.append(installed)
         return installed.machine
 
     def __exit__(self, *_: object) -> None:
         self._entered.pop().remove()
+
+
+_inherited: list[virtual_devices] = []
+
+
+def enter_inherited(spec: str) -> None:
+    """Go on to the machine of the parent process, until this one asks for a machine itself."""
+    machine = virtual_devices(spec)
+    machine.__enter__()
+    _inherited.append(machine)
+
+
+def leave_inherited() -> None:
+    """Leave the parent's machine, if this process is on it."""
+    while _inherited:
+        _inherited.pop().__exit__()
 
 
 def really_available(kind: str) -> bool:
@@ -200,6 +219,7 @@ class _Installed:
         self.hooks.push()
 
     def remove(self) -> None:
+        inheritance.take_back(self)
         if self.hooks is not None:
             self.hooks.pop()
         self.eager.close()
@@ -278,6 +298,7 @@ class _Installed:
         patches.set(torch, "Event", accelerator_api.VirtualEvent)
         patches.set(torch, "set_default_tensor_type", self._set_default_tensor_type)
         patches.set(torch, "get_device_module", self._get_device_module)
+        patches.set(torch._C, "_get_accelerator", lambda *_: torch.device(machine.primary))
         patches.set(torch.overrides, "has_torch_function", has_torch_function)
         self._patch_wrappers()
         patches.set(torch.nested, "nested_tensor", self._nested_tensor(torch.nested.nested_tensor))

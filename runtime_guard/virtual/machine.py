@@ -207,6 +207,14 @@ class Machine:
             cards.note_use(found, own, named)
         return found
 
+    def is_in_bad_fork(self) -> bool:
+        """Is this a forked child of a process that used the accelerator?"""
+        return self.used and os.getpid() != self.pid
+
+    def is_initialized(self) -> bool:
+        """Has this process used the accelerator?"""
+        return self.used and os.getpid() == self.pid
+
     def touch(self, kind: str) -> None:
         """Note that the accelerator is in use; raise in a forked child of a process that used it.
 

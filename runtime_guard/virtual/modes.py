@@ -430,6 +430,8 @@ class DispatchMode(DispatchHook):
             return self._higher_order(func, args, kwargs or {})
         if plan.treatment is not Treatment.SAME or (kwargs and plan.keyword_tensors):
             return self._special(plan, func, args, kwargs or {})
+        if kwargs and plan.copies and self._is_move(kwargs.get("device")):
+            return self._move(func, args, kwargs)
         first: Placement | None = None
         untagged = mixed = False
         tags_results = plan.tags_results
@@ -477,6 +479,29 @@ class DispatchMode(DispatchHook):
             self._tag_results(result, first, plan)
         return result
 
+    def _is_move(self, device: torch.device | None) -> bool:
+        """Is ``_to_copy`` asked to go to ``device``?  C++ names the host where it means to stay."""
+        if device is None or moves.moving.active:
+            return False
+        return moves.moving.whole or self.machine.is_virtual(device)
+
+    def _move(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """``_to_copy`` to a device, as C++ calls it: for the parts of a ``DTensor``, for one."""
+        options = dict(kwargs)
+        target = self.machine.parse(options.pop("device"))
+        if target.type == "meta" or is_tracing(FAKE):
+            return func(*args, **kwargs)
+        return moves.move(
+            self.machine,
+            args[0],
+            target,
+            what=".to",
+            dtype=options.get("dtype"),
+            non_blocking=bool(options.get("non_blocking")),
+            copy=True,
+            memory_format=options.get("memory_format"),
+        )
+
     def _note_use(self, placement: Placement, plan: Plan, *, by_host: bool = True) -> None:
         watched = placement.move
         if watched is not None:
@@ -520,8 +545,9 @@ class DispatchMode(DispatchHook):
                     moves.land_all()
                     observers.sync(plan.called, "reads one value")
             result = func(*args, **kwargs)
-            placement = self._composite_placement()
-            if placement is not None:
+            placement = None if is_tracing(FAKE) else self._composite_placement()
+            on_meta = isinstance(result, torch.Tensor) and result.is_meta
+            if placement is not None and not on_meta:
                 self._tag_results(result, placement, plan)
             return result
         if treatment is Treatment.SET:

@@ -41,9 +41,12 @@ _to = tensor_base.to
 
 
 class _Moving(threading.local):
-    """Is the calling thread inside the copy that a move is made of?"""
+    """The moves that the calling thread is in."""
 
     active = False
+    """Is it inside the copy that a move is made of?"""
+    whole = False
+    """Is it inside the move of a tensor that wraps others, which are to move, too?"""
 
 
 moving = _Moving()
@@ -131,9 +134,13 @@ def move(
     options["copy"] = True
     if wraps_others(tensor):  # it moves what it wraps, and makes a wrapper there
         del options["copy"]
-        moved: torch.Tensor = copy_below(
-            tensor, device=target, non_blocking=non_blocking, **options
-        )
+        moving.whole = True
+        try:
+            moved: torch.Tensor = copy_below(
+                tensor, device=target, non_blocking=non_blocking, **options
+            )
+        finally:
+            moving.whole = False
         return moved
     moving.active = True  # the copy is not on the source's device, not even for a moment
     try:

@@ -1,0 +1,59 @@
+"""Collectives as NCCL has them, on the host's process groups.
+
+NCCL gathers and scatters by numbers of elements, whatever the shapes; gloo wants shapes that match.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+
+def _flat(tensor: torch.Tensor) -> torch.Tensor:
+    if not tensor.is_contiguous():
+        raise ValueError("Tensors must be contiguous")
+    return tensor.view(-1)
+
+
+def _check(whole: torch.Tensor, part: torch.Tensor, group: Any, sentence: str) -> None:
+    """The checks of ``ProcessGroupNCCL.cpp``."""
+    if whole.dtype is not part.dtype:
+        raise TypeError("output tensor must have the same type as input tensor")
+    if whole.numel() != part.numel() * dist.ProcessGroup.unbox(group).size():
+        raise ValueError(sentence)
+
+
+def _gather(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """``all_gather_into_tensor``: ``(output, input, group, …)``."""
+    whole, part, group = args[:3]
+    wrong = "output tensor size must be equal to world_size times input tensor size"
+    _check(whole, part, group, wrong)
+    result = func(_flat(whole), _flat(part), *args[2:], **kwargs)
+    return (whole, *result[1:])
+
+
+def _scatter(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """``reduce_scatter_tensor``: ``(output, input, group, …)``."""
+    part, whole, group = args[:3]
+    wrong = "input tensor must be the same size as output size times world size"
+    _check(whole, part, group, wrong)
+    result = func(_flat(part), _flat(whole), *args[2:], **kwargs)
+    return (part, *result[1:])
+
+
+def _in_one_go(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Several of them: ``(outputs, inputs, group, …)``."""
+    outputs, inputs = ([_flat(tensor) for tensor in tensors] for tensors in args[:2])
+    return func(outputs, inputs, *args[2:], **kwargs)
+
+
+BY_ELEMENTS: dict[str, Callable[..., Any]] = {
+    "_allgather_base_": _gather,
+    "_reduce_scatter_base_": _scatter,
+    "allgather_into_tensor_coalesced_": _in_one_go,
+    "reduce_scatter_tensor_coalesced_": _in_one_go,
+}
+"""The operators of c10d that NCCL goes about otherwise."""

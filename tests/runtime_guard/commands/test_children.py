@@ -1,0 +1,127 @@
+"""Processes that a program starts: they have its virtual machine, and leave what they saw."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from runtime_guard import virtual_devices  # noqa: E402
+from runtime_guard.commands.session import watch  # noqa: E402
+
+pytestmark = pytest.mark.skipif(torch.cuda.is_available(), reason="has a real CUDA device")
+ROOT = Path(__file__).parents[3]
+COUNT = [sys.executable, "-c", "import torch; print(torch.cuda.device_count())"]
+
+
+@pytest.fixture(autouse=True)
+def _found_by_children(monkeypatch):
+    paths = [str(ROOT), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+
+
+def output(*command: str) -> str:
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def test_a_python_program_has_the_machine_of_the_block_that_started_it():
+    with virtual_devices("cuda:3"):
+        assert output(*COUNT) == "3"
+        with virtual_devices("cuda:2"):
+            assert output(*COUNT) == "2"
+        assert output(*COUNT) == "3"
+    assert output(*COUNT) == "0"
+
+
+def test_one_that_asks_for_a_machine_itself_has_that_one():
+    program = (
+        "import torch\nfrom runtime_guard import virtual_devices\n"
+        "with virtual_devices('cuda:1'):\n    print(torch.cuda.device_count())"
+    )
+    with virtual_devices("cuda:3"):
+        assert output(sys.executable, "-c", program) == "1"
+
+
+def test_one_without_torch_imports_none_of_it():
+    program = "import sys; print({'torch', 'runtime_guard'} & set(sys.modules))"
+    with virtual_devices("cuda:1"):
+        assert output(sys.executable, "-c", program) == "set()"
+
+
+def test_a_sitecustomize_of_the_users_own_runs_too(tmp_path, monkeypatch):
+    (tmp_path / "sitecustomize.py").write_text("import sys; sys.own = 'own'")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ["PYTHONPATH"]]))
+    with virtual_devices("cuda:1"):
+        assert output(sys.executable, "-c", "import sys; print(sys.own)") == "own"
+
+
+def test_the_environment_is_as_it_was():
+    before = dict(os.environ)
+    with virtual_devices("cuda:1"), watch("cuda:2"):
+        assert dict(os.environ) != before
+    assert dict(os.environ) == before
+
+
+def test_the_environment_is_as_it_was_without_a_path(monkeypatch):
+    monkeypatch.delenv("PYTHONPATH")
+    with virtual_devices("cuda:1"):
+        pass
+    assert "PYTHONPATH" not in os.environ
+
+
+CHILDREN = """
+import sys
+import torch
+import torch.multiprocessing as mp
+
+def work(rank):
+    x = torch.ones(4, device=f"cuda:{rank}")
+    try:
+        x + torch.ones(4)
+    except RuntimeError:
+        pass
+
+class Batches(torch.utils.data.Dataset):
+    def __len__(self):
+        return 2
+    def __getitem__(self, i):
+        return i + torch.cuda.device_count()
+
+if __name__ == "__main__":
+    how = sys.argv[1]
+    if how == "workers":
+        loader = torch.utils.data.DataLoader(
+            Batches(), num_workers=1, multiprocessing_context="spawn"
+        )
+        assert [int(x) for x in loader] == [2, 3]
+    else:
+        mp.start_processes(work, nprocs=2, start_method=how)
+"""
+
+
+@pytest.mark.parametrize("how", ["spawn", "fork"])
+def test_started_processes_leave_what_they_saw(tmp_path, how):
+    if how == "fork" and not hasattr(os, "fork"):
+        pytest.skip("no fork here")
+    program, report = tmp_path / "children.py", tmp_path / "report.json"
+    program.write_text(CHILDREN)
+    run = [sys.executable, "-m", "devlint", "run", "--virtual", "cuda:2", "--report", str(report)]
+    output(*run, str(program), how)
+    from runtime_guard.commands.ranks import read_evidence
+
+    seen = [event for event in read_evidence(str(report)).events if event.kind == "mixed-device"]
+    assert len(seen) == 2
+    assert {event.site.line for event in seen} == {9}
+    assert all(event.detail.startswith("[process ") for event in seen)
+
+
+def test_workers_of_a_loader_have_the_machine(tmp_path):
+    (tmp_path / "children.py").write_text(CHILDREN)
+    with virtual_devices("cuda:2"):
+        output(sys.executable, str(tmp_path / "children.py"), "workers")

@@ -1,0 +1,187 @@
+"""NCCL, SyncBatchNorm, DTensor and FSDP2 on two virtual cards: one run of two ranks."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+pytestmark = [
+    pytest.mark.skipif(torch.cuda.is_available(), reason="has a real CUDA device"),
+    pytest.mark.skipif(not torch.distributed.is_available(), reason="without torch.distributed"),
+    pytest.mark.skipif(not hasattr(torch, "accelerator"), reason="older than torch 2.6"),
+]
+ROOT = Path(__file__).parents[3]
+
+PROGRAM = """
+import copy, json, os, warnings
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
+from torch.distributed.tensor import Replicate, Shard, distribute_tensor
+from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
+from runtime_guard import virtual_devices
+
+warnings.simplefilter("ignore")
+found = {}
+
+
+def attempt(case):
+    try:
+        found[case.__name__] = case(dist.get_rank(), dist.get_world_size())
+    except Exception as error:
+        found[case.__name__] = f"{type(error).__name__}: {error}"
+
+
+def flat_gather(rank, world):
+    part = torch.full((3, 4), float(rank), device="cuda")
+    whole = torch.empty(world * 12, device="cuda")
+    dist.all_gather_into_tensor(whole, part)
+    return whole.view(world, -1)[:, 0].tolist()
+
+
+def stacked_gather(rank, world):
+    whole = torch.empty(world, 2, device="cuda")
+    dist.all_gather_into_tensor(whole, torch.full((2,), float(rank), device="cuda"))
+    return whole.tolist()
+
+
+def gather_of_the_wrong_size(rank, world):
+    dist.all_gather_into_tensor(torch.empty(5, device="cuda"), torch.ones(2, device="cuda"))
+
+
+def flat_scatter(rank, world):
+    part = torch.empty(2, 3, device="cuda")
+    dist.reduce_scatter_tensor(part, torch.arange(6.0 * world, device="cuda"))
+    return part.tolist()
+
+
+def coalesced(rank, world):
+    parts = [torch.ones(2, device="cuda") * rank for _ in range(2)]
+    with dist.distributed_c10d._coalescing_manager(device=torch.device("cuda", rank)):
+        for part in parts:
+            dist.all_reduce(part)
+    return [part.tolist() for part in parts]
+
+
+def barrier_of_a_card(rank, world):
+    return dist.barrier(device_ids=[rank])
+
+
+def sync_batch_norm(rank, world):
+    torch.manual_seed(0)
+    batch, weights = torch.randn(4 * world, 3, 5), torch.arange(5.0)
+    reference, whole = nn.BatchNorm1d(3), batch.clone().requires_grad_()
+    (reference(whole) * weights).sum().backward()
+    net = nn.SyncBatchNorm.convert_sync_batchnorm(nn.BatchNorm1d(3)).cuda()
+    net = nn.parallel.DistributedDataParallel(net, device_ids=[rank])
+    mine = slice(4 * rank, 4 * rank + 4)
+    part = batch[mine].cuda().requires_grad_()
+    (net(part) * weights.cuda()).sum().backward()
+    return [
+        torch.allclose(part.grad.cpu(), whole.grad[mine], atol=1e-5),
+        torch.allclose(net.module.running_var.cpu(), reference.running_var),
+        torch.allclose(net.module.running_mean.cpu(), reference.running_mean),
+        torch.allclose(net.module.weight.grad.cpu() * world, reference.weight.grad, atol=1e-4),
+    ]
+
+
+def compressed_gradients(rank, world):
+    from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import bf16_compress_hook
+
+    net = nn.parallel.DistributedDataParallel(nn.Linear(4, 2).cuda(), device_ids=[rank])
+    net.register_comm_hook(None, bf16_compress_hook)
+    net(torch.ones(3, 4, device="cuda")).sum().backward()
+    return net.module.weight.grad.tolist() == [[3.0] * 4] * 2
+
+
+def whole_dtensor(rank, world):
+    mesh = init_device_mesh("cuda", (world,))
+    shard = distribute_tensor(torch.arange(8.0).view(4, 2).cuda(), mesh, [Shard(0)])
+    everywhere = shard.redistribute(mesh, [Replicate()])
+    same = torch.equal(everywhere.to_local().cpu(), torch.arange(8.0).view(4, 2))
+    return [str(shard.device), str(shard.to_local().device), str(shard.cpu().device), same]
+
+
+def tensor_parallel(rank, world):
+    mesh = init_device_mesh("cuda", (world,))
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2)).cuda()
+    x = torch.ones(3, 4, device="cuda")
+    expected = net(x)
+    net = parallelize_module(net, mesh, {"0": ColwiseParallel(), "2": RowwiseParallel()})
+    result = net(x)
+    result.sum().backward()
+    return torch.allclose(result, expected)
+
+
+def fully_sharded(rank, world):
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2)).cuda()
+    losses = []
+    for model in (copy.deepcopy(net), net):
+        if model is net:
+            for part in (net[0], net[2], net):
+                fully_shard(part)
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
+        for _ in range(2):
+            loss = model(torch.ones(3, 4, device="cuda")).sum()
+            loss.backward()
+            nn.utils.clip_grad_norm_(model.parameters(), 1e9)
+            optimizer.step()
+            optimizer.zero_grad()
+        losses.append(loss.item())
+    return abs(losses[0] - losses[1]) < 1e-4
+
+
+with virtual_devices("cuda:2"):
+    rank = int(os.environ["RANK"])
+    torch.cuda.set_device(rank)
+    dist.init_process_group("nccl", device_id=torch.device("cuda", rank))
+    for case in (flat_gather, stacked_gather, gather_of_the_wrong_size, flat_scatter, coalesced,
+                 barrier_of_a_card, sync_batch_norm, compressed_gradients, whole_dtensor,
+                 tensor_parallel, fully_sharded):
+        attempt(case)
+    dist.barrier()
+    dist.destroy_process_group()
+if rank == 1:
+    print(json.dumps(found), flush=True)
+os._exit(0)  # gloo's threads sometimes abort the interpreter's teardown, after all is said
+"""
+EXPECTED = {
+    "flat_gather": [0.0, 1.0],
+    "stacked_gather": [[0.0, 0.0], [1.0, 1.0]],
+    "gather_of_the_wrong_size": "ValueError: output tensor size must be equal to world_size times "
+    "input tensor size",
+    "flat_scatter": [[12.0, 14.0, 16.0], [18.0, 20.0, 22.0]],
+    "coalesced": [[1.0, 1.0], [1.0, 1.0]],
+    "barrier_of_a_card": None,
+    "sync_batch_norm": [True] * 4,
+    "compressed_gradients": True,
+    "whole_dtensor": ["cuda:1", "cuda:1", "cpu", True],
+    "tensor_parallel": True,
+    "fully_sharded": True,
+}
+
+
+@pytest.fixture(scope="module")
+def second_rank(tmp_path_factory):
+    """What every case gave in rank 1."""
+    program = tmp_path_factory.mktemp("ranks") / "program.py"
+    program.write_text(PROGRAM)
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    done = subprocess.run([*command, program], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("case", EXPECTED)
+def test_as_on_two_cards(second_rank, case):
+    assert second_rank[case] == EXPECTED[case]
