@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import libcst as cst
 
+from devlint.inference.conventions import holds
 from devlint.inference.domain.assumptions import Assumption, AssumptionKind
 from devlint.inference.domain.provenance import Site, StepKind
 from devlint.inference.domain.tensors import INDIRECT, Tensor
 from devlint.inference.frame import Frame
-from devlint.inference.text import shorten
+from devlint.inference.text import dotted, shorten
 
 
 def at(frame: Frame, kind: AssumptionKind, node: cst.CSTNode, message: str) -> Assumption:
@@ -42,12 +43,29 @@ def guess(frame: Frame, *tensors: Tensor) -> Assumption | None:
             kind = AssumptionKind.UNKNOWN_CALLEE_KEEPS_DEVICE
             if tensor.origin is None:
                 return of_code(frame, kind, "a callee out of sight keeps devices as they are")
-            computed = (s for s in tensor.origin.chain() if s.kind is StepKind.COMPUTED)
-            calls = (s for s in computed if isinstance(s.node, cst.Call))
-            step = next(calls, tensor.origin)
+            computed = [s for s in tensor.origin.chain() if s.kind is StepKind.COMPUTED]
+            guessed = (s for s in computed if is_out_of_sight(frame, s.node))
+            step = next(guessed, tensor.origin)
+            site = Site(step.source, step.node)
+            callee = dotted(step.node.func) if isinstance(step.node, cst.Call) else ""
+            if holds("module-name", callee.rpartition(".")[2]):
+                message = f"`{callee}` is a model, by its name"
+                return Assumption(AssumptionKind.NAME_SUGGESTS_MODEL, site, message)
             message = f"`{shorten(step.node)}` is where its arguments are"
-            return Assumption(kind, Site(step.source, step.node), message)
+            return Assumption(kind, site, message)
     return None
+
+
+def is_out_of_sight(frame: Frame, node: cst.CSTNode) -> bool:
+    """A call of a function of which nothing is known."""
+    if not isinstance(node, cst.Call):
+        return False
+    func, knowledge = node.func, frame.unit.context.knowledge
+    name = func.attr.value if isinstance(func, cst.Attribute) else dotted(func)
+    libraries = ("torch", "torch.nn.functional")
+    return name not in knowledge.methods and not any(
+        knowledge.function(f"{library}.{name}") for library in libraries
+    )
 
 
 def name(tensor: Tensor) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from devlint.inference import orphans
-from devlint.inference.assumption_sites import at, guess, of_value
+from devlint.inference.assumption_sites import at, guess, is_out_of_sight, of_value
 from devlint.inference.confidence.policy import strength
 from devlint.inference.conventions import holds
 from devlint.inference.domain.assumptions import Assumption, AssumptionKind
@@ -89,17 +89,8 @@ def _is_guess(frame: Frame, tensor: Tensor) -> bool:
     """What an unknown callee returned, or arithmetic with it: it may be a number."""
     if not tensor.traits & INDIRECT or tensor.origin is None:
         return False
-    knowledge = frame.unit.context.knowledge
-    for step in tensor.origin.chain():
-        if isinstance(step.node, cst.Call):
-            func = step.node.func
-            name = func.attr.value if isinstance(func, cst.Attribute) else dotted(func)
-            return (
-                name not in knowledge.methods
-                and knowledge.function(f"torch.{name}") is None
-                and knowledge.function(f"torch.nn.functional.{name}") is None
-            )
-    return False
+    calls = (step.node for step in tensor.origin.chain() if isinstance(step.node, cst.Call))
+    return is_out_of_sight(frame, next(calls, tensor.origin.node))
 
 
 def _consumer(frame: Frame) -> str:
@@ -239,7 +230,7 @@ def _of_output(
     frame: Frame, node: cst.CSTNode, tensor: Tensor, assumed: list[Assumption]
 ) -> Iterator[Assumption]:
     """What has to be assumed of what came back from a callee out of sight."""
-    if strength(assumed) == 2 and _is_output(tensor):
+    if strength(assumed) == 2 and _is_output(frame, tensor):
         message = "{} comes from a model, by its name"
         yield of_value(frame, AssumptionKind.NAME_SUGGESTS_MODEL, tensor, message)
     else:
@@ -284,12 +275,14 @@ def brought_to_host(value: Union) -> bool:
     )
 
 
-def _is_output(tensor: Tensor) -> bool:
+def _is_output(frame: Frame, tensor: Tensor) -> bool:
     """What a model made of inputs on an accelerator is there as well."""
-    if type(tensor.place) is not Device or tensor.origin is None:
+    place = tensor.place
+    chosen = type(place) is Variable and place.kind is VariableKind.DEVICE
+    if not (chosen or type(place) is Device) or tensor.origin is None:
         return False
     for step in tensor.origin.chain():
-        if step.kind is StepKind.COMPUTED and isinstance(step.node, cst.Call):
+        if isinstance(step.node, cst.Call) and is_out_of_sight(frame, step.node):
             return holds("model-name", dotted(step.node.func).rpartition(".")[2])
     return False
 

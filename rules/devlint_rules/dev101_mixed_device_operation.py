@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from devlint.findings import Severity
 from devlint.inference.facts import Facts, Meeting
 from devlint.rule import Claim, Replacement, Rule
-from devlint_rules.meetings import claims, only_certain
+from devlint_rules.meetings import claims, with_both_meant
 from devlint_rules.placing import brought_there
 from devlint_rules.rewriting import where_it_meets
 from devlint_rules.wording import device_expression
@@ -27,7 +27,7 @@ def _fix(facts: Facts, meeting: Meeting) -> tuple[Replacement, ...]:
 
 def _check(facts: Facts) -> Iterator[Claim]:
     # Where one of two devices is a guess, something out of sight mostly brings them together.
-    return only_certain(claims(facts, "DEV101", advice=_advice, fix=_fix))
+    return claims(facts, "DEV101", advice=_advice, fix=_fix, assumptions=with_both_meant)
 
 
 RULE = Rule(

@@ -9,7 +9,7 @@ import libcst as cst
 from devlint.findings import Severity
 from devlint.inference.facts import Facts, Meeting
 from devlint.rule import Claim, Replacement, Rule
-from devlint_rules.meetings import claims, only_certain
+from devlint_rules.meetings import claims, with_both_meant
 from devlint_rules.placing import brought_there, made_there, module_moved
 from devlint_rules.rewriting import factory_of, is_path, moved_to, text_of, where_it_meets
 from devlint_rules.scopes import means_the_same
@@ -57,7 +57,7 @@ def _made_there(facts: Facts, meeting: Meeting, device: str) -> tuple[Replacemen
 
 def _check(facts: Facts) -> Iterator[Claim]:
     # An input that may be elsewhere is mostly moved by something out of sight.
-    return only_certain(claims(facts, "DEV103", advice=_advice, fix=_fix))
+    return claims(facts, "DEV103", advice=_advice, fix=_fix, assumptions=with_both_meant)
 
 
 RULE = Rule(

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
-from devlint.findings import Applicability, Confidence, Severity
+from devlint.findings import Applicability, Severity
 from devlint.inference.confidence.policy import confidence_of
-from devlint.inference.domain.assumptions import Assumption, AssumptionKind
+from devlint.inference.domain.assumptions import Assumption, AssumptionKind, Assumptions
+from devlint.inference.domain.provenance import StepKind
 from devlint.inference.facts import Facts, Meeting
 from devlint.rule import Claim, Replacement
 from devlint_rules.causes import Cause, causes
 from devlint_rules.ownership import rule_of_meeting
 from devlint_rules.wording import clash, meeting_trace
+
+_GUESSES = frozenset(
+    {
+        AssumptionKind.UNKNOWN_CALLEE_KEEPS_DEVICE,
+        AssumptionKind.CALLEE_BRINGS_TOGETHER,
+        AssumptionKind.BRANCH_TAKEN,
+        AssumptionKind.BRANCHES_COMBINE,
+        AssumptionKind.SETTINGS_COMBINE,
+    }
+)
 
 
 def causes_of(facts: Facts, code: str) -> Iterator[Cause]:
@@ -29,33 +39,35 @@ def claims(
     message: Callable[[Meeting], str] = clash,
     applicability: Applicability = Applicability.UNSAFE,
     otherwise: Callable[[Facts, Meeting], tuple[Replacement, ...]] = lambda *_: (),
+    assumptions: Callable[[Meeting], Assumptions] = lambda meeting: meeting.assumptions,
 ) -> Iterator[Claim]:
     """A claim for each meeting of a rule.  ``otherwise``: an unsafe fix where there is no other."""
     for cause in causes_of(facts, code):
         meeting = cause.meeting
         found = fix(facts, meeting)
         unsafe = () if found else otherwise(facts, meeting)
+        assumed = assumptions(meeting)
         yield Claim(
             meeting.site,
             Severity.ERROR,
-            meeting.confidence,
+            confidence_of(assumed),
             message(meeting),
             advice=advice(meeting),
             trace=meeting_trace(meeting, cause.twins),
             fix=found or unsafe,
             applicability=Applicability.UNSAFE if unsafe else applicability,
             given=meeting.given,
-            assumptions=meeting.assumptions,
+            assumptions=assumed,
         )
 
 
-def only_certain(found: Iterator[Claim]) -> Iterator[Claim]:
-    """The claims of which what is no more than likely is only possible."""
-    for claim in found:
-        if claim.confidence is Confidence.LIKELY:
-            message = "nothing out of sight brings the two together"
-            meant = Assumption(AssumptionKind.BOTH_DEVICES_ARE_MEANT, claim.site, message)
-            assumed = (*claim.assumptions, meant)
-            yield replace(claim, confidence=confidence_of(assumed), assumptions=assumed)
-        else:
-            yield claim
+def with_both_meant(meeting: Meeting) -> Assumptions:
+    """Where one of two devices is a guess, something out of sight mostly brings them together; not
+    where what is out of place is made in sight, and never moved."""
+    guessed = any(each.kind in _GUESSES for each in meeting.assumptions)
+    made = meeting.left.steps and meeting.left.steps[0].kind is StepKind.CREATED
+    if not meeting.assumptions or (made and not meeting.left.moved and not guessed):
+        return meeting.assumptions
+    message = "nothing out of sight brings the two together"
+    meant = Assumption(AssumptionKind.BOTH_DEVICES_ARE_MEANT, meeting.site, message)
+    return (*meeting.assumptions, meant)
