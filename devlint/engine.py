@@ -8,7 +8,7 @@ from pathlib import Path
 from devlint.checking.resources import with_deep_stack, without_garbage_collection
 from devlint.checking.session import Infer, Session
 from devlint.config import Config
-from devlint.inference.engine import infer_file
+from devlint.inference.api import infer_file
 from devlint.project.discovery import Discovery, discover
 from devlint.report import Report
 from devlint.rule import Rule

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from devlint.findings import Applicability, Confidence, Severity
+from devlint.inference.call_contexts import Given
 from devlint.inference.domain.assumptions import Assumptions
 from devlint.inference.facts import Facts, Site
-from devlint.inference.feeds import Given
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,10 +28,10 @@ import libcst as cst  # noqa: E402
 from devlint import engine  # noqa: E402
 from devlint.config import Config  # noqa: E402
 from devlint.findings import Confidence, Finding  # noqa: E402
+from devlint.inference.api import infer_file  # noqa: E402
 from devlint.inference.domain.placement import Variable  # noqa: E402
-from devlint.inference.engine import infer_file  # noqa: E402
 from devlint.inference.facts import Facts, Site  # noqa: E402
-from devlint.inference.text import shorten  # noqa: E402
+from devlint.inference.syntax.text import shorten  # noqa: E402
 from devlint.knowledge import Knowledge  # noqa: E402
 from devlint.locating import lay_out  # noqa: E402
 from devlint.project.imports import Importer  # noqa: E402

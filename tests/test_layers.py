@@ -55,7 +55,25 @@ PACKAGES = [
             "startup",
         ),
         outside=("devlint.contracts", "devlint.findings"),
-    )
+    ),
+    Package(
+        "devlint.inference",
+        (
+            "domain",
+            "conventions",
+            "syntax",
+            "confidence",
+            "call_contexts",
+            "facts",
+            "program",
+            "models",
+            "interpreter",
+            "summaries",
+            "collect",
+            "api",
+        ),
+        outside=("devlint.contracts", "devlint.findings", "devlint.knowledge"),
+    ),
 ]
 OURS = ("devlint", "devlint_rules", "runtime_guard")
 by_name = pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.name)
@@ -64,7 +82,7 @@ by_name = pytest.mark.parametrize("package", PACKAGES, ids=lambda package: packa
 def modules(package: Package) -> dict[str, Path]:
     """The files of a package by module name; a folder's `__init__` has the folder's name."""
     found = {}
-    for path in sorted((ROOT / package.name).rglob("*.py")):
+    for path in sorted(ROOT.joinpath(*package.name.split(".")).rglob("*.py")):
         parts = path.relative_to(ROOT).with_suffix("").parts
         found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
     return found
@@ -100,13 +118,14 @@ def _nodes(node: ast.AST, inside: bool) -> Iterator[tuple[ast.Import | ast.Impor
 
 def layer(package: Package, module: str) -> int | None:
     """The floor of a module; None for the package's own `__init__`."""
-    parts = module.split(".")
-    return package.layers.index(parts[1]) if len(parts) > 1 else None
+    _, inside, part = module.partition(f"{package.name}.")
+    return package.layers.index(part.split(".")[0]) if inside else None
 
 
 @by_name
 def test_every_part_of_a_package_has_its_layer(package: Package) -> None:
-    parts = {name.split(".")[1] for name in modules(package) if "." in name}
+    inside = [name.removeprefix(package.name)[1:] for name in modules(package)]
+    parts = {name.split(".")[0] for name in inside if name}
     assert parts == set(package.layers)
 
 
@@ -114,7 +133,7 @@ def test_every_part_of_a_package_has_its_layer(package: Package) -> None:
 def test_imports_run_down_the_layers(package: Package) -> None:
     up = set()
     for arrow in imports(package):
-        if arrow.imported.split(".")[0] != package.name:
+        if not f"{arrow.imported}.".startswith(f"{package.name}."):
             continue
         below, above = layer(package, arrow.imported), layer(package, arrow.module)
         if above is not None and (below is None or below > above):
@@ -139,7 +158,7 @@ def test_our_other_packages_are_imported_where_it_is_allowed_only(package: Packa
     found = {
         (arrow.module, arrow.imported)
         for arrow in imports(package)
-        if arrow.imported.split(".")[0] != package.name and arrow.imported not in package.outside
+        if not f"{arrow.imported}.".startswith((f"{package.name}.", *package.outside))
     }
     assert not found
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import libcst as cst
 
 from devlint.findings import Edit, Fix
-from devlint.inference.text import code
+from devlint.inference.syntax.text import code
 from devlint.locating import Layout
 from devlint.project.source import ParsedFile, lines_of
 from devlint.rule import Claim

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from devlint.findings import Assumption, Finding, Location
+from devlint.inference.call_contexts import Feeds, Given
 from devlint.inference.domain.assumptions import AssumptionKind
-from devlint.inference.feeds import Feeds, Given
 
 Name = tuple[str, Location, str]  # a finding's: its rule, place and message
 

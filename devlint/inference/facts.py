@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import libcst as cst
 
 from devlint.findings import Confidence
+from devlint.inference.call_contexts import Feed, Given
 from devlint.inference.confidence.policy import confidence_of
 from devlint.inference.domain.assumptions import Assumptions
 from devlint.inference.domain.placement import Placement
@@ -19,7 +20,6 @@ from devlint.inference.domain.provenance import Site as Site
 from devlint.inference.domain.provenance import Source as Source
 from devlint.inference.domain.provenance import Step as Step
 from devlint.inference.domain.provenance import StepKind as StepKind
-from devlint.inference.feeds import Feed, Given
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from functools import lru_cache
 import libcst as cst
 
 from devlint.inference.facts import Facts
-from devlint.inference.text import parts
+from devlint.inference.syntax.text import parts
 
 
 @dataclass(frozen=True, slots=True)

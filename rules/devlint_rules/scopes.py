@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from devlint.inference.facts import Facts
-from devlint.inference.text import parts
+from devlint.inference.syntax.text import parts
 from devlint_rules.blocks import path_to
 from devlint_rules.rewriting import is_path, text_of
 

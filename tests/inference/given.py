@@ -13,12 +13,12 @@ from textwrap import dedent
 
 import libcst as cst
 
-from devlint.inference import text
+from devlint.inference.api import infer_file
+from devlint.inference.call_contexts import Feeds, Verdict
 from devlint.inference.domain.assumptions import Assumption, AssumptionKind, Assumptions
 from devlint.inference.domain.placement import Device, describe
-from devlint.inference.engine import infer_file
 from devlint.inference.facts import Facts, HostRead, Meeting, Operand
-from devlint.inference.feeds import Feeds, Verdict
+from devlint.inference.syntax import text
 from devlint.project.imports import SETS_DEFAULT
 from devlint.project.source import ParsedFile
 

@@ -3,7 +3,7 @@
 import pytest
 from given import given
 
-from devlint.inference.text import code
+from devlint.inference.syntax.text import code
 
 
 def made(line: str) -> list[str]:

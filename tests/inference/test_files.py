@@ -4,7 +4,7 @@ import libcst as cst
 import pytest
 from given import Files, met, parsed, revealed
 
-from devlint.inference.engine import infer_file
+from devlint.inference.api import infer_file
 from devlint.project.source import ParsedFile
 
 OPS = """

@@ -6,11 +6,10 @@ import libcst as cst
 import pytest
 from given import given, parsed, revealed
 
+from devlint.inference.api import infer_with, new_context
 from devlint.inference.domain import value
 from devlint.inference.domain.host import Const
-from devlint.inference.engine import infer_with
-from devlint.inference.text import shorten
-from devlint.inference.unit import Context
+from devlint.inference.syntax.text import shorten
 from devlint.knowledge import load
 
 
@@ -131,7 +130,7 @@ def test_a_property_that_reads_itself():
 
 def test_a_body_beyond_the_budget_is_left_and_said_so():
     file = parsed("main.py", "x = torch.zeros(3)\n" + "x = x + 1\n" * 300)
-    context = Context(load(), None)
+    context = new_context(load(), None)
     context.budget = 200
     assert infer_with(context, file).budgets_hit == ["main.py: its body is too large"]
 
@@ -139,7 +138,7 @@ def test_a_body_beyond_the_budget_is_left_and_said_so():
 def test_a_function_beyond_the_budget_is_left_and_the_next_one_is_not():
     big = "def big(x):\n" + "    x = x + 1\n" * 300 + "    return x\n"
     bad = "def bad():\n    return torch.zeros(3).cuda() + torch.ones(3)\n"
-    context = Context(load(), None)
+    context = new_context(load(), None)
     context.budget = 200
     facts = infer_with(context, parsed("main.py", big + bad))
     assert facts.budgets_hit == ["main.py: big is too large to be inferred whole"]

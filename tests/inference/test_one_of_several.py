@@ -4,7 +4,7 @@ import libcst as cst
 import pytest
 from given import given, host_reads, met
 
-from devlint.inference.engine import infer_file
+from devlint.inference.api import infer_file
 from devlint.project.source import ParsedFile
 
 NUMPY = "import numpy as np\n"

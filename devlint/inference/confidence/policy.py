@@ -14,8 +14,10 @@ from devlint.inference.domain.assumptions import Assumption, AssumptionKind
 
 K = AssumptionKind
 
+
 # The least share of findings that has to be right; of less than the last nothing is said.
 LEAST = {Confidence.CERTAIN: 0.97, Confidence.LIKELY: 0.85, Confidence.POSSIBLE: 0.5}
+
 
 WEIGHTS: Mapping[AssumptionKind, float] = {
     K.UNKNOWN_CALLEE_KEEPS_DEVICE: 0.9,
@@ -63,6 +65,8 @@ WEIGHTS: Mapping[AssumptionKind, float] = {
 
 
 Choices: TypeAlias = Mapping[AssumptionKind, bool]  # the user's: taken for granted, or not made
+
+
 NO_CHOICES: Choices = {}
 
 

@@ -10,7 +10,10 @@ from devlint.inference.conventions.reading import conventions
 
 _NEVER = re.compile(r"(?!)")
 
+
 _left_out: frozenset[str] = frozenset()
+
+
 _held: set[str] | None = None
 
 

@@ -84,6 +84,8 @@ _PLACES = {
     "last": r"(?:\A|_)(?:{})\Z",  # the last of the words of a name: `target_net`
     "member": r"(?:\A|\.)(?:{})\Z",  # what stands behind the last dot
 }
+
+
 _KEYS = frozenset(
     {"looks-at", "suggests", "words", "how", "pattern", "of", "ignore-case"}
     | {"example", "counter-example"}

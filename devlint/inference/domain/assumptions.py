@@ -75,6 +75,8 @@ class AssumptionKind(str, enum.Enum):
 
 
 K = AssumptionKind
+
+
 MEANINGS: Mapping[AssumptionKind, str] = {
     K.UNKNOWN_CALLEE_KEEPS_DEVICE: "A function out of sight returns tensors where its arguments "
     "are.",

@@ -34,8 +34,14 @@ class Const(Value):
 
 
 NONE = Const(None)
+
+
 TRUE = Const(True)
+
+
 FALSE = Const(False)
+
+
 ASSUMED = Const(True)  # a flag by its name alone: true in the accelerated world, or an index
 
 
@@ -76,10 +82,18 @@ class Host(Value):
 
 
 HOST = Host()
+
+
 # The number of this process among those of all nodes: no number of a card of this node.
 GLOBAL_RANK = Host()
+
+
 RANK_VARIABLES = ("RANK", "SLURM_PROCID")  # of the environment, with that number
+
+
 ARRAY = Host(array=True)
+
+
 DTYPE = Host()
 
 

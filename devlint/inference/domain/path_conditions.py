@@ -19,6 +19,8 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 MAX_FACTS = 4  # that one value keeps: the latest
+
+
 MAX_AROUND = 16  # that are known of one place in the code
 
 
@@ -45,10 +47,17 @@ class Predicate:
 
 
 Literal = tuple[Predicate, bool, Hashable]  # it was, or was not, this value
+
+
 PathCondition = tuple[Literal, ...]  # all of these
+
+
 Sides = tuple[PathCondition, PathCondition]  # of a test that came out true, and one that did not
 
+
 ALWAYS: PathCondition = ()
+
+
 TRUE = "true"
 
 

@@ -29,7 +29,11 @@ class Device:
 
 
 CPU = Device("cpu")
+
+
 CUDA = Device("cuda")
+
+
 META = Device("meta")
 
 

@@ -12,27 +12,67 @@ from devlint.inference.domain.value import UNKNOWN, Value
 
 # Traits of a tensor, as bits.
 SCALAR = 1  # 0-dim
+
+
 DEFAULT = 2  # made by a factory without `device=`
+
+
 LOADED = 4  # came from a DataLoader or the disk and was never moved
+
+
 GRAD = 8  # requires grad
+
+
 PARAMETER = 16  # an nn.Parameter or a buffer of a module
+
+
 PINNED = 32
+
+
 INDIRECT = 64  # its place was inferred through an unknown callee
+
+
 NON_LEAF = 128  # required grad, then moved
+
+
 COPYING = 256  # a non-blocking copy to the host that may not have landed
+
+
 MASK = 512  # boolean, by how it was made
+
+
 LITERAL = 1024  # made from a Python literal
+
+
 KEPT = 2048  # an object kept it as a plain attribute
+
+
 EMPTY = 4096  # has no elements, by its shape
+
+
 VECTOR = 8192  # 1-dim
+
+
 PAGEABLE = 1 << 15  # a batch of a DataLoader in sight that does not pin
+
+
 SHAPED = 1 << 16  # computed element by element from a parameter: 0-dim if that is
+
+
 MAYBE_SCALAR = 16384  # may be 0-dim: made or picked from a value of unknown shape
+
+
 RECORDED = 1 << 17  # autograd records it, see gradients.py
+
+
 EXPECTED = 1 << 18  # so it seems: a callee out of sight made it
+
+
 MATRIX = 1 << 19  # has two dimensions or more
 
+
 _ZERO_DIM = SCALAR | MAYBE_SCALAR
+
 
 # What a result inherits from the operand that gave it its place.
 INHERITED = DEFAULT | LOADED | INDIRECT | KEPT | MATRIX

@@ -20,8 +20,13 @@ from devlint.inference.domain.path_conditions import (
 )
 
 MAX_ALTERNATIVES = 4
+
+
 MAX_MODULES = 16  # alternatives, if all are modules
+
+
 MAX_DEPTH = 4  # of a value that holds others, where it could go deeper by each turn of a loop
+
 
 UNTOLD: Sides = (ALWAYS, ALWAYS)
 
@@ -100,7 +105,11 @@ class Unknown(Value):
 
 
 UNKNOWN = Unknown()  # anything, as Python's `Any`
+
+
 TOP = Unknown()  # one of more values than are told apart: whatever it is joined with
+
+
 # Anything, and what made it was told a device: where its tensors are is open, too.
 PLACED = Unknown()
 

@@ -7,7 +7,6 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from devlint.contracts import On
-from devlint.inference import values
 from devlint.inference.domain import containers, host, tensors
 from devlint.inference.domain import value as lattice
 from devlint.inference.domain.kinds import Evidence
@@ -28,6 +27,7 @@ from devlint.inference.domain.value import (
     union,
     widen,
 )
+from devlint.inference.program import records as values
 
 
 class Record:

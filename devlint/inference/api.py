@@ -1,0 +1,107 @@
+"""From a parsed file to its facts."""
+
+from __future__ import annotations
+
+from devlint.inference.collect import (
+    contradictions,
+    dropped_devices,
+    hard_coded_accelerators,
+    ignored_devices,
+    listeners,
+    notes,
+    rebindings,
+    undetached_reads,
+)
+from devlint.inference.collect.plain_attributes import settle_class
+from devlint.inference.facts import Facts
+from devlint.inference.interpreter import (
+    calls,
+    contracts,
+    expressions,
+    operators,
+    statements,
+    subscripts,
+)
+from devlint.inference.interpreter.attributes import attribute_of
+from devlint.inference.interpreter.files import run_unit
+from devlint.inference.interpreter.iteration import element_of
+from devlint.inference.program import roles
+from devlint.inference.program.records import Context, Importer, Parsed, Unit
+from devlint.inference.summaries import returns
+from devlint.inference.summaries.functions import summarize
+from devlint.inference.summaries.substitution import call_function
+from devlint.knowledge import Knowledge, load
+
+# Importing these fills the tables of evaluators.
+_TABLES = (calls, expressions, operators, statements, subscripts)
+
+
+class _Interpreter:
+    """The recursion: the rooms that walk the program, behind the interface that others know."""
+
+    run = staticmethod(run_unit)
+    summarize = staticmethod(summarize)
+    call = staticmethod(calls.call_value)
+    call_function = staticmethod(call_function)
+    element_of = staticmethod(element_of)
+    attribute_of = staticmethod(attribute_of)
+    on = staticmethod(listeners.on)
+
+
+def new_context(knowledge: Knowledge, importer: Importer | None) -> Context:
+    """A run with nothing inferred yet."""
+    return Context(knowledge, importer, _Interpreter())
+
+
+def infer_file(
+    parsed: Parsed, importer: Importer | None = None, knowledge: Knowledge | None = None
+) -> Facts:
+    """The facts about one file.
+
+    `importer` finds the project's other files. Files checked with one importer share what was
+    inferred of the files that they import. Raises nothing for any file that parses, but for
+    RecursionError on one nested deeper than the interpreter's stack.
+    """
+    context: Context | None = getattr(importer, "inference_context", None)
+    if context is None:
+        context = new_context(knowledge if knowledge is not None else load(), importer)
+        if importer is not None:
+            importer.inference_context = context  # type: ignore[attr-defined]
+    return infer_with(context, parsed)
+
+
+def infer_with(context: Context, parsed: Parsed) -> Facts:
+    """The facts about one file, in a run that is under way."""
+    unit = context.unit_of(parsed)
+    return finish_unit(unit)
+
+
+def finish_unit(unit: Unit) -> Facts:
+    """Infer all that is left and settle the facts."""
+    if unit.is_foreign:
+        return unit.facts  # torch's rules say nothing of it
+    run_unit(unit)
+    if unit._finished:
+        return unit.facts
+    unit._finished = True
+    unit.facts.accelerated = unit.accelerated
+    assert unit.frame is not None
+    index = 0
+    while index < len(unit.functions):  # inferring a function declares those nested in it
+        summarize(unit.functions[index])
+        index += 1
+    contradictions.settle(unit.frame)
+    notes.settle(unit.frame)
+    for info in unit.classes:
+        settle_class(info, unit.frame)
+    returns.settle(unit)
+    roles.settle(unit)
+    hard_coded_accelerators.settle(unit)
+    rebindings.settle(unit)
+    ignored_devices.settle(unit)
+    dropped_devices.settle(unit)
+    undetached_reads.leave(unit.frame)
+    undetached_reads.settle(unit)
+    contracts.settle(unit)
+    unit.facts.mistaken_devices += unit.mistaken.values()
+    return unit.facts

@@ -1,0 +1,16 @@
+"""Collectors: each listens to the events of one subject and makes facts of them.
+
+Its modules:
+
+    listeners: who listens to which event
+    contradictions, explanation: operands that can not meet, with their history
+    notes, syncs, rebindings: moves, waits and loops that cost
+    call_contexts: what calls hand to parameters
+    undetached_reads, nonleaves: what autograd and optimizers hold
+    plain_attributes: tensors and modules that a module does not register
+    hard_coded_accelerators, availability_guards, device_awareness: CUDA by name, and why
+    loads: what a file holds that is loaded
+    ignored_devices, dropped_devices, invalid_devices: devices not kept to, not passed on, or none
+    unplaced_factories: tensors made for another one's device, and never brought there
+    workers: what DataLoader workers run
+"""

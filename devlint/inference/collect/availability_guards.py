@@ -1,0 +1,262 @@
+"""Where an accelerator is known to be there, or nothing runs without one.
+
+Code asks and leaves where there is none: a function, for what follows in it and for what only it
+calls; a constructor, for the methods of its objects; a set-up, for its file. And what works with
+streams, with kernels of CUDA's or with NCCL is for CUDA alone.
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from devlint.inference.conventions import holds
+from devlint.inference.domain.placement import Device
+from devlint.inference.domain.tensors import Tensor
+from devlint.inference.domain.value import Value
+from devlint.inference.program.records import Arguments, ClassInfo, Frame, Function, Unit
+from devlint.inference.summaries.functions import summarize
+from devlint.inference.syntax.control_dependence import Branches, is_passed, walk
+from devlint.inference.syntax.text import code, dotted
+from devlint.inference.syntax.words import asks_for_accelerator, words
+
+CALLERS = 3  # from call to caller, in search of one that asks
+
+
+STREAMS = ("wait_stream", "record_stream")
+
+
+_LEAVING = (cst.Return, cst.Raise, cst.Continue, cst.Break)
+
+
+_CALLS_THAT_LEAVE = ("exit", "_exit", "skip", "quit")
+
+
+class Demands:
+    """What one file's walk found."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.asked: dict[Function | None, list[Branches]] = {}  # they leave where there is none
+        self.uses: dict[Function | None, list[Branches]] = {}  # of what is for CUDA alone
+        self.collectives: dict[Function | None, list[Branches]] = {}  # on tensors of a card
+        self.required: set[Function | None] = set()  # they fail without CUDA, in any case
+        self.choose: set[Function | None] = set()  # they choose a card, in any case
+        self.classes: dict[ClassInfo, cst.CSTNode] = {}  # objects that only CUDA has, from where on
+        self.around: dict[Function | None, dict[cst.CSTNode, Branches]] = {}
+
+    def found_around(
+        self, unit: Unit, function: Function | None, node: cst.CSTNode | None
+    ) -> Branches:
+        """The conditions around a node of a function, or of the module."""
+        return self.walked(unit, function).get(node, ()) if node is not None else ()
+
+    def walked(self, unit: Unit, function: Function | None) -> dict[cst.CSTNode, Branches]:
+        """All nodes of a function, or of the module, with the conditions around them."""
+        if function not in self.around:
+            body = unit.tree if function is None else function.node.body
+            self.around[function] = dict(walk(body))
+        return self.around[function]
+
+
+def of_condition(frame: Frame, node: cst.If, known: bool | None) -> None:
+    """A condition on an accelerator, one of whose branches leaves: the rest is guarded."""
+    orelse = node.orelse.body if isinstance(node.orelse, cst.Else) else None
+    leaves = [body for body in (node.body, orelse) if body is not None and _leaves(body)]
+    if leaves or (known is False and "is_available" in words(node.test)):
+        lacking = node.body if isinstance(node.test, cst.UnaryOperation) else orelse
+        fails = lacking is not None and _leaves(lacking, by_failing=True)
+        _asks(
+            frame,
+            node,
+            node.test,
+            fails and holds("availability-call", code(node.test).removeprefix("not ")),
+        )
+
+
+def of_assertion(frame: Frame, node: cst.Assert) -> None:
+    """`assert torch.cuda.is_available()`."""
+    if asks_for_accelerator(node.test):
+        said = code(node.test)
+        _asks(frame, node, node.test, " or " not in said and holds("availability-call", said))
+
+
+def _asks(frame: Frame, node: cst.CSTNode, test: cst.CSTNode, fails: bool) -> None:
+    demands, function = frame.unit.kept(Demands), frame.function
+    around: Branches = ()  # a question about a device is the whole function's: it knows of others
+    if "is_available" in words(test):
+        around = _beside_the_host(demands.found_around(frame.unit, function, node), node)
+    demands.asked.setdefault(function, []).append(around)
+    if fails and is_passed(around, ()):
+        demands.required.add(function)
+        _of_class(demands, function, node)
+
+
+def of_call(frame: Frame, node: cst.CSTNode, function: Function) -> None:
+    """A function that fails without CUDA is called, or one that chooses a card: what follows runs
+    with it. The choice is reported in its own file, and so with it what follows there."""
+    of_callee = function.unit.kept(Demands)
+    fails = function in of_callee.required
+    if not fails and function not in of_callee.choose:
+        return
+    demands, caller = frame.unit.kept(Demands), frame.function
+    around = _but_once(demands.found_around(frame.unit, caller, node))
+    if is_passed(around, ()):
+        (demands.required if fails else demands.choose).add(caller)
+    if not fails and function.unit is frame.unit:
+        return
+    demands.asked.setdefault(caller, []).append(around)
+    if is_passed(around, ()):
+        _of_class(demands, caller, node)
+
+
+def _but_once(around: Branches) -> Branches:
+    """Without `if not dist.is_initialized():`, which is so for the first of several."""
+    return tuple(
+        (test, branch)
+        for test, branch in around
+        if not (isinstance(test, cst.If) and "is_initialized" in words(test.test))
+    )
+
+
+def _beside_the_host(around: Branches, node: cst.CSTNode) -> Branches:
+    """`if on_cpu: … elif not torch.cuda.is_available(): raise`: one question."""
+    while around and around[-1][1] is node and isinstance(around[-1][0], cst.If):
+        if not asks_for_accelerator(around[-1][0].test):
+            break
+        node, around = around[-1][0], around[:-1]
+    return around
+
+
+def _of_class(demands: Demands, function: Function | None, node: cst.CSTNode) -> None:
+    if function is not None and function.info is not None and function.name == "__init__":
+        demands.classes.setdefault(function.info, node)
+
+
+def of_stream(frame: Frame, node: cst.CSTNode) -> None:
+    """`torch.cuda.Stream()`: what follows it runs with CUDA."""
+    demands = frame.unit.kept(Demands)
+    if is_passed(_note(frame, node, demands.asked), ()):
+        _of_class(demands, frame.function, node)
+
+
+def of_use(frame: Frame, node: cst.CSTNode) -> None:
+    """`stream.wait_stream(other)`: what is around it, before and behind, is for CUDA."""
+    _note(frame, node, frame.unit.kept(Demands).uses)
+
+
+def _note(frame: Frame, node: cst.CSTNode, kept: dict[Function | None, list[Branches]]) -> Branches:
+    """Keep the conditions around a node, which it gives back."""
+    around = frame.unit.kept(Demands).found_around(frame.unit, frame.function, node)
+    kept.setdefault(frame.function, []).append(around)
+    return around
+
+
+def of_library(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> None:
+    """A kernel that there is for CUDA only, or a collective on tensors of a card, for NCCL."""
+    demands = frame.unit.kept(Demands)
+    if holds("cuda-kernel", name):
+        of_use(frame, node)
+    elif name == "torch.cuda.set_device":
+        if is_passed(demands.found_around(frame.unit, frame.function, node), ()):
+            demands.choose.add(frame.function)
+    elif holds("collective-callee", name) and any(_is_on_card(v) for v, _ in arguments.all()):
+        _note(frame, node, demands.collectives)
+
+
+def _is_on_card(value: Value) -> bool:
+    place = value.place if type(value) is Tensor else None
+    return type(place) is Device and place.type == "cuda"
+
+
+def is_asked(frame: Frame, node: cst.CSTNode) -> bool:
+    """Somebody has asked before: the function, one that it is nested in, or the module."""
+    demands = frame.unit.kept(Demands)
+    if not demands.asked:
+        return False
+    current: Frame | None = frame
+    at: cst.CSTNode | None = node
+    while current is not None:
+        if _asks_at(frame.unit, current.function, at):
+            return True
+        at = current.function.node if current.function is not None else None
+        current = current.outer
+    return any(is_passed(around, ()) for around in demands.asked.get(None, ()))
+
+
+def _leaves(body: cst.BaseSuite, *, by_failing: bool = False) -> bool:
+    last = body.body[-1] if body.body else None
+    if isinstance(last, cst.SimpleStatementLine):
+        last = last.body[-1]
+    if isinstance(last, cst.Expr) and isinstance(last.value, cst.Call):
+        return dotted(last.value.func).rpartition(".")[2] in _CALLS_THAT_LEAVE
+    return isinstance(last, cst.Raise if by_failing else _LEAVING)
+
+
+def is_met(unit: Unit, function: Function | None, node: cst.CSTNode) -> bool:
+    """Whoever comes here has an accelerator: callers have asked, or the code is for CUDA alone."""
+    demands = unit.kept(Demands)
+    if _is_beside(unit, demands.uses, function, node):
+        return True
+    if any(map(_sets_up, demands.required)) or _of_such_a_class(function, node):
+        return True
+    return bool(demands.asked) and _callers_ask(unit, function, CALLERS)
+
+
+def is_for_nccl(unit: Unit, function: Function | None, node: cst.CSTNode) -> bool:
+    """Tensors of a card go through a process group in the same branch."""
+    return _is_beside(unit, unit.kept(Demands).collectives, function, node)
+
+
+def _is_beside(
+    unit: Unit,
+    uses: dict[Function | None, list[Branches]],
+    function: Function | None,
+    node: cst.CSTNode,
+) -> bool:
+    """One of these calls is in the same branch, or one around it."""
+    found = uses.get(function, ())
+    return bool(found) and any(
+        is_passed(use, unit.kept(Demands).found_around(unit, function, node)) for use in found
+    )
+
+
+def _sets_up(function: Function | None) -> bool:
+    """Other code of the file runs behind it: the script's own, or a set-up."""
+    if function is None:
+        return True
+    if function.info is not None or (function.outer is not None and function.outer.function):
+        return False
+    is_run = any(call.caller is None for call in function.callers)
+    return is_run or holds("set-up-function", function.name)
+
+
+def _of_such_a_class(function: Function | None, node: cst.CSTNode) -> bool:
+    """It runs on objects that their constructor, or a base's, does not make without CUDA."""
+
+    while function is not None:
+        for info in function.info.lineage() if function.info is not None else ():
+            built = info.methods.get("__init__")
+            if built is not None:
+                summarize(built)  # a base's, which may not have been asked for yet
+            known = info.unit.kept(Demands).classes
+            if info in known:
+                return known[info] is not node
+        function = function.outer.function if function.outer is not None else None
+    return False
+
+
+def _callers_ask(unit: Unit, function: Function | None, depth: int) -> bool:
+    """All calls in the file come from where it is known that an accelerator is there."""
+    if function is None or not depth or not function.callers:
+        return False
+    return all(
+        _asks_at(unit, call.caller, call.node) or _callers_ask(unit, call.caller, depth - 1)
+        for call in function.callers
+    )
+
+
+def _asks_at(unit: Unit, function: Function | None, node: cst.CSTNode | None) -> bool:
+    demands = unit.kept(Demands)
+    asked = demands.asked.get(function, ())
+    return bool(asked) and any(
+        is_passed(around, demands.found_around(unit, function, node)) for around in asked
+    )

@@ -1,0 +1,205 @@
+"""What a call hands to the parameters of a plain function, and on which of them a fact rests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import libcst as cst
+
+from devlint.inference.call_contexts import Fed, Feed, Given
+from devlint.inference.conventions import holds
+from devlint.inference.domain.containers import Sequence
+from devlint.inference.domain.host import Const, Host
+from devlint.inference.domain.placement import Device, Variable, VariableKind
+from devlint.inference.domain.provenance import StepKind
+from devlint.inference.domain.tensors import INDIRECT, LITERAL, LOADED, Tensor
+from devlint.inference.domain.value import Value, alternatives
+from devlint.inference.models.factories import CONVERTERS
+from devlint.inference.program.device_awareness import asks_for_device, computes_loss, minds_devices
+from devlint.inference.program.records import (
+    Arguments,
+    ClassInfo,
+    Frame,
+    Function,
+    FunctionValue,
+    Instance,
+)
+from devlint.inference.summaries.arguments import Binding
+from devlint.inference.syntax.text import dotted
+
+
+def given(frame: Frame, *tensors: Tensor, waits: bool = False, meets: bool = False) -> Given | None:
+    """The parameter of a plain function that one of these is where: of no module's own methods,
+    since those live where the module does; but for those that only other methods call.
+
+    What a private function merely `meets` is its callers' doing: one of them must be in sight,
+    unless the function itself asks for the device of what it is given.
+    """
+    for tensor in tensors:
+        place = tensor.place
+        if type(place) is not Variable or place.kind is not VariableKind.INPUT:
+            continue
+        function = frame.unit.context.owners.get(place)
+        if function is None:
+            continue
+        works = _works_with_module(function)
+        if works and holds("framework-method", function.name):
+            continue
+        found = _parameter(function, place)
+        if found is None:
+            return None
+        minds = works or minds_devices(function, place.name)
+        alone = works or computes_loss(function) or asks_for_device(function)
+        inner = meets and found.is_private and not alone
+        return replace(found, minds=minds, waits=waits, inner=inner)
+    return None
+
+
+def _parameter(function: Function, place: Variable) -> Given | None:
+    """A parameter of a function, by the variable that stands for its device."""
+    names = function.positional
+    if function.name == "<lambda>" or function.is_local:
+        return None  # all its calls are in sight, and are looked at by themselves
+    called = function.name
+    mentioned = called
+    if function.info is not None and called.startswith("__") and called.endswith("__"):
+        called, mentioned = f"{function.info.name}.{called}", function.info.name
+    index = names.index(place.name) if place.name in names else -1
+    return Given(function.key, called, mentioned, place.name, index)
+
+
+def _note_around(frame: Frame, *callees: str) -> None:
+    """A call under a default device that the code chose, of what these are the keys of."""
+    if frame.has_default_device and not frame.unit.is_test:
+        frame.unit.facts.feeds.update(Feed(callee, "", Fed.AROUND) for callee in callees)
+
+
+def _works_with_module(function: Function) -> bool:
+    """A module's own method."""
+    return function.info is not None and function.info.is_module and not _is_static(function)
+
+
+def _is_static(function: Function) -> bool:
+    return function.is_static or function.is_class_method
+
+
+def note(frame: Frame, function: Function, binding: Binding) -> None:
+    """A call of a function in sight."""
+    if frame.function is function or frame.unit.is_test:
+        return  # tests hand in what is at hand
+    _note_around(frame, function.key)
+    is_method = function.info is not None and not function.name.startswith("__")
+    works = _works_with_module(function)
+    feeds = frame.unit.facts.feeds
+    for parameter, (value, _) in binding.given.items():
+        sources = list(_sources(frame, value))
+        on_host = bool(sources) and all(source is Fed.HOST for source, _ in sources)
+        if works and not on_host and type(value) is not Const:
+            sources = [(Fed.DEVICE, None)]  # what is open may well be where the module is
+        slots: list[tuple[str, str | int]] = [(function.key, parameter)]
+        if is_method:  # an override of it is called in the same way
+            slots.append((f".{function.name}", parameter))
+            if parameter in function.positional:
+                slots.append((f".{function.name}", function.positional.index(parameter)))
+        feeds.update(Feed(*slot, source, through) for slot in slots for source, through in sources)
+
+
+def note_part(frame: Frame, info: ClassInfo) -> None:
+    """An object is made: that of a module works where the module does, in what is called of it."""
+    if frame.in_module and not frame.unit.is_test:
+        feeds = frame.unit.facts.feeds
+        for each in info.lineage():
+            called = (f for name, f in each.methods.items() if not _is_private(name))
+            feeds.update(Feed(f.key, None, Fed.DEVICE) for f in called)
+
+
+def _is_private(name: str) -> bool:
+    return name.startswith("_") and not name.endswith("__")
+
+
+def note_unknown(frame: Frame, node: cst.Call, arguments: Arguments) -> None:
+    """A call of what is out of sight: of a method, by its name, or of a file not followed."""
+    func = node.func
+    name = func.attr.value if isinstance(func, cst.Attribute) else dotted(func)
+    if not name or frame.unit.is_test:
+        return
+    _note_around(frame, f".{name}")
+    slots: list[tuple[int | str, Value]] = [
+        *enumerate(value for value, _ in arguments.positional),
+        *((keyword, value) for keyword, (value, _) in arguments.keywords.items()),
+    ]
+    feeds = frame.unit.facts.feeds
+    for slot, value in slots:
+        for source, through in _sources(frame, value):
+            feeds.add(Feed(f".{name}", slot, source, through))
+
+
+def note_handed_over(frame: Frame, name: str, arguments: Arguments) -> None:
+    """A function, or an object that is called like one, is handed to who calls it on the host."""
+    given = [value for key, (value, _) in arguments.keywords.items() if holds("host-option", key)]
+    if holds("host-caller", name):
+        given += [value for value, _ in arguments.positional]
+    for value in given:
+        for each in alternatives(value):
+            held = each.items if type(each) is Sequence and each.items is not None else [each]
+            for one in held:
+                for function in _called_as(one):
+                    frame.unit.facts.feeds.add(Feed(function.key, None, Fed.HOST))
+
+
+def _called_as(value: Value) -> list[Function]:
+    if type(value) is FunctionValue:
+        return [value.function]
+    if type(value) is Instance and value.info is not None:
+        found = (value.info.method("__call__"), value.info.method("forward"))
+        return [function for function in found if function is not None]
+    return []
+
+
+def _sources(frame: Frame, value: Value) -> Iterable[tuple[Fed, Given | None]]:
+    """Where what is handed in comes from, as far as that is known."""
+    for each in alternatives(value):
+        if type(each) is Host:  # an array, or a number
+            yield Fed.HOST, None
+        elif type(each) is Sequence:
+            for part in each.items if each.items is not None else [each.any()]:
+                if type(part) is Tensor:
+                    yield from _source(frame, part)
+        elif type(each) is Tensor:
+            yield from _source(frame, each)
+
+
+def _source(frame: Frame, tensor: Tensor) -> Iterable[tuple[Fed, Given | None]]:
+    place = tensor.place
+    if place is None or tensor.traits & INDIRECT:
+        return
+    if type(place) is Device:
+        if place.is_accelerator:
+            yield Fed.DEVICE, None
+        elif place.type == "cpu" and (frame.function is not None or _was_read(tensor)):
+            yield Fed.HOST, None  # what is made up at the end of a file only demonstrates
+        return
+    assert type(place) is Variable
+    if place.kind is not VariableKind.INPUT:
+        yield Fed.DEVICE, None
+    elif frame.unit.feeds_host:
+        yield Fed.HOST, None
+    elif frame.in_module and tensor.is_sure:
+        yield Fed.DEVICE, None
+    else:
+        own = frame.unit.context.owners.get(place)
+        through = _parameter(own, place) if own is not None else None
+        if through is not None:
+            yield Fed.CALLER, through
+
+
+def _was_read(tensor: Tensor) -> bool:
+    """Read or converted on the host, or brought there: more than a factory's tensor."""
+    if tensor.origin is None or tensor.traits & LITERAL:
+        return False
+    if tensor.traits & LOADED:
+        return True
+    made = tensor.origin.root.node
+    name = dotted(made.func).rpartition(".")[2] if isinstance(made, cst.Call) else ""
+    return name in CONVERTERS or any(s.kind is StepKind.MOVED for s in tensor.origin.chain())

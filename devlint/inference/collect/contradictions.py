@@ -1,0 +1,119 @@
+"""The contradictions of a function become facts, with how sure each of them is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import libcst as cst
+
+from devlint.inference.collect import call_contexts
+from devlint.inference.collect.explanation import operand
+from devlint.inference.confidence.policy import strength
+from devlint.inference.domain.assumptions import Assumption, AssumptionKind
+from devlint.inference.domain.placement import CPU
+from devlint.inference.domain.provenance import StepKind
+from devlint.inference.domain.tensors import Tensor
+from devlint.inference.facts import Meeting, Operand
+from devlint.inference.models.unification import decider
+from devlint.inference.program.assumption_sites import at, of_code
+from devlint.inference.program.records import Frame, MeetingDraft
+from devlint.inference.syntax.text import shorten
+
+# Steps of a story. On code that works, one step of such a long one is wrong far more often than the
+# code is.
+FAR, FAR_TOGETHER = 3, 5
+
+
+def settle(frame: Frame) -> None:
+    """Turn the function's drafts into facts."""
+    facts = frame.unit.facts
+    for draft in frame.drafts.values():
+        if not (draft.left.is_sure and draft.right.is_sure):
+            continue
+        if decider(draft.left) is not None or decider(draft.right) is not None:
+            continue  # it is not where it was thought to be
+        is_local = frame.function is not None and frame.function.is_local
+        left_open = strength(draft.assumptions) < 1 and is_local
+        pending = frame.pendings.get((draft.left.place, draft.right.place))
+        if pending is not None and pending.node is draft.node and not left_open:
+            del frame.pendings[draft.left.place, draft.right.place]  # it is said here
+        left = operand(frame, draft.left, draft.left_node)
+        right = operand(frame, draft.right, draft.right_node)
+        assumed = [*draft.assumptions, *_with_host_inputs(frame, draft)]
+        if strength(draft.assumptions) == 1:
+            assumed += _of_story(frame, draft.node, left, right)
+        facts.meetings.append(
+            Meeting(
+                site=frame.site(draft.node),
+                kind=draft.kind,
+                operation=draft.operation,
+                left=_spoken(left, draft, draft.left),
+                right=_spoken(right, draft, draft.right),
+                assumptions=tuple(assumed),
+                in_module=frame.in_module,
+                inside=draft.inside,
+                caught=draft.caught,
+                given=call_contexts.given(frame, draft.right, draft.left, meets=True),
+            )
+        )
+    frame.drafts.clear()
+
+
+def _of_story(
+    frame: Frame, node: cst.CSTNode, left: Operand, right: Operand
+) -> Iterator[Assumption]:
+    """What has to be assumed of a story that is not certain anyway."""
+    if _is_far_fetched(left, right):
+        message = "each step of the long way to here is as it seems"
+        yield at(frame, AssumptionKind.LONG_STORY_HOLDS, node, message)
+    if _is_assembled(frame, left, right):
+        message = "what this function puts into lists is not on the host"
+        yield at(frame, AssumptionKind.LIST_IS_JOINED_ON_DEVICE, left.site.node, message)
+
+
+def _is_far_fetched(odd: Operand, anchor: Operand) -> bool:
+    """What is out of place came to the host by a long story; or the two came apart by one that
+    leads through a callee out of sight."""
+    if CPU not in (odd.placement, anchor.placement):
+        return False
+    far = _length(odd)
+    guessed = odd.indirect or anchor.indirect
+    return far >= FAR or (guessed and far + _length(anchor) >= FAR_TOGETHER)
+
+
+def _is_assembled(frame: Frame, left: Operand, right: Operand) -> bool:
+    """The two are joined, `[x, padding]`, by a function that fills lists: that is mostly done on
+    the host."""
+    function, joined = frame.function, left.site.node
+    if not (isinstance(joined, (cst.List, cst.Tuple)) and joined is right.site.node):
+        return False
+    return function is not None and ".append(" in function.text
+
+
+def _length(shown: Operand) -> int:
+    """The kinds of steps of a story; some only say more of the step before."""
+    return len({step.kind for step in shown.steps} - {StepKind.BRANCH, StepKind.REGISTERED})
+
+
+def _with_host_inputs(frame: Frame, draft: MeetingDraft) -> Iterator[Assumption]:
+    """The function reads an input on the host, as it is, and meets it, or another one, with what
+    is on the host: whoever wrote that expects its inputs there."""
+    if not frame.host_inputs or frame.in_module:
+        return
+    own = {p.variable for p in frame.function.parameters} if frame.function is not None else set()
+    places = {draft.left.place, draft.right.place}
+    if CPU in places and not places.isdisjoint(frame.host_inputs | own):
+        message = "its inputs are not where this function has the host read them"
+        yield of_code(frame, AssumptionKind.HOST_READS_OTHERS, message)
+
+
+def _spoken(shown: Operand, draft: MeetingDraft, tensor: Tensor) -> Operand:
+    """What a callee makes itself is no argument: it is named as it is made there."""
+    origin = tensor.origin
+    if draft.inside is None or shown.site.node is not draft.node or origin is None:
+        return shown
+    root = origin.root
+    if root.kind is not StepKind.CREATED or not isinstance(root.node, cst.BaseExpression):
+        return shown
+    return replace(shown, name=shorten(root.node))

@@ -1,0 +1,247 @@
+"""Calls that leave out a `device` which the caller has at hand under the same name."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import libcst as cst
+
+from devlint.inference.conventions import holds
+from devlint.inference.domain.containers import Mapping, Sequence
+from devlint.inference.domain.host import ASSUMED, TRUE, Const, DeviceValue
+from devlint.inference.domain.placement import Variable
+from devlint.inference.domain.provenance import Provenance, Site, StepKind
+from devlint.inference.domain.tensors import DEFAULT, SCALAR, Tensor
+from devlint.inference.domain.value import Unknown, Value, alternatives
+from devlint.inference.facts import DroppedArgument, Neglect
+from devlint.inference.program.accelerator_notes import Mentions
+from devlint.inference.program.records import (
+    Frame,
+    Function,
+    FunctionValue,
+    Instance,
+    Parameter,
+    Summary,
+    Unit,
+)
+from devlint.inference.syntax.text import code, dotted, every, shorten
+
+
+def of_default(
+    frame: Frame, node: cst.CSTNode, function: Function, parameter: Parameter, summary: Summary
+) -> None:
+    """A call that leaves a callee's device to its default, though the result lives there."""
+    if not parameter.is_device or parameter.variable is None or frame.function is None:
+        return
+    if (
+        frame.guards
+        or frame.unit.kept(Mentions).meant
+        or not _is_device(frame.env.get(parameter.name))
+    ):
+        return
+    if parameter.name == "map_location" and _is_mapped_elsewhere(frame.function, function):
+        return  # what is loaded here is meant to stay on the host
+    placed = _placed_there(summary.result, parameter.variable)
+    if placed is not None:
+        _note(frame, node, function, parameter.name, placed.origin)
+
+
+def _is_mapped_elsewhere(caller: Function, callee: Function) -> bool:
+    """Another call of the loader in the same function says where to load to."""
+    text = code(caller.node)
+    return bool(
+        re.search(rf"\b{re.escape(callee.name)}\([^()]*(\([^()]*\)[^()]*)*map_location", text)
+    )
+
+
+def of_unused(frame: Frame, function: Function, result: Value) -> None:
+    """A function that takes a device and never mentions it, though it makes what it returns."""
+    node = function.node
+    if (
+        not isinstance(node, cst.FunctionDef)
+        or frame.unit.kept(Mentions).meant
+        or frame.unit.is_test
+    ):
+        return
+    for parameter in function.parameters:
+        if not parameter.is_device or parameter.name == "map_location":
+            continue
+        made = _made_by_default(frame, result)
+        if made is None or re.search(rf"\b({parameter.name}|locals)\b", code(node.body)):
+            continue
+        frame.unit.dropped[made] = DroppedArgument(
+            frame.site(made),
+            function.name,
+            parameter.name,
+            dotted(made.func),
+            None,
+            neglect=Neglect.UNUSED,
+        )
+
+
+def of_replaced(frame: Frame, function: Function) -> None:
+    """A function that takes a device, asks whether it is the CPU, and else takes the first card."""
+    if not isinstance(function.node, cst.FunctionDef) or frame.unit.kept(Mentions).meant:
+        return
+    names = [p.name for p in function.parameters if p.is_device and p.name != "map_location"]
+    if not names or "cuda" not in function.text:
+        return
+    text = re.sub(r"#.*", "", code(function.node.body))
+    for name in names:
+        used = len(re.findall(rf"(?<![\w.]){name}\b(?!\s*=[^=])", text))
+        kept = len(re.findall(rf"(?m)^\s*(self\.)?\w+ = {name}\s*$", text))
+        asked = len(re.findall(rf"(?<![\w.]){name} [!=]= [\"']cpu[\"']", text))
+        of_kept = len(re.findall(rf"\bself\.{name} [!=]= [\"']cpu[\"']", text))
+        if used > kept + asked or not asked + of_kept:
+            continue
+        for choice in every(function.node, cst.IfExp):
+            chosen = code(choice)
+            named = "cuda:0" in chosen or f"torch.device({chosen}" in text  # no device's type alone
+            if named and holds("first-card-or-host", " ".join(chosen.split())):
+                frame.unit.dropped[choice] = DroppedArgument(
+                    frame.site(choice),
+                    function.name,
+                    name,
+                    shorten(choice),
+                    None,
+                    neglect=Neglect.REPLACED,
+                )
+
+
+def _made_by_default(frame: Frame, result: Value) -> cst.Call | None:
+    """The factory of what is returned on the default device, whatever comes in."""
+    tensors = [v for v in alternatives(result) if type(v) is not Const]
+    made: cst.Call | None = None
+    for tensor in tensors:
+        if type(tensor) is not Tensor or not tensor.traits & DEFAULT or tensor.traits & SCALAR:
+            return None
+        root = tensor.origin.root if tensor.origin is not None else None
+        if root is None or root.kind is not StepKind.CREATED or root.source != frame.unit.source:
+            return None
+        made = root.node if isinstance(root.node, cst.Call) else None
+    return made
+
+
+def of_recursion(frame: Frame, node: cst.Call, callee: FunctionValue) -> None:
+    """A function that calls itself, and loses its own device on the way."""
+    function = callee.function
+    if frame.function is not function or any(argument.star for argument in node.args):
+        return
+    params = function.node.params
+    names = [p.name.value for p in (*params.posonly_params, *params.params)]
+    if function.info is not None and not function.is_static:
+        names = names[1:]
+    given = {a.keyword.value for a in node.args if a.keyword is not None}
+    if callee.given is not None:  # by `functools.partial`
+        given.update(names[: len(callee.given[0])], callee.given[1])
+        names = names[len(callee.given[0]) :]
+    given.update(names[: sum(a.keyword is None for a in node.args)])
+    for param in (*params.params, *params.kwonly_params):
+        name = param.name.value
+        if param.default is None or name in given:
+            continue
+        held = frame.env.get(name)
+        chosen = type(held) is DeviceValue and held.of is None and held.place is not None
+        if chosen or (holds("accelerator-parameter-flag", name) and held in (TRUE, ASSUMED)):
+            _note(frame, node, function, name)
+
+
+def of_arguments(frame: Frame, node: cst.Call) -> None:
+    """`f(make(), device)`: whoever gets both is to bring the one to the other."""
+    dropped = frame.unit.dropped
+    for argument in node.args:
+        fact = dropped.get(argument.value)
+        if fact is not None and any(dotted(a.value) == fact.parameter for a in node.args):
+            del dropped[argument.value]
+
+
+def _is_device(value: Value | None) -> bool:
+    """A device that somebody chose: not None, and not where some tensor happens to be."""
+    return value is not None and any(
+        type(v) is Unknown
+        or (type(v) is DeviceValue and v.of is None and v.place is not None)
+        or (type(v) is Const and isinstance(v.value, str))
+        for v in alternatives(value)
+    )
+
+
+def _placed_there(result: Value, variable: Variable, depth: int = 3) -> Tensor | Instance | None:
+    """The result, or the part of it, that is on the callee's device whatever else comes in."""
+    placed = [v for v in alternatives(result) if isinstance(v, (Tensor, Instance))]
+    if placed and all(value.place is variable and _made_here(value) for value in placed):
+        return placed[0]
+    for value in alternatives(result) if depth else ():
+        parts: list[Value] = []
+        if isinstance(value, Sequence):
+            parts = list(value.items) if value.items is not None else [value.any()]
+        elif isinstance(value, Mapping):
+            parts = list(value.entries.values())
+        for part in parts:
+            found = _placed_there(part, variable, depth - 1)
+            if found is not None:
+                return found
+    return None
+
+
+def _made_here(value: Tensor | Instance) -> bool:
+    """It is no input that the callee only moves."""
+    return value.origin is None or value.origin.root.kind is not StepKind.PARAMETER
+
+
+def _note(
+    frame: Frame, node: cst.CSTNode, function: Function, name: str, origin: Provenance | None = None
+) -> None:
+    assert frame.function is not None
+    statement = frame.current
+    if isinstance(statement, cst.Assign) and statement.value is node:
+        names = (dotted(target.target) for target in statement.targets)
+        frame.unit.dropped_into[node] = [(frame.function.node, n) for n in names]
+    if re.search(r"cuda|\bload\(", function.text):
+        frame.unit.dropped_choosing.add(node)
+    frame.unit.dropped[node] = DroppedArgument(
+        frame.site(node),
+        frame.function.name,
+        name,
+        function.name,
+        Site(function.unit.source, function.node.params),
+        placed=_placed_at(origin),
+    )
+
+
+def _placed_at(origin: Provenance | None) -> Site | None:
+    """Where the callee moves its result to its device, or else makes it there."""
+    if origin is None:
+        return None
+    step = next((step for step in origin.chain() if step.kind is StepKind.MOVED), origin.root)
+    return Site(step.source, step.node)
+
+
+def settle(unit: Unit) -> None:
+    """Turn the file's notes into facts; what meets another device is said there."""
+    met = {
+        step.site.node
+        for meeting in unit.facts.meetings
+        for operand in (meeting.left, meeting.right)
+        for step in operand.steps
+    }
+    moved = {node for node in unit.dropped if _is_moved(unit, node)}
+    unit.facts.dropped_arguments += [
+        replace(fact, moved=node in moved) for node, fact in unit.dropped.items() if node not in met
+    ]
+
+
+def _is_moved(unit: Unit, node: cst.CSTNode) -> bool:
+    """What a call made is moved at once, or under the name that it is bound to. A module counts
+    where its maker would not have put it on an accelerator of its own choice."""
+    names = unit.dropped_into.get(node, ())
+    for move in unit.facts.moves:
+        if move.of_module and node in unit.dropped_choosing:
+            continue
+        if move.function is not None and (move.function.node, move.subject.name) in names:
+            return True
+        func = move.site.node.func if isinstance(move.site.node, cst.Call) else None
+        moved = every(func.value, cst.Call) if isinstance(func, cst.Attribute) else ()
+        if any(call is node for call in moved):
+            return True
+    return False

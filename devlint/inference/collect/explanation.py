@@ -1,0 +1,70 @@
+"""A value as messages show it: its name, where it is, and the steps that led there."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from devlint.inference.domain.provenance import Site, Step, StepKind
+from devlint.inference.domain.tensors import (
+    DEFAULT,
+    GRAD,
+    INDIRECT,
+    LOADED,
+    PAGEABLE,
+    PARAMETER,
+    PINNED,
+    SCALAR,
+    Tensor,
+)
+from devlint.inference.facts import Operand
+from devlint.inference.program.records import Frame
+from devlint.inference.syntax.text import shorten
+
+MAX_STEPS = 5
+
+
+def operand(frame: Frame, tensor: Tensor, node: cst.CSTNode) -> Operand:
+    """The value as facts show it, with its history."""
+    traits = tensor.traits
+    return Operand(
+        name=shorten(node),
+        placement=tensor.place,
+        site=frame.site(node),
+        steps=history(tensor),
+        by_default=bool(traits & DEFAULT),
+        loaded=bool(traits & LOADED),
+        scalar=bool(traits & SCALAR),
+        requires_grad=bool(traits & GRAD),
+        is_parameter=bool(traits & PARAMETER),
+        pinned=bool(traits & PINNED),
+        pageable=bool(traits & PAGEABLE),
+        indirect=bool(traits & INDIRECT),
+    )
+
+
+_VERBS = {
+    StepKind.CREATED: "made here",
+    StepKind.LOADED: "loaded here",
+    StepKind.MOVED: "moved here",
+    StepKind.COMPUTED: "computed here",
+    StepKind.PARAMETER: "handed in by the caller",
+    StepKind.REGISTERED: "registered here, it moves with the module",
+    StepKind.ATTRIBUTE: "kept here as a plain attribute",
+    StepKind.BRANCH: "in this branch",
+    StepKind.DECLARED: "declared here",
+}
+
+
+def history(tensor: Tensor) -> tuple[Step, ...]:
+    """The steps that explain a value's place, oldest first: where it began, and what moved it."""
+    if tensor.origin is None:
+        return ()
+    chain = list(tensor.origin.chain())
+    telling = [o for o in chain if o.kind is not StepKind.COMPUTED]
+    computed = [o for o in chain if o.kind is StepKind.COMPUTED]
+    # A computation tells something only as the last step, and only one of them does.
+    chosen = (computed[:1] if computed and computed[0] is chain[0] else []) + telling
+    chosen = chosen[:1] + chosen[-(MAX_STEPS - 1) :] if len(chosen) > MAX_STEPS else chosen
+    return tuple(
+        Step(o.kind, Site(o.source, o.node), o.note or _VERBS[o.kind]) for o in reversed(chosen)
+    )

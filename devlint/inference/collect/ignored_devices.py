@@ -1,0 +1,254 @@
+"""A function is asked for a device, and does not keep to it: what its text shows.
+
+The device says where a checkpoint is loaded to, and the model that takes it up stays where it was
+made; it may be None, and is used beside what it was resolved to; or it is asked for its type, and
+then the current card is waited for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import libcst as cst
+
+from devlint.inference.conventions import holds
+from devlint.inference.domain.host import Const, DeviceValue
+from devlint.inference.domain.placement import Device
+from devlint.inference.domain.value import Value, alternatives
+from devlint.inference.facts import DroppedArgument, Neglect
+from devlint.inference.program.accelerator_notes import Mentions
+from devlint.inference.program.records import Frame, Function, Unit
+from devlint.inference.summaries.arguments import Binding
+from devlint.inference.syntax.text import code, dotted, every, parts, shorten
+
+
+def of_function(frame: Frame, function: Function) -> None:
+    """Note where a function leaves the device that it was given."""
+    node = function.node
+    if not isinstance(node, cst.FunctionDef) or frame.unit.is_test:
+        return
+    for parameter in function.parameters:
+        if not parameter.is_device or parameter.name == "map_location":
+            continue
+        found = (
+            *((name, Neglect.MAPPED) for name in _only_mapped(function, parameter.name)),
+            *((call, Neglect.UNRESOLVED) for call in _unresolved(node, parameter.name)),
+            *((other, Neglect.BESIDE) for other in _beside(function, parameter.name)),
+            *((call, Neglect.CURRENT) for call in _on_current(function, parameter.name)),
+        )
+        for at, neglect in found:
+            if neglect is Neglect.CURRENT:
+                frame.unit.waits[at] = (function, parameter.name)
+            frame.unit.dropped[at] = DroppedArgument(
+                frame.site(at), function.name, parameter.name, shorten(at), None, neglect=neglect
+            )
+
+
+def of_call(frame: Frame, node: cst.CSTNode, function: Function, binding: Binding) -> None:
+    """Remember whether a call of the same file names a card: `torch.device("cuda")` names none."""
+    if function.unit is not frame.unit:
+        return
+    for parameter in function.parameters:
+        if parameter.is_device and parameter.name in binding.given:
+            value, _ = binding.given[parameter.name]
+            calls = frame.unit.cards.setdefault((function, parameter.name), {})
+            calls[node] = any(_may_name_a_card(v) for v in alternatives(value))
+
+
+def _may_name_a_card(value: Value) -> bool:
+    place = value.place if type(value) is DeviceValue else None
+    if type(value) is Const and isinstance(value.value, str):
+        return ":" in value.value
+    return type(place) is not Device or place.index is not None
+
+
+def settle(unit: Unit) -> None:
+    """The current card is the one, where all calls in sight of a helper say no more than its
+    type."""
+    for at, (function, name) in unit.waits.items():
+        calls = unit.cards.get((function, name), {})
+        helps = function.name.startswith("_") or unit.kept(Mentions).is_script
+        if helps and calls and not any(calls.values()):
+            unit.dropped.pop(at, None)
+
+
+def _only_mapped(function: Function, name: str) -> Iterator[cst.Name]:
+    """The models that are made and returned, where the device is only one to load weights to."""
+    body = function.node.body
+    text = function.text
+    if (
+        ".load_state_dict(" not in text
+        or holds("moves-in-text", text)
+        or _is_moved_outside(function)
+    ):
+        return
+    mapped = [
+        use
+        for argument in every(body, cst.Arg)
+        if argument.keyword is not None and argument.keyword.value == "map_location"
+        for use in _uses(argument, name)
+    ]
+    if not mapped or len(mapped) != len(_uses(body, name)):
+        return
+    loaded = {
+        dotted(call.func.value)
+        for call in every(body, cst.Call)
+        if isinstance(call.func, cst.Attribute) and call.func.attr.value == "load_state_dict"
+    }
+    made = {
+        dotted(target.target)
+        for assign in every(body, cst.Assign)
+        if isinstance(assign.value, cst.Call)
+        for target in assign.targets
+    }
+    for each in every(body, cst.Return):
+        value = each.value
+        returned = [e.value for e in value.elements] if isinstance(value, cst.Tuple) else [value]
+        for result in returned:
+            if isinstance(result, cst.Name) and result.value in loaded & made:
+                yield result
+
+
+def _is_moved_outside(function: Function) -> bool:
+    """Whoever calls it in its own file moves what comes back."""
+    text = function.unit.source.text
+    call = rf"\b{re.escape(function.name)}\([^()]*(\([^()]*\)[^()]*)*\)"
+    if re.search(rf"{call}\.(to|cuda)\(", text):
+        return True
+    names = {
+        match[1] for match in re.finditer(rf"(?m)^\s*([\w.]+)(?:, *\w+)* *= *[\w.]*{call}", text)
+    }
+    return any(re.search(rf"(?<![\w.]){re.escape(n)}\.(to|cuda)\(", text) for n in names)
+
+
+def _unresolved(node: cst.FunctionDef, name: str) -> Iterator[cst.Call]:
+    """Moves to the device as it was given, perhaps None, after it was resolved to a better one."""
+    params = (*node.params.params, *node.params.kwonly_params)
+    default = next((p.default for p in params if p.name.value == name), None)
+    if default is None or dotted(default) != "None" or _is_rebound(node.body, name):
+        return
+    resolved = False
+    for statement in node.body.body:
+        if resolved and isinstance(statement, cst.If) and _uses(statement.test, name):
+            return
+        if resolved:
+            yield from _moves_to(statement, name)
+        resolved = resolved or _resolves(statement, name)
+
+
+def _resolves(statement: cst.CSTNode, name: str) -> bool:
+    """`self.device = device or default_device()`, under a name that is a device's."""
+    line = statement.body if isinstance(statement, cst.SimpleStatementLine) else ()
+    for each in line:
+        if isinstance(each, cst.Assign) and len(each.targets) == 1:
+            target, value = each.targets[0].target, each.value
+        elif isinstance(each, cst.AnnAssign) and each.value is not None:
+            target, value = each.target, each.value
+        else:
+            continue
+        if "device" in dotted(target).rpartition(".")[2]:
+            return any(not holds("host-or-none", code(other)) for other in _others(value, name))
+    return False
+
+
+def _others(value: cst.BaseExpression, name: str) -> list[cst.BaseExpression]:
+    """What is taken where the device is None."""
+    if isinstance(value, cst.Call) and dotted(value.func) == "torch.device" and value.args:
+        return _others(value.args[0].value, name)
+    if isinstance(value, cst.BooleanOperation) and isinstance(value.operator, cst.Or):
+        return [value.right] if dotted(value.left) == name else []
+    if not isinstance(value, cst.IfExp):
+        return []
+    if not _uses(value.test, name):  # `device or "cuda" if available else "cpu"`
+        return _others(value.body, name)
+    branches = [value.body, value.orelse]
+    others = [branch for branch in branches if not _uses(branch, name)]
+    return others if len(others) == 1 else []
+
+
+def _moves_to(statement: cst.CSTNode, name: str) -> Iterator[cst.Call]:
+    """`x.to(device)`, `torch.zeros(3, device=device)`, where nothing asks whether it is None."""
+    if isinstance(statement, (cst.If, cst.IfExp)) and _uses(statement.test, name):
+        return
+    if isinstance(statement, cst.Call):
+        func = statement.func
+        moves = isinstance(func, cst.Attribute) and func.attr.value in ("to", "cuda")
+        makes = dotted(func).startswith("torch.")
+        for index, argument in enumerate(statement.args):
+            word = argument.keyword.value if argument.keyword is not None else ""
+            given = dotted(argument.value) == name
+            if given and (
+                (moves and (index == 0 or word == "device")) or (makes and word == "device")
+            ):
+                yield statement
+    for part in parts(statement):
+        yield from _moves_to(part, name)
+
+
+def _is_rebound(node: cst.CSTNode, name: str) -> bool:
+    targets: list[cst.CSTNode] = [each.target for each in every(node, cst.AssignTarget)]
+    targets += [each.target for each in every(node, cst.AnnAssign)]
+    targets += [each.target for each in every(node, cst.NamedExpr)]
+    return any(dotted(target) == name for target in targets)
+
+
+def _beside(function: Function, name: str) -> Iterator[cst.BaseExpression]:
+    """Inputs go to `self.device`, to a module of the object that was moved to the device given."""
+    if "self.device" not in function.text:
+        return
+    body = function.node.body
+    moves = [
+        (dotted(call.func.value), dotted(call.args[0].value), call)
+        for call in every(body, cst.Call)
+        if isinstance(call.func, cst.Attribute) and call.func.attr.value == "to" and call.args
+    ]
+    modules = {moved for moved, to, _ in moves if moved.startswith("self.") and to == name}
+    called = {dotted(call.func) for call in every(body, cst.Call)}
+    if not modules & called or _is_related(body, name):
+        return
+    for moved, to, call in moves:
+        if to == "self.device" and not moved.startswith("self."):
+            yield call.args[0].value
+
+
+def _is_related(body: cst.CSTNode, name: str) -> bool:
+    """Some line makes the one of the other, or compares them."""
+    own = re.compile(r"\bself\.device\b")
+    lines = [*every(body, cst.SimpleStatementLine), *(i.test for i in every(body, cst.If))]
+    return any(own.search(code(line)) and _uses(line, name) for line in lines) or any(
+        own.search(code(each.body)) and _uses(each.test, name) for each in every(body, cst.If)
+    )
+
+
+def _on_current(function: Function, name: str) -> Iterator[cst.Call]:
+    """`torch.cuda.synchronize()`, where the device is asked for its type and for nothing else."""
+    body = function.node.body
+    if "torch.cuda.synchronize()" not in function.text:
+        return
+    if not holds("open-device-option", function.unit.source.text):
+        return  # perhaps there is but one card to choose
+    tests = list(every(body, cst.If))
+    allowed = {use for test in tests for use in _uses(test.test, name)}
+    if not allowed:
+        return
+    for raised in every(body, cst.Raise):
+        allowed.update(_uses(raised, name))
+    for call in every(body, cst.Call):
+        if holds("telling-callee", dotted(call.func)):
+            allowed.update(_uses(call, name))
+    if not allowed.issuperset(_uses(body, name)):
+        return
+    for test in tests:
+        if _uses(test.test, name):
+            for call in every(test.body, cst.Call):
+                if dotted(call.func) == "torch.cuda.synchronize" and not call.args:
+                    yield call
+
+
+def _uses(node: cst.CSTNode, name: str) -> list[cst.Name]:
+    """Where a variable is read: no keyword, and no attribute of that name."""
+    if isinstance(node, cst.Name):
+        return [node] if node.value == name else []
+    inner = (node.value,) if isinstance(node, (cst.Attribute, cst.Arg)) else parts(node)
+    return [use for part in inner for use in _uses(part, name)]

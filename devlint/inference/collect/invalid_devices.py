@@ -1,0 +1,208 @@
+"""What stands where a device belongs, and is none.
+
+A flag (`x.cuda(use_gpu)`), the context manager `torch.cuda.device(i)`, and a string that a
+`torch.device` is compared with: the two are never equal. And what is no device there: `"cuda"`
+where a card is to be chosen, `"gpu"` in a comparison, an argument that a move does not take, the
+index of the first card where it stands for none, and a choice that reads as another one than it
+is.
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from devlint.inference.conventions import holds
+from devlint.inference.domain.containers import Sequence
+from devlint.inference.domain.host import ASSUMED, Const, DeviceValue, External
+from devlint.inference.domain.placement import CPU, CUDA, Device
+from devlint.inference.domain.tensors import Tensor
+from devlint.inference.domain.value import Value, alternatives
+from devlint.inference.facts import Mistake, MistakenDevice
+from devlint.inference.models.devices import CONTEXT, parse_device, place_of
+from devlint.inference.program.accelerator_notes import Mentions
+from devlint.inference.program.records import Arguments, Frame, Function, Instance
+from devlint.inference.syntax.text import code, dotted, shorten
+from devlint.inference.syntax.words import words
+
+
+def of_call(frame: Frame, node: cst.Call, callee: Value, name: str, arguments: Arguments) -> None:
+    """A call of the library that is given a device: `.to(d)`, `.cuda(d)`, `device=d`."""
+    if name == "set_device" and type(callee) is External and callee.name == "torch.cuda":
+        value, given = arguments.get(0, "device"), arguments.node(0, "device")
+        if value is not None and given is not None and _lacks_index(value):
+            _note(frame, node, Mistake.NO_INDEX, shorten(given), shorten(node.func))
+        return
+    if name in ("cuda", "cpu") and type(callee) is Instance and _is_plain_module(callee):
+        allowed = {"device"} if name == "cuda" else set()
+        wrong = sorted(arguments.keywords.keys() - allowed)
+        if wrong:
+            _note(frame, node, Mistake.KEYWORD, wrong[0], shorten(node.func))
+            return
+    pair = arguments.keywords.get("device")
+    if pair is None and name == "cuda" and arguments.positional:
+        pair = arguments.positional[0]
+    elif pair is None and name == "to" and arguments.positional:
+        value, given = arguments.positional[0]  # here a flag is a dtype: `bool`
+        pair = None if type(value) is Const else (value, given)
+    if pair is None or not (name == "cuda" or _is_of_torch(callee)):
+        return
+    mistake = _mistake(*pair)
+    if mistake is Mistake.CONTEXT and type(callee) is External and callee.name == "torch.cuda":
+        mistake = Mistake.OLD_CONTEXT
+    if mistake is not None:
+        _note(frame, node, mistake, shorten(pair[1]), shorten(node.func))
+    elif _is_index_of_any(frame, *pair):
+        _note(frame, node, Mistake.MINUS_ONE, shorten(pair[1]), shorten(node.func), inferred=True)
+
+
+def of_argument(
+    frame: Frame, node: cst.CSTNode, value: Value, given: cst.CSTNode, function: Function
+) -> None:
+    """A function of the project is given a device."""
+    if given is node:
+        return  # its own default
+    mistake = _mistake(value, given)
+    if mistake is not None:
+        _note(frame, node, mistake, shorten(given), function.name, inferred=True)
+
+
+def of_comparison(
+    frame: Frame, node: cst.CSTNode, operator: cst.BaseCompOp, left: Value, right: Value
+) -> None:
+    """`x.device == "cuda"`, `torch.device(d) in ("cpu", "mps")`."""
+    if isinstance(operator, (cst.Equal, cst.NotEqual)):
+        if any(_is_gpu(a) and _names_cuda(b) for a, b in ((left, right), (right, left))):
+            _note(frame, node, Mistake.NO_SUCH_TYPE, shorten(node), "", inferred=True)
+            return
+        sides = (left, right) if type(left) is DeviceValue else (right, left)
+        found = _is_device(sides[0]) and _names_device(sides[1])
+    elif isinstance(operator, (cst.In, cst.NotIn)) and type(right) is Sequence and right.items:
+        found = _is_device(left) and all(_names_device(item) for item in right.items)
+    else:
+        return
+    if found:
+        never = isinstance(operator, (cst.Equal, cst.In))
+        mistake = Mistake.NEVER_EQUAL if never else Mistake.ALWAYS_UNEQUAL
+        _note(frame, node, mistake, shorten(node), "")
+
+
+def of_choice(frame: Frame, node: cst.IfExp) -> None:
+    """`device or "cuda" if cuda.is_available() else "cpu"`: the `or` is half of the choice."""
+    either = node.body
+    if (
+        isinstance(either, cst.BooleanOperation)
+        and isinstance(either.operator, cst.Or)
+        and not either.lpar
+        and isinstance(either.left, (cst.Name, cst.Attribute))
+        and "is_available" in words(node.test)
+        and _accelerator(frame, either.right)
+        and place_of(frame, frame.eval(node.orelse)) == CPU
+    ):
+        _note(frame, node, Mistake.PRECEDENCE, shorten(either.left), shorten(either))
+
+
+def of_index(frame: Frame, node: cst.BooleanOperation) -> None:
+    """`device.index or -1`: the first card's index is as false as none."""
+    index = node.left
+    if not (
+        isinstance(node.operator, cst.Or)
+        and isinstance(index, cst.Attribute)
+        and index.attr.value == "index"
+    ):
+        return
+    other, owner = frame.eval(node.right), frame.eval(index.value)
+    is_number = type(other) is Const and type(other.value) is int and other.value != 0
+    if is_number and (type(owner) is DeviceValue or holds("device-word-last", dotted(index.value))):
+        _note(frame, node, Mistake.FIRST_CARD, shorten(index), code(node.right))
+
+
+def _accelerator(frame: Frame, node: cst.BaseExpression) -> bool:
+    place = place_of(frame, frame.eval(node))
+    return type(place) is Device and place.is_accelerator
+
+
+def _lacks_index(value: Value) -> bool:
+    """`"cuda"` or `torch.device("cuda")`: the current card, and no certain one."""
+    if type(value) is Const:
+        return bool(value.value == "cuda")
+    return type(value) is DeviceValue and value.sure and value.of is None and value.place == CUDA
+
+
+def asked_for_its_card(node: cst.CSTNode | None) -> cst.BaseExpression | None:
+    """`x` of `x.get_device()`."""
+    if not isinstance(node, cst.Call) or node.args or not isinstance(node.func, cst.Attribute):
+        return None
+    return node.func.value if node.func.attr.value == "get_device" else None
+
+
+def _is_index_of_any(frame: Frame, value: Value, given: cst.CSTNode) -> bool:
+    """`x.get_device()` of a tensor that may be on the host, where nothing asks."""
+    subject = asked_for_its_card(given)
+    return (
+        subject is not None
+        and type(frame.eval(subject)) is Tensor  # not a method of one's own
+        and type(value) is DeviceValue
+        and type(value.place) is not Device
+        and frame.guards == 0
+        and not frame.caught
+        and not frame.unit.kept(Mentions).meant
+        and not frame.unit.kept(Mentions).named(frame.function)
+    )
+
+
+def _is_plain_module(value: Instance) -> bool:
+    """A module whose moves are those of `nn.Module`."""
+    return value.module and (
+        value.info is None or not any(value.info.method(name) for name in ("cuda", "cpu"))
+    )
+
+
+def _is_gpu(value: Value) -> bool:
+    return type(value) is Const and isinstance(value.value, str) and value.value.lower() == "gpu"
+
+
+def _names_cuda(value: Value) -> bool:
+    if type(value) is not Const or not isinstance(value.value, str):
+        return False
+    place = parse_device(value.value)
+    return place is not None and place.type == "cuda"
+
+
+def _is_of_torch(callee: Value) -> bool:
+    if type(callee) is External:
+        return callee.name.startswith("torch.") or callee.name == "torch"
+    return any(
+        type(v) is Tensor or (type(v) is Instance and v.module) for v in alternatives(callee)
+    )
+
+
+def _mistake(value: Value, given: cst.CSTNode) -> Mistake | None:
+    if value is CONTEXT:
+        return Mistake.CONTEXT
+    flag = type(value) is Const and type(value.value) is bool and value is not ASSUMED
+    return Mistake.FLAG if flag and isinstance(given, cst.Name) else None
+
+
+def _is_device(value: Value) -> bool:
+    """A `torch.device` for sure, and no string that names one."""
+    return type(value) is DeviceValue and value.sure
+
+
+def _names_device(value: Value) -> bool:
+    return (
+        type(value) is Const
+        and isinstance(value.value, str)
+        and parse_device(value.value) is not None
+    )
+
+
+def _note(
+    frame: Frame,
+    node: cst.CSTNode,
+    mistake: Mistake,
+    text: str,
+    callee: str,
+    inferred: bool = False,
+) -> None:
+    fact = MistakenDevice(frame.site(node), mistake, text, callee, inferred)
+    frame.unit.mistaken[node] = fact

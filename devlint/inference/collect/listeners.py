@@ -1,0 +1,262 @@
+"""Who listens to which event: one place that tells each collector what happens in the program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from devlint.inference.collect import (
+    availability_guards,
+    call_contexts,
+    contradictions,
+    dropped_devices,
+    hard_coded_accelerators,
+    ignored_devices,
+    invalid_devices,
+    nonleaves,
+    notes,
+    rebindings,
+    syncs,
+    undetached_reads,
+    unplaced_factories,
+)
+from devlint.inference.program.events import (
+    ArgumentGiven,
+    ArrayTaken,
+    Asserted,
+    Branched,
+    Called,
+    Chosen,
+    Compared,
+    DefaultEvaluated,
+    DefaultTaken,
+    DeviceChosen,
+    DeviceCompared,
+    DeviceFormatted,
+    Formatted,
+    FunctionCalled,
+    FunctionLeft,
+    FunctionReturns,
+    HandedOver,
+    HostNeeds,
+    HostReads,
+    HostWaits,
+    LoopLeft,
+    MethodRead,
+    NonLeafUsed,
+    NumberTaken,
+    OperandChosen,
+    PartMade,
+    PlaceSettled,
+    PlacesSettled,
+    TensorMade,
+    TensorRead,
+    TensorReturned,
+    Tested,
+    TypeNamed,
+    UnknownCalled,
+)
+from devlint.inference.program.records import Frame
+from devlint.inference.summaries.events import ArgumentsBound, CallBound
+
+E = TypeVar("E")
+_LISTENERS: dict[type, Callable[[Frame, Any], None]] = {}
+
+
+def _listens(
+    kind: type[E],
+) -> Callable[[Callable[[Frame, E], None]], Callable[[Frame, E], None]]:
+    def register(listener: Callable[[Frame, E], None]) -> Callable[[Frame, E], None]:
+        _LISTENERS[kind] = listener
+        return listener
+
+    return register
+
+
+def on(frame: Frame, event: object) -> None:
+    """Hand an event to those who listen to its kind."""
+    _LISTENERS[type(event)](frame, event)
+
+
+@_listens(HostWaits)
+def _host_waits(frame: Frame, event: HostWaits) -> None:
+    syncs.sync(frame, event.node, event.call, event.value, event.value_node, event.inside)
+
+
+@_listens(Tested)
+def _tested(frame: Frame, event: Tested) -> None:
+    syncs.test_of(frame, event.node, event.value, event.keyword)
+
+
+@_listens(Formatted)
+def _formatted(frame: Frame, event: Formatted) -> None:
+    syncs.formatted(frame, event.node, event.call, event.value, event.value_node)
+
+
+@_listens(NumberTaken)
+def _number_taken(frame: Frame, event: NumberTaken) -> None:
+    syncs.of_number(frame, event.node, event.call, event.value, event.value_node)
+
+
+@_listens(HostReads)
+def _host_reads(frame: Frame, event: HostReads) -> None:
+    syncs.read_by_host(frame, event.node, event.sink, event.value, event.value_node)
+
+
+@_listens(HostNeeds)
+def _host_needs(frame: Frame, event: HostNeeds) -> None:
+    syncs.host_needs(frame, event.tensor)
+
+
+@_listens(TensorRead)
+def _tensor_read(frame: Frame, event: TensorRead) -> None:
+    syncs.late_read(frame, event.node, event.tensor, event.value_node)
+
+
+@_listens(TensorMade)
+def _tensor_made(frame: Frame, event: TensorMade) -> None:
+    unplaced_factories.made(frame, event.node, event.tensor)
+
+
+@_listens(PlaceSettled)
+def _place_settled(frame: Frame, event: PlaceSettled) -> None:
+    unplaced_factories.settled(frame, event.tensor)
+
+
+@_listens(TensorReturned)
+def _tensor_returned(frame: Frame, event: TensorReturned) -> None:
+    unplaced_factories.used(frame, event.tensor)
+
+
+@_listens(Called)
+def _called(frame: Frame, event: Called) -> None:
+    hard_coded_accelerators.of_call(frame, event.node, event.callee, event.arguments)
+
+
+@_listens(TypeNamed)
+def _type_named(frame: Frame, event: TypeNamed) -> None:
+    hard_coded_accelerators.of_type_name(frame, event.node, event.value)
+
+
+@_listens(DeviceFormatted)
+def _device_formatted(frame: Frame, event: DeviceFormatted) -> None:
+    hard_coded_accelerators.of_name(frame, event.node, event.index)
+
+
+@_listens(Compared)
+def _compared(frame: Frame, event: Compared) -> None:
+    hard_coded_accelerators.of_comparison(frame, event.node)
+
+
+@_listens(Chosen)
+def _chosen(frame: Frame, event: Chosen) -> None:
+    hard_coded_accelerators.of_choice(frame, event.node, event.chosen)
+
+
+@_listens(DefaultEvaluated)
+def _default_evaluated(frame: Frame, event: DefaultEvaluated) -> None:
+    hard_coded_accelerators.of_default(frame, event.node)
+
+
+@_listens(Asserted)
+def _asserted(frame: Frame, event: Asserted) -> None:
+    availability_guards.of_assertion(frame, event.node)
+
+
+@_listens(Branched)
+def _branched(frame: Frame, event: Branched) -> None:
+    availability_guards.of_condition(frame, event.node, event.known)
+
+
+@_listens(FunctionCalled)
+def _function_called(frame: Frame, event: FunctionCalled) -> None:
+    availability_guards.of_call(frame, event.node, event.function)
+
+
+@_listens(LoopLeft)
+def _loop_left(frame: Frame, event: LoopLeft) -> None:
+    rebindings.note(frame, event.loop)
+
+
+@_listens(ArrayTaken)
+def _array_taken(frame: Frame, event: ArrayTaken) -> None:
+    undetached_reads.read(frame, event.node, event.sink, event.value, event.value_node)
+
+
+@_listens(MethodRead)
+def _method_read(frame: Frame, event: MethodRead) -> None:
+    undetached_reads.read_of(frame, event.node, event.value)
+
+
+@_listens(ArgumentsBound)
+def _arguments_bound(frame: Frame, event: ArgumentsBound) -> None:
+    ignored_devices.of_call(frame, event.node, event.function, event.binding)
+
+
+@_listens(DefaultTaken)
+def _default_taken(frame: Frame, event: DefaultTaken) -> None:
+    dropped_devices.of_default(frame, event.node, event.function, event.parameter, event.summary)
+
+
+@_listens(ArgumentGiven)
+def _argument_given(frame: Frame, event: ArgumentGiven) -> None:
+    invalid_devices.of_argument(frame, event.node, event.value, event.given, event.function)
+
+
+@_listens(DeviceCompared)
+def _device_compared(frame: Frame, event: DeviceCompared) -> None:
+    invalid_devices.of_comparison(frame, event.node, event.operator, event.left, event.right)
+
+
+@_listens(OperandChosen)
+def _operand_chosen(frame: Frame, event: OperandChosen) -> None:
+    invalid_devices.of_index(frame, event.node)
+
+
+@_listens(DeviceChosen)
+def _device_chosen(frame: Frame, event: DeviceChosen) -> None:
+    invalid_devices.of_choice(frame, event.node)
+
+
+@_listens(NonLeafUsed)
+def _non_leaf_used(frame: Frame, event: NonLeafUsed) -> None:
+    nonleaves.use_non_leaf(frame, event.tensor, event.use, event.node)
+
+
+@_listens(CallBound)
+def _call_bound(frame: Frame, event: CallBound) -> None:
+    call_contexts.note(frame, event.function, event.binding)
+
+
+@_listens(PartMade)
+def _part_made(frame: Frame, event: PartMade) -> None:
+    call_contexts.note_part(frame, event.info)
+
+
+@_listens(UnknownCalled)
+def _unknown_called(frame: Frame, event: UnknownCalled) -> None:
+    call_contexts.note_unknown(frame, event.node, event.arguments)
+
+
+@_listens(HandedOver)
+def _handed_over(frame: Frame, event: HandedOver) -> None:
+    call_contexts.note_handed_over(frame, event.name, event.arguments)
+
+
+@_listens(FunctionReturns)
+def _function_returns(frame: Frame, event: FunctionReturns) -> None:
+    dropped_devices.of_unused(frame, event.function, event.result)
+    dropped_devices.of_replaced(frame, event.function)
+    ignored_devices.of_function(frame, event.function)
+
+
+@_listens(PlacesSettled)
+def _places_settled(frame: Frame, _: PlacesSettled) -> None:
+    unplaced_factories.settle(frame)
+
+
+@_listens(FunctionLeft)
+def _function_left(frame: Frame, _: FunctionLeft) -> None:
+    contradictions.settle(frame)
+    notes.settle(frame)
+    undetached_reads.leave(frame)

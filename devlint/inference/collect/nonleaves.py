@@ -1,0 +1,19 @@
+"""Non-leaf tensors that are used as if they were the parameters they came from."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from devlint.inference.domain.tensors import Tensor
+from devlint.inference.program.events import NonLeafNote
+from devlint.inference.program.records import Frame
+
+
+def use_non_leaf(frame: Frame, tensor: Tensor, use: str, node: cst.CSTNode) -> None:
+    """Say of the move that made a tensor a non-leaf how the tensor is used."""
+    if tensor.origin is None:
+        return
+    nodes = {step.node for step in tensor.origin.chain()}
+    for noted in frame.notes:
+        if type(noted) is NonLeafNote and noted.node in nodes:
+            noted.use, noted.use_node = use, node

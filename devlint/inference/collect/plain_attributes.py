@@ -1,0 +1,123 @@
+"""Plain attributes: tensors and modules that a module keeps and does not register."""
+
+from __future__ import annotations
+
+import re
+
+from devlint.findings import Confidence
+from devlint.inference.collect.explanation import operand
+from devlint.inference.domain.containers import Sequence
+from devlint.inference.domain.placement import CPU, Variable
+from devlint.inference.domain.provenance import Site, StepKind
+from devlint.inference.domain.tensors import MAYBE_SCALAR, PARAMETER, Tensor
+from devlint.inference.domain.value import UNKNOWN, alternatives
+from devlint.inference.facts import MeetingKind, PlainAttribute
+from devlint.inference.interpreter.class_attributes import (
+    is_handed_on,
+    is_own,
+    keep_note,
+    modules_in,
+    moves_plain_attribute,
+    registers_by_name,
+)
+from devlint.inference.program.accelerator_notes import Mentions
+from devlint.inference.program.records import AttributeNote, ClassInfo, Frame, Unit
+
+_TELLS_OF_PARTS = ("parameters", "named_parameters", "modules", "named_modules", "state_dict")
+
+
+def settle_class(info: ClassInfo, frame: Frame) -> None:
+    """Turn what methods keep into facts, once all methods are inferred."""
+    _note_filled_lists(info, frame)
+    for note in info.notes.values():
+        overwritten = note.overwrites != ""
+        if not overwritten and info.registered.get(note.name) == "buffer":
+            continue
+        if note.of_modules and registers_by_name(info):
+            continue
+        held = operand(frame, note.tensor, note.source_node)
+        info.unit.facts.plain_attributes.append(
+            PlainAttribute(
+                site=frame.site(note.node),
+                class_name=info.name,
+                attribute=note.name,
+                operand=held,
+                of_modules=note.of_modules,
+                overwrites=note.overwrites,
+                used_at=_meeting_of(info, note),
+                excused=moves_plain_attribute(info, note.name)
+                or _moved_elsewhere(info, note.name)
+                or (note.of_modules and _looks_after(info, note.name))
+                or (held.placement is not None and held.placement == info.stands_on)
+                or _by_switch(info.unit, note.tensor)
+                or info.unit.exports_on_host
+                or (info.unit.is_test and not note.of_modules),
+                method=note.method,
+                given=note.given,
+            )
+        )
+
+
+def _note_filled_lists(info: ClassInfo, frame: Frame) -> None:
+    """Modules appended to a plain list that an attribute holds."""
+    if not info.is_module:
+        return
+    for name, held in info.attributes.items():
+        for value in alternatives(held):
+            if type(value) is not Sequence or value.node is None or name in info.notes:
+                continue
+            if is_handed_on(info, name, value.node):
+                continue
+            if any(is_own(frame, m) for m in modules_in(value.any())):
+                stand_in = Tensor(CPU, frame.origin(StepKind.CREATED, value.node), 0)
+                keep_note(
+                    info,
+                    name,
+                    AttributeNote(value.node, value.node, name, stand_in, True, "__init__", ""),
+                )
+
+
+def _meeting_of(info: ClassInfo, note: AttributeNote) -> Site | None:
+    """Where the attribute met a value on another device."""
+    for meeting in info.unit.facts.meetings:
+        if meeting.confidence is Confidence.POSSIBLE and (
+            note.tensor.traits & MAYBE_SCALAR or meeting.kind is MeetingKind.RETURN
+        ):
+            continue  # a 0-dim one meets every device; one that is only returned meets none
+        for step in meeting.left.steps:
+            if step.site.node is note.node:
+                return meeting.site
+    return None
+
+
+def _looks_after(info: ClassInfo, name: str) -> bool:
+    """The class tells of the modules in a container itself, in its own `named_parameters` or
+    `state_dict`; or moves what it takes out: `self.layers[i].to(x.device)`."""
+    telling = [m for m in map(info.method, _TELLS_OF_PARTS) if m is not None]
+    return any(re.search(rf"\b{name}\b", m.text) for m in telling) or bool(
+        re.search(rf"\bself\.{name}\[[^\]\n]*\](\.\w+)*\.(to|cuda)\(", info.text)
+    )
+
+
+def _moved_elsewhere(info: ClassInfo, name: str) -> bool:
+    """Some method reads the attribute only to move it, or puts a moved one in its place."""
+    held = info.attributes.get(name)
+    for value in alternatives(held if held is not None else UNKNOWN):
+        if type(value) is Tensor and (
+            (type(value.place) is Variable and not value.traits & PARAMETER)
+            or (value.origin is not None and (value.origin.kind is StepKind.MOVED))
+        ):
+            return True
+    return any(move.subject.name == f"self.{name}" for move in info.unit.facts.moves)
+
+
+def _by_switch(unit: Unit, tensor: Tensor) -> bool:
+    """A function of the project put it on the current accelerator, behind a switch: the same that
+    moves the modules."""
+    for step in tensor.origin.chain() if tensor.origin is not None else ():
+        made_in = unit.context.units.get(step.source.path)
+        noted = made_in.kept(Mentions).notes.get(step.node) if made_in is not None else None
+        if noted is not None:
+            is_helper = noted.function is not None and noted.function.info is None
+            return is_helper and noted.guarded and noted.index is None
+    return False

@@ -1,0 +1,287 @@
+"""Where the host waits for the device, and where it reads device memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from devlint.inference.collect import unplaced_factories
+from devlint.inference.confidence.policy import strength
+from devlint.inference.conventions import holds
+from devlint.inference.domain.assumptions import Assumption, AssumptionKind
+from devlint.inference.domain.containers import Mapping, Sequence
+from devlint.inference.domain.host import Host
+from devlint.inference.domain.path_conditions import exclude
+from devlint.inference.domain.placement import CPU, Variable, VariableKind
+from devlint.inference.domain.provenance import Site, StepKind
+from devlint.inference.domain.tensors import COPYING, INDIRECT, Tensor
+from devlint.inference.domain.value import Value, alternatives
+from devlint.inference.models.places import is_output, on_accelerator
+from devlint.inference.models.unification import in_test, tensors_in
+from devlint.inference.program.assumption_sites import at, guess, is_out_of_sight, of_value
+from devlint.inference.program.device_awareness import works_on_device
+from devlint.inference.program.events import HostReadNote, LateReadNote, SyncNote
+from devlint.inference.program.records import Frame
+from devlint.inference.syntax.text import dotted, shorten
+
+_GUESSED = frozenset(
+    {"float()", "int()", "bool()", "round()", "f-string", "print()", "range()"}
+    | {"str()", ".format()", "%"}
+)
+
+
+_CONVERTS = frozenset({"float", "int", "round", "str", "bool", "max", "min", "abs", "math.exp"})
+
+
+def sync(
+    frame: Frame,
+    node: cst.CSTNode,
+    call: str,
+    value: Value,
+    value_node: cst.CSTNode,
+    inside: Site | None = None,
+) -> None:
+    """The host waits for a value that lives on a device. `inside`: in a callee, there."""
+    for tensor in alternatives(value):
+        if type(tensor) is not Tensor:
+            continue
+        unplaced_factories.settled(frame, tensor)
+        host_needs(frame, tensor)
+        if tensor.traits & COPYING:
+            late_read(frame, node, tensor, value_node)
+        if call in _GUESSED and _is_guess(frame, tensor):
+            continue
+        if on_accelerator(tensor) >= 0 or (tensor.place is None and tensor.is_sure):
+            frame.unsynchronized.clear()  # earlier copies on the stream have landed, too
+        if on_accelerator(tensor) >= 0 or (tensor.place is None and not frame.unit.host_script):
+            consumer = _consumer(frame)
+            frame.notes.append(
+                SyncNote(
+                    node,
+                    call,
+                    tensor,
+                    value_node,
+                    frame.loop,
+                    frame.cold > 0,
+                    guards_error=frame.guarding,
+                    evaluates=frame.evaluating > 0,
+                    for_logging=holds("showing-callee", consumer)
+                    or type(frame.current) is cst.AugAssign,
+                    needed=_is_needed(frame, consumer),
+                    inside=inside,
+                )
+            )
+            return
+
+
+def formatted(
+    frame: Frame, node: cst.CSTNode, call: str, value: Value, value_node: cst.CSTNode
+) -> None:
+    """Values are written into a text, one by one or as a tuple: the host reads each tensor."""
+    if type(value) is not Sequence or value.items is None:
+        sync(frame, node, call, value, value_node)
+        return
+    elements = value_node.elements if isinstance(value_node, cst.Tuple) else ()
+    for index, part in enumerate(value.items):
+        there = elements[index].value if len(elements) == len(value.items) else value_node
+        sync(frame, node, call, part, there)
+
+
+def _is_guess(frame: Frame, tensor: Tensor) -> bool:
+    """What an unknown callee returned, or arithmetic with it: it may be a number."""
+    if not tensor.traits & INDIRECT or tensor.origin is None:
+        return False
+    calls = (step.node for step in tensor.origin.chain() if isinstance(step.node, cst.Call))
+    return is_out_of_sight(frame, next(calls, tensor.origin.node))
+
+
+def _consumer(frame: Frame) -> str:
+    """The function that gets the value, beyond mere conversions of numbers."""
+    for call in reversed(frame.consumers):
+        name = dotted(call.func) or (
+            call.func.attr.value if isinstance(call.func, cst.Attribute) else "?"
+        )
+        if name not in _CONVERTS:
+            return name
+    return ""
+
+
+def _is_needed(frame: Frame, consumer: str) -> bool:
+    """The host works on with the value, as far as the statement shows."""
+    if consumer:
+        return not holds("keeping-callee", consumer)
+    statement = frame.current
+    if isinstance(statement, cst.Assign):
+        return all(isinstance(t.target, (cst.Name, cst.Tuple)) for t in statement.targets)
+    return isinstance(statement, (cst.Return, cst.For, cst.AnnAssign))
+
+
+def test_of(frame: Frame, node: cst.CSTNode, value: Value, keyword: str) -> None:
+    """`if t:`, `while t:`, `assert t`: bool() of a tensor."""
+    for tensor in alternatives(value):
+        # A name that may hold a tensor mostly asks whether it holds anything.
+        if type(tensor) is not Tensor or _is_guess(frame, tensor):
+            continue
+        shown = type(node) is cst.Comparison and tensor.is_sure
+        shown = shown or (value is tensor and is_computed(frame, tensor))
+        if tensor.evidence is None or shown or _is_result(node):
+            sync(frame, node, keyword, tensor, node)
+            return
+
+
+def is_computed(frame: Frame, tensor: Tensor) -> bool:
+    """It is a tensor for certain: not only used as one, but made by an operation on tensors."""
+    if tensor.evidence is None:
+        return True
+    if not tensor.is_sure or tensor.origin is None or tensor.origin.kind is not StepKind.COMPUTED:
+        return False
+    node = tensor.origin.node
+    if isinstance(node, cst.Call):
+        func = node.func
+        name = func.attr.value if isinstance(func, cst.Attribute) else ""
+        return name in frame.unit.context.knowledge.methods
+    return isinstance(node, (cst.BinaryOperation, cst.Comparison))
+
+
+def of_number(
+    frame: Frame, node: cst.CSTNode, call: str, value: Value, value_node: cst.CSTNode
+) -> None:
+    """A tensor is taken where a number is wanted: for a size, a bound, a comparison."""
+    if type(value) is Tensor and is_computed(frame, value):
+        sync(frame, node, call, value, value_node)
+
+
+def _is_result(node: cst.CSTNode) -> bool:
+    """What is tested is computed there, and no plain name."""
+    if isinstance(node, cst.Comparison):
+        operators = (target.operator for target in node.comparisons)
+        if any(isinstance(o, (cst.Is, cst.IsNot, cst.In, cst.NotIn)) for o in operators):
+            return False
+        # `if index == 0`, `if count > limit`: plain names are mostly numbers
+        sides = (node.left, *(target.comparator for target in node.comparisons))
+        return any(isinstance(side, (cst.Call, cst.Subscript)) for side in sides)
+    return isinstance(node, cst.Call)
+
+
+def read_by_host(
+    frame: Frame, node: cst.CSTNode, sink: str, value: Value, value_node: cst.CSTNode
+) -> None:
+    """Something that reads host memory gets a value: it fails if that is on an accelerator."""
+    found = [tensor for tensor in tensors_in(value) if not exclude(tensor.when, frame.when)]
+    for tensor in found:
+        unplaced_factories.settled(frame, tensor)
+    branches = len(alternatives(value))
+    # What is an array now and then is handed to NumPy where it is one.
+    may_be_array = sink != ".numpy()" and any(
+        type(v) is Host and v.array for v in alternatives(value)
+    )
+    records = _is_records(value)
+    for tensor in found:
+        host_needs(frame, tensor)
+        if records:
+            continue
+        if tensor.traits & COPYING:
+            late_read(frame, node, tensor, value_node)
+        if on_accelerator(tensor) < 0:
+            continue
+        assumed: list[Assumption] = []
+        if _is_input(tensor):
+            assumed.append(_input_on_accelerator(frame, sink, tensor))
+        if strength(assumed) == 0:
+            frame.read_by_host.add(tensor.place)
+        if branches > 1:
+            message = f"`{shorten(value_node)}` is as this one of its branches leaves it"
+            assumed.append(at(frame, AssumptionKind.BRANCH_TAKEN, value_node, message))
+        chosen = frame.choosing > 0 or may_be_array
+        if chosen:
+            message = f"`{shorten(value_node)}` is a tensor here, and no array"
+            assumed.append(at(frame, AssumptionKind.VALUE_IS_TENSOR, value_node, message))
+        guessed = guess(frame, tensor)
+        if guessed is not None and not chosen:
+            assumed += [guessed, *_of_output(frame, node, tensor, assumed)]
+        minds = guessed is None and not chosen and sink == ".numpy()"
+        if minds and strength(assumed) == 0 and works_on_device(frame, tensor):
+            message = f"the code around `{shorten(value_node)}` works on an accelerator"
+            site = at(frame, AssumptionKind.CALLER_IS_ACCELERATED, value_node, message)
+            weak = AssumptionKind.INPUT_MAY_BE_ACCELERATED
+            assumed = [site if each.kind is weak else each for each in assumed]
+        elif frame.unit.is_test and type(tensor.place) is Variable:
+            assumed.append(in_test(frame))
+        is_weak = strength(assumed) == 0
+        if is_weak and sink == ".numpy()" and tensor.is_sure and _is_input(tensor):
+            frame.host_inputs.add(tensor.place)
+        is_open = is_weak and sink == ".numpy()" and not frame.choosing
+        is_open = is_open and not frame.unit.is_test and guessed is None
+        caught = frame.caught > 0
+        note = HostReadNote(node, sink, tensor, value_node, tuple(assumed), caught, is_open)
+        frame.notes.append(note)
+        return
+
+
+def _input_on_accelerator(frame: Frame, sink: str, tensor: Tensor) -> Assumption:
+    """That an input is on an accelerator, for which some uses of it speak."""
+    measured = sink.endswith("pack_padded_sequence") and _is_measured(frame, tensor)
+    if measured or (sink != ".numpy()" and _is_gradient(tensor)):
+        message = "{} is where the model is"
+        return of_value(frame, AssumptionKind.CALLER_IS_ACCELERATED, tensor, message)
+    message = "callers hand in {} on an accelerator"
+    return of_value(frame, AssumptionKind.INPUT_MAY_BE_ACCELERATED, tensor, message)
+
+
+def _of_output(
+    frame: Frame, node: cst.CSTNode, tensor: Tensor, assumed: list[Assumption]
+) -> Iterator[Assumption]:
+    """What has to be assumed of what came back from a callee out of sight."""
+    if strength(assumed) == 2 and is_output(frame, tensor):
+        message = "{} comes from a model, by its name"
+        yield of_value(frame, AssumptionKind.NAME_SUGGESTS_MODEL, tensor, message)
+    else:
+        message = "what the callee returns is no array"
+        yield at(frame, AssumptionKind.GUESSES_HOLD_TOGETHER, node, message)
+
+
+def _is_records(value: Value) -> bool:
+    """A list of dicts: a table or an array of it keeps their values as they are."""
+    return type(value) is Sequence and any(type(v) is Mapping for v in alternatives(value.any()))
+
+
+def _is_measured(frame: Frame, tensor: Tensor) -> bool:
+    """Lengths that `forward` counts in its input: tensors, where that is, as the module is."""
+    steps = tensor.origin.chain() if frame.is_forward and tensor.origin is not None else ()
+    called = [step.node.func for step in steps if isinstance(step.node, cst.Call)]
+    counted = any(isinstance(f, cst.Attribute) and f.attr.value == "sum" for f in called)
+    if counted:
+        tensor.show()
+    return counted
+
+
+def _is_gradient(tensor: Tensor) -> bool:
+    """The gradient of what a caller hands in, a list of parameters, say: it is where they train."""
+    steps = list(tensor.origin.chain()) if tensor.origin is not None else []
+    read = (step.node.attr.value for step in steps if isinstance(step.node, cst.Attribute))
+    return "grad" in read and tensor.is_sure
+
+
+def _is_input(tensor: Tensor) -> bool:
+    return type(tensor.place) is Variable and tensor.place.kind is VariableKind.INPUT
+
+
+def host_needs(frame: Frame, tensor: Tensor) -> None:
+    """The host makes use of a tensor: the move that brought it there was for something."""
+    if tensor.place == CPU and tensor.origin is not None:
+        for step in tensor.origin.chain():
+            if step.kind is StepKind.MOVED:
+                frame.needed.add(step.node)
+                return
+
+
+def late_read(frame: Frame, node: cst.CSTNode, tensor: Tensor, value_node: cst.CSTNode) -> None:
+    """The host reads a copy that may not have landed."""
+    if tensor.origin is None:
+        return
+    for step in tensor.origin.chain():
+        if step.node in frame.unsynchronized:
+            frame.unsynchronized.discard(step.node)
+            frame.notes.append(LateReadNote(step.node, node, tensor, value_node))
+            return

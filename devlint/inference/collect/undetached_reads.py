@@ -1,0 +1,109 @@
+"""Reads of tensors that autograd records: NumPy refuses them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import libcst as cst
+
+from devlint.findings import Confidence
+from devlint.inference.collect.explanation import operand
+from devlint.inference.conventions import holds
+from devlint.inference.domain.host import without_none
+from devlint.inference.domain.tensors import RECORDED, Tensor
+from devlint.inference.domain.value import Value, alternatives
+from devlint.inference.facts import UndetachedRead
+from devlint.inference.models.gradients import BOTH, CONFIDENCES, are_off
+from devlint.inference.program.records import Frame, Function, ReadNote, Unit
+from devlint.inference.program.roles import evaluates, turns_gradients_off
+
+_MAX_CALLERS = 6  # deep
+
+
+@dataclass(slots=True, eq=False)
+class Undetached:
+    """A read that waits for the callers of the function that it is in."""
+
+    function: Function | None
+    goes_back: bool  # that function runs a backward pass: gradients are on
+    read: UndetachedRead
+
+
+class UndetachedReads:
+    """The reads of a file that wait for the callers of the functions they are in."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.waiting: list[Undetached] = []
+
+
+def read(frame: Frame, node: cst.CSTNode, sink: str, value: Value, value_node: cst.CSTNode) -> None:
+    """`.numpy()` and `np.asarray` refuse what is recorded, as long as gradients are on."""
+    recorded = [v for v in alternatives(value) if type(v) is Tensor and v.traits & BOTH]
+    if recorded and not are_off(frame):
+        frame.reads[node] = ReadNote(node, sink, recorded[0], value_node, frame.caught > 0)
+        read_of(frame, node, value)
+
+
+def read_of(frame: Frame, node: cst.CSTNode, value: Value) -> None:
+    """All that a call, noted for one alternative of its object, reads."""
+    if node in frame.reads:
+        frame.reads[node].in_one_branch = not all(
+            type(v) is Tensor and v.traits & BOTH for v in alternatives(without_none(value))
+        )
+
+
+def leave(frame: Frame) -> None:
+    """The function is done: what is left of its reads waits for its callers."""
+    for note in frame.reads.values():
+        confidence = Confidence.CERTAIN
+        if not note.tensor.traits & RECORDED:
+            if not _backward_went_through(frame, note.tensor):
+                continue
+            confidence = Confidence.LIKELY
+        fact = UndetachedRead(
+            site=frame.site(note.node),
+            sink=note.sink,
+            operand=operand(frame, note.tensor, note.tensor_node),
+            confidence=Confidence.POSSIBLE if note.in_one_branch else confidence,
+            caught=note.caught,
+        )
+        frame.unit.kept(UndetachedReads).waiting.append(
+            Undetached(frame.function, frame.goes_back, fact)
+        )
+    frame.reads.clear()
+
+
+def _backward_went_through(frame: Frame, tensor: Tensor) -> bool:
+    """The call that made it is one that a backward pass went through."""
+    if tensor.origin is None:
+        return False
+    made = next((s.node for s in tensor.origin.chain() if s.node in frame.expected), None)
+    return made is not None and made in frame.went_back
+
+
+def settle(unit: Unit) -> None:
+    """All callers in the file are known: are gradients on where a function is called?"""
+    for waiting in unit.kept(UndetachedReads).waiting:
+        rank = 2 if waiting.goes_back else _mode(waiting.function)
+        if rank >= 0:
+            least = min(waiting.read.confidence, CONFIDENCES[rank], key=CONFIDENCES.index)
+            unit.facts.undetached_reads.append(replace(waiting.read, confidence=least))
+    unit.kept(UndetachedReads).waiting.clear()
+
+
+def _mode(function: Function | None, depth: int = _MAX_CALLERS) -> int:
+    """How sure it is that gradients are on in a function: 2, 1, 0, or -1 when they are off."""
+    if function is None:
+        return 2
+    if depth == 0 or turns_gradients_off(function):
+        return -1
+    if evaluates(function) or not all(
+        holds("harmless-decorator", each) for each in function.decorators
+    ):
+        return 0
+    calls = [
+        -1 if call.without_gradients else min(_mode(call.caller, depth - 1), 1)
+        for call in function.callers
+        if call.caller is not function
+    ]
+    return max(calls, default=0)

@@ -1,0 +1,113 @@
+"""Tensors made on the default device for one that lives elsewhere, and never brought there.
+
+`torch.zeros(x.size(0))` takes its shape from `x`, so it is going to meet `x` or its like, even
+where that is out of sight. It is no bug when the code moves it, or when the host reads it; and one
+that meets nothing in sight may be an output that nobody computes with, unless the function makes
+others where its inputs are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import libcst as cst
+
+from devlint.inference.domain.assumptions import Assumption, AssumptionKind
+from devlint.inference.domain.placement import CPU, Variable
+from devlint.inference.domain.tensors import DEFAULT, SCALAR, Tensor
+from devlint.inference.facts import MeetingKind
+from devlint.inference.models.unification import code_is_accelerated, note
+from devlint.inference.program.assumption_sites import at
+from devlint.inference.program.constructors import runs_in_constructor
+from devlint.inference.program.device_awareness import makes_by_device
+from devlint.inference.program.events import MoveNote
+from devlint.inference.program.records import Frame
+from devlint.inference.syntax.text import shorten
+
+
+@dataclass(slots=True, eq=False)
+class Orphan:
+    """A tensor that a factory made on the default device with the shape of another."""
+
+    node: cst.Call
+    tensor: Tensor
+    sizes: Tensor
+    settled: bool = False  # moved, read by the host, or seen to meet another
+    used: bool = False  # something computes with it, or it is handed on
+    joined: bool = False  # it meets another tensor, of which it is open where that is
+    peers: set[cst.CSTNode] = field(default_factory=set)  # the roots of what it was joined with
+
+
+def made(frame: Frame, node: cst.Call, tensor: Tensor) -> None:
+    """A factory made a tensor."""
+    sizes = tensor.sizes
+    if sizes is None or not tensor.traits & DEFAULT or tensor.traits & SCALAR:
+        return
+    if type(sizes.place) is Variable and not frame.constructing:
+        frame.orphans.setdefault(node, Orphan(node, tensor, sizes))
+
+
+def settled(frame: Frame, tensor: Tensor) -> None:
+    """The code moves a tensor or reads it on the host: it is meant to be there."""
+    if not frame.orphans or tensor.origin is None:
+        return
+    root = tensor.origin.root.node
+    for orphan in frame.orphans.values():
+        if orphan.node is root or root in orphan.peers:
+            orphan.settled = True
+
+
+def used(frame: Frame, tensor: Tensor) -> None:
+    """Something computes with a tensor."""
+    if not frame.orphans or tensor.origin is None:
+        return
+    orphan = frame.orphans.get(tensor.origin.root.node)
+    if orphan is not None:
+        orphan.used = True
+
+
+def settle(frame: Frame) -> None:
+    """Note those that stay behind."""
+    if not frame.orphans or runs_in_constructor(frame):
+        return
+    reported = {key[0] for key in frame.drafts}
+    on_host = _goes_to_accelerator(frame)
+    function = frame.function
+    makes_others = function is not None and makes_by_device(function)
+    for orphan in frame.orphans.values():
+        sizes = orphan.sizes
+        if orphan.settled or not orphan.used or orphan.node in reported or not sizes.is_sure:
+            continue
+        if orphan.tensor.place != CPU or frame.unit.is_test:
+            continue
+        size_node = orphan.node.args[0].value if orphan.node.args else orphan.node
+        said = shorten(orphan.node)
+        message = f"`{said}` is for what lives where `{shorten(size_node)}` does"
+        assumed = [at(frame, AssumptionKind.SHAPE_SAYS_DEVICE, orphan.node, message), *on_host]
+        if not (orphan.joined or makes_others):
+            message = f"something out of sight brings `{said}` together with its like"
+            kind = AssumptionKind.SHAPED_TENSOR_MEETS_INPUT
+            assumed.append(at(frame, kind, orphan.node, message))
+        note(
+            frame,
+            orphan.node,
+            MeetingKind.SHAPE,
+            "shape",
+            orphan.tensor,
+            orphan.node,
+            sizes,
+            size_node,
+            tuple(assumed),
+        )
+
+
+def _goes_to_accelerator(frame: Frame) -> list[Assumption]:
+    """What has to be assumed of code that looks as if it worked on the host."""
+    found = code_is_accelerated(frame)
+    moves = (e for e in frame.notes if type(e) is MoveNote and e.target == CPU)
+    move = next(moves, None)
+    if move is not None:
+        message = "this function goes on with tensors of an accelerator, though it brings some back"
+        kind = AssumptionKind.FUNCTION_IS_MEANT_FOR_DEVICES
+        found.append(at(frame, kind, move.node, message))
+    return found

@@ -1,0 +1,113 @@
+"""Assignment: what binding a target does."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from devlint.inference.domain.containers import Sequence
+from devlint.inference.domain.tensors import PARAMETER, Tensor
+from devlint.inference.domain.value import UNKNOWN, Value, alternatives
+from devlint.inference.interpreter import contracts
+from devlint.inference.interpreter.class_attributes import write_attribute, write_parameter_data
+from devlint.inference.interpreter.subscripts import assign_item
+from devlint.inference.models import gradients
+from devlint.inference.models.elements import derive
+from devlint.inference.program.records import Frame, Instance
+from devlint.inference.syntax.text import code, dotted
+
+
+def assign(frame: Frame, target: cst.BaseExpression, value: Value, source: cst.CSTNode) -> None:
+    """Bind a target of any form to a value; `source` is the expression it came from."""
+    if type(target) is cst.Name:
+        frame.bind(target.value, value)
+    elif type(target) is cst.Attribute:
+        _assign_attribute(frame, target, value, source)
+    elif type(target) is cst.Tuple or type(target) is cst.List:
+        _unpack(frame, target, value, source)
+    elif type(target) is cst.Subscript:
+        assign_item(frame, target, value, source)
+    elif type(target) is cst.StarredElement:
+        assign(frame, target.value, Sequence(None, value), source)
+
+
+def _assign_attribute(
+    frame: Frame, target: cst.Attribute, value: Value, source: cst.CSTNode
+) -> None:
+    receiver = frame.eval(target.value)
+    name = target.attr.value
+    for holder in alternatives(receiver):
+        if type(holder) is Instance:
+            if holder is frame.instance and frame.info is not None:
+                write_attribute(frame.info, frame, name, value, target, source)
+            else:
+                declared = contracts.of_class(holder.info, name) if holder.info else None
+                if declared is not None:
+                    said = f"`{code(target)}`"
+                    value = contracts.hold(frame, target, said, value, source, declared)
+                foreign = holder.info is None and not holder.module
+                if foreign and type(value) is Instance and value.module:
+                    value = UNKNOWN  # who knows what an object of a library does with a module
+                holder.fields[name] = value
+                if holder.module and type(value) is Instance and value.module:
+                    value.parent = holder
+        elif type(holder) is Tensor and name == "data":
+            if frame.info is not None:
+                write_parameter_data(frame.info, frame, holder, value, target, source)
+        elif type(holder) is Tensor and name == "requires_grad":
+            _require_grad(frame, target.value, holder, value)
+        elif type(holder) is Tensor and holder.evidence is not None and name != "grad":
+            holder.evidence.foreign = True  # a graph, a batch: nobody gives tensors attributes
+    path = dotted(target)
+    owner = target.value
+    if name == "forward" and type(owner) is cst.Name and receiver is not frame.instance:
+        frame.bind(owner.value, UNKNOWN)  # what its calls do and want is another's from now on
+    elif path:
+        frame.bind(path, value)
+        if _moves_along(frame, receiver, value):
+            frame.env.pop(path, None)  # the module tells where it is
+        else:
+            frame.hold(path, value)
+
+
+def _moves_along(frame: Frame, receiver: Value, value: Value) -> bool:
+    """A Parameter that is given to another module: it goes where that goes."""
+    return (
+        type(receiver) is Instance
+        and receiver.module
+        and receiver is not frame.instance
+        and type(value) is Tensor
+        and bool(value.traits & PARAMETER)
+    )
+
+
+def _require_grad(frame: Frame, node: cst.BaseExpression, tensor: Tensor, value: Value) -> None:
+    path = dotted(node)
+    if path:
+        frame.bind(path, gradients.leaf(tensor, value))
+
+
+def _unpack(frame: Frame, target: cst.Tuple | cst.List, value: Value, source: cst.CSTNode) -> None:
+    elements = target.elements
+    count = len(elements)
+    star = next((i for i, e in enumerate(elements) if type(e) is cst.StarredElement), None)
+    items: list[Value] | None = None
+    if type(value) is Sequence and value.items is not None:
+        if star is None and len(value.items) == count:
+            items = value.items
+        elif star is not None and len(value.items) >= count - 1:
+            tail = count - star - 1
+            stop = len(value.items) - tail
+            middle = Sequence(list(value.items[star:stop]))
+            items = [*value.items[:star], middle, *value.items[stop:]]
+    if items is None:
+        element = frame.interpreter.element_of(frame, value, source)
+        items = [element] * count
+    for item, element_node in zip(items, elements, strict=True):
+        inner = element_node.value
+        if type(item) is Tensor and item.evidence is not None and type(value) is Tensor:
+            item = derive(item)
+            if item.evidence is not None:
+                item.evidence.part = True
+        if type(element_node) is cst.StarredElement and type(item) is not Sequence:
+            item = Sequence(None, item)
+        assign(frame, inner, item, source)

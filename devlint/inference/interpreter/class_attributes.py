@@ -1,0 +1,790 @@
+"""Classes: their attributes through all methods, their bases, and the device variable of `self`.
+
+Attributes are inferred on demand: reading `self.mask` in `forward` first infers the methods that
+assign it. Inside an `nn.Module` all registered parameters, buffers and submodules live at one
+rigid variable, δ(self): whoever writes the class does not choose it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import libcst as cst
+
+from devlint.inference.conventions import holds
+from devlint.inference.domain.containers import Mapping, Sequence
+from devlint.inference.domain.host import Const, DeviceValue
+from devlint.inference.domain.kinds import Evidence
+from devlint.inference.domain.path_conditions import ALWAYS, Predicate
+from devlint.inference.domain.placement import CPU, Device, Placement, Variable
+from devlint.inference.domain.provenance import Provenance, StepKind
+from devlint.inference.domain.tensors import (
+    DEFAULT,
+    EMPTY,
+    GRAD,
+    KEPT,
+    LOADED,
+    MAYBE_SCALAR,
+    NON_LEAF,
+    PARAMETER,
+    SCALAR,
+    Tensor,
+)
+from devlint.inference.domain.value import (
+    UNKNOWN,
+    Union,
+    Value,
+    alternatives,
+    choose,
+    join_branches,
+    under,
+    union,
+)
+from devlint.inference.interpreter import contracts
+from devlint.inference.models.devices import parse_device
+from devlint.inference.models.module_places import baked, replaced
+from devlint.inference.models.registration import as_submodule, registered_tensor
+from devlint.inference.program import roles
+from devlint.inference.program.constructors import runs_in_constructor
+from devlint.inference.program.device_awareness import is_assigned_outside
+from devlint.inference.program.events import NonLeafUsed
+from devlint.inference.program.loops import Flag
+from devlint.inference.program.records import AttributeNote, ClassInfo, Frame, Instance, Written
+from devlint.inference.syntax.attribute_moves import is_mover
+from devlint.inference.syntax.text import code, dotted, names_in, parts
+
+_OF_MODULES = frozenset({"to", "cuda", "xpu", "npu"})  # the moves of a module as a whole
+
+
+_SAYS_HOW = ("_apply", "to", "cuda")  # by one of these a class says how it is moved
+
+
+_ASIDE = re.compile(r"\bsuper\([^()]*\)|#[^\n]*")  # and what comments say
+
+
+_OWN_CALL = re.compile(r"\bself\.(\w+)\(")
+
+
+_GOES_OVER_ALL = re.compile(r"__dict__|[(,=]\s*self\s*[,)]")  # `vars(self)`, `getattr(self, name)`
+
+
+IN_TURN = ": setattr"  # behind the name of a method that moves attributes in a loop
+
+
+# A test whether a tensor has elements.
+_ASKED = (
+    r"(\blen\({0}\)|{0}\.(numel|nelement)\(\)|{0}\.(size\(0\)|shape\[0\])) *(==|!=|>|<) *[01]\b"
+    r"|\b(if|not|and|or) (len\({0}\)|{0}\.(numel|nelement)\(\)) *(:|and|or|else)"
+)
+
+
+def moves_plain_attribute(info: ClassInfo, name: str) -> bool:
+    """The class says itself how it is moved, and may move a plain attribute by that: the
+    method names it, calls another that does, or hands its object on."""
+    found = [m for m in map(info.method, _SAYS_HOW) if m is not None]
+    for method in found:  # grows on the way
+        text = _ASIDE.sub("", code(method.node.body))
+        if re.search(rf"\b{name}\b", text) or _GOES_OVER_ALL.search(text):
+            return True
+        called = [info.method(each) for each in _OWN_CALL.findall(text)]
+        if None in called:
+            return True  # a method out of sight
+        found += [m for m in called if m is not None and m not in found]
+    return False
+
+
+def attribute_of_class(info: ClassInfo, name: str) -> Value | None:
+    """What `self.name` holds, by all methods that assign it; None when nothing says."""
+    declared = contracts.of_class(info, name)
+    if declared is not None:
+        return contracts.attribute(info, declared, _assigned_value(info, name))
+    return _assigned_value(info, name)
+
+
+def _assigned_value(info: ClassInfo, name: str) -> Value | None:
+    held = _assigned_inside(info, name)
+    if held is not None and _is_device(held) and is_assigned_outside(info.unit.source.text, name):
+        return DeviceValue(None)  # the constructor's is what it starts with
+    return held
+
+
+def _assigned_inside(info: ClassInfo, name: str) -> Value | None:
+    if name in info.reading:
+        held_so_far = info.attributes.get(name)
+        return None if held_so_far is None else _where_read(info, name, held_so_far)
+    info.reading.add(name)
+    try:
+        found: Value | None = None
+        for ancestor in info.lineage():
+            for method in ancestor.writers.get(name, ()):
+                function = ancestor.methods.get(method)
+                if (
+                    function is not None
+                    and function.summary is None
+                    and not _is_being_made(ancestor, method)
+                ):
+                    function.unit.context.interpreter.summarize(function)
+            held = ancestor.attributes.get(name)
+            if held is None:
+                held = _written_so_far(ancestor, name)
+            if held is None:
+                held = ancestor.members.get(name)
+            if held is not None:
+                found = held if found is None else join_branches(found, held)
+                if ancestor is info:
+                    break
+        return None if found is None else _where_read(info, name, found)
+    finally:
+        info.reading.discard(name)
+
+
+def _is_being_made(info: ClassInfo, reader: str) -> bool:
+    """Its constructor runs: what other methods leave is not there yet."""
+    return reader != "__init__" and any(
+        frame.function is not None and frame.function.name == "__init__" for frame in info.running
+    )
+
+
+def _where_read(info: ClassInfo, name: str, found: Value) -> Value:
+    """What an attribute holds by the time that others read what the constructor left."""
+    if not _is_moved_later(info, name):
+        return found
+    return union(_once_moved(info, v) for v in alternatives(found))
+
+
+def _is_moved_later(info: ClassInfo, name: str) -> bool:
+    """Some other method than the one that reads the attribute moves it."""
+    if any(name in ancestor.remade for ancestor in info.lineage()):
+        return False
+    movers = {method for ancestor in info.lineage() for method in ancestor.moved.get(name, ())}
+    reader = info.running[-1].function if info.running else None
+    return bool(movers) and (reader is None or reader.name not in movers)
+
+
+def moved_on_demand(
+    info: ClassInfo, frame: Frame, name: str, found: Value, node: cst.Attribute
+) -> Value:
+    """What an attribute holds that a method of the object moves, if somebody calls it: it may
+    be in either place, where the code around `node` does not call that method. Of a module
+    these are the parts that do not follow it then."""
+    movers = _movers_of(info, name)
+    function = frame.function
+    if not movers or (function is not None and function.name in movers):
+        return found
+    around = frame.unit.source.text if function is None else function.text
+    called = rf"(\b{re.escape(code(node.value))}|\))\.({'|'.join(sorted(movers))})\("
+    if re.search(called, around):
+        return found
+    return union(
+        _somewhere(v) if not info.is_module or _follows_module(info, v) else v
+        for v in alternatives(found)
+    )
+
+
+def _follows_module(info: ClassInfo, value: Value) -> bool:
+    """A parameter, buffer or submodule."""
+    return isinstance(value, (Tensor, Instance)) and value.place is info.variable
+
+
+def _movers_of(info: ClassInfo, name: str) -> frozenset[str]:
+    """The methods that move an attribute by itself, and that no other method calls."""
+    found = info.movers.get(name)
+    if found is None:
+        moved = [m for ancestor in info.lineage() for m in ancestor.moved.get(name, ())]
+        movers = {m.removesuffix(IN_TURN) for m in moved}
+        if info.is_module:
+            movers -= _OF_MODULES
+        found = frozenset(m for m in movers if is_mover(m) and not _is_called_inside(info, m))
+        info.movers[name] = found
+    return found
+
+
+def _is_called_inside(info: ClassInfo, method: str) -> bool:
+    called = re.compile(rf"\bself\.{method}\(")
+    return any(called.search(ancestor.text) for ancestor in info.lineage())
+
+
+def _is_anew(info: ClassInfo, value: Value) -> bool:
+    """On the host, and not computed of what the constructor left there."""
+    if type(value) is not Tensor or value.place != CPU:
+        return False
+    steps = value.origin.chain() if value.origin is not None else ()
+    return not any(step.node in info.constructed for step in steps)
+
+
+def _once_moved(info: ClassInfo, value: Value) -> Value:
+    """What the constructor left on the host, when it has been moved: somewhere."""
+    if type(value) is Mapping or type(value) is Sequence:
+        return UNKNOWN
+    if not isinstance(value, (Tensor, Instance)):
+        return value
+    step = value.origin
+    if value.place != CPU or step is None or not _is_of_constructor(info, step):
+        return value
+    if isinstance(value, Tensor):
+        traits = value.traits & (SCALAR | GRAD)
+        return Tensor(None, step, traits, value.evidence)
+
+    return replaced(value, None, step, value.parent)
+
+
+def _is_of_constructor(info: ClassInfo, step: Provenance) -> bool:
+    return step.kind is StepKind.ATTRIBUTE and any(
+        step.node in ancestor.constructed for ancestor in info.lineage()
+    )
+
+
+def _written_so_far(info: ClassInfo, name: str) -> Value | None:
+    """What a method that is still being inferred, and called the one that reads, has
+    registered under a name: the constructor calls `self.reset()`, which reads `self.weight`."""
+    for frame in info.running:
+        written = frame.env.get(f"self.{name}")
+        if written is None:
+            continue
+        found: list[Value] = []
+        for value in alternatives(written):
+            if type(value) is Instance and value.module:
+                found.append(as_submodule(info, value))
+            elif type(value) is Tensor and value.traits & PARAMETER:
+                made = value.origin.node if value.origin is not None else info.node
+                found.append(registered_tensor(info, frame, made, value.traits))
+            elif type(value) is not Const:
+                return None
+        if found:
+            return union(found)
+    return None
+
+
+def held_under(info: ClassInfo, name: str, found: Value, flags: list[Flag]) -> Value:
+    """What `self.name` holds where conditions came out as they did when it was assigned."""
+    written = info.branches.get(name, ())
+    opposite = {(path, not outcome) for path, outcome in flags}
+    fitting = [each.value for each in written if not each.flags & opposite]
+    return union(fitting) if fitting and len(fitting) < len(written) else found
+
+
+def told_apart(info: ClassInfo, name: str, found: Value) -> Value:
+    """The alternatives of an attribute, each with the fact which suite left it there: where
+    others are always assigned beside it, what one suite left never meets another's."""
+    if type(found) is not Union or found is not info.attributes.get(name):
+        return found
+    suites = _suites_of(info, name)
+    if len(suites) < 2 or not any(
+        _suites_of(info, n) == suites for n in info.assigned if n != name
+    ):
+        return found
+    choice = info.together.setdefault(suites, Predicate())
+    by_source: dict[cst.CSTNode, cst.BaseSuite] = {v: suite for suite, v in info.assigned[name]}
+    left = []
+    for each in info.branches.get(name, ()):
+        suite = by_source.get(each.source)
+        when = ((choice, True, suite),) if suite in suites else ALWAYS
+        left.append((under(each.value, when), when))
+    return choose(left)
+
+
+def _stands_in(info: ClassInfo, name: str, value: Tensor, source: cst.CSTNode) -> bool:
+    """An attribute begins with nothing, and is given its content later: a tensor without
+    elements where the class asks for that, or one of memory that nobody has written to."""
+    if value.traits & EMPTY:
+        return _awaits(info, name)
+    is_unwritten = isinstance(source, cst.Call) and dotted(source.func) == "torch.empty"
+    return is_unwritten and len(_suites_of(info, name)) > 1
+
+
+def _awaits(info: ClassInfo, name: str) -> bool:
+    """The class gives an attribute its content later, and asks whether that has been: of the
+    attribute itself, or of one that always gets its own with it."""
+    suites = _suites_of(info, name)
+    if len(suites) < 2:
+        return False
+    names = "|".join(n for n in info.assigned if n == name or _suites_of(info, n) == suites)
+    return bool(re.search(_ASKED.format(rf"self\.({names})\b"), info.text))
+
+
+def _suites_of(info: ClassInfo, name: str) -> frozenset[cst.BaseSuite]:
+    """The suites that give an attribute a value of its own, not computed of the one before."""
+    found = info.sets.get(name)
+    if found is None:
+        own = re.compile(rf"\bself\.{name}\b")
+        assigned = info.assigned.get(name, ())
+        found = frozenset(suite for suite, value in assigned if not own.search(code(value)))
+        info.sets[name] = found
+    return found
+
+
+def unassigned_attribute(info: ClassInfo, name: str) -> Value:
+    """An attribute of a module that nothing in sight assigns: perhaps a tensor of its own."""
+    if any(name in ancestor.writers for ancestor in info.lineage()):
+        return UNKNOWN  # by a method that is being inferred
+    held = info.cache.get(name)
+    if held is None:
+        held = Tensor(info.variable, None, 0, Evidence()) if info.is_module else UNKNOWN
+        info.cache[name] = held
+    return held
+
+
+def write_attribute(
+    info: ClassInfo, frame: Frame, name: str, value: Value, node: cst.CSTNode, source: cst.CSTNode
+) -> None:
+    """`self.name = value` in one of the methods: what survives counts when it is done."""
+    if type(value) is Tensor:
+        value = under(value, frame.when)
+    frame.writes.append((name, value, node, source, frozenset(frame.branches)))
+
+
+def write_parameter_data(
+    info: ClassInfo,
+    frame: Frame,
+    holder: Tensor,
+    value: Value,
+    node: cst.Attribute,
+    source: cst.CSTNode,
+) -> None:
+    """`self.weight.data = value`: the parameter lives where the value does."""
+    owner = node.value
+    if frame.constructing or not (isinstance(owner, cst.Attribute) and info.is_module):
+        return
+    name = owner.attr.value
+    if holder.traits & PARAMETER and type(value) is Tensor and value.traits & DEFAULT:
+        keep_note(
+            info,
+            name + ".data",
+            AttributeNote(node, source, name, value, False, _method(frame), "parameter"),
+        )
+
+
+def settle_writes(info: ClassInfo, frame: Frame) -> None:
+    """What a method leaves in the attributes that it assigns."""
+    for name, value, node, source, flags in frame.writes:
+        left = [env[f"self.{name}"] for env in frame.exits if f"self.{name}" in env]
+        if left and not any(_survives(value, final) for final in left):
+            continue
+        kept = _write_value(info, frame, name, value, node, source)
+        info.branches.setdefault(name, []).append(Written(kept, flags, source))
+
+
+def _write_value(
+    info: ClassInfo, frame: Frame, name: str, value: Value, node: cst.CSTNode, source: cst.CSTNode
+) -> Value:
+
+    value = baked(frame, value)
+    declared = contracts.of_class(info, name)
+    if declared is not None:
+        value = contracts.hold(frame, node, f"`self.{name}`", value, source, declared)
+        old = info.attributes.get(name)
+        info.attributes[name] = value if old is None else join_branches(old, value)
+        return value
+    if _method(frame) == "__init__" or frame.constructing:
+        info.constructed.add(node)
+    elif any(_is_anew(info, v) for v in alternatives(value)):
+        info.remade.add(name)
+    values = alternatives(value)
+    if any(type(v) is Instance and v.module for v in values):
+        # A module, or several, by a setting: which of them it is here is not in sight.
+        values = tuple(UNKNOWN if _holds_modules(v) else v for v in values)
+    kept = union(_kept_value(info, frame, name, v, node, source) for v in values)
+    held = info.attributes.get(name)
+    info.attributes[name] = kept if held is None else join_branches(held, kept)
+    return kept
+
+
+def _kept_value(
+    info: ClassInfo, frame: Frame, name: str, value: Value, node: cst.CSTNode, source: cst.CSTNode
+) -> Value:
+    if type(value) is Tensor and _stands_in(info, name, value, source):
+        return Tensor(None, value.origin)  # it has its content where it is used
+    if not info.is_module:
+        return _kept_by_object(info, frame, value, node)
+    if type(value) is Tensor:
+        return _kept_tensor(info, frame, name, value, node, source)
+    if type(value) is Instance and value.module:
+        info.registered.setdefault(name, "module")
+        _note_place(info, value.place)
+        return as_submodule(info, value)
+    if isinstance(value, (Sequence, Mapping)) and frame.function is not None:
+        inner = value.any()
+        hidden = type(value) is Sequence and value.kind == "cache"
+        modules = modules_in(inner)
+        own = [m for m in modules if hidden or is_own(frame, m)]
+        if modules and not hidden and (registers_by_name(info) or is_handed_on(info, name, source)):
+            return UNKNOWN  # they move by names of their own
+        if own and type(inner) is not Tensor:
+            stand_in = Tensor(CPU, frame.origin(StepKind.CREATED, source), 0)
+            for module in own:
+                module.place = None  # nobody moves it: that is said once, here
+            keep_note(
+                info, name, AttributeNote(node, source, name, stand_in, True, _method(frame), "")
+            )
+        elif any(_is_registered(frame, module) for module in modules):
+            return UNKNOWN  # they move by names of their own
+        elif not own:
+            return _kept_container(info, frame, name, value, node, source)
+    return value
+
+
+def _kept_container(
+    info: ClassInfo, frame: Frame, name: str, value: Value, node: cst.CSTNode, source: cst.CSTNode
+) -> Value:
+    """A list or dict of tensors: nothing in it moves with the module."""
+    if type(value) is not Sequence:
+        return value
+    parts = value.items if value.items is not None else [value.any()]
+    found = [
+        v
+        for v in parts
+        if type(v) is Tensor
+        and v.evidence is None
+        and v.traits & DEFAULT
+        and not v.traits & PARAMETER
+    ]
+    if not found or len(found) < len(parts):
+        return value
+    if all(_is_placeholder(v) for v in found) and _refilled(info, name):
+        return Sequence(None, Tensor(None), value.kind)
+    if moves_plain_attribute(info, name):
+        inner = registered_tensor(info, frame, node, 0)
+        return Sequence(None, inner, value.kind)
+    keep_note(info, name, AttributeNote(node, source, name, found[0], False, _method(frame), ""))
+    origin = frame.origin(
+        StepKind.ATTRIBUTE, node, found[0].origin, "kept here as a plain attribute"
+    )
+    kept: list[Value] = [Tensor(v.place, origin, v.traits | KEPT) for v in found]
+    if value.items is None:
+        return Sequence(None, kept[0], value.kind)
+    return Sequence(kept, None, value.kind)
+
+
+def _moves_attribute(info: ClassInfo, node: cst.CSTNode) -> bool:
+    """Some method of the class moves the module that it keeps there."""
+    path = re.escape(dotted(node))
+    return bool(path) and bool(re.search(rf"\b{path}\.(to|cuda|xpu|npu)\(", info.text))
+
+
+def _kept_by_object(info: ClassInfo, frame: Frame, value: Value, node: cst.CSTNode) -> Value:
+    if type(value) is Instance and value.module and type(value.place) is Device:
+        if info.has_base_out_of_sight:
+            return replaced(value, None, None, value.parent)  # it may be what moves them
+        if value.place == CPU and _moves_attribute(info, node):
+            return replaced(value, None, value.origin, value.parent)
+        step = frame.origin(StepKind.ATTRIBUTE, node, value.origin, "kept here")
+        return replaced(value, value.place, step, value.parent)
+    if isinstance(value, (Sequence, Mapping)) and modules_in(value.any()):
+        return _kept_modules(info, frame, value, node)
+    if type(value) is Tensor and type(value.place) is not Variable:
+        place = value.place
+        if value.traits & PARAMETER and info.has_base_out_of_sight:
+            place = None  # a module after all: it moves with the object
+        return Tensor(
+            place,
+            frame.origin(StepKind.ATTRIBUTE, node, value.origin, "kept here"),
+            value.traits,
+            value.evidence,
+        )
+    return value
+
+
+def _kept_modules(
+    info: ClassInfo, frame: Frame, value: Sequence | Mapping, node: cst.CSTNode
+) -> Sequence | Mapping:
+    """A list or dict of modules that an object keeps: each as if it kept that alone."""
+
+    def kept(part: Value) -> Value:
+        return union(
+            _kept_by_object(info, frame, v, node) if type(v) is Instance and v.module else v
+            for v in alternatives(part)
+        )
+
+    element = None if value.element is None else kept(value.element)
+    if isinstance(value, Mapping):
+        return Mapping({k: kept(v) for k, v in value.entries.items()}, element)
+    items = None if value.items is None else [kept(v) for v in value.items]
+    return Sequence(items, element, value.kind, value.node, value.names)
+
+
+def _kept_tensor(
+    info: ClassInfo, frame: Frame, name: str, value: Tensor, node: cst.CSTNode, source: cst.CSTNode
+) -> Value:
+    if value.traits & NON_LEAF:
+        frame.emit(NonLeafUsed(value, "attribute", node))
+    if (
+        value.traits & PARAMETER
+        and value.origin is not None
+        and (
+            value.origin.kind is StepKind.CREATED
+            or (value.origin.kind is StepKind.REGISTERED and value.traits & GRAD)
+        )
+    ):
+        info.registered[name] = "parameter"
+        _note_place(info, value.place)
+        if value.place is None and not value.traits & DEFAULT:
+            info.places_itself = True  # of what the constructor was given, which is somewhere
+        return registered_tensor(info, frame, node, value.traits)
+    if value.evidence is not None and not value.evidence.is_tensor:
+        return value
+    if _is_copy(frame, value) and value.place in {i.variable for i in info.lineage()}:
+        # Made before anybody could move the module, it stays where the module was built.
+        value = value.with_place(CPU, value.origin, add=DEFAULT)
+    _note_place(info, value.place)
+    if value.place is None or type(value.place) is Variable:
+        return value
+    if moves_plain_attribute(
+        info, name
+    ):  # by an `_apply` or `to` of its own, or one that it inherits
+        return registered_tensor(info, frame, node, value.traits)
+    overwrites = info.registered.get(name, "")
+    if overwrites == "module":
+        overwrites = ""
+    if overwrites == "buffer" or overwrites == "parameter":
+        if (
+            not frame.constructing
+            and not runs_in_constructor(frame)
+            and value.traits & DEFAULT
+            and not value.traits & SCALAR
+            and not (value.traits & MAYBE_SCALAR and _is_scalar(info, name))
+            and not _packs_on_host(frame)
+        ):
+            keep_note(
+                info,
+                name + "*",
+                AttributeNote(node, source, name, value, False, _method(frame), overwrites),
+            )
+        if overwrites == "buffer":
+            return registered_tensor(info, frame, node, value.traits)
+    if not value.traits & LOADED:
+        given = roles.by_default(frame) if value.traits & DEFAULT else None
+        keep_note(
+            info,
+            name,
+            AttributeNote(node, source, name, value, False, _method(frame), overwrites, given),
+        )
+    origin = frame.origin(StepKind.ATTRIBUTE, node, value.origin, "kept here as a plain attribute")
+    return Tensor(value.place, origin, value.traits | KEPT, value.evidence)
+
+
+def _is_scalar(info: ClassInfo, name: str) -> bool:
+    """What was registered by this name is 0-dim: a flag, a counter."""
+    held = info.attributes.get(name, UNKNOWN)
+    return any(type(v) is Tensor and v.traits & SCALAR for v in alternatives(held))
+
+
+def _note_place(info: ClassInfo, place: Placement) -> None:
+    """A part that is elsewhere than on the default device: the class places itself. Of a part
+    without state nothing is known, and nothing needs to be."""
+    if place is not None and place != CPU and place is not info.variable:
+        info.places_itself = True
+
+
+def keep_note(info: ClassInfo, name: str, note: AttributeNote) -> None:
+    info.notes.setdefault(name, note)
+
+
+def _packs_on_host(frame: Frame) -> bool:
+    """A method that hands tensors to NumPy as they are, and takes arrays back: the module is on the
+    host while it runs, or the first of them raises."""
+    text = frame.function.text if frame.function is not None else ""
+    return "from_numpy(" in text and holds("numpy-without-cpu", text)
+
+
+def _is_device(value: Value) -> bool:
+    """One device that is written down: `torch.device("cpu")`, `"cpu"`."""
+    if type(value) is DeviceValue:
+        return type(value.place) is Device
+    return type(value) is Const and isinstance(value.value, str) and bool(parse_device(value.value))
+
+
+def _somewhere(value: Value) -> Value:
+    """A value that is moved or not, as others chose."""
+    if type(value) is Tensor:
+        return Tensor(None, value.origin, value.traits & (SCALAR | GRAD), value.evidence)
+    if type(value) is Mapping or type(value) is Sequence:
+        return UNKNOWN
+    if type(value) is Instance and value.module:
+        return replaced(value, None, value.origin, value.parent)
+    return value
+
+
+def _is_placeholder(tensor: Tensor) -> bool:
+    """One element or none, by its factory's only argument: `torch.zeros(1)`."""
+    made = tensor.origin.root.node if tensor.origin is not None else None
+    if not isinstance(made, cst.Call) or len(made.args) != 1:
+        return False
+    size = made.args[0].value
+    return isinstance(size, cst.Integer) and size.value in ("0", "1")
+
+
+def _refilled(info: ClassInfo, name: str) -> bool:
+    """The class puts other elements into a list, or hands it to somebody who may."""
+    held = re.escape(f"self.{name}")
+    return bool(re.search(rf"{held}\[[^\n]*\] *=[^=]|[(=,] *{held} *[,)]", info.text))
+
+
+def _is_registered(frame: Frame, module: Instance) -> bool:
+    """`self.last = last` beside `self.layers = [last]`, or in a `ModuleDict` of the same object."""
+    return any(
+        value is module
+        or (
+            type(value) is Instance
+            and value.items is not None
+            and module in modules_in(value.items.any())
+        )
+        for key, held in frame.env.items()
+        if isinstance(key, str) and key.startswith("self.")
+        for value in alternatives(held)
+    )
+
+
+def _holds_modules(value: Value) -> bool:
+    return isinstance(value, (Sequence, Mapping)) and bool(modules_in(value.any()))
+
+
+def is_own(frame: Frame, module: Instance) -> bool:
+    """A module with state that only the container holds: not handed in, not registered besides."""
+    if module.origin is not None and module.origin.kind is StepKind.PARAMETER:
+        return False
+    if _is_registered(frame, module):
+        return False
+    if type(module.place) is Variable or module.parent is not None:
+        return False
+    made = module.origin.node if module.origin is not None else None
+    if isinstance(made, cst.Call) and any(
+        dotted(a.keyword) == "device" for a in made.args if a.keyword
+    ):
+        return False  # it was told where to be
+    return has_state(frame, module)
+
+
+# Bases without a parameter of their own.
+_EMPTY_BASES = frozenset(
+    f"torch.nn.{name}" for name in ("Module", "Sequential", "ModuleList", "ModuleDict")
+)
+
+
+def has_state(frame: Frame, module: Instance, depth: int = 4) -> bool:
+    """Whether a module has parameters or buffers, as far as is known."""
+    if module.items is not None and module.items.items is not None:
+        return any(
+            has_state(frame, v, depth - 1) if type(v) is Instance else True
+            for v in module.items.items
+        )
+    if module.info is not None:
+        if module.info.library_bases and not all(
+            b.startswith("torch.nn.") for b in module.info.library_bases
+        ):
+            return True
+        for base in module.info.library_bases:  # `class Block(nn.Conv2d)`
+            known = frame.unit.context.knowledge.module(base)
+            if known is not None and known.stateful == "always" and base not in _EMPTY_BASES:
+                return True
+        for info in module.info.lineage():
+            for name, kind in info.registered.items():
+                held = info.attributes.get(name)
+                if kind != "module" or type(held) is not Instance:
+                    return True
+                if depth and has_state(frame, held, depth - 1):
+                    return True
+        return False
+    if module.library:
+        known = frame.unit.context.knowledge.module(module.library)
+        if known is not None and known.stateful == "weight":
+            return bool(module.name)  # a loss that was given one
+        return known is None or known.stateful != "never"
+    return True
+
+
+def modules_in(value: Value, depth: int = 2) -> list[Instance]:
+    """The modules in a container, nested ones too."""
+    found: list[Instance] = []
+    for alternative in alternatives(value):
+        if type(alternative) is Instance and alternative.module:
+            found.append(alternative)
+        elif type(alternative) is Sequence and depth:
+            for item in alternative.items or [alternative.any()]:
+                found += modules_in(item, depth - 1)
+    return found
+
+
+def _survives(value: Value, final: Value) -> bool:
+    """Whether what was assigned may still be there at the end."""
+    if final is value:
+        return True
+    if type(value) is Sequence:
+        return any(type(v) is Sequence for v in alternatives(final))
+    if type(value) is Mapping:
+        # one that was put together from others holds their entries
+        return any(
+            type(v) is Mapping and value.entries.keys() <= v.entries.keys()
+            for v in alternatives(final)
+        )
+    if type(value) is Tensor:
+        found = [v.origin for v in alternatives(final) if type(v) is Tensor]
+        return any(o is value.origin or (o and o.is_same(value.origin)) for o in found)
+    return True
+
+
+def _is_copy(frame: Frame, value: Tensor) -> bool:
+    """What a constructor computes from a parameter or buffer is a tensor of its own."""
+    if frame.function is None or frame.function.name != "__init__" or value.origin is None:
+        return False
+    return value.origin.kind is StepKind.COMPUTED and value.origin.root.kind is StepKind.REGISTERED
+
+
+def _method(frame: Frame) -> str:
+    return frame.function.name if frame.function is not None else ""
+
+
+def registers_by_name(info: ClassInfo) -> bool:
+    """The class registers modules under computed names besides."""
+    text = info.text
+    return "add_module(" in text or "register_module(" in text or "setattr(self" in text
+
+
+def is_handed_on(info: ClassInfo, name: str, source: cst.CSTNode) -> bool:
+    """The class hands the container that it keeps there to a constructor, which may register what
+    is in it: `self.layers = nn.ModuleList(self.layer_list)`."""
+    held = {f"self.{name}"} | ({source.value} if isinstance(source, cst.Name) else set())
+    held |= _filled_alike(info, held)
+    inside: list[cst.CSTNode] = [info.node.body]
+    for node in inside:  # grows on the way
+        if (
+            isinstance(node, cst.Call)
+            and _is_constructor(dotted(node.func))
+            and any(held & set(names_in(arg.value)) for arg in node.args)
+        ):
+            return True
+        inside += parts(node)
+    return False
+
+
+def _filled_alike(info: ClassInfo, held: set[str]) -> set[str]:
+    """Other lists that get whatever is in one of these: `for x in xs: ys.append(x)`, or
+    `xs.append(x)` beside `ys.append(x)`."""
+    found: set[str] = set()
+    inside: list[cst.CSTNode] = [info.node.body]
+    for node in inside:  # grows on the way
+        inside += parts(node)
+        if not isinstance(node, (cst.For, cst.FunctionDef)):
+            continue
+        appended = list(_appended(node.body))
+        elements = {element for filled, element in appended if filled in held}
+        if isinstance(node, cst.For) and held & set(names_in(node.iter)):
+            elements |= set(names_in(node.target))
+        found |= {filled for filled, element in appended if element in elements}
+    return found
+
+
+def _appended(suite: cst.BaseSuite) -> Iterator[tuple[str, str]]:
+    """`("xs", "x")` for each `xs.append(x)` that stands in the suite itself."""
+    for line in suite.body:
+        for statement in line.body if isinstance(line, cst.SimpleStatementLine) else ():
+            call = statement.value if isinstance(statement, cst.Expr) else None
+            if not isinstance(call, cst.Call) or not isinstance(call.func, cst.Attribute):
+                continue
+            element = call.args[0].value if call.args else None
+            if call.func.attr.value == "append" and isinstance(element, cst.Name):
+                yield dotted(call.func.value), element.value
+
+
+def _is_constructor(callee: str) -> bool:
+    return callee.rpartition(".")[2].lstrip("_")[:1].isupper()

@@ -1,0 +1,226 @@
+"""Reading a class: its bases, its methods, and which of them assign or register an attribute."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from devlint.inference.domain.host import External
+from devlint.inference.domain.placement import Variable, VariableKind
+from devlint.inference.domain.tensors import KEPT, Tensor
+from devlint.inference.domain.value import Value, alternatives, is_untold
+from devlint.inference.interpreter import contracts
+from devlint.inference.interpreter.class_attributes import IN_TURN
+from devlint.inference.interpreter.definitions import declare_function
+from devlint.inference.program.records import ClassInfo, ClassValue, Frame, Unit
+from devlint.inference.syntax.attribute_moves import moved_attribute, moved_in_turn
+from devlint.inference.syntax.text import code, dotted
+
+# Bases that are modules by their name, when their definition is out of sight.
+_MODULE_ENDINGS = ("Module", "PreTrainedModel", "ModelMixin", "Metric", "Loss", "MessagePassing")
+
+
+def build_class(frame: Frame, node: cst.ClassDef) -> ClassInfo:
+    """A class definition: bases and class body are evaluated now, methods later."""
+    named = [frame.eval(argument.value) for argument in node.bases if argument.star == ""]
+    bases = [base for each in named for base in alternatives(each)]  # `try: … except ImportError:`
+    unit = frame.unit
+    info = ClassInfo(
+        name=node.name.value,
+        node=node,
+        unit=unit,
+        bases=bases,
+        is_module=any(_is_module(unit, base) for base in bases)
+        or ("torch" in unit.source.text and _looks_like_module(node, bases)),
+        variable=Variable("self", VariableKind.MODULE),
+    )
+    if not info.is_module:
+        info.variable = Variable("self", VariableKind.FLEXIBLE)
+        info.self_value.place = None
+    unit.classes.append(info)
+    body = Frame(unit, frame.function, frame, info)
+
+    for statement in node.body.body:
+        if isinstance(statement, cst.FunctionDef):
+            method = declare_function(frame, statement, info)
+            function = method.function
+            name = statement.name.value
+            if name in info.methods and any(d.endswith(".setter") for d in function.decorators):
+                info.methods[f"{name}.setter"] = function
+                _scan(info, frame, f"{name}.setter", statement.body)
+                continue
+            info.methods[name] = function
+            body.env[name] = method
+            _scan(info, frame, name, statement.body)
+        else:
+            if isinstance(statement, cst.SimpleStatementLine):
+                _declare(info, frame, statement)
+            body.execute(statement)
+    for name, callee, attribute in info.handed:
+        helper = info.method(callee)
+        if helper is not None and helper.registers is not None:
+            _writer(info, attribute, name)
+    for name, value in body.env.items():
+        if isinstance(name, str) and name not in info.methods:
+            info.members[name] = _class_member(info, value)
+    return info
+
+
+def _class_member(info: ClassInfo, value: Value) -> Value:
+    if info.is_module and type(value) is Tensor and type(value.place) is not Variable:
+        return Tensor(value.place, value.origin, value.traits | KEPT, value.evidence)
+    return value
+
+
+def _is_module(unit: Unit, base: Value) -> bool:
+    if type(base) is ClassValue:
+        return base.info.is_module
+    if type(base) is not External:
+        return False
+    if base.name in ("torch.nn.Module", "torch.nn.modules.module.Module"):
+        return True
+    if unit.context.knowledge.module(base.name) is not None:
+        return True
+    root, _, last = base.name.rpartition(".")
+    if last.endswith("DataModule") or "torch" not in unit.source.text:
+        return False
+    return bool(root) and last.endswith(_MODULE_ENDINGS)
+
+
+def _looks_like_module(node: cst.ClassDef, bases: list[Value]) -> bool:
+    """A class with a base out of sight, and a `forward`."""
+    if not any(is_untold(base) or type(base) is External for base in bases):
+        return False
+    names = [s.name.value for s in node.body.body if isinstance(s, cst.FunctionDef)]
+    if "forward" not in names or "backward" in names:
+        return False
+    others = ("torch.autograd", "abc")
+    return not any(type(base) is External and base.name.startswith(others) for base in bases)
+
+
+_SIMPLE = (cst.SimpleStatementLine, cst.SimpleStatementSuite)
+
+
+def _declare(info: ClassInfo, frame: Frame, line: cst.SimpleStatementLine) -> None:
+    """The contracts of attributes: in the class body, and of `self.name` in its methods."""
+    for small in line.body:
+        if isinstance(small, cst.AnnAssign):
+            declared = contracts.of_annotation(frame, small.annotation.annotation)
+            target = small.target
+        elif isinstance(small, cst.Assign):
+            declared, target = None, small.targets[0].target
+        else:
+            continue
+        if frame.unit.has_contract_comments:
+            declared = contracts.of_line(frame, line) or declared
+        name = dotted(target).removeprefix("self.")
+        if declared is not None and name and "." not in name:
+            info.declared.setdefault(name, declared)
+
+
+def _scan(info: ClassInfo, frame: Frame, method: str, suite: cst.BaseSuite) -> None:
+    """Which attributes of `self` a method assigns, by its statements alone."""
+    for statement in suite.body:
+        if isinstance(statement, _SIMPLE):
+            if isinstance(statement, cst.SimpleStatementLine):
+                _declare_own(info, frame, statement)
+            for small in statement.body:
+                if isinstance(small, cst.Assign):
+                    for target in small.targets:
+                        _scan_target(info, method, target.target)
+                        _scan_assignment(info, suite, target.target, small.value)
+                        moved = moved_attribute(target.target, small.value, suite)
+                        if moved:
+                            info.moved.setdefault(moved, set()).add(method)
+                elif isinstance(small, (cst.AnnAssign, cst.AugAssign)):
+                    _scan_target(info, method, small.target)
+                    if isinstance(small, cst.AnnAssign) and small.value is not None:
+                        _scan_assignment(info, suite, small.target, small.value)
+                elif isinstance(small, cst.Expr):
+                    _scan_registration(info, method, small.value)
+            continue
+        if isinstance(statement, (cst.FunctionDef, cst.ClassDef)):
+            continue
+        if isinstance(statement, cst.For):
+            for name in moved_in_turn(statement):  # which the loop's body does not show
+                info.moved.setdefault(name, set()).add(method + IN_TURN)
+        if isinstance(statement, cst.With):
+            for item in statement.items:
+                if item.asname is not None:
+                    _scan_target(info, method, item.asname.name)
+        for part in _suites(statement):
+            _scan(info, frame, method, part)
+
+
+def _declare_own(info: ClassInfo, frame: Frame, line: cst.SimpleStatementLine) -> None:
+    """`self.table: Annotated[Tensor, On("cpu")] = …`."""
+    first = line.body[0] if line.body else None
+    if isinstance(first, cst.AnnAssign):
+        target: cst.CSTNode = first.target
+    elif isinstance(first, cst.Assign) and frame.unit.has_contract_comments:
+        target = first.targets[0].target
+    else:
+        return
+    if isinstance(target, cst.Attribute) and dotted(target.value) == "self":
+        _declare(info, frame, line)
+
+
+def _suites(statement: cst.CSTNode) -> list[cst.BaseSuite]:
+    found: list[cst.BaseSuite] = []
+    for name in ("body", "orelse", "finalbody"):
+        part = getattr(statement, name, None)
+        if isinstance(part, cst.BaseSuite):
+            found.append(part)
+        elif isinstance(part, cst.If):
+            found += _suites(part)
+        elif part is not None and hasattr(part, "body"):
+            found.append(part.body)
+    found += [handler.body for handler in getattr(statement, "handlers", ())]
+    found += [case.body for case in getattr(statement, "cases", ())]
+    return found
+
+
+def _scan_target(info: ClassInfo, method: str, target: cst.CSTNode) -> None:
+    if isinstance(target, cst.Attribute):
+        if isinstance(target.value, cst.Name) and target.value.value == "self":
+            _writer(info, target.attr.value, method)
+    elif isinstance(target, (cst.Tuple, cst.List)):
+        for element in target.elements:
+            _scan_target(info, method, element.value)
+    elif isinstance(target, cst.Subscript):
+        _scan_target(info, method, target.value)
+
+
+def _scan_assignment(
+    info: ClassInfo, suite: cst.BaseSuite, target: cst.BaseExpression, value: cst.BaseExpression
+) -> None:
+    if isinstance(target, (cst.Tuple, cst.List)):
+        for element in target.elements:
+            _scan_assignment(info, suite, element.value, value)
+    elif isinstance(target, cst.Attribute) and dotted(target.value) == "self":
+        info.assigned.setdefault(target.attr.value, []).append((suite, value))
+
+
+def _scan_registration(info: ClassInfo, method: str, node: cst.CSTNode) -> None:
+    if not (isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.args):
+        return
+    called = node.func.attr.value
+    first = node.args[0].value
+    name = first.evaluated_value if isinstance(first, cst.SimpleString) else None
+    if called in ("register_buffer", "register_parameter", "add_module", "add_state"):
+        if isinstance(name, str):
+            _writer(info, name, method)
+        elif isinstance(first, cst.Name) and called != "add_state":
+            info.methods[method].registers = (called, first.value)
+    elif isinstance(name, str) and code(node.func.value) == "self":
+        info.handed.append((method, called, name))
+
+
+def _writer(info: ClassInfo, name: str, method: str) -> None:
+    writers = info.writers.setdefault(name, [])
+    if method not in writers:
+        writers.insert(0 if method == "__init__" else len(writers), method)
+
+
+def declare_class(frame: Frame, node: cst.ClassDef) -> ClassValue:
+
+    return ClassValue(build_class(frame, node))

@@ -1,0 +1,51 @@
+"""Definitions: `def` and `lambda` become functions, their defaults are evaluated."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from devlint.inference.domain.value import Value
+from devlint.inference.program.events import DefaultEvaluated
+from devlint.inference.program.records import ClassInfo, Frame, Function, FunctionValue
+from devlint.inference.syntax.text import dotted
+
+
+def declare_function(
+    frame: Frame, node: cst.FunctionDef, info: ClassInfo | None = None
+) -> FunctionValue:
+    """A function definition: its defaults are evaluated now, its body later."""
+    decorators = []
+    for decorator in node.decorators:
+        inner = decorator.decorator
+        decorators.append(dotted(inner.func if isinstance(inner, cst.Call) else inner))
+    function = Function(
+        node=node,
+        unit=frame.unit,
+        outer=frame if frame.function is not None else None,
+        info=info,
+        defaults=_defaults(frame, node.params),
+        decorators=tuple(decorators),
+        name=node.name.value,
+    )
+    frame.unit.functions.append(function)
+    return FunctionValue(function)
+
+
+def lambda_value(frame: Frame, node: cst.Lambda) -> FunctionValue:
+    function = Function(
+        node=node,
+        unit=frame.unit,
+        outer=frame,
+        defaults=_defaults(frame, node.params),
+    )
+    frame.unit.functions.append(function)
+    return FunctionValue(function)
+
+
+def _defaults(frame: Frame, params: cst.Parameters) -> dict[str, Value]:
+    found = {}
+    for param in (*params.posonly_params, *params.params, *params.kwonly_params):
+        if param.default is not None:
+            found[param.name.value] = frame.eval(param.default)
+            frame.emit(DefaultEvaluated(param.default))
+    return found

@@ -1,0 +1,41 @@
+"""Files: a module's body is run once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as Many
+
+import libcst as cst
+
+from devlint.inference.program.records import BudgetExceeded, Frame, Unit
+from devlint.inference.syntax.words import skips_rest
+
+
+def run_all(frame: Frame, statements: Many[cst.CSTNode]) -> bool:
+    """Run statements in order; what stands behind a return or a raise is dead."""
+    cold = frame.cold
+    try:
+        for statement in statements:
+            if not frame.execute(statement):
+                return False
+            if type(statement) is cst.If and skips_rest(statement):
+                frame.cold += 1  # `if step % n: continue`: what follows runs now and then
+        return True
+    finally:
+        frame.cold = cold
+
+
+def run_unit(unit: Unit) -> None:
+    """Walk the module's body, once."""
+    if unit.frame is not None:
+        return
+    frame = Frame(unit, env=unit.env)
+    unit.frame = frame
+
+    try:
+        run_all(frame, unit.tree.body)
+    except BudgetExceeded:
+        unit.facts.budgets_hit.append(f"{unit.source.path}: its body is too large")
+    # Branches replace the environment; functions read the one that is left.
+    if frame.env is not unit.env:
+        unit.env.update(frame.env)
+        frame.env = unit.env

@@ -1,0 +1,309 @@
+"""Operators: arithmetic, comparisons, boolean operators, in-place forms."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from devlint.inference.domain.containers import Sequence
+from devlint.inference.domain.host import (
+    FALSE,
+    GLOBAL_RANK,
+    HOST,
+    TRUE,
+    Const,
+    DeviceValue,
+    External,
+    Host,
+)
+from devlint.inference.domain.provenance import StepKind
+from devlint.inference.domain.tensors import MASK, Tensor, tensor_like
+from devlint.inference.domain.value import (
+    UNKNOWN,
+    Value,
+    alternatives,
+    cases,
+    choose,
+    join_branches,
+    union,
+)
+from devlint.inference.interpreter.conditions import (
+    compare,
+    enter_branch,
+    handles_none,
+    truth,
+    truth_of,
+)
+from devlint.inference.models import gradients
+from devlint.inference.models.unification import meet, written
+from devlint.inference.program import tests
+from devlint.inference.program.events import (
+    Chosen,
+    Compared,
+    DeviceChosen,
+    DeviceCompared,
+    Formatted,
+    OperandChosen,
+)
+from devlint.inference.program.records import EVALUATORS, Frame, Instance
+from devlint.inference.syntax.words import asks_for_accelerator, is_cold
+
+_SYMBOLS: dict[type[cst.CSTNode], str] = {
+    cst.Add: "+",
+    cst.Subtract: "-",
+    cst.Multiply: "*",
+    cst.Divide: "/",
+    cst.FloorDivide: "//",
+    cst.Modulo: "%",
+    cst.Power: "**",
+    cst.MatrixMultiply: "@",
+    cst.BitAnd: "&",
+    cst.BitOr: "|",
+    cst.BitXor: "^",
+    cst.LeftShift: "<<",
+    cst.RightShift: ">>",
+    cst.Equal: "==",
+    cst.NotEqual: "!=",
+    cst.LessThan: "<",
+    cst.LessThanEqual: "<=",
+    cst.GreaterThan: ">",
+    cst.GreaterThanEqual: ">=",
+}
+
+
+def _binary(frame: Frame, node: cst.BinaryOperation) -> Value:
+    left = frame.eval(node.left)
+    right = frame.eval(node.right)
+    if left is GLOBAL_RANK:
+        left = HOST  # a number made of it: `rank % torch.cuda.device_count()`
+    symbol = _SYMBOLS[type(node.operator)]
+    result = combine(frame, node, symbol, left, node.left, right, node.right)
+    return gradients.after_operator(frame, symbol, (left, right), result)
+
+
+def combine(
+    frame: Frame,
+    node: cst.CSTNode,
+    symbol: str,
+    left: Value,
+    left_node: cst.CSTNode,
+    right: Value,
+    right_node: cst.CSTNode,
+) -> Value:
+    """The result of a binary operator."""
+    kinds = (type(left), type(right))
+    if symbol == "%" and type(left) in (Const, Host) and _is_text(left_node):
+        frame.emit(Formatted(node, "%", right, right_node))
+        return HOST
+    if Tensor in kinds:
+        if kinds == (Tensor, Tensor) or symbol == "@":
+            return meet(
+                frame, node, symbol, [(left, left_node), (right, right_node)], symbol != "@"
+            )
+        other = right if kinds[0] is Tensor else left
+        if type(other) is Host and other.array:
+            return UNKNOWN
+        if type(other) is Sequence or (type(other) is Const and isinstance(other.value, str)):
+            return UNKNOWN
+        return meet(frame, node, symbol, [(left, left_node), (right, right_node)])
+    if External in kinds:
+        number = left if kinds[0] is External else right
+        if type(number) is External and number.name.startswith("math."):
+            return HOST
+    if Sequence in kinds:
+        return _sequence_operator(symbol, left, right)
+    if type(left) is Const and type(right) is Const:
+        return _constant(symbol, left.value, right.value)
+    if Host in kinds or Const in kinds:
+        host = left if type(left) is Host else right
+        if type(host) is Host and all(type(v) in (Host, Const) for v in (left, right)):
+            return host
+    if _are_tensors(left) and type(right) in (Host, Const):
+        return choose(
+            (meet(frame, node, symbol, [(v, left_node), (right, right_node)]), when)
+            for v, when in cases(left)
+        )
+    if _are_tensors(right) and type(left) in (Host, Const):
+        return choose(
+            (meet(frame, node, symbol, [(left, left_node), (v, right_node)]), when)
+            for v, when in cases(right)
+        )
+    if any(type(v) is Tensor for side in (left, right) for v in alternatives(side)):
+        return meet(frame, node, symbol, [(left, left_node), (right, right_node)])
+    return UNKNOWN
+
+
+def _are_tensors(value: Value) -> bool:
+    """One of several tensors: with a number, each stays where it is."""
+    return all(type(v) is Tensor for v in alternatives(value))
+
+
+def _is_text(node: cst.CSTNode) -> bool:
+    return isinstance(node, (cst.SimpleString, cst.ConcatenatedString))
+
+
+def _constant(symbol: str, left: object, right: object) -> Value:
+    try:
+        if symbol == "+" and isinstance(left, str) and isinstance(right, str):
+            return Const(left + right)
+        if symbol in "+-*" and type(left) is int and type(right) is int:
+            return Const({"+": left + right, "-": left - right, "*": left * right}[symbol])
+    except (OverflowError, KeyError):
+        pass
+    return HOST
+
+
+def _sequence_operator(symbol: str, left: Value, right: Value) -> Value:
+    if symbol == "+" and type(left) is Sequence and type(right) is Sequence:
+        if left.items is not None and right.items is not None:
+            return Sequence([*left.items, *right.items], None, left.kind)
+        return Sequence(None, union((left.any(), right.any())), left.kind)
+    if symbol == "*":
+        side = left if type(left) is Sequence else right
+        assert type(side) is Sequence
+        return Sequence(None, side.any(), side.kind)
+    return left if type(left) is Sequence else UNKNOWN
+
+
+def in_place(frame: Frame, node: cst.AugAssign, symbol: str, before: Value, value: Value) -> Value:
+    """`a += b`: a tensor stays where it is, a list grows."""
+    if type(before) is Sequence and symbol == "+=":
+        before.add(value.any() if type(value) is Sequence else tensor_like(value))
+        return before
+    if type(before) is Tensor:
+        operands: list[tuple[Value, cst.CSTNode]] = [
+            (written(before), node.target),
+            (value, node.value),
+        ]
+        result = meet(frame, node, symbol, operands, symbol != "@=")
+        if before.evidence is None and type(result) is Tensor:
+            return Tensor(
+                before.place,
+                before.origin,
+                before.traits | (result.traits & ~before.traits & 8),
+                None,
+                before.sizes,
+            )
+        return result
+    if type(value) in (Host, Const) and all(
+        type(v) is Tensor and v.evidence is None for v in alternatives(before)
+    ):
+        return before  # with a number: each stays where it is
+    return combine(frame, node, symbol.rstrip("="), before, node.target, value, node.value)
+
+
+def _comparison(frame: Frame, node: cst.Comparison) -> Value:
+    left = frame.eval(node.left)
+    left_node = node.left
+    result: Value = HOST
+    for target in node.comparisons:
+        right = frame.eval(target.comparator)
+        operator = target.operator
+        if isinstance(operator, (cst.Is, cst.IsNot)):
+            handles_none(frame, left)
+        frame.emit(DeviceCompared(node, operator, left, right))
+        answer = compare(operator, left, right)
+        if answer is not None:
+            result = TRUE if answer else FALSE
+        else:
+            symbol = _SYMBOLS.get(type(operator))
+            result = HOST
+            if symbol is not None and any(
+                type(v) is Tensor for side in (left, right) for v in alternatives(side)
+            ):
+                met = combine(frame, node, symbol, left, left_node, right, target.comparator)
+                if _are_tensors(met):
+                    result = choose((_mask(v), when) for v, when in cases(met))
+        left, left_node = right, target.comparator
+    frame.emit(Compared(node))
+    return result if len(node.comparisons) == 1 else HOST
+
+
+def _mask(met: Value) -> Value:
+    assert type(met) is Tensor
+    return Tensor(met.place, met.origin, met.traits | MASK, met.evidence)
+
+
+def _unary(frame: Frame, node: cst.UnaryOperation) -> Value:
+    return _unary_of(frame, node, frame.eval(node.expression))
+
+
+def _unary_of(frame: Frame, node: cst.UnaryOperation, value: Value) -> Value:
+    if isinstance(node.operator, cst.Not):
+        known = truth_of(value)
+        return HOST if known is None else (FALSE if known else TRUE)
+    if type(value) is not Tensor and _are_tensors(value):
+        return choose((_unary_of(frame, node, v), when) for v, when in cases(value))
+    if type(value) is Tensor:
+        return Tensor(
+            value.place,
+            frame.origin(StepKind.COMPUTED, node, value.origin),
+            gradients.kept(frame, value.traits),
+            value.evidence,
+        )
+    if type(value) is Const and type(value.value) is int and isinstance(node.operator, cst.Minus):
+        return Const(-value.value)
+    if type(value) is External and value.name.startswith(("math.", "numpy.")):
+        return HOST
+    return value if type(value) in (Host, Const) else UNKNOWN
+
+
+def _boolean(frame: Frame, node: cst.BooleanOperation) -> Value:
+    frame.emit(OperandChosen(node))
+    left = frame.eval(node.left)
+    handles_none(frame, left)
+    known = truth_of(left)
+    is_and = isinstance(node.operator, cst.And)
+    certain = known is not None and type(left) in (Const, DeviceValue, Instance, Sequence)
+    if certain and known is not is_and:
+        return left
+    cold = is_and and is_cold(node.left)  # `step % n == 0 and loss.item()`
+    asks = is_and and asks_for_accelerator(node.left)  # `is_available() and synchronize()`
+    when = frame.when
+    if_true, if_false = tests.of_test(frame, node.left)
+    goes_on, stays = (if_true, if_false) if is_and else (if_false, if_true)
+    frame.cold += cold
+    frame.guards += asks
+    tests.enter(frame, goes_on)
+    right = frame.eval(node.right)
+    frame.when = when
+    frame.guards -= asks
+    frame.cold -= cold
+    return right if certain else join_branches(left, right, (stays, goes_on))
+
+
+def _conditional(frame: Frame, node: cst.IfExp) -> Value:
+    frame.emit(DeviceChosen(node))
+    known = truth(frame, node.test)
+    asks = asks_for_accelerator(node.test)
+    frame.guards += asks
+    try:
+        if known is not None:
+            chosen = frame.eval(node.body if known else node.orelse)
+            frame.emit(Chosen(node, chosen))
+            return chosen
+        before, when = frame.env, frame.when
+        frame.env = dict(before)
+        if_true, if_false = tests.of_test(frame, node.test)
+        enter_branch(frame, node.test, True, if_true)
+        cold = is_cold(node.test)  # `loss.item() if step % n == 0 else None`
+        frame.cold += cold
+        left = frame.eval(node.body)
+        frame.cold -= cold
+        frame.env, frame.when = dict(before), when
+        enter_branch(frame, node.test, False, if_false)
+        right = frame.eval(node.orelse)
+        frame.env, frame.when = before, when
+        return join_branches(left, right, (if_true, if_false))
+    finally:
+        frame.guards -= asks
+
+
+EVALUATORS.update(
+    {
+        cst.BinaryOperation: _binary,
+        cst.Comparison: _comparison,
+        cst.UnaryOperation: _unary,
+        cst.BooleanOperation: _boolean,
+        cst.IfExp: _conditional,
+    }
+)

@@ -1,0 +1,260 @@
+"""What a function knows of its parameters before anybody calls it."""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from devlint.inference.conventions import holds
+from devlint.inference.domain.containers import Mapping, Sequence
+from devlint.inference.domain.host import (
+    ASSUMED,
+    DTYPE,
+    HOST,
+    NONE,
+    TRUE,
+    Const,
+    DeviceValue,
+    External,
+)
+from devlint.inference.domain.kinds import Evidence
+from devlint.inference.domain.placement import Placement, Variable, VariableKind
+from devlint.inference.domain.provenance import Provenance, StepKind
+from devlint.inference.domain.tensors import INDIRECT, SHAPED, Tensor
+from devlint.inference.domain.value import UNKNOWN, Value, union
+from devlint.inference.interpreter import contracts
+from devlint.inference.program.records import ClassValue, Frame, Function, Instance, Parameter
+from devlint.inference.syntax.text import dotted
+
+_HOST_TYPES = frozenset(
+    {"int", "float", "bool", "str", "bytes", "complex", "Path", "pathlib.Path", "dtype"}
+    | {"torch.dtype", "np.ndarray", "numpy.ndarray", "ndarray", "torch.Size", "Number", "slice"}
+)
+
+
+_TENSOR_TYPES = frozenset(
+    {"Tensor", "torch.Tensor", "FloatTensor", "LongTensor", "BoolTensor", "IntTensor"}
+    | {"torch.FloatTensor", "torch.LongTensor", "torch.BoolTensor", "torch.IntTensor"}
+    | {"torch.nn.Parameter", "nn.Parameter", "torch.HalfTensor", "OptTensor", "Adj"}
+)
+
+
+_WRAPPERS = frozenset(
+    {"Optional", "Union", "typing.Optional", "typing.Union", "Final", "Annotated"}
+    | {"typing.Annotated", "typing_extensions.Annotated"}
+)
+
+
+_NUMBER_TYPES = frozenset({"int", "float", "bool", "str", "complex"})
+
+
+_DICTS = frozenset({"dict", "Dict", "Mapping", "typing.Dict", "typing.Mapping"})
+
+
+_LISTS = frozenset({"List", "list", "Sequence", "Tuple", "tuple", "Iterable", "typing.List"})
+
+
+_MAPPINGS = frozenset({"Dict", "dict", "Mapping", "MutableMapping", "typing.Dict"})
+
+
+def initial_value(
+    frame: Frame,
+    param: cst.Param,
+    function: Function,
+    on_host: bool,
+    keyword_only: bool = False,
+    shared: Placement = None,
+) -> Parameter:
+    """The value that stands for what a caller may hand in.
+
+    `shared`: where a framework that calls the function puts what it hands in.
+    """
+    name = param.name.value
+    default = function.defaults.get(name)
+    on_host = on_host or holds("host-data-name", name)
+    annotation = []
+    if param.annotation is not None:
+        annotation = _names(frame, param.annotation.annotation)
+    variable = Variable(name, VariableKind.INPUT, True)
+    origin = frame.origin(StepKind.PARAMETER, param, note=f"`{name}` is handed in by the caller")
+
+    def parameter(value: Value, own: Variable | None, is_device: bool = False) -> Parameter:
+        return Parameter(name, own, value, default, keyword_only, is_device)
+
+    if _is_device(name, annotation, default):
+        chosen = Variable(name, VariableKind.DEVICE, True)
+        return parameter(DeviceValue(chosen), chosen, True)
+    if holds("accelerator-parameter-flag", name) and (type(default) is Const or not annotation):
+        known = type(default) is Const and type(default.value) is bool
+        return parameter(TRUE if known or annotation == ["bool"] else ASSUMED, None)
+    if annotation:
+        value = _from_annotation(frame, annotation, variable, origin, on_host, shared)
+        if value is not None:
+            if (
+                type(default) is Const
+                and default.value is None
+                and _may_be_none(function, value, name)
+            ):
+                value = union((value, NONE))
+            return parameter(value, variable)
+    elif _keeps_module(function, name):
+        return parameter(Instance(None, "", True, variable, origin), variable)
+    if default is not None and _is_plain(default):
+        return parameter(HOST, None)
+    if type(default) is Sequence and default.items and all(map(_is_plain, default.items)):
+        return parameter(Sequence(None, HOST, default.kind), None)  # `size=(3, 4)`: numbers
+    if holds("configuration-name", name):
+        return parameter(UNKNOWN, None)
+    place = None if on_host or frame.constructing else shared or variable
+    evidence = Evidence()
+    evidence.number = holds("number-name", name)
+    value = Tensor(place, origin, SHAPED, evidence)
+    if type(default) is Const and default.value is None:
+        return parameter(union((value, NONE)), variable)
+    return parameter(value, variable)
+
+
+def _may_be_none(function: Function, value: Value, name: str) -> bool:
+    """A parameter that may be left out: of a container, the function has to ask whether it was."""
+    if type(value) not in (Sequence, Mapping):
+        return type(value) is Tensor
+    return bool(re.search(rf"\b{name} is (not )?None\b|\bif (not )?{name}\b", function.text))
+
+
+# What a class asks of an attribute that is a module.
+_OF_MODULES = r"\.((named_)?parameters|named_modules|eval)\(\)"
+
+
+def _keeps_module(function: Function, name: str) -> bool:
+    """The constructor of an object keeps a parameter, of which the class asks what only modules
+    have: `self.net = net`, and then `self.net.parameters()`."""
+    info = function.info
+    if info is None or info.is_module or function.name != "__init__":
+        return False
+    kept = re.search(rf"(?m)\bself\.(\w+) = {name}(\.(to|cuda)\(.*\))?$", function.text)
+    return kept is not None and bool(re.search(rf"\bself\.{kept[1]}{_OF_MODULES}", info.text))
+
+
+def _is_device(name: str, annotation: list[str], default: Value | None) -> bool:
+    if any(part.endswith("device") for part in annotation):
+        return True
+    if type(default) is DeviceValue:
+        return True
+    if type(default) is Const and type(default.value) is bool:
+        return False  # `check_device=False` asks for something
+    if not holds("device-parameter-name", name):
+        return False
+    if any(holds("device-annotation", part) for part in annotation):
+        return True
+    return not annotation or bool({"str", "int", "Optional", "Union", "Any"} & set(annotation))
+
+
+def _is_plain(default: Value) -> bool:
+    if type(default) is Const:
+        return default.value is not None
+    if type(default) is Sequence and default.items:
+        return all(_is_plain(item) for item in default.items)
+    return default is HOST or type(default) is External
+
+
+def _from_annotation(
+    frame: Frame,
+    annotation: list[str],
+    variable: Variable,
+    origin: Provenance,
+    on_host: bool,
+    shared: Placement,
+) -> Value | None:
+    heads = [a for a in annotation if a not in _WRAPPERS and a != "None"]
+    if not heads:
+        return None
+    place = None if on_host or frame.constructing else shared or variable
+    if heads[0] in _LISTS:
+        if len(heads) > 1 and heads[1] in _TENSOR_TYPES:
+            return Sequence(None, Tensor(place, origin, 0, Evidence(True)), "list")
+        if len(heads) > 2 and heads[1] in _LISTS and set(heads[2:]) <= _TENSOR_TYPES:
+            inner = Sequence(None, Tensor(place, origin, 0, Evidence(True)), "tuple")
+            return Sequence(None, inner, "list")
+        if _HOST_TYPES & set(heads) and set(heads) <= _HOST_TYPES | _LISTS:
+            return Sequence(None, HOST, "list")
+        return Tensor(place, origin, 0, Evidence())
+    if heads[0] in _MAPPINGS and len(heads) == 3 and heads[2] in _TENSOR_TYPES:
+        return Mapping({}, Tensor(place, origin, 0, Evidence(True)))
+    tensors = [a for a in heads if a in _TENSOR_TYPES]
+    if tensors and len(tensors) == len(heads):
+        return Tensor(place, origin, SHAPED, Evidence(True))
+    if tensors:
+        evidence = Evidence()
+        evidence.either = True
+        return Tensor(place, origin, SHAPED, evidence)
+    if all(a.endswith("dtype") for a in heads):
+        return DTYPE
+    if all(a in _HOST_TYPES for a in heads):
+        return HOST
+    if heads[0] in _DICTS:  # its entries need not be together
+        return Tensor(place, origin, INDIRECT, Evidence())
+    if set(heads) <= _HOST_TYPES | _LISTS:
+        return union((HOST, Sequence(None, HOST, "list")))  # a number, or one for each dimension
+    if len(heads) == 1:
+        known = frame.lookup(heads[0]) if "." not in heads[0] else None
+        if type(known) is ClassValue:
+            info = known.info
+            return Instance(info, module=info.is_module, place=variable, origin=origin)
+        if heads[0] in ("nn.Module", "torch.nn.Module", "Module"):
+            return Instance(None, "", True, variable, origin)
+        if type(known) is External and _is_object_of_torch(known.name):
+            evidence = Evidence()
+            evidence.mark_host()
+            return Tensor(place, origin, 0, evidence)
+    return None
+
+
+def _is_object_of_torch(name: str) -> bool:
+    """`torch.distributions.Normal`: no tensor, though it may hold some."""
+    last = name.rpartition(".")[2]
+    return (
+        name.startswith("torch.")
+        and last[:1].isupper()
+        and not last.endswith(("Tensor", "Parameter", "Buffer"))
+    )
+
+
+def says_host(frame: Frame, annotation: cst.Annotation | None) -> bool:
+    """An annotation that admits no tensor: `int`, `Optional[str]`, `np.ndarray`."""
+    if annotation is None:
+        return False
+    names = _names(frame, annotation.annotation)
+    heads = [a for a in names if a not in _WRAPPERS and a != "None"]
+    return bool(heads) and all(a in _HOST_TYPES for a in heads)
+
+
+def _names(frame: Frame, node: cst.BaseExpression, depth: int = 4) -> list[str]:
+    """The names in an annotation, outermost first; what a type is annotated with is none."""
+    if depth == 0:
+        return []
+    path = dotted(node)
+    if path:
+        alias = contracts.alias_of(frame, node)
+        return [path] if alias is None else _names(alias.frame, alias.node, depth - 1)
+    if isinstance(node, cst.SimpleString):
+        text = node.value.strip("'\"")
+        if "[" in text or "|" in text:
+            quoted = contracts.quoted_type(frame, node)
+            if quoted is not None:
+                return _names(frame, quoted, depth - 1)
+        return [part for part in re.split(r"[^\w.]+", text) if part]
+    found: list[str] = []
+    if isinstance(node, cst.Subscript):
+        found += _names(frame, node.value, depth - 1)
+        only_first = found[-1:] in (["Annotated"], ["typing.Annotated"])
+        for element in node.slice[:1] if only_first else node.slice:
+            if isinstance(element.slice, cst.Index):
+                found += _names(frame, element.slice.value, depth - 1)
+    elif isinstance(node, cst.BinaryOperation):
+        found += _names(frame, node.left, depth - 1)
+        found += _names(frame, node.right, depth - 1)
+    elif isinstance(node, (cst.Tuple, cst.List)):
+        for item in node.elements:
+            found += _names(frame, item.value, depth - 1)
+    return found

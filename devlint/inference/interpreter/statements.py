@@ -1,0 +1,636 @@
+"""Statements: what each does to the environment, and whether control falls through it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import libcst as cst
+
+from devlint.inference.domain.containers import Sequence
+from devlint.inference.domain.host import Const, DeviceValue
+from devlint.inference.domain.path_conditions import ALWAYS, PathCondition
+from devlint.inference.domain.tensors import DEFAULT, EMPTY, LITERAL, Tensor, tensor_like
+from devlint.inference.domain.value import UNKNOWN, Value, alternatives, same, under
+from devlint.inference.facts import Hotness
+from devlint.inference.interpreter import contracts, first_iteration
+from devlint.inference.interpreter.assignments import assign
+from devlint.inference.interpreter.class_bodies import declare_class
+from devlint.inference.interpreter.conditions import enter_branch, flag, narrow, truth
+from devlint.inference.interpreter.definitions import declare_function
+from devlint.inference.interpreter.files import run_all
+from devlint.inference.interpreter.iteration import hotness_of, replaced_elements
+from devlint.inference.interpreter.operators import in_place
+from devlint.inference.models import objects
+from devlint.inference.models.module_places import baked
+from devlint.inference.program import tests
+from devlint.inference.program.environments import join_environments
+from devlint.inference.program.events import Asserted, Branched, LoopLeft, Tested
+from devlint.inference.program.loops import Environment, LoopState
+from devlint.inference.program.records import EXECUTORS, Assigned, Frame, Instance
+from devlint.inference.syntax.text import code, dotted
+from devlint.inference.syntax.words import (
+    asks_for_accelerator,
+    guards_error,
+    is_cold,
+    is_training,
+    runs_without_gradients,
+)
+
+
+def block(frame: Frame, body: cst.BaseSuite) -> bool:
+    """Run a suite."""
+    return run_all(frame, body.body)
+
+
+def _line(frame: Frame, node: cst.SimpleStatementLine) -> bool:
+    return run_all(frame, node.body)
+
+
+def _commented_line(frame: Frame, node: cst.SimpleStatementLine) -> bool:
+    if not frame.unit.has_contract_comments:
+        return run_all(frame, node.body)
+    frame.contract = contracts.of_line(frame, node)
+    falls = run_all(frame, node.body)
+    frame.contract = None
+    return falls
+
+
+def _expression(frame: Frame, node: cst.Expr) -> bool:
+    frame.statement = node.value
+    frame.eval(node.value)
+    frame.fresh = None
+    frame.statement = None
+    if type(node.value) is cst.Call and type(node.value.func) is cst.Attribute:
+        changed = dotted(node.value.func.value)  # `names.append(x)`
+        if changed and changed != "self":
+            frame.forget_tests(changed)
+    return not _never_returns(node.value)
+
+
+_EXITS = frozenset({"sys.exit", "exit", "quit", "os._exit", "os.abort"})
+
+
+def _never_returns(node: cst.BaseExpression) -> bool:
+    return type(node) is cst.Call and dotted(node.func) in _EXITS
+
+
+def _assign(frame: Frame, node: cst.Assign) -> bool:
+    if type(node.value) is cst.Call and all(_is_slice(t.target) for t in node.targets):
+        frame.unit.moved_calls.add(node.value)  # copied to where that is
+    value = frame.eval(node.value)
+    only = node.targets[0].target
+    own = _own_move(only, node.value)
+    fresh = [loop for loop in frame.loops if own and own not in loop.assigned]
+    if frame.contract is not None:
+        value = contracts.hold(frame, node, f"`{code(only)}`", value, node.value, frame.contract)
+    for target in node.targets:
+        assign(frame, target.target, value, node.value)
+        if (
+            type(value) is Const
+            and type(value.value) is bool
+            and isinstance(target.target, cst.Name)
+        ):
+            frame.flags[target.target.value] = None
+    for loop in fresh:
+        loop.assigned.discard(own)
+        loop.rebound.add(own)
+    frame.fresh = _assigned(frame, only.value, node.value) if isinstance(only, cst.Name) else None
+    return True
+
+
+def _assigned(frame: Frame, name: str, value: cst.BaseExpression) -> Assigned:
+    return Assigned(name, value) if frame.fresh is None else frame.fresh.then(name, value)
+
+
+def _is_slice(target: cst.BaseExpression) -> bool:
+    """`x[:, 1:3]`."""
+    return isinstance(target, cst.Subscript) and any(
+        isinstance(element.slice, cst.Slice) for element in target.slice
+    )
+
+
+def _own_move(target: cst.BaseExpression, value: cst.BaseExpression) -> str:
+    """`x` of `x = x.to(d)`."""
+    if (
+        type(value) is cst.Call
+        and type(value.func) is cst.Attribute
+        and value.func.attr.value in ("to", "cuda", "cpu")
+    ):
+        path = dotted(target)
+        return path if path == dotted(value.func.value) else ""
+    return ""
+
+
+def _annotated(frame: Frame, node: cst.AnnAssign) -> bool:
+    if node.value is not None:
+        value = frame.eval(node.value)
+        declared = frame.contract or contracts.of_annotation(frame, node.annotation.annotation)
+        if declared is not None:
+            value = contracts.hold(
+                frame, node, f"`{code(node.target)}`", value, node.value, declared
+            )
+        assign(frame, node.target, value, node.value)
+    return True
+
+
+_IN_PLACE = {
+    cst.AddAssign: "+=",
+    cst.SubtractAssign: "-=",
+    cst.MultiplyAssign: "*=",
+    cst.DivideAssign: "/=",
+    cst.FloorDivideAssign: "//=",
+    cst.ModuloAssign: "%=",
+    cst.PowerAssign: "**=",
+    cst.MatrixMultiplyAssign: "@=",
+    cst.BitAndAssign: "&=",
+    cst.BitOrAssign: "|=",
+    cst.BitXorAssign: "^=",
+    cst.LeftShiftAssign: "<<=",
+    cst.RightShiftAssign: ">>=",
+}
+
+
+def _augmented(frame: Frame, node: cst.AugAssign) -> bool:
+
+    before = frame.eval(node.target)
+    operator = _IN_PLACE.get(type(node.operator), "+=")
+    result = in_place(frame, node, operator, before, frame.eval(node.value))
+    assign(frame, node.target, result, node.value)
+    frame.fresh = None
+    return True
+
+
+def _delete(frame: Frame, node: cst.Del) -> bool:
+    targets = node.target.elements if isinstance(node.target, cst.Tuple) else ()
+    for name in [node.target, *(e.value for e in targets)]:
+        path = dotted(name)
+        if path:
+            frame.env.pop(path, None)
+    return True
+
+
+def _global(frame: Frame, node: cst.Global) -> bool:
+    frame.global_names.update(item.name.value for item in node.names)
+    return True
+
+
+def _nonlocal(frame: Frame, node: cst.Nonlocal) -> bool:
+    frame.nonlocal_names.update(item.name.value for item in node.names)
+    return True
+
+
+def _return(frame: Frame, node: cst.Return) -> bool:
+    value = frame.eval(node.value) if node.value is not None else Const(None)
+    if frame.function is not None:
+        value = baked(frame, value)
+        if type(value) is Tensor or (type(value) is Sequence and value.kind == "tuple"):
+            value = under(value, frame.when)
+    frame.returns.append((node, value))
+    frame.exits.append(frame.env)
+    return False
+
+
+def _raise(frame: Frame, node: cst.Raise) -> bool:
+    if node.exc is not None:
+        frame.eval(node.exc)
+    return False
+
+
+def _break(frame: Frame, node: cst.Break) -> bool:
+    if frame.loops:
+        frame.loops[-1].breaks.append(dict(frame.env))
+    return False
+
+
+def _continue(frame: Frame, node: cst.Continue) -> bool:
+    if frame.loops:
+        frame.loops[-1].continues.append(dict(frame.env))
+    return False
+
+
+def _assert(frame: Frame, node: cst.Assert) -> bool:
+    frame.guarding = True
+    value = frame.eval(node.test)
+    frame.emit(Tested(node.test, value, "assert"))
+    frame.guarding = False
+    frame.emit(Asserted(node))
+    narrow(frame, node.test, True)
+    return True
+
+
+def _if(frame: Frame, node: cst.If) -> bool:
+    frame.guarding = guards_error(node)
+    known = truth(frame, node.test)
+    frame.guarding = False
+    accelerated = asks_for_accelerator(node.test)
+    if accelerated:
+        frame.emit(Branched(node, known))
+    cold = is_cold(node.test)
+    if known is not None:
+        frame.guards += accelerated
+        try:
+            if known:
+                narrow(frame, node.test, True)
+                frame.cold += cold
+                try:
+                    return block(frame, node.body)
+                finally:
+                    frame.cold -= cold
+            narrow(frame, node.test, False)
+            return _otherwise(frame, node.orelse)
+        finally:
+            frame.guards -= accelerated
+    before, when = frame.env, frame.when
+    frame.env = dict(before)
+    frame.guards += accelerated
+    frame.cold += cold
+    if_true, if_false = tests.of_test(frame, node.test)
+    enter_branch(frame, node.test, True, if_true)
+    after_true = frame.when
+    around = frame.branches
+    taken, untaken = flag(node.test, True), flag(node.test, False)
+    frame.branches = [*around, taken] if taken is not None else around
+    falls = block(frame, node.body)
+    frame.cold -= cold
+    then_env = frame.env
+    frame.env, frame.when = dict(before), when
+    enter_branch(frame, node.test, False, if_false)
+    after_false = frame.when
+    trains_only = is_training(node.test)
+    frame.cold += trains_only
+    frame.branches = [*around, untaken] if untaken is not None else around
+    else_falls = _otherwise(frame, node.orelse)
+    frame.branches = around
+    frame.cold -= trains_only
+    frame.guards -= accelerated
+    if falls and else_falls:
+        if node.orelse is None and frame.chain:
+            _forget_initial(before, then_env, frame.env)
+        frame.env = join_environments(then_env, frame.env, (if_true, if_false))
+    elif falls:
+        frame.env = then_env
+    if falls is not else_falls:  # what follows runs only where the one branch was taken
+        frame.when = after_true if falls else after_false
+    else:
+        frame.when = when
+    return falls or else_falls
+
+
+def _forget_initial(before: Environment, taken: Environment, untaken: Environment) -> None:
+    """At the end of an `if … elif …` chain with no `else`: what the last branch replaces was a
+    placeholder, since the chain names all cases that the writer knows of."""
+    for name, value in taken.items():
+        old = before.get(name)
+        if (
+            type(old) is Tensor
+            and old is not value
+            and untaken.get(name) is old
+            and old.traits & (LITERAL | EMPTY)
+            and old.traits & DEFAULT
+        ):
+            untaken[name] = value
+
+
+def _otherwise(frame: Frame, orelse: cst.If | cst.Else | None) -> bool:
+    if orelse is None:
+        return True
+    if isinstance(orelse, cst.If):
+        frame.chain += 1
+        try:
+            return _if(frame, orelse)
+        finally:
+            frame.chain -= 1
+    return block(frame, orelse.body)
+
+
+def _match(frame: Frame, node: cst.Match) -> bool:
+    subject = frame.eval(node.subject)
+    before, when = frame.env, frame.when
+    left: list[tuple[Environment, PathCondition]] = []
+    exhaustive = False
+    *cases, no_case = tests.one_of(frame, len(node.cases) + 1)
+    for case, taken in zip(node.cases, cases, strict=True):
+        frame.env = dict(before)
+        frame.when = when
+        tests.enter(frame, taken)
+        _bind_pattern(frame, case.pattern, subject)
+        if case.guard is not None:
+            frame.eval(case.guard)
+        if block(frame, case.body):
+            left.append((frame.env, taken))
+        pattern = case.pattern
+        exhaustive = exhaustive or (
+            isinstance(pattern, cst.MatchAs) and pattern.pattern is None and case.guard is None
+        )
+    if not exhaustive:
+        left.append((before, no_case))
+    frame.when = when
+    return _continue_with(frame, left, before)
+
+
+def _bind_pattern(frame: Frame, pattern: cst.MatchPattern, subject: Value) -> None:
+    if isinstance(pattern, cst.MatchAs):
+        if pattern.pattern is not None:
+            _bind_pattern(frame, pattern.pattern, subject)
+        if pattern.name is not None:
+            frame.bind(pattern.name.value, subject)
+    elif isinstance(pattern, (cst.MatchList, cst.MatchTuple)):
+        part = frame.interpreter.element_of(frame, subject, pattern)
+        items = subject.items if type(subject) is Sequence else None
+        known = items is not None and len(items) == len(pattern.patterns)
+        for index, item in enumerate(pattern.patterns):
+            if isinstance(item, cst.MatchSequenceElement):
+                _bind_pattern(frame, item.value, items[index] if items and known else part)
+            elif isinstance(item, cst.MatchStar) and item.name is not None:
+                frame.bind(item.name.value, Sequence(None, part))
+    elif isinstance(pattern, cst.MatchOr):
+        for option in pattern.patterns:
+            _bind_pattern(frame, option.pattern, subject)
+    elif isinstance(pattern, cst.MatchMapping):
+        for entry in pattern.elements:
+            _bind_pattern(frame, entry.pattern, tensor_like(subject))
+    elif isinstance(pattern, cst.MatchClass):
+        for element in pattern.patterns:
+            _bind_pattern(frame, element.value, UNKNOWN)
+        for keyword in pattern.kwds:
+            _bind_pattern(frame, keyword.pattern, UNKNOWN)
+
+
+def _continue_with(
+    frame: Frame, left: list[tuple[Environment, PathCondition]], before: Environment
+) -> bool:
+    """Go on with the join of the environments that reach this point."""
+    if not left:
+        frame.env = dict(before)
+        return False
+    joined, known = left[0]
+    for env, when in left[1:]:
+        joined = join_environments(joined, env, (known, when))
+        known = ALWAYS
+    frame.env = joined
+    return True
+
+
+_HIDING = frozenset({"RuntimeError", "Exception", "BaseException"})
+
+
+def _catches(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
+    kind = handler.type
+    if kind is None:
+        return True
+    names = [e.value for e in kind.elements] if isinstance(kind, cst.Tuple) else [kind]
+    return any(dotted(name).rpartition(".")[2] in _HIDING for name in names)
+
+
+def _try(frame: Frame, node: cst.Try | cst.TryStar) -> bool:
+    before, when = dict(frame.env), frame.when
+    runs, *handled = tests.one_of(frame, len(node.handlers) + 1)
+    hides = any(_catches(handler) for handler in node.handlers)
+    frame.caught += hides
+    falls = block(frame, node.body)
+    frame.caught -= hides
+    after = frame.env
+    left: list[tuple[Environment, PathCondition]] = []
+    if falls and node.orelse is not None:
+        falls = block(frame, node.orelse.body)
+        after = frame.env
+    if falls:
+        left.append((after, runs))
+    entered = join_environments(dict(before), after) if falls else before
+    frame.cold += 1
+    ways = iter(handled)
+    for handler in node.handlers:
+        taken = next(ways)
+        frame.env, frame.when = dict(entered), when
+        tests.enter(frame, taken)
+        if handler.name is not None and isinstance(handler.name.name, cst.Name):
+            frame.bind(handler.name.name.value, UNKNOWN)
+        if block(frame, handler.body):
+            left.append((frame.env, taken))
+    frame.cold -= 1
+    frame.when = when
+    falls = _continue_with(frame, left, entered)
+    if node.finalbody is not None:
+        falls = block(frame, node.finalbody.body) and falls
+    return falls
+
+
+_EXPECTING = frozenset({"raises", "assertRaises", "assertRaisesRegex", "suppress"})
+
+
+def _with(frame: Frame, node: cst.With) -> bool:
+    devices = 0
+    expects = sum(
+        dotted(item.item.func).rpartition(".")[2] in _EXPECTING
+        for item in node.items
+        if isinstance(item.item, cst.Call)
+    )
+    fake = any(
+        dotted(getattr(i.item, "func", i.item)).endswith("FakeTensorMode") for i in node.items
+    )
+    evaluating = any(runs_without_gradients(item.item) for item in node.items)
+    for item in node.items:
+        value = frame.eval(item.item)
+        if type(value) is DeviceValue:
+            frame.default_devices.append(value.place)
+            devices += 1
+        if item.asname is not None:
+            assign(frame, item.asname.name, value, item.item)
+    frame.evaluating += evaluating
+    frame.guards += fake  # its tensors need no device
+    frame.expecting += expects
+    falls = block(frame, node.body) or expects > 0
+    frame.expecting -= expects
+    frame.evaluating -= evaluating
+    frame.guards -= fake
+    if devices:
+        del frame.default_devices[-devices:]
+    return falls
+
+
+def _for(frame: Frame, node: cst.For) -> bool:
+    iterable = frame.eval(node.iter)
+    element = frame.interpreter.element_of(frame, iterable, node.iter)
+    heat = hotness_of(frame, node, iterable)
+
+    def enter() -> None:
+        assign(frame, node.target, element, node.iter)
+
+    return _loop(frame, node, node.iter, heat, enter, _yields_modules(element))
+
+
+def _yields_modules(element: Value) -> bool:
+    """`for layer in self.layers`, `for i, layer in enumerate(self.layers)`."""
+    if type(element) is Sequence and element.kind == "tuple":
+        return any(_yields_modules(part) for part in element.items or ())
+    return all(type(v) is Instance and v.module for v in alternatives(element))
+
+
+def _while(frame: Frame, node: cst.While) -> bool:
+    heat = hotness_of(frame, node, UNKNOWN)
+
+    def enter() -> None:
+        value = frame.eval(node.test)
+        frame.emit(Tested(node.test, value, "while"))
+        enter_branch(frame, node.test, True)
+
+    return _loop(frame, node, node.test, heat, enter)
+
+
+def _loop(
+    frame: Frame,
+    node: cst.For | cst.While,
+    over: cst.CSTNode,
+    heat: Hotness,
+    enter: Callable[[], None],
+    runs: bool = False,
+) -> bool:
+    """Walk a body twice: once to see what it rebinds, once with that known. `runs`: whoever wrote
+    it counts on one turn at least."""
+    depth = len(frame.loops) + 1
+    loop = LoopState(node=node, over=over, hotness=heat, depth=depth, outer=frame.loop)
+    loop.replacing = replaced_elements(node)
+    frame.loops.append(loop)
+    before = loop.entry = frame.env
+    when, loop.since = frame.when, frame.now
+    mark = len(frame.notes)
+    frame.env = dict(before)
+    frame.settling += 1
+    enter()
+    block(frame, node.body)
+    frame.settling -= 1
+    settled = _around(frame, loop, before)
+    if frame.settling == 0 and (loop.differs or _changed(before, settled)):
+        loop.back = _around(frame, loop, frame.env)
+        loop.head = settled
+        del frame.notes[mark:]
+        loop.breaks.clear()
+        loop.continues.clear()
+        frame.env, frame.when = dict(settled), when
+        loop.since = frame.now
+        enter()
+        block(frame, node.body)
+        left = _around(frame, loop, frame.env)
+        settled = _around(frame, loop, settled)
+        first_iteration.add_up(before, left, settled)
+        if loop.differs:
+            first_iteration.leave(before, left, settled)
+        if runs:
+            settled = left
+    frame.when = when
+    frame.loops.pop()
+    if frame.loops:
+        frame.loops[-1].feeds_device |= loop.feeds_device
+        if loop.hotness is Hotness.HOT and loop.trains:
+            frame.loops[-1].wraps_training = True
+        else:
+            frame.loops[-1].trains |= loop.trains
+            frame.loops[-1].wraps_training |= loop.wraps_training
+    frame.env = settled
+    _replace_elements(frame, loop)
+    if node.orelse is not None and not block(frame, node.orelse.body):
+        return bool(loop.breaks)
+    for env in loop.breaks:
+        frame.env = join_environments(frame.env, env)
+    if isinstance(node, cst.For):
+        frame.emit(LoopLeft(node))
+    return True
+
+
+def _replace_elements(frame: Frame, loop: LoopState) -> None:
+    """A list or a batch of which the loop replaced every element holds nothing else."""
+    if loop.replacing is None or loop.replacement is None or loop.continues or loop.breaks:
+        return
+    held = frame.eval(loop.replacing.value)
+    if type(held) is Sequence:
+        frame.bind(dotted(loop.replacing.value), Sequence(None, loop.replacement, held.kind))
+    for each in alternatives(held):
+        if type(each) is Instance and each.tensor is not None and type(loop.replacement) is Tensor:
+            frame.bind(dotted(loop.replacing.value), objects.holding(each, loop.replacement))
+
+
+def _around(frame: Frame, loop: LoopState, before: Environment) -> Environment:
+    """The environment at the head of the loop after one more turn (or none): what names hold goes
+    by the turn."""
+    none, more = tests.one_of(frame, 2)
+    joined = join_environments(dict(before), frame.env, (none, more))
+    for env in loop.continues:
+        joined = join_environments(joined, env, (ALWAYS, more))
+    return joined
+
+
+def _changed(before: Environment, after: Environment) -> bool:
+    for name, value in after.items():
+        old = before.get(name)
+        if old is None or not same(old, value):
+            return True
+    return False
+
+
+def _function(frame: Frame, node: cst.FunctionDef) -> bool:
+    frame.bind(node.name.value, declare_function(frame, node))
+    return True
+
+
+def _class(frame: Frame, node: cst.ClassDef) -> bool:
+    frame.bind(node.name.value, declare_class(frame, node))
+    return True
+
+
+def _import(frame: Frame, node: cst.Import) -> bool:
+    for alias in node.names:
+        name = dotted(alias.name)
+        if alias.asname is not None and isinstance(alias.asname.name, cst.Name):
+            frame.bind(alias.asname.name.value, frame.unit.imported(name))
+        else:
+            root = name.partition(".")[0]
+            frame.bind(root, frame.unit.imported(root))
+    return True
+
+
+def _import_from(frame: Frame, node: cst.ImportFrom) -> bool:
+    base = dotted(node.module) if node.module is not None else ""
+    unit = frame.unit
+    name = unit.absolute(base, len(node.relative))
+    if isinstance(node.names, cst.ImportStar):
+        for key, value in unit.exports(name).items():
+            frame.bind(key, value)
+        return True
+    for alias in node.names:
+        imported = dotted(alias.name)
+        bound = imported
+        if alias.asname is not None and isinstance(alias.asname.name, cst.Name):
+            bound = alias.asname.name.value
+        frame.bind(bound, unit.imported(name, imported))
+    return True
+
+
+EXECUTORS.update(
+    {
+        cst.SimpleStatementLine: _commented_line,
+        cst.SimpleStatementSuite: _line,
+        cst.Expr: _expression,
+        cst.Assign: _assign,
+        cst.AnnAssign: _annotated,
+        cst.AugAssign: _augmented,
+        cst.Del: _delete,
+        cst.Global: _global,
+        cst.Nonlocal: _nonlocal,
+        cst.Return: _return,
+        cst.Raise: _raise,
+        cst.Break: _break,
+        cst.Continue: _continue,
+        cst.Assert: _assert,
+        cst.If: _if,
+        cst.Match: _match,
+        cst.Try: _try,
+        cst.TryStar: _try,
+        cst.With: _with,
+        cst.For: _for,
+        cst.While: _while,
+        cst.FunctionDef: _function,
+        cst.ClassDef: _class,
+        cst.Import: _import,
+        cst.ImportFrom: _import_from,
+    }
+)

@@ -1,0 +1,12 @@
+"""Transfer functions: what known APIs do to devices, and unification.
+
+Its modules:
+
+    devices, places, factories, elements, loaders, contracts: what names a device, where a value is
+    unification, current_device: operands that must live together
+    gradients, autograd: what autograd records, and functions that define their own backward
+    module_places, registration, modules: modules as wholes, their state, their calls
+    moves, creations: `.to` and its kin, and the factories that they follow
+    libraries, library_calls, library_attributes, objects, optimizers: libraries, by the knowledge
+    tensor_methods, builtins: methods of tensors, and functions known one by one
+"""

@@ -1,0 +1,176 @@
+"""Tensors that are made only to be moved: the factory, where all that is moved is made here.
+
+`torch.zeros(n).to(d)`, `torch.triu(torch.ones(n, n)).to(d)`, `(torch.ones(n) * k).to(d)`: there is
+no tensor in it that anybody else has made, so that it could be made where it goes to.
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from devlint.inference.domain.host import Const, External, Host
+from devlint.inference.domain.provenance import StepKind
+from devlint.inference.domain.tensors import DEFAULT, Tensor
+from devlint.inference.domain.value import alternatives
+from devlint.inference.program.records import Assigned, Frame
+from devlint.inference.syntax.text import dotted, every, parts
+from devlint.knowledge import Call, Result
+
+# They give no tensor whatever they are given; so do all functions of `math`.
+_COUNTS = frozenset({"len", "int", "float", "round", "range"})
+
+
+_SIZES = frozenset({"size", "dim", "numel", "stride"})
+
+
+# The generator, or the host's own memory, is what the numbers come from.
+_BOUND = frozenset({"device", "generator", "out", "pin_memory"})
+
+
+def factory_of(frame: Frame, tensor: Tensor, node: cst.BaseExpression) -> cst.CSTNode | None:
+    """The factory call of a tensor that is moved at once: in the same expression, or by a name
+    that the statement before assigned."""
+    origin = tensor.origin
+    if origin is None or origin.root.kind is not StepKind.CREATED or not tensor.traits & DEFAULT:
+        return None
+    if any(step.kind is not StepKind.COMPUTED for step in origin.chain() if step.parent):
+        return None
+    latest = frame.fresh
+    if latest is not None and not _is_last_use(frame, latest.name):
+        latest = None
+    if isinstance(node, cst.Name):
+        if latest is None or latest.name != node.value:
+            return None
+        node, latest = latest.value, latest.before
+    made = _Made(frame, latest)
+    factory = origin.root.node
+    if factory is node or is_receiver(factory, node):
+        return factory
+    return factory if made.holds(node) and factory in made.factories else None
+
+
+def _is_last_use(frame: Frame, name: str) -> bool:
+    """`x = x.to(d)`, `return x.to(d)`: nothing else reads the tensor before the move."""
+    statement = frame.current
+    if isinstance(statement, cst.Return):
+        return sum(each.value == name for each in every(statement, cst.Name)) == 1
+    if not isinstance(statement, cst.Assign) or len(statement.targets) != 1:
+        return False
+    target = statement.targets[0].target
+    return isinstance(target, cst.Name) and target.value == name
+
+
+def is_receiver(inner: cst.CSTNode, node: cst.CSTNode) -> bool:
+    """`inner.op().op().to(…)`: the whole path from `inner` to `node` is one chain of methods."""
+    while isinstance(node, (cst.Call, cst.Attribute)):
+        node = node.func if isinstance(node, cst.Call) else node.value
+        if node is inner:
+            return True
+    return False
+
+
+class _Made:
+    """Whether all tensors of an expression are made in it, or in the line before that bound them
+    to the name that this one replaces. `factories`: the calls that make them."""
+
+    def __init__(self, frame: Frame, latest: Assigned | None) -> None:
+        self.frame = frame
+        self.latest = latest
+        self.factories: list[cst.CSTNode] = []
+
+    def holds(self, node: cst.BaseExpression) -> bool:
+        if isinstance(node, cst.Name):
+            return self._holds_before(node.value)
+        if isinstance(node, cst.Call):
+            return self._is_made_by(node)
+        if isinstance(node, cst.UnaryOperation):
+            return self.holds(node.expression)
+        if isinstance(node, cst.BinaryOperation):
+            return self._hold(node.left, node.right)
+        if isinstance(node, cst.Comparison):
+            return self._hold(node.left, *(each.comparator for each in node.comparisons))
+        if isinstance(node, cst.Subscript):
+            picked = all(_is_number(self.frame, element) for element in node.slice)
+            return picked and self.holds(node.value)
+        return False
+
+    def _holds_before(self, name: str) -> bool:
+        """`x = torch.ones(n)`, then `x = x * 2`."""
+        if self.latest is None or self.latest.name != name:
+            return False
+        before = _Made(self.frame, self.latest.before)
+        made = before.holds(self.latest.value)
+        self.factories += before.factories
+        return made
+
+    def _hold(self, *operands: cst.BaseExpression) -> bool:
+        made = [operand for operand in operands if self.holds(operand)]
+        return bool(made) and all(each in made or _is_number(self.frame, each) for each in operands)
+
+    def _is_made_by(self, call: cst.Call) -> bool:
+        """By a factory, or an operation on what is made here."""
+        func = call.func
+        known = _function(self.frame, func)
+        if known is not None and known.result is Result.DEVICE:
+            self.factories.append(call)
+            words = {each.keyword.value for each in call.args if each.keyword is not None}
+            return not words & _BOUND
+        operands: list[cst.BaseExpression] = []
+        if known is None and isinstance(func, cst.Attribute):
+            known = self.frame.unit.context.knowledge.methods.get(func.attr.value)
+            operands.append(func.value)
+        if known is None or known.result not in (Result.OPERANDS, Result.FIRST):
+            return False
+        given = _operands(known, call)
+        return given is not None and self._hold(*operands, *given)
+
+
+def _operands(known: Call, call: cst.Call) -> list[cst.BaseExpression] | None:
+    """What is given to parameters that take tensors, the elements of a list one by one."""
+    found: list[cst.BaseExpression] = []
+    for index, argument in enumerate(call.args):
+        if argument.star:
+            return None
+        params = known.params
+        at = params[min(index, len(params) - 1)] if params else ""
+        name = argument.keyword.value if argument.keyword is not None else at
+        if name in _BOUND:
+            return None
+        if name not in known.tensors | known.indices:
+            continue
+        value = argument.value
+        if isinstance(value, (cst.List, cst.Tuple)):
+            found += [element.value for element in value.elements]
+        else:
+            found.append(value)
+    return found
+
+
+def _function(frame: Frame, func: cst.BaseExpression) -> Call | None:
+    """What is known of a function of torch, by the name that it is called by."""
+    functions = frame.unit.context.knowledge.functions
+    if isinstance(func, cst.Name):
+        value = frame.eval(func)
+        return functions.get(value.name) if type(value) is External else None
+    if isinstance(func, cst.Attribute) and isinstance(func.value, (cst.Name, cst.Attribute)):
+        owner = frame.eval(func.value)
+        return functions.get(f"{owner.name}.{func.attr.value}") if type(owner) is External else None
+    return None
+
+
+def _is_number(frame: Frame, node: cst.CSTNode) -> bool:
+    """No tensor for sure: literals, sizes, counts, and names of what was shown to be none."""
+    if isinstance(node, (cst.Name, cst.Attribute)):
+        return all(map(_is_host, alternatives(frame.eval(node))))
+    if isinstance(node, cst.Call):
+        path, _, last = dotted(node.func).rpartition(".")
+        return last in _SIZES if path not in ("", "math") else path == "math" or last in _COUNTS
+    if isinstance(node, cst.Subscript) and isinstance(node.value, cst.Attribute):
+        return node.value.attr.value == "shape"
+    return all(_is_number(frame, part) for part in parts(node))
+
+
+def _is_host(value: object) -> bool:
+    if type(value) is Tensor:
+        return value.evidence is not None and value.evidence.is_host
+    return type(value) in (Const, Host, External)

@@ -1,0 +1,76 @@
+"""Values on the current accelerator that meet one whose device the caller chose.
+
+A bare `.cuda()` behind `if x.is_cuda` is right on one card only: the current card need not be the
+one that `x` is on. Behind a flag of the configuration, whoever sets it means the current card for
+everything. Where no condition guards the `.cuda()`, that is said of the mention itself.
+"""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from devlint.inference.conventions import holds
+from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
+from devlint.inference.domain.placement import Device, Variable, VariableKind
+from devlint.inference.domain.provenance import StepKind
+from devlint.inference.domain.tensors import Tensor
+from devlint.inference.program.accelerator_notes import Mentions
+from devlint.inference.program.assumption_sites import at
+from devlint.inference.program.records import Frame
+from devlint.inference.syntax.text import code, parts, shorten
+
+_API = re.compile(r"\btorch\.\w+\.\w+")  # `torch.cuda.is_available`
+
+
+_RIGID = (VariableKind.INPUT, VariableKind.MODULE)
+
+
+def strays(frame: Frame, known: Tensor, variable: Tensor) -> Assumptions | None:
+    """That a value made for the current accelerator misses a rigid one, as in
+    `meetings.contradiction`."""
+    place, other = known.place, variable.place
+    if type(place) is not Device or place.type != "cuda" or place.index is not None:
+        return None
+    if type(other) is not Variable or other.kind not in _RIGID:
+        return None
+    mentions = frame.unit.kept(Mentions)
+    if frame.function is None or mentions.is_script or mentions.meant or known.origin is None:
+        return None
+    if known.origin.root.kind is not StepKind.CREATED:
+        return None  # it came from the caller, as the other did
+    for step in known.origin.chain():
+        noted = mentions.notes.get(step.node)
+        if noted is not None:
+            if not noted.bare or not noted.guarded or mentions.named(noted.function):
+                return None
+            around = [] if noted.function is None else _tests_around(noted.function.node, step.node)
+            flag = next((test for test in around if _is_flag(test)), None)
+            if flag is not None:
+                message = f"where `{shorten(flag)}` is on, not everything is on the current card"
+                return (at(frame, AssumptionKind.FLAG_MAY_BE_OFF, flag, message),)
+            # What is computed with it is where it is: one finding for all that comes of it.
+            first = mentions.strayed.setdefault(known.origin.root.node, other)
+            message = f"`{other.name}` is on another card than the current one"
+            assumed = at(frame, AssumptionKind.OTHER_CARDS_ARE_USED, step.node, message)
+            return (assumed,) if first is other else None
+        if step.kind is StepKind.MOVED:
+            return None  # to a device that a variable holds
+    return None
+
+
+def _is_flag(test: cst.CSTNode) -> bool:
+    asked = _API.sub("", code(test))
+    return holds("accelerator-word", asked) and not holds("device-question", asked)
+
+
+def _tests_around(block: cst.CSTNode, node: cst.CSTNode) -> list[cst.CSTNode]:
+    """The conditions in a block under which a node in it runs."""
+    inside: list[tuple[cst.CSTNode, list[cst.CSTNode]]] = [(block, [])]
+    for each, tests in inside:  # grows on the way
+        if each is node:
+            return tests
+        own: list[cst.CSTNode] = [each.test] if isinstance(each, (cst.If, cst.IfExp)) else []
+        inside += [(part, tests + own) for part in parts(each)]
+    return []

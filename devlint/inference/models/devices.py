@@ -1,0 +1,111 @@
+"""Reading a device out of a value: what `.to(v)` or `device=v` asks for."""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from devlint.inference.conventions import holds
+from devlint.inference.domain.host import DTYPE, Const, DeviceValue, External
+from devlint.inference.domain.placement import CPU, Device, Placement, Variable, VariableKind
+from devlint.inference.domain.tensors import Tensor
+from devlint.inference.domain.value import Union, Value
+from devlint.inference.program.records import Frame
+
+_DEVICE_TEXT = re.compile(r"^(cpu|cuda|mps|xpu|hpu|npu|mlu|musa|meta|xla)(?::(\d+))?$")
+
+
+def parse_device(text: str) -> Device | None:
+    """`"cuda:1"` as a device; None for what names none."""
+    match = _DEVICE_TEXT.match(text)
+    if match is None:
+        return None
+    index = int(match[2]) if match[2] else None
+    return Device(match[1], None if match[1] == "cpu" else index)
+
+
+# The element types of the legacy constructors: `torch.LongTensor`, `torch.cuda.LongTensor`.
+LEGACY_TYPES = (
+    *("Float", "Double", "Half", "BFloat16"),
+    *("Long", "Int", "Short", "Byte", "Char", "Bool"),
+)
+
+
+def place_of(frame: Frame, value: Value) -> Placement:
+    """The device that a value names; None when that is unknown.
+
+    Of several alternatives the accelerator is taken: the accelerated world. What a caller chose
+    goes before it, which then only stands in: `"cuda" if device == "auto" else device`.
+    """
+    if type(value) is DeviceValue:
+        return value.place
+    if type(value) is Const:
+        held = value.value
+        if isinstance(held, str):
+            return parse_device(held)
+        if isinstance(held, int) and not isinstance(held, bool) and held >= 0:
+            return Device("cuda", held)  # -1 stands for the host, or for none
+        return None
+    if type(value) is Tensor:
+        if value.evidence is not None and not value.evidence.is_tensor and names_device(value):
+            return config_device(frame, value)
+        return value.place
+    if type(value) is Union:
+        places = [place_of(frame, v) for v in value.alternatives]
+        for place in places:
+            if type(place) is Variable and place.parameter and place.kind is VariableKind.DEVICE:
+                return place
+        for place in places:
+            if type(place) is Device and place.is_accelerator:
+                return place
+        for place in places:
+            if type(place) is Variable:
+                return place
+        return CPU if places and all(p == CPU for p in places) else None
+    return None
+
+
+def names_device(value: Tensor) -> bool:
+    """By its name a parameter of unknown type is a device."""
+    node = value.origin.node if value.origin is not None else None
+    name = node.name.value if isinstance(node, cst.Param) else ""
+    return holds("device-like-name", name)
+
+
+def config_device(frame: Frame, value: Tensor) -> Placement:
+    """A parameter of unknown type that is used as a device: whoever calls chooses it."""
+    key = ("device", id(value.evidence))
+    held = frame.paths.get(key)
+    if type(held) is DeviceValue:
+        return held.place
+    name = "device"
+    origin = value.origin
+    if origin is not None and hasattr(origin.node, "name"):
+        name = origin.node.name.value
+    place = Variable(name, VariableKind.DEVICE)
+    if value.evidence is not None:
+        value.evidence.mark_host()
+    frame.paths[key] = DeviceValue(place)
+    return place
+
+
+def named_device(frame: Frame, path: str) -> DeviceValue:
+    """The device that the configuration chooses under a name: one in the whole file."""
+    key = f"device of {path}"
+    held = frame.unit.env.get(key)
+    if type(held) is not DeviceValue:
+        held = DeviceValue(Variable(path, VariableKind.DEVICE))
+        frame.unit.env[key] = held
+    return held
+
+
+def is_dtype(value: Value) -> bool:
+    """`torch.float32`, `x.dtype`, `torch.FloatTensor`: not a device."""
+    if type(value) is External:
+        return holds("dtype-name", value.name)
+    return value is DTYPE
+
+
+# `torch.cuda.device(i)` as a value: it selects a device for a `with`, and is none.
+CONTEXT = External("torch.cuda.device")

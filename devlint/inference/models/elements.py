@@ -1,0 +1,63 @@
+"""Elements: what an iteration takes out of a tensor or a batch."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from devlint.inference.conventions import holds
+from devlint.inference.domain.kinds import Evidence
+from devlint.inference.domain.placement import CPU
+from devlint.inference.domain.provenance import Provenance, StepKind
+from devlint.inference.domain.tensors import (
+    LOADED,
+    MATRIX,
+    MAYBE_SCALAR,
+    SCALAR,
+    SHAPED,
+    VECTOR,
+    Tensor,
+)
+from devlint.inference.program.records import Frame
+from devlint.inference.syntax.text import dotted
+
+# The kind of a sequence that `zip(*rows)` yields.
+COLUMNS = "columns"
+
+
+def batch(frame: Frame, node: cst.CSTNode) -> Tensor:
+    """What a DataLoader yields: tensors (or what holds them) on the host."""
+    origin = Provenance(
+        StepKind.LOADED, node, frame.unit.source, None, "batches of a DataLoader are on the CPU"
+    )
+    return Tensor(CPU, origin, LOADED, Evidence())
+
+
+def names_loader(frame: Frame, node: cst.CSTNode) -> bool:
+    """By its name an iterable is a DataLoader that yields host tensors."""
+    if frame.unit.moves_batches:
+        return False
+    if isinstance(node, cst.Subscript):
+        node = node.value
+    name = dotted(node).rpartition(".")[2]
+    if not name or not holds("loader-name", name):
+        return False
+    classes = frame.unit.makers.get(name, ())
+    return not classes or any(holds("loader-name", each) for each in classes)
+
+
+def derive(tensor: Tensor) -> Tensor:
+    """A part of a tensor: in the same place, but to be judged by its own use."""
+    if tensor.evidence is None:
+        return tensor
+    evidence = Evidence(tensor.evidence.is_tensor)
+    return Tensor(tensor.place, tensor.origin, tensor.traits & ~(SCALAR | SHAPED), evidence)
+
+
+def without_a_dimension(tensor: Tensor) -> int:
+    """The traits of what is left of a tensor when one of its dimensions is gone."""
+    traits = tensor.traits & ~(SCALAR | SHAPED | VECTOR | MATRIX)
+    if tensor.traits & VECTOR:
+        return traits | SCALAR
+    if tensor.traits & MATRIX or (tensor.evidence is not None and tensor.traits & LOADED):
+        return traits
+    return traits | MAYBE_SCALAR

@@ -1,0 +1,161 @@
+"""Modules: where they are, whether they have state, and what becomes of them as a whole."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from devlint.inference.conventions import holds
+from devlint.inference.domain.containers import Mapping, Sequence
+from devlint.inference.domain.host import Const, DeviceValue, External, Host
+from devlint.inference.domain.placement import Placement
+from devlint.inference.domain.provenance import Provenance, StepKind
+from devlint.inference.domain.tensors import PARAMETER, Tensor
+from devlint.inference.domain.value import Union, Value, alternatives, union
+from devlint.inference.program.records import (
+    ClassInfo,
+    ClassValue,
+    Frame,
+    FunctionValue,
+    Instance,
+    Placed,
+)
+from devlint.inference.syntax.text import code
+
+
+def placed(frame: Frame, module: Instance) -> tuple[Placement, Provenance | None]:
+    """Where a module is now, and the step that put it there."""
+    holder: Instance | None = module
+    seen = 0
+    while holder is not None and seen < 8:
+        state = _state(frame, holder)
+        if state is not None:
+            return state.place, state.origin
+        if holder.parent is None:
+            return holder.place, holder.origin
+        holder = holder.parent
+        seen += 1
+    return module.place, module.origin
+
+
+def _state(frame: Frame, module: Instance) -> Placed | None:
+    current: Frame | None = frame
+    while current is not None:
+        state = current.env.get(module)
+        if type(state) is Placed:
+            # A closure runs at some time: before or after the second move.
+            return state if current is frame or module.moves == 0 else Placed(None, None)
+        current = current.outer
+    unit = frame.unit
+    state = unit.globals.get(module)
+    if state is None:
+        state = unit.env.get(module)
+    return state if type(state) is Placed else None
+
+
+def move_module(frame: Frame, module: Instance, place: Placement, node: cst.CSTNode) -> None:
+    """`Module.to`: in place, seen through every alias."""
+    _, origin = placed(frame, module)
+    step = Provenance(StepKind.MOVED, node, frame.unit.source, origin, "moved here")
+    if type(frame.env.get(module)) is Placed:
+        module.moves += 1
+    frame.env[module] = Placed(place, step)
+    for twin in module.twins:
+        frame.env[twin] = Placed(None, None)  # moved, too, where it was the one meant
+    move_what_was_handed_in(module)
+
+
+def move_what_was_handed_in(module: Instance, depth: int = 3) -> None:
+    """A container moves the parameters of the function that it was made of: they are modules."""
+    members = module.items.items if module.items is not None else None
+    for value in members or ():
+        for each in alternatives(value):
+            if type(each) is Tensor and each.evidence is not None:
+                each.evidence.moved = True
+            elif type(each) is Instance and each.module and depth:
+                move_what_was_handed_in(each, depth - 1)
+
+
+def in_parallel(module: Instance) -> Instance:
+    """A module seen through `DataParallel` or `DistributedDataParallel`: it is where that is."""
+    wrapper = Instance(None, "Parallel", True, None, module.origin, module)
+    wrapper.fields["module"] = module
+    return wrapper
+
+
+def baked(frame: Frame, value: Value, depth: int = 3) -> Value:
+    """The value as it leaves this function: a module keeps the place that it has now."""
+    if type(value) is Instance:
+        if value.library == "Parallel" and value.parent is not None:
+            inner = baked(frame, value.parent, depth)
+            if type(inner) is Instance and inner is not value.parent:
+                return in_parallel(inner)
+            return value
+        if not value.module or _state(frame, value) is None:
+            return value
+        place, origin = placed(frame, value)
+        return replaced(value, place, origin, None)
+    if depth and type(value) is Union:
+        now = [baked(frame, v, depth - 1) for v in value.alternatives]
+        changed = any(a is not b for a, b in zip(now, value.alternatives, strict=True))
+        return union(now) if changed else value
+    if depth and type(value) is Sequence and value.items is not None:
+        items = [baked(frame, v, depth - 1) for v in value.items]
+        if any(a is not b for a, b in zip(items, value.items, strict=True)):
+            return Sequence(items, None, value.kind, value.node, value.names)
+    if depth and type(value) is Mapping:
+        entries = {k: baked(frame, v, depth - 1) for k, v in value.entries.items()}
+        element = None if value.element is None else baked(frame, value.element, depth - 1)
+        if element is not value.element or any(entries[k] is not value.entries[k] for k in entries):
+            return Mapping(entries, element)
+    return value
+
+
+def replaced(
+    module: Instance, place: Placement, origin: Provenance | None, parent: Instance | None
+) -> Instance:
+    """The same module elsewhere, or as a part of another."""
+    copy = Instance(
+        module.info, module.library, module.module, place, origin, parent, module.items, module.name
+    )
+    copy.fields = module.fields
+    copy.given = module.given
+    return copy
+
+
+def stateful(frame: Frame, module: Instance) -> bool:
+    """Whether a module may hold parameters or buffers."""
+    if module.items is not None:
+        held = module.items.items
+        parts = held if held is not None else alternatives(module.items.any())
+        return any(stateful(frame, v) if type(v) is Instance else True for v in parts)
+    if module.library:
+        knowledge = frame.unit.context.knowledge
+        if not module.module and knowledge.class_(module.library) is not None:
+            return False  # a transform, which is called in turn: no layer
+        known = knowledge.module(module.library)
+        return known is None or known.stateful != "never"
+    return module.info is None or any(_adds_state(frame, each) for each in module.info.lineage())
+
+
+_WITHOUT_STATE = (Const, Host, FunctionValue, DeviceValue)
+
+
+def _adds_state(frame: Frame, info: ClassInfo) -> bool:
+    """Whether a class of the project may register anything, as far as its own methods show."""
+    for base in info.bases:
+        known = type(base) is External and base.name in ("torch.nn.Module", "builtins.object")
+        if not known and type(base) is not ClassValue:
+            return True
+    held = [v for value in info.attributes.values() for v in alternatives(value)]
+    return (
+        any(_may_hold(frame, value) for value in held)
+        or info.writers.keys() != info.attributes.keys()
+        or holds("registering-text", code(info.node))
+    )
+
+
+def _may_hold(frame: Frame, value: Value) -> bool:
+    if type(value) is Instance and value.module:
+        return stateful(frame, value)
+    plain = type(value) is Tensor and value.evidence is None and not value.traits & PARAMETER
+    return not (plain or type(value) in _WITHOUT_STATE)

@@ -1,0 +1,163 @@
+"""Objects of library classes that are no modules: where they live, how they move, what they hold.
+
+A batch of a tokenizer, a graph, a distribution, a packed sequence, an `Accelerator`: what each
+class does is in devlint.knowledge (`[classes]`). An object that holds tensors has a stand-in for
+them, so that it meets what its tensors meet.
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from devlint.inference.domain.containers import Loader, Mapping, Sequence
+from devlint.inference.domain.host import HOST, Host
+from devlint.inference.domain.placement import CPU, Placement
+from devlint.inference.domain.provenance import Provenance, StepKind
+from devlint.inference.domain.tensors import DEFAULT, LOADED, MAYBE_SCALAR, SCALAR, Tensor
+from devlint.inference.domain.value import UNKNOWN, Value, is_untold
+from devlint.inference.models import moves
+from devlint.inference.models.builtins import CHAINS
+from devlint.inference.models.libraries import apply_call, class_of
+from devlint.inference.models.library_attributes import part, result_of_attribute
+from devlint.inference.models.module_places import move_module
+from devlint.inference.program.events import HostReads
+from devlint.inference.program.records import Arguments, Frame, FunctionValue, Instance
+from devlint.inference.syntax.text import dotted, shorten
+from devlint.knowledge import Call
+
+
+def _moves_by(frame: Frame, name: str) -> str:
+    return next((info.to for info in class_of(frame, name) if info.to), "")
+
+
+def elements(frame: Frame, node: cst.CSTNode, holder: Instance) -> Value:
+    """What a mapping of names to tensors holds: `batch["x"]`, `**batch`."""
+    if holder.tensor is None or result_of_attribute(frame, holder.library, "*") is None:
+        return UNKNOWN
+    return part(frame, node, holder.tensor)
+
+
+def assign_item(
+    frame: Frame, target: cst.Subscript, holder: Instance, value: Value, source: cst.CSTNode
+) -> None:
+    """`object[key] = value`: what writes a file reads the value on the host."""
+    known = frame.unit.context.knowledge.method_of(holder.library, "__setitem__")
+    if known is not None and known.reads_host:
+        frame.emit(HostReads(target, shorten(target), value, source))
+
+
+def call_method(
+    frame: Frame, node: cst.Call, holder: Instance, name: str, arguments: Arguments
+) -> Value | None:
+    """`object.name(…)`, as far as the tables say."""
+    if name in ("to", "cuda", "cpu") and _moves_by(frame, holder.library):
+        return _move(frame, node, holder, name, arguments)
+    if holder.library in CHAINS and name == "__call__":
+        return _in_turn(frame, node, holder, arguments)
+    known = frame.unit.context.knowledge.method_of(holder.library, name)
+    if known is None:
+        if name in ("items", "values", "keys", "get", "pop"):
+            return _of_mapping(frame, node, holder, name)
+        if name == "clone":
+            return holder
+        return None
+    if known.moves:
+        return _moved(frame, node, known, holder.place, arguments)
+
+    subject = node.func.value if isinstance(node.func, cst.Attribute) else node.func
+    receiver = (holder.tensor, subject) if holder.tensor is not None else None
+    found = apply_call(frame, node, shorten(node.func), known, arguments, receiver)
+    return _drawn(found, arguments) if "sample_shape" in known.params else found
+
+
+def _drawn(found: Value, arguments: Arguments) -> Value:
+    """Samples of a distribution of numbers: one number, unless a shape is asked for."""
+    shape = arguments.get(0, "sample_shape")
+    if type(found) is not Tensor or not found.traits & SCALAR or shape is None:
+        return found
+    if type(shape) is Sequence and shape.items == []:
+        return found
+    told = (type(shape) is Host and shape.whole) or type(shape) is Sequence
+    traits = found.traits & ~SCALAR | (0 if told else MAYBE_SCALAR)
+    return Tensor(found.place, found.origin, traits, found.evidence)
+
+
+def _in_turn(frame: Frame, node: cst.Call, chain: Instance, arguments: Arguments) -> Value:
+    """What the last link makes of what those before it made."""
+
+    if chain.items is None or not chain.items.items or len(arguments.positional) != 1:
+        return UNKNOWN
+    value, argument = arguments.positional[0]
+    for link in chain.items.items:
+        if type(link) not in (Instance, FunctionValue):
+            return UNKNOWN  # out of sight: it may move what it is given
+        value = frame.interpreter.call(frame, node, link, Arguments([(value, argument)], {}))
+    if type(value) is Tensor and value.place == CPU and value.traits & DEFAULT:
+        # An image that was converted, and no factory's tensor, which could be made elsewhere.
+        origin = frame.origin(StepKind.LOADED, node, None, "converted here on the host")
+        return Tensor(CPU, origin, LOADED, value.evidence)
+    return value
+
+
+def _of_mapping(frame: Frame, node: cst.Call, holder: Instance, name: str) -> Value:
+    inner = elements(frame, node, holder)
+    if is_untold(inner) or name in ("get", "pop"):
+        return inner
+    if name == "keys":
+        return HOST
+    item = inner if name == "values" else Sequence([HOST, inner], None, "tuple")
+    return Sequence(None, item, "iterator")
+
+
+def _move(frame: Frame, node: cst.Call, holder: Instance, name: str, arguments: Arguments) -> Value:
+    """A move of an object: it gives back a moved one, and the name of one that moves in place
+    holds that."""
+
+    assert isinstance(node.func, cst.Attribute)
+    in_place = _moves_by(frame, holder.library) == "in-place"
+    held = holder.tensor if holder.tensor is not None else Tensor(holder.place, holder.origin)
+    moved = moves.move_of_object(frame, node, held, name, arguments, in_place)
+    instance = Instance(None, holder.library, False, moved.place, moved.origin)
+    if holder.tensor is not None:
+        instance.tensor = moved
+    path = dotted(node.func.value)
+    if in_place and path:
+        frame.bind(path, instance)
+    return instance
+
+
+def holding(holder: Instance, tensor: Tensor) -> Instance:
+    """Such an object that holds tensors like this one."""
+    instance = Instance(None, holder.library, False, tensor.place, tensor.origin)
+    instance.tensor = tensor
+    return instance
+
+
+def _moved(
+    frame: Frame, node: cst.Call, known: Call, place: Placement, arguments: Arguments
+) -> Value:
+    """`accelerator.prepare(model, optimizer, loader)`: its arguments, where it is."""
+    if arguments.open:
+        return UNKNOWN
+    found = [_put(frame, node, value, place) for value, _ in arguments.positional]
+    return found[0] if len(found) == 1 else Sequence(found, None, "tuple")
+
+
+def _put(frame: Frame, node: cst.Call, value: Value, place: Placement) -> Value:
+    step = Provenance(StepKind.MOVED, node, frame.unit.source, getattr(value, "origin", None))
+    if type(value) is Instance and value.module:
+        move_module(frame, value, place, node)
+        return value
+    if type(value) is Loader:
+        batch = value.batch
+        if type(batch) is Tensor:
+            return Loader(batch.with_place(place, step, drop=LOADED))
+        return Loader(UNKNOWN)
+    if type(value) is Tensor:
+        return value.with_place(place, step, drop=DEFAULT | LOADED)
+    if type(value) is Sequence and value.items is not None:
+        return Sequence([_put(frame, node, v, place) for v in value.items], None, value.kind)
+    if type(value) is Mapping:
+        entries = {key: _put(frame, node, v, place) for key, v in value.entries.items()}
+        return Mapping(entries, None)
+    return value

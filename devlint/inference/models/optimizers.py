@@ -1,0 +1,157 @@
+"""Optimizers and the modules whose parameters they hold: which is moved too late.
+
+A module is known by the name it goes by in the function, and by the value that the name held when
+the optimizer took its parameters: a name that was bound anew is another module.
+"""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from devlint.inference.conventions import holds
+from devlint.inference.domain.placement import CPU, CUDA, Placement
+from devlint.inference.domain.tensors import Tensor
+from devlint.inference.domain.value import Value, alternatives
+from devlint.inference.facts import LateMove
+from devlint.inference.models.devices import is_dtype, place_of
+from devlint.inference.models.module_places import placed
+from devlint.inference.program.records import Arguments, Frame, Function, Instance, Unit
+from devlint.inference.syntax.text import dotted
+
+_PARAMETERS = frozenset({"parameters", "named_parameters"})
+
+
+_WRAPPERS = (cst.List, cst.Tuple, cst.Dict, cst.DictElement, cst.Element, cst.Arg)
+
+
+_COMPREHENSIONS = (cst.ListComp, cst.GeneratorExp, cst.CompFor)
+
+
+class Built:
+    """An optimizer that holds a module's parameters."""
+
+    __slots__ = ("loaded", "module", "node", "path")
+
+    def __init__(self, node: cst.Call, path: str, module: Value | None) -> None:
+        self.node = node
+        self.path = path
+        self.module = module
+        self.loaded = False  # it was given a saved state
+
+
+class BuiltOptimizers:
+    """The optimizers of a file, by the function that builds them."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.by_function: dict[Function | None, list[Built]] = {}
+
+
+def built(frame: Frame, node: cst.Call) -> None:
+    """Remember a call that builds an optimizer on `module.parameters()`."""
+    name = node.func.attr.value if isinstance(node.func, cst.Attribute) else dotted(node.func)
+    if not node.args or not holds("optimizer-name", name):
+        return
+    for argument in node.args[:2]:
+        for path in _modules_in(argument.value) or _modules_of_name(frame, argument.value):
+            held = Built(node, path, _held(frame, path))
+            frame.unit.kept(BuiltOptimizers).by_function.setdefault(frame.function, []).append(held)
+
+
+def _modules_in(node: cst.CSTNode, depth: int = 6) -> list[str]:
+    """`model` of each `model.parameters()` in an expression."""
+    if depth == 0:
+        return []
+    if isinstance(node, cst.Call):
+        if isinstance(node.func, cst.Attribute) and node.func.attr.value in _PARAMETERS:
+            path = dotted(node.func.value)
+            return [path] if path else []
+        return [p for a in node.args for p in _modules_in(a.value, depth - 1)]
+    if isinstance(node, _WRAPPERS):
+        return [p for child in node.children for p in _modules_in(child, depth - 1)]
+    if isinstance(node, _COMPREHENSIONS):
+        inner = node.iter if isinstance(node, cst.CompFor) else node.for_in
+        return _modules_in(inner, depth - 1)
+    return []
+
+
+def _modules_of_name(frame: Frame, node: cst.CSTNode) -> list[str]:
+    """`model` of `parameters`, where the function says `parameters = model.parameters()`."""
+    if not isinstance(node, cst.Name):
+        return []
+    found: list[str] = []
+    function = frame.function
+    waiting: list[cst.CSTNode] = [frame.unit.tree if function is None else function.node.body]
+    while waiting:
+        statement = waiting.pop()
+        if isinstance(statement, cst.Assign):
+            if any(dotted(target.target) == node.value for target in statement.targets):
+                found += _modules_in(statement.value)
+        elif isinstance(statement, (cst.BaseStatement, cst.BaseSuite, cst.Module, cst.Else)):
+            waiting.extend(statement.children)
+    return found
+
+
+def _same(before: Value | None, now: Value | None) -> bool:
+    """A name holds what it held, or may hold it."""
+    if before is now:
+        return True
+    return now is not None and any(value is before for value in alternatives(now))
+
+
+def _held(frame: Frame, path: str) -> Value | None:
+    held = frame.env.get(path)
+    if held is not None:
+        return held
+    if "." not in path:
+        return frame.lookup(path)
+    return None
+
+
+def loaded(frame: Frame, node: cst.Call) -> None:
+    """`optimizer.load_state_dict(…)`: the state goes to where the parameters are now."""
+    assert isinstance(node.func, cst.Attribute)
+    if holds("optimizer-name", dotted(node.func.value)):
+        for held in frame.unit.kept(BuiltOptimizers).by_function.get(frame.function, ()):
+            held.loaded = True
+
+
+def moved(frame: Frame, node: cst.Call, arguments: Arguments) -> None:
+    """Note a module's move to an accelerator after an optimizer took its parameters."""
+    waiting = frame.unit.kept(BuiltOptimizers).by_function.get(frame.function)
+    if not waiting or not isinstance(node.func, cst.Attribute):
+        return
+    path = dotted(node.func.value)
+    for held in waiting:
+        if held.path != path or not _same(held.module, _held(frame, path)):
+            continue
+        target = _target(frame, node, arguments)
+        if target is None or target == CPU or _is_there(frame, held.module, target):
+            continue
+        if any(late.move.node is node for late in frame.unit.facts.late_moves):
+            continue
+        frame.unit.facts.late_moves.append(
+            LateMove(frame.site(held.node), frame.site(node), path, held.loaded)
+        )
+
+
+def _target(frame: Frame, node: cst.Call, arguments: Arguments) -> Placement:
+    value = arguments.get(0, "device")
+    if value is None:
+        assert isinstance(node.func, cst.Attribute)
+        return CUDA if node.func.attr.value == "cuda" else None
+    if is_dtype(value):
+        return None
+    place = place_of(frame, value)
+    if place is not None:
+        return place
+    given = dotted(arguments.node(0, "device") or node)
+    return CUDA if re.search(r"device|gpu|rank", given, re.I) else None
+
+
+def _is_there(frame: Frame, module: Value | None, target: Placement) -> bool:
+
+    if type(module) is Instance:
+        return placed(frame, module)[0] == target
+    return type(module) is Tensor and module.place == target

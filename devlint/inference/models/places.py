@@ -1,0 +1,52 @@
+"""Places of tensors, as questions."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from devlint.inference.conventions import holds
+from devlint.inference.domain.placement import CPU, Device, Variable, VariableKind
+from devlint.inference.domain.provenance import StepKind
+from devlint.inference.domain.tensors import Tensor
+from devlint.inference.domain.value import Union
+from devlint.inference.program.assumption_sites import is_out_of_sight
+from devlint.inference.program.records import Frame
+from devlint.inference.syntax.text import dotted
+
+
+def on_accelerator(tensor: Tensor) -> int:
+    """How sure it is that a tensor is on an accelerator: 2, 1, 0, or -1 when it is on the host.
+
+    An input of a function may be: 0. An unknown place says nothing: -1.
+    """
+    place = tensor.place
+    if type(place) is Device:
+        return 2 if place.is_accelerator else -1
+    if type(place) is Variable:
+        if place.kind is VariableKind.INPUT:
+            return 0
+        return 2
+    return -1
+
+
+def brought_to_host(value: Union) -> bool:
+    """One branch moves it to the host: whoever wrote that knows when it must be there."""
+    return any(
+        type(v) is Tensor
+        and v.place == CPU
+        and v.origin is not None
+        and any(step.kind is StepKind.MOVED for step in v.origin.chain())
+        for v in value.alternatives
+    )
+
+
+def is_output(frame: Frame, tensor: Tensor) -> bool:
+    """What a model made of inputs on an accelerator is there as well."""
+    place = tensor.place
+    chosen = type(place) is Variable and place.kind is VariableKind.DEVICE
+    if not (chosen or type(place) is Device) or tensor.origin is None:
+        return False
+    for step in tensor.origin.chain():
+        if isinstance(step.node, cst.Call) and is_out_of_sight(frame, step.node):
+            return holds("model-name", dotted(step.node.func).rpartition(".")[2])
+    return False

@@ -1,0 +1,58 @@
+"""Registration: parameters, buffers and submodules live where their module lives."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from devlint.inference.domain.host import Const
+from devlint.inference.domain.placement import Device
+from devlint.inference.domain.provenance import StepKind
+from devlint.inference.domain.tensors import DEFAULT, GRAD, PARAMETER, RECORDED, SCALAR, Tensor
+from devlint.inference.domain.value import Value, join_branches
+from devlint.inference.program.records import ClassInfo, Frame, Instance, Written
+
+
+def registered_tensor(info: ClassInfo, frame: Frame, node: cst.CSTNode, traits: int) -> Tensor:
+    """A parameter or buffer: it lives where the module lives."""
+    origin = frame.origin(StepKind.REGISTERED, node)
+    kept = GRAD | SCALAR if frame.unit.freezes else GRAD | SCALAR | RECORDED
+    return Tensor(info.variable, origin, (traits & kept) | PARAMETER)
+
+
+def register_attribute(
+    info: ClassInfo, frame: Frame, name: str, kind: str, value: Value, node: cst.CSTNode
+) -> None:
+    """`register_buffer`, `register_parameter`, `add_module`."""
+    info.registered[name] = kind
+    info.notes.pop(name, None)
+    if type(value) is Const and value.value is None:
+        held: Value = value
+    elif kind == "module":
+        held = as_submodule(info, value) if type(value) is Instance else value
+    else:
+        traits = GRAD if kind == "parameter" else 0
+        if type(value) is Tensor:
+            traits |= value.traits & SCALAR
+        if not (type(value) is Tensor and value.traits & DEFAULT):
+            info.places_itself = True
+        held = registered_tensor(info, frame, node, traits)
+    old = info.attributes.get(name)
+    info.attributes[name] = held if old is None else join_branches(old, held)
+    info.branches.setdefault(name, []).append(Written(held, frozenset(frame.branches), node))
+
+
+def as_submodule(info: ClassInfo, value: Instance) -> Instance:
+    """A module kept as an attribute: it follows `self`."""
+    fixed = type(value.place) is Device and value.place.index is not None
+    kept = Instance(
+        value.info,
+        value.library,
+        True,
+        value.place if fixed else info.variable,
+        value.origin,
+        None,
+        value.items,
+        value.name,
+    )
+    kept.fields = value.fields
+    return kept

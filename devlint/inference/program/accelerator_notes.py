@@ -1,0 +1,109 @@
+"""Accelerators that a file names, as noted while it is walked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import libcst as cst
+
+from devlint.inference.conventions import holds
+from devlint.inference.domain.placement import CPU
+from devlint.inference.domain.provenance import StepKind
+from devlint.inference.domain.tensors import Tensor
+from devlint.inference.program.records import Function, Unit
+from devlint.inference.syntax.words import asks_for_accelerator
+
+
+@dataclass(slots=True, eq=False)
+class MentionNote:
+    """A mention, before the file is done."""
+
+    node: cst.CSTNode
+    kind: str
+    text: str
+    index: int | None
+    guarded: bool
+    function: Function | None
+    in_module: bool
+    bare: bool = False  # the current device, without an index
+    moves: bool = False
+    refused: bool = False
+    global_rank: bool = False
+    returns: bool = False
+    mapped: bool = False  # mapped into memory, as files of the host are
+    subject: Tensor | None = None
+    joins_host: bool = False  # of a conversion: its result meets what is on the host anyway
+
+
+class Mentions:
+    """What one file's walk noted."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
+        text = self.text = unit.source.text
+        self.path = unit.source.path
+        self.loads_state = "load_state_dict" in text
+        self.notes: dict[cst.CSTNode, MentionNote] = {}
+        self.converts = False  # there are conversions by legacy types
+        self.strayed: dict[cst.CSTNode, object] = {}  # roots of strays, and what each met first
+        self.weights: set[cst.CSTNode] = set()  # calls whose result load_state_dict gets
+        self.at_all = "cuda" in text or "Tensor" in text or "load" in text or "optim" in text
+
+    @cached_property
+    def is_script(self) -> bool:
+        """The file is run, not imported."""
+        return holds("runs-itself", self.text)
+
+    @cached_property
+    def meant(self) -> bool:
+        """Nothing but an accelerator runs the file."""
+        return holds("accelerator-path", self.path) or holds("cuda-only-text", self.text)
+
+    def met(self, operands: list[Tensor]) -> None:
+        """`counts.scatter_(1, x.type(torch.LongTensor), 1)`: the host is meant."""
+        converted = [self._conversion(tensor) for tensor in operands]
+        at_home = (t for t, note in zip(operands, converted, strict=True) if note is None)
+        if any(tensor.place == CPU for tensor in at_home):
+            for note in converted:
+                if note is not None:
+                    note.joins_host = True
+
+    def _conversion(self, tensor: Tensor) -> MentionNote | None:
+        """The conversion that brought a tensor to where it is."""
+        for step in tensor.origin.chain() if tensor.origin is not None else ():
+            note = self.notes.get(step.node)
+            if note is not None and note.subject is not None and note.moves:
+                return note
+            if step.kind is StepKind.MOVED:
+                return None
+        return None
+
+    def named(self, function: Function | None) -> bool:
+        """The function, or its class, is named or decorated for accelerators."""
+        return named_for_accelerators(function)
+
+
+def functions(function: Function | None) -> list[Function]:
+    """A function and those that it is nested in."""
+    found = []
+    while function is not None:
+        found.append(function)
+        function = function.outer.function if function.outer is not None else None
+    return found
+
+
+def named_for_accelerators(function: Function | None) -> bool:
+    for inner in functions(function):
+        if holds("accelerator-function", inner.name):
+            return True
+        nodes: list[cst.CSTNode] = [inner.node]
+        if inner.info is not None:
+            if holds("accelerator-function", inner.info.name):
+                return True
+            nodes.append(inner.info.node)
+        for node in nodes:
+            for decorator in getattr(node, "decorators", ()):
+                if asks_for_accelerator(decorator.decorator):
+                    return True
+    return False

@@ -1,0 +1,75 @@
+"""The assumptions that the interpreter adds, each with its place and its words."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from devlint.inference.conventions import holds
+from devlint.inference.domain.assumptions import Assumption, AssumptionKind
+from devlint.inference.domain.provenance import Site, StepKind
+from devlint.inference.domain.tensors import INDIRECT, Tensor
+from devlint.inference.program.records import Frame
+from devlint.inference.syntax.text import dotted, shorten
+
+
+def at(frame: Frame, kind: AssumptionKind, node: cst.CSTNode, message: str) -> Assumption:
+    """An assumption that a node of this file causes."""
+    return Assumption(kind, frame.site(node), message)
+
+
+def of_value(frame: Frame, kind: AssumptionKind, tensor: Tensor, message: str) -> Assumption:
+    """An assumption about a value, at its beginning. `{}` in the message is its name."""
+    origin = tensor.origin
+    if origin is None:
+        return of_code(frame, kind, message.format("it"))
+    root = origin.root
+    return Assumption(kind, Site(root.source, root.node), message.format(f"`{name(tensor)}`"))
+
+
+def of_code(frame: Frame, kind: AssumptionKind, message: str) -> Assumption:
+    """An assumption about the function, or the file, that is being inferred."""
+    function = frame.function
+    if function is None:
+        return Assumption(kind, frame.site(frame.unit.tree), message)
+    node = function.node
+    named = node.name if isinstance(node, cst.FunctionDef) else node
+    return Assumption(kind, frame.site(named), message)
+
+
+def guess(frame: Frame, *tensors: Tensor) -> Assumption | None:
+    """That the callee out of sight, which one of these came through, left it where it was."""
+    for tensor in tensors:
+        if tensor.traits & INDIRECT:
+            kind = AssumptionKind.UNKNOWN_CALLEE_KEEPS_DEVICE
+            if tensor.origin is None:
+                return of_code(frame, kind, "a callee out of sight keeps devices as they are")
+            computed = [s for s in tensor.origin.chain() if s.kind is StepKind.COMPUTED]
+            guessed = (s for s in computed if is_out_of_sight(frame, s.node))
+            step = next(guessed, tensor.origin)
+            site = Site(step.source, step.node)
+            callee = dotted(step.node.func) if isinstance(step.node, cst.Call) else ""
+            if holds("module-name", callee.rpartition(".")[2]):
+                message = f"`{callee}` is a model, by its name"
+                return Assumption(AssumptionKind.NAME_SUGGESTS_MODEL, site, message)
+            message = f"`{shorten(step.node)}` is where its arguments are"
+            return Assumption(kind, site, message)
+    return None
+
+
+def is_out_of_sight(frame: Frame, node: cst.CSTNode) -> bool:
+    """A call of a function of which nothing is known."""
+    if not isinstance(node, cst.Call):
+        return False
+    func, knowledge = node.func, frame.unit.context.knowledge
+    name = func.attr.value if isinstance(func, cst.Attribute) else dotted(func)
+    libraries = ("torch", "torch.nn.functional")
+    return name not in knowledge.methods and not any(
+        knowledge.function(f"{library}.{name}") for library in libraries
+    )
+
+
+def name(tensor: Tensor) -> str:
+    """A value as messages name it: a parameter, or what made it."""
+    assert tensor.origin is not None
+    node = tensor.origin.root.node
+    return node.name.value if isinstance(node, cst.Param) else shorten(node)

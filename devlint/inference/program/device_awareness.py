@@ -1,0 +1,114 @@
+"""Whether code is written with accelerators in mind."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from devlint.inference.conventions import holds
+from devlint.inference.domain.placement import Variable
+from devlint.inference.domain.tensors import Tensor
+from devlint.inference.program.records import ClassInfo, Frame, Function
+from devlint.inference.syntax.text import code
+
+
+def notes_host(info: ClassInfo) -> bool:
+    """An object, no module, that notes the host as its device, whoever makes it."""
+    own = [v for ancestor in info.lineage() for _, v in ancestor.assigned.get("device", ())]
+    return (
+        not info.is_module
+        and bool(own)
+        and all(holds("host-device", code(value)) for value in own)
+        and not is_assigned_outside(info.unit.source.text, "device")
+    )
+
+
+@lru_cache(maxsize=16)  # of the files at hand; asked at each read of such an attribute
+def is_assigned_outside(text: str, name: str) -> bool:
+    """Somebody in a file gives an object that is no configuration such an attribute."""
+    found = re.findall(rf"([\w)\]]+)\.{name} *=(?!=)", text)
+    return any(owner != "self" and not holds("configuration-owner", owner) for owner in found)
+
+
+def works_on_device(frame: Frame, tensor: Tensor) -> bool:
+    """The function works for the model, not for the host: neither test nor script nor output.
+
+    Who writes `.numpy()` on an input expects it on the host. That others may hand it in from
+    elsewhere is shown by a method of a module or of an `autograd.Function`, by a function that has
+    to do with devices or runs a model, or by code of the file that asks an input of this name for
+    its device. The data of a script are where it read them, until it moves them.
+    """
+    unit, function = frame.unit, frame.function
+    name = function.name if function is not None else ""
+    if unit.is_test or unit.host_script or not unit.accelerated or name in ("", "<lambda>"):
+        return False
+    assert function is not None
+    info = function.info
+    place = f"{unit.source.path}.{info.name}" if info is not None else unit.source.path
+    outer = function.outer.function if function.outer is not None else None
+    names = name if outer is None else f"{outer.name} {name}"
+    if holds("host-work-name", names) or holds("showing-place", place):
+        return False
+    asked = type(tensor.place) is Variable and _is_asked(unit.source.text, tensor.place.name)
+    if unit.is_script and not frame.in_module:
+        return asked
+    text = function.text
+    if frame.in_module or holds("device-minding-text", text) or holds("model-running-text", text):
+        return True
+    if info is not None and "torch.autograd.Function" in info.library_bases:
+        return True
+    return outer is None and asked
+
+
+def computes_loss(function: Function) -> bool:
+    """By its name, or that of its file."""
+    return holds("loss-place", function.name) or holds("loss-place", function.unit.source.path)
+
+
+def minds_devices(function: Function, parameter: str) -> bool:
+    """Whether a function is written for inputs on a device, as far as it shows itself.
+
+    It, or its class, has to do with devices or runs a model, it computes a loss, code of the file
+    asks an input of this name for its device, or it is there for others and says that it takes
+    tensors, or stands beside modules.
+    """
+    unit = function.unit
+    if computes_loss(function):
+        return True
+    is_public = not function.name.startswith("_") and not unit.is_script
+    if is_public and (_is_tensor(function, parameter) or any(c.is_module for c in unit.classes)):
+        return True
+    texts = [function.text]
+    if function.info is not None:
+        texts.append(code(function.info.node))
+    if any(holds("device-minding-text", text) for text in texts) or holds(
+        "model-running-text", texts[0]
+    ):
+        return True
+    return _is_asked(unit.source.text, parameter)
+
+
+def _is_tensor(function: Function, parameter: str) -> bool:
+    """A parameter is annotated as a tensor."""
+    params = function.node.params
+    return any(
+        p.name.value == parameter
+        and p.annotation is not None
+        and "Tensor" in code(p.annotation.annotation)
+        for p in (*params.posonly_params, *params.params, *params.kwonly_params)
+    )
+
+
+def asks_for_device(function: Function) -> bool:
+    """The function asks one of its values where it is, to bring another there."""
+    return holds("device-asking-text", function.text)
+
+
+def makes_by_device(function: Function) -> bool:
+    """The function makes tensors where others are."""
+    return holds("device-following-text", function.text)
+
+
+def _is_asked(text: str, name: str) -> bool:
+    asked = rf"\b{re.escape(name)}\.(device\b|to\(|cuda\(|cpu\(|is_cuda\b)"
+    return bool(re.search(asked, text))

@@ -1,0 +1,385 @@
+"""Events: what happens in the program while it is interpreted.
+
+The interpreter and the models emit them (`frame.emit`), collectors listen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import libcst as cst
+
+from devlint.inference.domain.assumptions import Assumptions
+from devlint.inference.domain.placement import Placement
+from devlint.inference.domain.provenance import Site
+from devlint.inference.domain.tensors import Tensor
+from devlint.inference.domain.value import Value
+from devlint.inference.program.loops import LoopState
+from devlint.inference.program.records import Arguments, ClassInfo, Function, Parameter, Summary
+
+
+@dataclass(slots=True, eq=False)
+class MoveNote:
+    node: cst.CSTNode
+    method: str
+    subject: Tensor
+    subject_node: cst.CSTNode
+    target: Placement
+    target_node: cst.CSTNode | None
+    of_module: bool
+    discarded: bool
+    non_blocking: bool
+    loop: LoopState | None
+    creation: cst.CSTNode | None
+    guarded: bool
+    cold: bool = False
+    to_tensor: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class SyncNote:
+    node: cst.CSTNode
+    call: str
+    tensor: Tensor
+    tensor_node: cst.CSTNode
+    loop: LoopState | None
+    cold: bool
+    guards_error: bool = False
+    evaluates: bool = False
+    for_logging: bool = False
+    needed: bool = False
+    inside: Site | None = None
+
+
+@dataclass(slots=True, eq=False)
+class HostReadNote:
+    node: cst.CSTNode
+    sink: str
+    tensor: Tensor
+    tensor_node: cst.CSTNode
+    assumptions: Assumptions
+    caught: bool
+    waits: bool = False  # for a call that shows it to be on a device
+
+
+@dataclass(slots=True, eq=False)
+class RoundTripNote:
+    away: cst.CSTNode
+    back: cst.CSTNode
+    subject: Tensor
+    subject_node: cst.CSTNode
+    start: Placement
+    middle: Placement
+
+
+@dataclass(slots=True, eq=False)
+class LateReadNote:
+    copy: cst.CSTNode
+    read: cst.CSTNode
+    tensor: Tensor
+    tensor_node: cst.CSTNode
+
+
+@dataclass(slots=True, eq=False)
+class NonLeafNote:
+    node: cst.CSTNode
+    tensor: Tensor
+    tensor_node: cst.CSTNode
+    use: str = ""
+    use_node: cst.CSTNode | None = None
+
+
+@dataclass(slots=True, eq=False)
+class ElementNote:
+    node: cst.CSTNode
+    tensor: Tensor
+    tensor_node: cst.CSTNode
+    writes: bool
+    loop: LoopState
+    single: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class HiddenCopyNote:
+    node: cst.CSTNode
+    what: str
+    tensor: Tensor
+    tensor_node: cst.CSTNode
+    base: Tensor
+    base_node: cst.CSTNode
+    loop: LoopState | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HostWaits:
+    """The host waits for `value` at `call`, here or `inside` a callee."""
+
+    node: cst.CSTNode
+    call: str
+    value: Value
+    value_node: cst.CSTNode
+    inside: Site | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tested:
+    """A value is asked for its truth by `if`, `while`, `assert` or an operator."""
+
+    node: cst.CSTNode
+    value: Value
+    keyword: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Formatted:
+    """A value becomes part of a text."""
+
+    node: cst.CSTNode
+    call: str
+    value: Value
+    value_node: cst.CSTNode
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NumberTaken:
+    """Python takes a number out of a value."""
+
+    node: cst.CSTNode
+    call: str
+    value: Value
+    value_node: cst.CSTNode
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HostReads:
+    """NumPy, PIL or another library of the host gets a value."""
+
+    node: cst.CSTNode
+    sink: str
+    value: Value
+    value_node: cst.CSTNode
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HostNeeds:
+    """The host works on with a tensor that was brought to it."""
+
+    tensor: Tensor
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TensorRead:
+    """A tensor is read that may still be on its way to the host."""
+
+    node: cst.CSTNode
+    tensor: Tensor
+    value_node: cst.CSTNode
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TensorMade:
+    """A factory made a tensor."""
+
+    node: cst.Call
+    tensor: Tensor
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlaceSettled:
+    """Something in sight decides where a tensor is to be."""
+
+    tensor: Tensor
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TensorReturned:
+    """A function returns a tensor."""
+
+    tensor: Tensor
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Called:
+    """Anything is called."""
+
+    node: cst.Call
+    callee: Value
+    arguments: Arguments
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TypeNamed:
+    """An attribute names a type of tensors."""
+
+    node: cst.Attribute
+    value: Value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DeviceFormatted:
+    """A device is named by a formatted string."""
+
+    node: cst.FormattedString
+    index: Value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Compared:
+    """Two values are compared."""
+
+    node: cst.Comparison
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chosen:
+    """A conditional expression chose a value."""
+
+    node: cst.IfExp
+    chosen: Value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DefaultEvaluated:
+    """The default of a parameter was evaluated."""
+
+    node: cst.BaseExpression
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Asserted:
+    """An `assert` was passed."""
+
+    node: cst.Assert
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Branched:
+    """An `if` came out as `known`, or may go either way."""
+
+    node: cst.If
+    known: bool | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FunctionCalled:
+    """A function of the project is called."""
+
+    node: cst.CSTNode
+    function: Function
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoopLeft:
+    """A `for` loop was walked."""
+
+    loop: cst.For
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ArrayTaken:
+    """NumPy gets what autograd may record."""
+
+    node: cst.CSTNode
+    sink: str
+    value: Value
+    value_node: cst.CSTNode
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MethodRead:
+    """A method of a value is called that may take its array."""
+
+    node: cst.CSTNode
+    value: Value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DefaultTaken:
+    """A call leaves a parameter to its default."""
+
+    node: cst.CSTNode
+    function: Function
+    parameter: Parameter
+    summary: Summary
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ArgumentGiven:
+    """A call gives an argument for a device."""
+
+    node: cst.CSTNode
+    value: Value
+    given: cst.CSTNode
+    function: Function
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DeviceCompared:
+    """Two values are compared, one of them perhaps a device."""
+
+    node: cst.CSTNode
+    operator: cst.BaseCompOp
+    left: Value
+    right: Value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OperandChosen:
+    """`and` or `or` chose an operand."""
+
+    node: cst.BooleanOperation
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DeviceChosen:
+    """A conditional expression is evaluated, perhaps one of devices."""
+
+    node: cst.IfExp
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NonLeafUsed:
+    """A tensor that is no leaf is used as a parameter."""
+
+    tensor: Tensor
+    use: str
+    node: cst.CSTNode
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PartMade:
+    """A module of a class is made as a part of another."""
+
+    info: ClassInfo
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UnknownCalled:
+    """A callee out of sight gets arguments."""
+
+    node: cst.Call
+    arguments: Arguments
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HandedOver:
+    """A function is handed over with arguments, to be called elsewhere."""
+
+    name: str
+    arguments: Arguments
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FunctionReturns:
+    """The body of a function was walked, and gave `result`."""
+
+    function: Function
+    result: Value
+
+
+class PlacesSettled:
+    """All that decides where a function's tensors are to be has happened."""
+
+
+class FunctionLeft:
+    """A function is done: what was noted of it becomes facts."""

@@ -1,0 +1,43 @@
+"""Loops being walked, and environments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import libcst as cst
+
+from devlint.inference.domain.value import Value
+from devlint.inference.facts import Hotness
+
+Flag = tuple[str, bool]  # a condition on one name, and how it came out
+
+
+Environment = dict[Any, Value]  # names, "self.x" paths, and module objects (where they are now)
+
+
+@dataclass(slots=True, eq=False)
+class LoopState:
+    """A loop being walked."""
+
+    node: cst.CSTNode
+    over: cst.CSTNode | None
+    hotness: Hotness
+    depth: int
+    feeds_device: bool = False
+    outer: LoopState | None = None
+    trains: bool = False  # a backward pass or an optimizer's step is in its body
+    wraps_training: bool = False  # a hot loop in its body trains
+    breaks: list[Environment] = field(default_factory=list)
+    continues: list[Environment] = field(default_factory=list)
+    assigned: set[str] = field(default_factory=set)  # names the body rebinds or writes in place
+    rebound: set[str] = field(default_factory=set)  # names that only their own move rebinds
+    # The environments before the loop, at its head, and where a turn ends: None in the first walk.
+    entry: Environment | None = None
+    head: Environment | None = None
+    back: Environment | None = None
+    differs: bool = False  # the first turn takes other branches than those behind it
+    since: int = 0  # when the turn began, by the frame's clock
+    # `xs[i] = value` for each element of the list that it goes over, and what that put there.
+    replacing: cst.Subscript | None = None
+    replacement: Value | None = None

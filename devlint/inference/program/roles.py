@@ -1,0 +1,199 @@
+"""Roles of functions: which run once per step, prepare data, evaluate, or build."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import libcst as cst
+
+from devlint.inference.call_contexts import Given
+from devlint.inference.conventions import holds
+from devlint.inference.domain.provenance import Site
+from devlint.inference.facts import Hotness
+from devlint.inference.program.records import CallSite, ClassInfo, Frame, Function, Unit
+
+
+def by_default(frame: Frame) -> Given | None:
+    """The default device of a method, when callers may have chosen one: `with torch.device(…)`."""
+    function = frame.function
+    if function is None or frame.constructing:
+        return None
+    return Given(function.key, function.name, function.name, "", -1)
+
+
+MAX_CALLS = 4  # from a function that runs once per step to one that it reaches
+
+
+@dataclass(frozen=True, slots=True)
+class PerStep:
+    """Why a function runs once per step: by its own name, or by the call in a hot loop."""
+
+    called_in: Site | None = None
+
+
+def note_call(frame: Frame, function: Function, node: cst.CSTNode) -> None:
+    """Remember who calls a function of the same file."""
+    if function.unit is frame.unit:
+        call = CallSite(frame.function, node, frame.loop, frame.cold > 0, frame.evaluating > 0)
+        function.callers.append(call)
+
+
+def is_cold(function: Function | None) -> bool:
+    """A function that by its name runs once, or now and then."""
+    return function is not None and bool(
+        holds("cold-function", function.name) or holds("building-function", function.name)
+    )
+
+
+def prepares(function: Function | None) -> bool:
+    """A function that builds something once, or that prepares data on the host."""
+    if function is None:
+        return False
+    info = function.info
+    names = [function.name] if info is None else [function.name, info.name, *info.library_bases]
+    return (
+        holds("building-function", function.name)
+        or holds("host-path", function.unit.source.path)
+        or any(holds("collating-name", name) for name in names)
+        or _samples_for_loader(info)
+    )
+
+
+def _samples_for_loader(info: ClassInfo | None) -> bool:
+    """A DataLoader iterates over its sampler; a sampler of boxes or tokens is called."""
+    if info is None:
+        return False
+    named = any(name.endswith("Sampler") for name in (info.name, *info.library_bases))
+    return named and info.method("__iter__") is not None
+
+
+def turns_gradients_off(function: Function) -> bool:
+    """`@torch.no_grad()`, `@torch.inference_mode()`."""
+    return any(holds("gradient-free-decorator", decorator) for decorator in function.decorators)
+
+
+def evaluates(function: Function | None) -> bool:
+    """A function that runs without gradients: by its name or its decorators."""
+    if function is None:
+        return False
+    if turns_gradients_off(function):
+        return not holds("step-function", function.name) and function.name not in ("step", "update")
+    return holds("evaluating-function", function.name)
+
+
+def _runs_rarely(function: Function) -> bool:
+    return is_cold(function) or holds("evaluating-function", function.name)
+
+
+def runs_per_step(function: Function) -> bool:
+    """By its own name, class or parameters a function runs once per step."""
+    name = function.name
+    info = function.info
+    if name == "<lambda>" or is_cold(function) or holds("checking-function", name):
+        return False
+    if holds("host-path", function.unit.source.path):
+        return False
+    classes = [c.name for c in info.lineage()] + info.library_bases if info is not None else []
+    if info is not None and info.is_module and name == "__call__":
+        return True
+    if name == "step":
+        return any(holds("optimizer-class", c) and not holds("scheduler-class", c) for c in classes)
+    if name in ("update", "_update"):
+        return any(holds("metric-class", c) for c in classes)
+    params = _parameters(function)
+    if "forward" in name and info is not None and not info.is_module:
+        return False
+    if holds("step-function", name):
+        return bool(params) or name.startswith("_") or info is not None
+    if _is_forward_hook(params):
+        return True
+    return (
+        any(holds("output-name", p) for p in params)
+        and any(holds("target-name", p) for p in params)
+        and not holds("evaluating-function", name)
+    )
+
+
+def _parameters(function: Function) -> list[str]:
+    params = function.node.params
+    names = [p.name.value for p in (*params.posonly_params, *params.params, *params.kwonly_params)]
+    return names[1:] if function.info is not None and not function.is_static else names
+
+
+def _is_forward_hook(params: list[str]) -> bool:
+    """`def hook(module, inputs, output)`: it runs with every forward."""
+    return (
+        len(params) == 3
+        and params[0].strip("_") in ("module", "mod", "m", "layer")
+        and params[1].startswith("in")
+        and params[2].startswith("out")
+    )
+
+
+def settle(unit: Unit) -> None:
+    """Write into the file's syncs and moves whether the function around them runs per step."""
+    if not unit.owned:
+        return
+    reached = _reached(unit)
+    facts = unit.facts
+    for kind, index, function, constructing in unit.owned:
+        found = reached.get(function)
+        building = constructing and found is None
+        recursive = any(c.caller is function and c.loop is not None for c in function.callers)
+        if kind == "move":
+            move = facts.moves[index]
+            facts.moves[index] = replace(
+                move,
+                in_step=function.name if found is not None else "",
+                recursive=recursive,
+                cold=move.cold
+                or building
+                or (found is None and move.loop is None and _runs_rarely(function)),
+            )
+        elif found is not None or building:
+            sync = facts.syncs[index]
+            facts.syncs[index] = replace(
+                sync,
+                in_step=function.name if found is not None else "",
+                called_in=found.called_in if found is not None else None,
+                cold=sync.cold or building,
+            )
+    unit.owned.clear()
+
+
+def _reached(unit: Unit) -> dict[Function, PerStep]:
+    """The functions of a file that run once per step, and why."""
+    reached = {f: PerStep() for f in unit.functions if runs_per_step(f)}
+    for function in unit.functions:
+        if function in reached or is_cold(function) or holds("checking-function", function.name):
+            continue
+        for call in function.callers:
+            loop = call.loop
+            if (
+                loop is not None
+                and not call.cold
+                and call.caller is not function
+                and loop.trains
+                and loop.hotness is Hotness.HOT
+                and not evaluates(function)
+            ):
+                reached[function] = PerStep(Site(unit.source, call.node))
+                break
+    for _ in range(MAX_CALLS):
+        added: dict[Function, PerStep] = {}
+        for function in unit.functions:
+            name = function.name
+            if (
+                function in reached
+                or holds("cold-function", name)
+                or holds("checking-function", name)
+            ):
+                continue
+            for call in function.callers:
+                if call.caller in reached and not call.cold:
+                    added[function] = reached[call.caller]
+                    break
+        if not added:
+            break
+        reached.update(added)
+    return reached

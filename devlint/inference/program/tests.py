@@ -1,0 +1,94 @@
+"""How the tests around a place in the code came out."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+
+import libcst as cst
+
+from devlint.inference.domain.path_conditions import (
+    MAX_AROUND,
+    TRUE,
+    Literal,
+    PathCondition,
+    Predicate,
+    Sides,
+    both,
+)
+from devlint.inference.program.predicates import Written, normalized, written_choice
+from devlint.inference.program.records import Frame
+
+
+def one_of(frame: Frame, count: int) -> list[PathCondition]:
+    """What holds on each of several ways of which one is taken here."""
+    choice = once(frame)
+    return [((choice, True, index),) for index in range(count)]
+
+
+def enter(frame: Frame, when: PathCondition) -> None:
+    """Go on where these facts hold as well."""
+    frame.when = both(frame.when, when, MAX_AROUND)
+
+
+def once(frame: Frame, inner: bool = False) -> Predicate:
+    """What may come out otherwise the next time."""
+    frame.now += 1
+    return Predicate(frame.now, inner)
+
+
+def of_test(frame: Frame, node: cst.BaseExpression) -> Sides:
+    """What holds where a condition is true, and where it is false."""
+    tests = frame.unit.tests
+    written = tests.get(node)
+    if written is None:
+        written = tests[node] = written_choice(node)
+    seen: dict[Hashable, Predicate] = {}
+    if_true, if_false = ([_fact(frame, each, seen) for each in side] for side in written)
+    return tuple(if_true), tuple(if_false)
+
+
+def of_name(frame: Frame, name: str, outcome: bool) -> PathCondition:
+    """That a name holds something true, or something false."""
+    return (_fact(frame, (("bool", name), outcome, TRUE, (name,)), {}),)
+
+
+def _fact(frame: Frame, written: Written, seen: dict[Hashable, Predicate]) -> Literal:
+    subject, is_so, value, paths = written
+    choice = seen.get(subject)
+    if choice is None:
+        if isinstance(subject, cst.CSTNode):
+            choice = once(frame)
+        else:
+            born = _born(frame, paths)
+            choice = frame.choices.get((subject, born))
+            if choice is None:
+                choice = frame.choices[subject, born] = Predicate(born, False, subject, paths)
+        seen[subject] = choice
+    return choice, is_so, value
+
+
+def _born(frame: Frame, paths: Iterable[str]) -> int:
+    bound = frame.bound
+    return max((bound.get(path, 0) for path in paths), default=0)
+
+
+def seen_from(
+    frame: Frame, choice: Predicate, function: Hashable, given: Mapping[str, cst.BaseExpression]
+) -> Predicate:
+    """A callee's choice as its caller sees it. A test on nothing but what the callee was given
+    comes out the same in another call that is given the same. `given`: expressions by parameter."""
+    paths: list[str] = []
+    texts: list[Hashable] = []
+    for name in choice.names if not choice.born else ():
+        if "." not in name:
+            text = normalized(given[name], paths) if name in given else None
+            if text is None:
+                return once(frame, inner=True)
+            texts.append(text)
+    if not texts:
+        return once(frame, inner=True)
+    born = _born(frame, paths)
+    key = (function, choice.subject, *texts), born
+    if key not in frame.choices:
+        frame.choices[key] = Predicate(born, inner=True)
+    return frame.choices[key]

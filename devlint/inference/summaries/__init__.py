@@ -1,0 +1,11 @@
+"""Functions as others see them: inferred once to a summary, instantiated at each call.
+
+Its modules:
+
+    functions: inference of a function to its summary
+    returns: several returns, on several devices
+    waits: waits for the device that callers see
+    arguments, declared_arguments: arguments bound to parameters, against what is declared
+    substitution: a summary in terms of a call's arguments
+    events: what happens at such a call
+"""

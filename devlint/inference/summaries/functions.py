@@ -1,0 +1,278 @@
+"""Functions: inferred once to a summary in terms of their parameters, instantiated at each call."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from devlint.inference.conventions import holds
+from devlint.inference.domain.containers import Mapping, Sequence
+from devlint.inference.domain.host import HOST, NONE
+from devlint.inference.domain.kinds import Evidence
+from devlint.inference.domain.placement import CUDA, Placement, Variable, VariableKind
+from devlint.inference.domain.provenance import StepKind
+from devlint.inference.domain.tensors import INHERITED, Tensor
+from devlint.inference.domain.value import UNKNOWN, Union, Value, alternatives, cases, choose, union
+from devlint.inference.interpreter import contracts
+from devlint.inference.interpreter.class_attributes import settle_writes
+from devlint.inference.interpreter.parameters import initial_value, says_host
+from devlint.inference.interpreter.statements import block
+from devlint.inference.models import autograd, unification
+from devlint.inference.program import tests
+from devlint.inference.program.events import (
+    FunctionLeft,
+    FunctionReturns,
+    PlacesSettled,
+    TensorReturned,
+)
+from devlint.inference.program.records import (
+    BudgetExceeded,
+    ClassValue,
+    Frame,
+    Function,
+    Imported,
+    Instance,
+    Parameter,
+    Summary,
+)
+from devlint.inference.summaries import returns, waits
+from devlint.inference.syntax.text import code
+from devlint.knowledge import Result
+
+MAX_DEPTH = 24
+
+
+# Classes that work on the host, and feed the device.
+_FEEDING = ("Dataset", "DataLoader", "Sampler")
+
+
+def summarize(function: Function) -> Summary | None:
+    """The summary of a function; None while it is being inferred (recursion) or too deep."""
+    if function.summary is not None:
+        return function.summary
+    context = function.unit.context
+    if function.running or context.depth >= MAX_DEPTH:
+        return None
+    _construct_first(function)
+    function.running = True
+    context.depth += 1
+    try:
+        function.summary = _infer(function)
+    finally:
+        context.depth -= 1
+        function.running = False
+    return function.summary
+
+
+# Methods that run before each test of their class.
+_SETTING_UP = ("setUpClass", "setup_class", "setUp", "asyncSetUp", "setup_method")
+
+
+_BEFORE_TESTS = ("__init__", *_SETTING_UP)
+
+
+def _construct_first(function: Function) -> None:
+    """A method runs on what the constructor built, and where the test was set up."""
+    info = function.info
+    built = info.methods.get("__init__") if info is not None else None
+    if built is not None and built is not function and built.summary is None:
+        summarize(built)
+    if info is not None and function.name not in _BEFORE_TESTS and not info.is_module:
+        for name in _SETTING_UP:
+            prepared = info.method(name)
+            summary = summarize(prepared) if prepared is not None else None
+            if summary is not None and summary.left_default is not None:
+                function.unit.default_device = summary.left_default
+
+
+def _infer(function: Function) -> Summary:
+    unit = function.unit
+    frame = Frame(unit, function, function.outer, function.info)
+    if function.info is not None:
+        frame.constructing = function.info.is_module and _constructs(function)
+    elif function.outer is not None:
+        frame.constructing = function.outer.constructing
+        frame.instance = function.outer.instance
+    parameters = function.parameters = _bind_parameters(frame, function)
+    owners = unit.context.owners
+    owners.update((p.variable, function) for p in parameters if p.variable is not None)
+    signature = contracts.signature_of(function)
+    if signature:
+        contracts.apply(frame, signature, parameters)
+    autograd.restore(frame, function)
+    running = function.info.running if function.info is not None else []
+    running.append(frame)
+    try:
+        if isinstance(function.node, cst.Lambda):
+            frame.returns.append((function.node.body, frame.eval(function.node.body)))
+        else:
+            if block(frame, function.node.body):
+                frame.exits.append(frame.env)
+    except BudgetExceeded:
+        unit.facts.budgets_hit.append(
+            f"{unit.source.path}: {function.name} is too large to be inferred whole"
+        )
+        frame.drafts.clear()
+        frame.notes.clear()
+        return Summary(parameters, UNKNOWN)
+    finally:
+        running.pop()
+    autograd.store(frame)
+    contracts.check_returns(frame, signature)
+    result = contracts.result_of(frame, signature, _decided(_result(frame)))
+    frame.emit(FunctionReturns(function, result))
+    if frame.writes and function.info is not None:
+        settle_writes(function.info, frame)
+    for _, value in frame.returns:
+        for tensor in unification.tensors_in(value):
+            frame.emit(TensorReturned(tensor))
+    frame.emit(PlacesSettled())
+    syncs = waits.lasting_syncs(frame)
+    frame.emit(FunctionLeft())
+    pendings = [pending for pending in frame.pendings.values() if unification.may_meet(pending)]
+    return Summary(
+        parameters, result, pendings, syncs[:1], _fresh_modules(frame, result), frame.left_default
+    )
+
+
+def _constructs(function: Function) -> bool:
+    """It runs while a module is being built. A method that is handed data runs later."""
+    if not holds("constructing-method", function.name):
+        return False
+    if function.name in ("__init__", "__new__", "__post_init__"):
+        return True
+    params = function.node.params
+    given = [*params.posonly_params, *params.params][1:]
+    return not any(p.default is None and p.annotation is None for p in given) and not any(
+        p.annotation is not None and "Tensor" in code(p.annotation.annotation) for p in given
+    )
+
+
+def _place_in_hook(function: Function) -> Placement:
+    """Where a framework puts what it hands to a hook: with the module, or on its accelerator."""
+    info = function.info
+    if info is None:
+        return None
+    knowledge = function.unit.context.knowledge
+    for base in info.library_bases:
+        for name in knowledge.lineage(base):
+            known = knowledge.module(name) or knowledge.class_(name)
+            if known is not None and function.name in known.hooks:
+                if info.is_module:
+                    return info.variable
+                return CUDA if known.result is Result.CUDA else None
+    return None
+
+
+def _bind_parameters(frame: Frame, function: Function) -> list[Parameter]:
+    params = function.node.params
+    found: list[Parameter] = []
+    listed = [*params.posonly_params, *params.params]
+    on_host = _works_on_host(function)
+    if function.info is not None and not on_host:
+        on_host = holds("host-class", function.info.name) or any(
+            base.endswith(_FEEDING) for base in function.info.library_bases
+        )
+    on_host = on_host or function.unit.collates(function.name)
+    shared = _place_in_hook(function)
+    for index, param in enumerate(listed):
+        name = param.name.value
+        if index == 0 and function.info is not None and not function.is_static:
+            if function.is_class_method or function.name == "__new__":
+                value: Value = ClassValue(function.info)
+            else:
+                value = function.info.self_value
+                frame.instance = function.info.self_value
+            found.append(Parameter(name, None, value, None, False))
+        else:
+            found.append(initial_value(frame, param, function, on_host, shared=shared))
+        frame.env[name] = found[-1].value
+    for param in params.kwonly_params:
+        parameter = initial_value(frame, param, function, on_host, True, shared)
+        found.append(parameter)
+        frame.env[param.name.value] = parameter.value
+    if isinstance(params.star_arg, cst.Param):
+        name = params.star_arg.name.value
+        variable = Variable(name, VariableKind.INPUT, True)
+        origin = frame.origin(StepKind.PARAMETER, params.star_arg)
+        element = Tensor(None if on_host else variable, origin, 0, Evidence())
+        frame.env[name] = Sequence(None, element, "tuple")
+    if params.star_kwarg is not None:
+        name = params.star_kwarg.name.value
+        variable = Variable(name, VariableKind.INPUT, True)
+        origin = frame.origin(StepKind.PARAMETER, params.star_kwarg)
+        frame.env[name] = Mapping({}, Tensor(None if on_host else variable, origin, 0, Evidence()))
+    return found
+
+
+def _works_on_host(function: Function) -> bool:
+    """By its name, or that of the function around it, it prepares what is moved later."""
+    if holds("host-function", function.name):
+        return True
+    around = function.outer.function if function.outer is not None else None
+    return around is not None and _works_on_host(around)
+
+
+def _result(frame: Frame) -> Value:
+    """What the function returns; one return on the default device beside a rigid one is a
+    contradiction."""
+    if frame.yields:
+        return Sequence(None, union(frame.yields), "iterator")
+    if not frame.returns:
+        return NONE
+    function = frame.function
+    node = function.node if function is not None else None
+    if isinstance(node, cst.FunctionDef) and says_host(frame, node.returns):
+        return union(_without_tensors(value) for _, value in frame.returns)
+    ways = tests.one_of(frame, len(frame.returns))
+    result = choose((value, way) for (_, value), way in zip(frame.returns, ways, strict=True))
+    if len(frame.returns) > 1 or returns.differs(frame.returns[0][1]):
+        constructing = frame.constructing or (
+            function is not None and holds("host-function", function.name)
+        )
+        if not constructing and returns.compare(frame) and type(result) is Union:
+            # It is said here: callers go on with what the other returns give.
+            return union(v for v in result.alternatives if not returns.is_odd(v))
+    return result
+
+
+def _fresh_modules(frame: Frame, result: Value) -> tuple[Instance, ...]:
+    """The modules that the function returns, and that nothing but its caller holds then."""
+    parts = result.items if type(result) is Sequence and result.items is not None else [result]
+    found = [
+        v
+        for part in parts
+        for v in alternatives(part)
+        if type(v) is Instance and v.module and v.parent is None and type(v.place) is not Variable
+    ]
+    if not found:
+        return ()
+    kept = [held for name, held in frame.env.items() if type(name) is str and "." in name]
+    kept += frame.unit.env.values()
+    if frame.info is not None:
+        kept += frame.info.attributes.values()
+    around = frame.outer
+    while around is not None:
+        kept += around.env.values()
+        around = around.outer
+    held = {id(v) for value in kept if type(value) is not Imported for v in alternatives(value)}
+    return tuple(module for module in found if id(module) not in held)
+
+
+def _without_tensors(value: Value) -> Value:
+    return union(HOST if type(v) is Tensor else v for v in alternatives(value))
+
+
+def _decided(value: Value) -> Value:
+    """A returned tensor lives where what was shown to be a tensor meanwhile says."""
+    if type(value) is Tensor:
+        decider = unification.decider(value)
+        if decider is None:
+            return value
+        return Tensor(decider.place, decider.origin, decider.traits & INHERITED)
+    if type(value) is Union:
+        return choose((_decided(v), when) for v, when in cases(value))
+    if type(value) is Sequence and value.items is not None and value.kind == "tuple":
+        return Sequence(
+            [_decided(item) for item in value.items], None, "tuple", value.node, value.names
+        )
+    return value

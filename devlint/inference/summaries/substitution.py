@@ -1,0 +1,337 @@
+"""A function of the project is called: its result there, and what of its body shows only there."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from devlint.inference.domain.assumptions import AssumptionKind
+from devlint.inference.domain.containers import Loader, Sequence
+from devlint.inference.domain.path_conditions import exclude
+from devlint.inference.domain.placement import CPU, Variable, VariableKind
+from devlint.inference.domain.provenance import Site, Source, StepKind
+from devlint.inference.domain.tensors import DEFAULT, INDIRECT, LOADED, Tensor
+from devlint.inference.domain.value import UNKNOWN, Union, Unknown, Value, alternatives, possible
+from devlint.inference.facts import MeetingKind
+from devlint.inference.interpreter import contracts
+from devlint.inference.models import gradients, places, unification
+from devlint.inference.models.module_places import placed, stateful
+from devlint.inference.program.assumption_sites import at
+from devlint.inference.program.events import ArgumentGiven, DefaultTaken, FunctionCalled, HostWaits
+from devlint.inference.program.records import (
+    Arguments,
+    Frame,
+    Function,
+    FunctionValue,
+    Instance,
+    Pending,
+    Summary,
+)
+from devlint.inference.program.roles import note_call
+from devlint.inference.summaries import declared_arguments
+from devlint.inference.summaries.arguments import Binding
+from devlint.inference.summaries.events import ArgumentsBound, CallBound
+from devlint.inference.summaries.functions import summarize
+from devlint.inference.syntax.text import every, shorten
+
+
+def call_function(
+    frame: Frame,
+    node: cst.CSTNode,
+    callee: FunctionValue,
+    arguments: Arguments,
+    as_module: bool = False,
+) -> Value | None:
+    """Instantiate a function's summary; None when it has none yet (recursion).
+
+    as_module: the call is `module(…)`, and the function its `forward`.
+    """
+    function = callee.function
+    note_call(frame, function, node)
+    summary = summarize(function)
+    signature = contracts.signature_of(function)
+    if summary is None:
+        return contracts.promised(signature)
+    if summary.left_default is not None:
+        frame.unit.default_device = frame.left_default = summary.left_default
+    binding = _bind(frame, node, callee, summary, arguments)
+    frame.emit(CallBound(function, binding))
+    frame.emit(ArgumentsBound(node, function, binding))
+    frame.emit(FunctionCalled(node, function))
+    if signature:
+        declared_arguments.check_call(frame, node, function, signature, binding)
+    if function.name == "__init__" and type(callee.bound) is Instance:
+        callee.bound.given = {v: t for v, t in binding.places.items() if v.parameter}
+    if summary.syncs and function.unit is not frame.unit:
+        _sync_in_callee(frame, node, summary.syncs[0], binding)
+    for pending in () if function.name == "__init__" else summary.pendings:
+        _check_pending(frame, node, pending, binding, as_module)
+    binding.fresh = summary.fresh
+    result = _taken(summary.result, binding)
+    result = binding.substitute(result.with_facts(binding.chosen))
+    return gradients.marked(result, 0) if gradients.are_off(frame) else result
+
+
+def _taken(result: Value, binding: Binding) -> Value:
+    """What a call returns, without what it does not come to with what it is given."""
+    if type(result) is Union:
+        whens = [*result.whens, *(v.when for v in result.alternatives if type(v) is Tensor)]
+        facts = binding.facts(tuple(fact for when in whens for fact in when))
+        here = possible(result, facts)
+        if any(type(v) is Unknown for v in alternatives(here)):  # as of a recursion
+            own = tuple(fact for fact in facts if "." in fact[0].names[-1])
+            return possible(result, own)  # its object's flags hold all the same
+        return here
+    if type(result) is Sequence and result.items is not None and result.kind == "tuple":
+        items = [_taken(item, binding) for item in result.items]
+        return Sequence(items, None, "tuple", result.node, result.names)
+    return result
+
+
+def _bind(
+    frame: Frame,
+    node: cst.CSTNode,
+    callee: FunctionValue,
+    summary: Summary,
+    arguments: Arguments,
+) -> Binding:
+    function = callee.function
+    binding = Binding(frame, node, function)
+    parameters = summary.parameters
+    start = 0
+    info = function.info
+    if info is not None and not function.is_static and parameters:
+        start = 1
+        bound = callee.bound
+        if type(bound) is Instance and bound is not info.self_value:
+            place, origin = placed(frame, bound)
+            related = info.lineage() if bound.info is None else bound.info.lineage()
+            for each in (info, *related):  # what a base registers lives there, too
+                binding.places[each.variable] = Tensor(place, origin, 0)
+                binding.owners.add(each.variable)
+                binding.nodes[each.variable] = _holder(node, function)
+            binding.holder = bound
+            if bound.given is not None:
+                binding.places.update(bound.given)
+        elif bound is None and arguments.positional:
+            start = 0
+        else:
+            binding.inside = True
+    if function.outer is not None and function.outer is frame:
+        binding.inside = True  # a closure, called where the parameters that it reads are bound
+    positional = list(arguments.positional)
+    keywords = dict(arguments.keywords)
+    if callee.given is not None:
+        given_positional, given_keywords = callee.given
+        positional = [(v, node) for v in given_positional] + positional
+        for key, value in given_keywords.items():
+            keywords.setdefault(key, (value, node))
+    rest = list(parameters[start:])
+    index = 0
+    for parameter in rest:
+        if parameter.name in keywords:
+            actual, actual_node = keywords[parameter.name]
+        elif index < len(positional) and not parameter.keyword_only:
+            actual, actual_node = positional[index]
+            index += 1
+        elif parameter.default is not None and not arguments.open:
+            actual, actual_node = parameter.default, node
+            frame.emit(DefaultTaken(node, function, parameter, summary))
+        else:
+            actual, actual_node = UNKNOWN, node
+        if parameter.is_device:
+            frame.emit(ArgumentGiven(node, actual, actual_node, function))
+        binding.put(parameter, actual, actual_node)
+    return binding
+
+
+def _check_pending(
+    frame: Frame, node: cst.CSTNode, pending: Pending, binding: Binding, as_module: bool
+) -> None:
+    if _moves(pending.left) or _moves(pending.right):
+        return
+    called = pending.called
+    if called is not None:
+        handed = binding.handed_in(called)
+        if called.moved or called.handed or not _wants_inputs(frame, handed):
+            return
+        if pending.left.traits & LOADED and _loader_of(pending.left, binding) is None:
+            return
+        called = handed.evidence if type(handed) is Tensor else None
+    for when in (pending.when, pending.left.when, pending.right.when):
+        if when and exclude(when, binding.facts(when)):
+            return  # this call does not come there
+    for a in _operands(pending.left, binding):
+        for b in _operands(pending.right, binding):
+            if a is b or a.place is None or b.place is None or unification.never_meet(frame, a, b):
+                continue
+            if called is not None:  # a parameter of this function, too: its callers know
+                unification.add_pending(
+                    frame, node, pending.kind, pending.operation, a, b, pending.pointwise, called
+                )
+                continue
+            contract = pending.kind is MeetingKind.CONTRACT
+            if contract:
+                found = contracts.broken(frame, a, b)
+            else:
+                found = unification.contradiction(frame, a, b, pending.pointwise)
+                if found is not None and unification.is_placeholder(pending.operation, a, b):
+                    continue
+            if found is None:
+                both = type(a.place) is Variable and type(b.place) is Variable
+                if contracts.is_open(a) or contracts.is_open(b) if contract else both:
+                    unification.add_pending(
+                        frame, node, pending.kind, pending.operation, a, b, pending.pointwise
+                    )
+                continue
+            assumed = [*found]
+            if _fed_by_its_holder(a, b, binding) or _fed_by_its_holder(b, a, binding):
+                assumed.append(unification.fed_from_elsewhere(frame, call_name(node)))
+            left_node = _argument(pending.left, binding, node)
+            right_node = _argument(pending.right, binding, node)
+            holder, handed = pending.right, pending.left
+            if not contract and unification.authority(a) > unification.authority(b):
+                a, b, left_node, right_node = b, a, right_node, left_node
+                holder, handed = pending.left, pending.right
+            of_module = as_module and holder.place in binding.owners
+            if not (of_module and _is_direct(frame, pending, handed, a, b, binding)):
+                message = f"this call comes to `{shorten(pending.node)}` with what it hands in"
+                assumed.append(at(frame, AssumptionKind.CALL_REACHES_OPERATION, node, message))
+            unification.note(
+                frame,
+                node,
+                MeetingKind.INPUT if as_module and not contract else pending.kind,
+                shorten(call_name(node)) if as_module and not contract else pending.operation,
+                a,
+                left_node,
+                b,
+                right_node,
+                tuple(assumed),
+                inside=Site(_source_of(pending, frame), pending.node),
+            )
+            unification.leave_to_callers(
+                frame, node, pending.kind, pending.operation, a, b, pending.pointwise
+            )
+            return
+
+
+def _is_direct(
+    frame: Frame,
+    pending: Pending,
+    inside: Tensor,
+    odd: Tensor,
+    anchor: Tensor,
+    binding: Binding,
+) -> bool:
+    """Whoever calls the module with this value comes to the operation inside, and nothing is
+    guessed on the way."""
+    indirect = (odd.traits | anchor.traits | pending.left.traits | pending.right.traits) & INDIRECT
+    if indirect or pending.when or pending.left.when or pending.right.when:
+        return False
+    place = inside.place
+    handed, _ = binding.given.get(place.name if type(place) is Variable else "", (UNKNOWN, None))
+    if type(handed) is Union:
+        several = [v for v in handed.alternatives if type(v) is Tensor]
+        return unification.stands_in(frame, odd, several)
+    return type(handed) is Tensor
+
+
+def _loader_of(batch: Tensor, binding: Binding) -> cst.CSTNode | None:
+    """What the caller hands in for the loader of a batch, where that moves nothing itself."""
+    step = batch.origin.root if batch.origin is not None else None
+    for name in every(step.node, cst.Name) if step is not None else ():
+        actual, node = binding.given.get(name.value, (UNKNOWN, None))
+        if type(actual) is Loader and type(actual.batch) is Tensor and actual.batch.place == CPU:
+            return node
+    return None
+
+
+def _wants_inputs(frame: Frame, handed: Value | None) -> bool:
+    """What is called is a module that wants its inputs where it is, or a parameter that may be."""
+
+    if type(handed) is Tensor:
+        return handed.evidence is not None and not handed.evidence.is_tensor
+    if type(handed) is not Instance or not handed.module:
+        return False
+    if handed.info is None:
+        known = frame.unit.context.knowledge.module(handed.library) if handed.library else None
+        scatters = handed.library.endswith("Parallel")
+        return not scatters and bool(known or not handed.library) and stateful(frame, handed)
+    function = handed.info.method("forward")
+    summary = summarize(function) if function is not None else None
+    if summary is None:
+        return False
+    own = {info.variable for info in handed.info.lineage()}
+    return any(own & {p.left.place, p.right.place} for p in summary.pendings)
+
+
+def _fed_by_its_holder(held: Tensor, given: Tensor, binding: Binding) -> bool:
+    """An object that keeps its module where it was made, on the CPU, is fed from there."""
+    return (
+        held.place == CPU
+        and bool(held.traits & DEFAULT)
+        and held.origin is not None
+        and any(step.kind is StepKind.ATTRIBUTE for step in held.origin.chain())
+        and type(given.place) is Variable
+        and given.place.kind is VariableKind.INPUT
+        and bool(binding.owners)
+    )
+
+
+def _holder(node: cst.CSTNode, function: Function) -> cst.CSTNode:
+    """`net` of `net(x)` and of `net.encode(x)`."""
+    func = call_name(node)
+    if isinstance(func, cst.Attribute) and func.attr.value == function.name:
+        return func.value
+    return func
+
+
+def _operands(inside: Tensor, binding: Binding) -> list[Tensor]:
+    """An operand of the callee, seen from the caller. What a module holds is on the default device
+    by default, as long as nobody has moved the module."""
+    found = binding.odd_branches(inside)
+    if inside.place not in binding.owners:
+        return found
+    return [
+        t.with_place(CPU, t.origin, add=DEFAULT) if t.place == CPU and not _was_moved(t) else t
+        for t in found
+    ]
+
+
+def _was_moved(tensor: Tensor) -> bool:
+    return tensor.origin is not None and any(
+        step.kind is StepKind.MOVED for step in tensor.origin.chain()
+    )
+
+
+def _moves(tensor: Tensor) -> bool:
+    """The callee moves this parameter itself on some path."""
+    return tensor.evidence is not None and tensor.evidence.moved
+
+
+def call_name(node: cst.CSTNode) -> cst.CSTNode:
+    return node.func if isinstance(node, cst.Call) else node
+
+
+def _source_of(pending: Pending, frame: Frame) -> Source:
+    origin = pending.left.origin or pending.right.origin
+    return origin.source if origin is not None else frame.unit.source
+
+
+def _argument(tensor: Tensor, binding: Binding, node: cst.CSTNode) -> cst.CSTNode:
+    place = tensor.place
+    if type(place) is Variable:
+        return binding.nodes.get(place, node)
+    loader = _loader_of(tensor, binding) if tensor.traits & LOADED else None
+    return node if loader is None else loader
+
+
+def _sync_in_callee(frame: Frame, node: cst.CSTNode, site: Site, binding: Binding) -> None:
+    """A callee in another file that syncs makes its call in a loop a sync. One in the same file
+    is reported where it waits."""
+    if not frame.loops:
+        return
+
+    for stand_in in binding.places.values():
+        if places.on_accelerator(stand_in) >= 1:
+            frame.emit(HostWaits(node, "call", stand_in, node, inside=site))
+            return

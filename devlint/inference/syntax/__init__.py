@@ -1,0 +1,9 @@
+"""Questions about a syntax tree, answered without knowing devices.
+
+Its modules:
+
+    text: source as messages quote it, and fast walks over nodes
+    words: the words of a condition, and what they ask
+    control_dependence: the conditions around a node
+    attribute_moves: attributes of a class that its methods move
+"""

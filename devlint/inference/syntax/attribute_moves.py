@@ -1,0 +1,99 @@
+"""Attributes that a method puts elsewhere: `self.x = self.x.to(device)`.
+
+What a constructor leaves in such an attribute is there until the user, a framework or a base class
+calls the method: whoever reads the attribute elsewhere is not meant to find it before.
+"""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from devlint.inference.conventions import holds
+from devlint.inference.syntax.text import MOVES, code, dotted
+
+_METHODS = frozenset({"to", "cuda", "xpu", "npu"})
+
+
+_COMPREHENSIONS = (cst.DictComp, cst.ListComp, cst.GeneratorExp, cst.Dict, cst.List, cst.Tuple)
+
+
+def moved_attribute(
+    target: cst.CSTNode, value: cst.BaseExpression, suite: cst.BaseSuite | None = None
+) -> str:
+    """The attribute of `self` that an assignment in this suite moves, else ""."""
+    path = dotted(target)
+    if not path.startswith("self.") or path.count(".") > 1:
+        return ""
+    moves = _moves(path, value) or (suite is not None and _moves_parts(path, value, suite))
+    return path.removeprefix("self.") if moves else ""
+
+
+def _moves_parts(path: str, value: cst.BaseExpression, suite: cst.BaseSuite) -> bool:
+    """`a, b = self.x`, then `self.x = a.to(device), b.to(device)`."""
+    if not isinstance(value, (cst.Tuple, cst.List)):
+        return False
+    text = code(suite)
+    unpacked = re.search(rf"(?m)^\s*\(?(\w+(?:, \w+)+)\)? = {re.escape(path)}$", text)
+    names = unpacked[1].split(", ") if unpacked is not None else []
+    moved = [re.search(rf"\b{name}\.(to|cuda)\(", code(value)) for name in names]
+    return bool(names) and all(moved)
+
+
+def _moves(path: str, value: cst.CSTNode) -> bool:
+    """An expression is what a name holds, moved; or a container of that."""
+    if isinstance(value, cst.IfExp):
+        return _moves(path, value.body) or _moves(path, value.orelse)
+    if isinstance(value, _COMPREHENSIONS):
+        text = code(value)
+        return holds("any-move-in-text", text) and bool(re.search(rf"\b{re.escape(path)}\b", text))
+    if not isinstance(value, cst.Call):
+        return False
+    func = value.func
+    name = func.attr.value if isinstance(func, cst.Attribute) else dotted(func)
+    if isinstance(func, cst.Attribute):
+        if name in _METHODS and _is_of(path, func.value):
+            return name != "to" or bool(re.search(MOVES, code(value)))
+        if _moves(path, func.value):  # `self.x.to(device).float()`
+            return True
+    arguments = [argument.value for argument in value.args]
+    if holds("moving-helper", name):
+        return any(dotted(argument) == path for argument in arguments)
+    return any(_moves(path, argument) for argument in arguments[:1])  # `dict(…)`, `Parameter(…)`
+
+
+def _is_of(path: str, receiver: cst.CSTNode) -> bool:
+    """`self.x`, `self.x[:n]`, `self.x.detach()`."""
+    while isinstance(receiver, (cst.Attribute, cst.Call, cst.Subscript)):
+        if dotted(receiver) == path:
+            return True
+        receiver = receiver.func if isinstance(receiver, cst.Call) else receiver.value
+    return False
+
+
+def is_mover(method: str) -> bool:
+    """By its name, a method that puts its object elsewhere: `to_cuda`, `set_device`."""
+    return holds("moving-method", method)
+
+
+def moved_in_turn(loop: cst.For) -> list[str]:
+    """`for name in ("a", "b"): setattr(self, name, getattr(self, name).to(device))`: both."""
+    if not isinstance(loop.target, cst.Name) or not isinstance(loop.iter, (cst.List, cst.Tuple)):
+        return []
+    names = [
+        element.value.evaluated_value
+        for element in loop.iter.elements
+        if isinstance(element.value, cst.SimpleString)
+    ]
+    each = re.escape(loop.target.value)
+    for line in loop.body.body:
+        text = code(line)
+        rebinds = re.search(rf"\bsetattr\(\s*self,\s*{each},", text)
+        if (
+            rebinds
+            and re.search(rf"\bgetattr\(\s*self,\s*{each}\b", text)
+            and holds("any-move-in-text", text)
+        ):
+            return [name for name in names if isinstance(name, str)]
+    return []

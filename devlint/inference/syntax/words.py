@@ -1,0 +1,127 @@
+"""Words of a condition, and the questions that they answer."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from devlint.inference.conventions import holds
+from devlint.inference.syntax.text import dotted
+
+
+def _words(node: cst.CSTNode, found: list[str], depth: int = 6) -> None:
+    if type(node) is cst.Name or type(node) is cst.SimpleString:
+        found.append(node.value)
+    elif type(node) is cst.Attribute:
+        found.append(node.attr.value)
+        _words(node.value, found, depth)
+    elif depth and type(node) is cst.Call:
+        _words(node.func, found, depth - 1)
+        for argument in node.args:
+            _words(argument.value, found, depth - 1)
+    elif depth and type(node) is cst.Subscript:
+        _words(node.value, found, depth - 1)
+        for part in node.slice:
+            if type(part.slice) is cst.Index:  # `options["use_gpu"]`
+                _words(part.slice.value, found, depth - 1)
+    elif depth and (type(node) is cst.Tuple or type(node) is cst.List):
+        for element in node.elements:
+            _words(element.value, found, depth - 1)
+    elif depth and type(node) is cst.UnaryOperation:
+        _words(node.expression, found, depth - 1)
+    elif depth and isinstance(node, (cst.BooleanOperation, cst.BinaryOperation)):
+        _words(node.left, found, depth - 1)
+        _words(node.right, found, depth - 1)
+    elif depth and type(node) is cst.Comparison:
+        _words(node.left, found, depth - 1)
+        for target in node.comparisons:
+            _words(target.comparator, found, depth - 1)
+
+
+def words(node: cst.CSTNode) -> str:
+    """The names and strings in a condition, as one text."""
+    found: list[str] = []
+    _words(node, found)
+    return " ".join(found)
+
+
+def asks_for_accelerator(node: cst.CSTNode) -> bool:
+    """A condition on availability or on a device."""
+    return holds("device-condition", words(node))
+
+
+def _has_modulo(node: cst.CSTNode) -> bool:
+    if type(node) is cst.BinaryOperation:
+        return isinstance(node.operator, cst.Modulo) or (
+            _has_modulo(node.left) or _has_modulo(node.right)
+        )
+    if type(node) is cst.Comparison:
+        return _has_modulo(node.left)
+    if type(node) is cst.BooleanOperation:
+        return _has_modulo(node.left) or _has_modulo(node.right)
+    if type(node) is cst.UnaryOperation:
+        return _has_modulo(node.expression)
+    return False
+
+
+def is_cold(node: cst.CSTNode) -> bool:
+    """A condition under which code that runs again and again does something only now and then."""
+    return _has_modulo(node) or holds("rare-condition", words(node)) or _is_once(node)
+
+
+def _is_once(node: cst.CSTNode) -> bool:
+    """`if self.x is None`, `if not self.initialized`, `if step == 0`, `if not self.training`."""
+    if type(node) is cst.UnaryOperation and isinstance(node.operator, cst.Not):
+        return holds("once-condition", words(node)) or is_training(node.expression)
+    if type(node) is cst.BooleanOperation and isinstance(node.operator, cst.And):
+        return _is_once(node.left) or _is_once(node.right)
+    if type(node) is cst.Comparison and len(node.comparisons) == 1:
+        target = node.comparisons[0]
+        right = target.comparator
+        if isinstance(target.operator, cst.Is) and isinstance(right, cst.Name):
+            return right.value == "None" and isinstance(node.left, cst.Attribute)
+        if isinstance(target.operator, cst.Equal) and isinstance(right, cst.Integer):
+            return holds("counter-name", words(node.left))
+        return False
+    return holds("first-condition", words(node))
+
+
+def is_training(node: cst.CSTNode) -> bool:
+    """`self.training`."""
+    return isinstance(node, cst.Attribute) and node.attr.value == "training"
+
+
+def guards_error(node: cst.If) -> bool:
+    """A branch that only raises or warns."""
+    body = node.body.body
+    if not body or node.orelse is not None:
+        return False
+    last = body[-1]
+    inner = last.body[-1] if isinstance(last, cst.SimpleStatementLine) else last
+    if isinstance(inner, cst.Raise):
+        return True
+    return (
+        len(body) == 1
+        and isinstance(inner, cst.Expr)
+        and isinstance(inner.value, cst.Call)
+        and holds("warning-callee", words(inner.value.func))
+    )
+
+
+def skips_rest(node: cst.If) -> bool:
+    """`if step % n != 0: continue`: what stands behind it runs now and then."""
+    if node.orelse is not None or not is_cold(node.test):
+        return False
+    body = node.body.body
+    last = body[-1] if body else None
+    inner = last.body[-1] if isinstance(last, cst.SimpleStatementLine) else last
+    if not isinstance(inner, (cst.Continue, cst.Return)):
+        return False
+    negated = isinstance(node.test, cst.UnaryOperation) and isinstance(node.test.operator, cst.Not)
+    return _has_modulo(node.test) or (negated and holds("rare-condition", words(node.test)))
+
+
+def runs_without_gradients(node: cst.CSTNode) -> bool:
+    """`torch.no_grad()`, `torch.inference_mode()`."""
+    if isinstance(node, cst.Call):
+        node = node.func
+    return dotted(node).rpartition(".")[2] in ("no_grad", "inference_mode")
