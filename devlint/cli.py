@@ -15,11 +15,13 @@ from devlint import __version__
 # A command's module is `devlint.commands.` and its name; there the command is called `command`.
 # The short help stands here, so that `devlint --help` need not load them all.
 COMMANDS = {
+    "baseline": "Keep the findings of today in a file, and report new ones only.",
     "check": "Check files and directories.",
     "config": "Print the configuration in effect.",
     "confirm": "Run a program, and say of each finding whether it really happens.",
     "explain": "Explain a rule.",
     "rules": "List the rules.",
+    "stats": "Count the findings by rule, folder, confidence and fix.",
     "run": "Run a program under the guard, and report its transfers and syncs.",
 }
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
+from devlint.baseline import USUAL_NAME
 from devlint.findings import Confidence, Severity
 from devlint.inference.confidence.policy import Choices
 from devlint.inference.domain.assumptions import AssumptionKind
@@ -68,10 +69,17 @@ class Config:
     assume: Choices = field(default_factory=dict)
     overrides: tuple[Override, ...] = ()
     command_line: Layer = field(default_factory=Layer)
+    baseline: str = USUAL_NAME
+    known: frozenset[str] | None = None  # fingerprints of findings that are not reported
 
     def knowledge_files(self) -> tuple[Path, ...]:
         base = self.file.parent if self.file else self.root
         return tuple(base / path for path in self.knowledge)
+
+    def baseline_file(self) -> Path:
+        """The file of the baseline, whether it is there or not."""
+        base = self.file.parent if self.file else self.root
+        return base / self.baseline
 
     def selectors(self) -> Iterable[tuple[str, Iterable[str]]]:
         """Every selector with where it was written, for validation."""
@@ -196,6 +204,12 @@ def _strings(value: object, where: str) -> tuple[str, ...]:
     return tuple(value)
 
 
+def _string(value: object, where: str) -> str:
+    if not isinstance(value, str):
+        raise ConfigError(f"{where} must be a string, not {value!r}")
+    return value
+
+
 def _flag(value: object, where: str) -> bool:
     if not isinstance(value, bool):
         raise ConfigError(f"{where} must be true or false, not {value!r}")
@@ -268,6 +282,7 @@ OPTIONS: dict[str, Reader] = {
     "knowledge": _strings,
     "require-suppression-reason": _flag,
     "assume": _choices,
+    "baseline": _string,
     "overrides": _overrides,
 }
 OVERRIDE_OPTIONS: dict[str, Reader] = {

@@ -19,6 +19,9 @@ class Report:
     digests: of the contents that were read, by file.
     notes: by path, where the inference gave up on something.
     seconds: CPU time by stage.
+    hidden: the fingerprints of findings below the confidence that was asked for.
+    compared: whether findings that are known, by a baseline or an earlier revision, were set aside
+        in `known`.
     """
 
     root: Path
@@ -32,6 +35,9 @@ class Report:
     notes: list[tuple[str, str]] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
     below_confidence: int = 0
+    hidden: set[str] = field(default_factory=set)
+    compared: bool = False
+    known: list[Finding] = field(default_factory=list)
 
 
 def in_order(findings: Iterable[Finding]) -> list[Finding]:

@@ -20,6 +20,7 @@ def with_cells(report: Report, cells: Mapping[str, Cells]) -> None:
         return
     report.findings = in_order(_finding(finding, cells) for finding in report.findings)
     report.suppressed = in_order(_finding(finding, cells) for finding in report.suppressed)
+    report.known = in_order(_finding(finding, cells) for finding in report.known)
     for path, those in cells.items():
         lines = report.excerpts.pop(path, {})
         for cell in those:

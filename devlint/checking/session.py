@@ -232,11 +232,14 @@ class Session:
         return finding.confidence.rank >= minimum.rank
 
     def show(self, finding: Finding) -> None:
-        """Report a finding, if it is sure enough."""
-        if self.is_shown(finding):
-            self.report.findings.append(finding)
-        else:
+        """Report a finding, if it is sure enough and not known before."""
+        if not self.is_shown(finding):
             self.report.below_confidence += 1
+            self.report.hidden.add(finding.fingerprint)
+        elif finding.fingerprint in (self.config.known or ()):
+            self.report.known.append(finding)
+        else:
+            self.report.findings.append(finding)
 
     def look_up_callers(self, others: Sequence[Path]) -> None:
         """Infer other files of the project that may call what findings rest on, the nearest first.
@@ -269,6 +272,8 @@ class Session:
                 self.show(judged)
         report.findings = in_order(report.findings)
         report.suppressed = in_order(report.suppressed)
+        report.known = in_order(report.known)
+        report.compared = self.config.known is not None
         with_cells(report, self.project.cells)
         report.errors.sort()
         report.digests = self.project.digests

@@ -11,6 +11,8 @@ from typing import Any
 import click
 
 from devlint import engine, fixing
+from devlint.commands.known import baseline_of, stale, stale_note, with_known
+from devlint.commands.messages import errors_of
 from devlint.commands.options import (
     FINDINGS,
     INTERRUPTED,
@@ -18,21 +20,27 @@ from devlint.commands.options import (
     UNCHECKED,
     Refusal,
     color_option,
+    comparing,
     configuring,
     formats,
     outputs,
     paths_argument,
 )
 from devlint.commands.settings import configured, configured_paths, rules_for
+from devlint.comparison import check_staged
 from devlint.config import Config
 from devlint.findings import FileError
 from devlint.fixing import Fixed, FixingError, unified_diff
+from devlint.ignoring import with_ignores, without_unused_ignores
 from devlint.knowledge import KnowledgeError
 from devlint.project.imports import Project
 from devlint.project.repository import repository_of
+from devlint.project.revisions import RevisionError
 from devlint.report import Report
 from devlint.reporters.formats import render
 from devlint.reporters.options import Options
+from devlint.reporters.wording import plural
+from devlint.suppression import UNUSED
 from devlint.terminal import ProgressBar, emit, show, wants_color
 from devlint.writing import write_whole
 
@@ -53,9 +61,18 @@ from devlint.writing import write_whole
     type=click.Path(path_type=Path),
     help="The name of what is read from standard input (`-`).",
 )
+@comparing
 @click.option("--fix", is_flag=True, help="Apply the safe fixes, and report what is left.")
 @click.option("--unsafe-fixes", is_flag=True, help="With --fix or --diff: the unsafe ones too.")
 @click.option("--diff", is_flag=True, help="Show what --fix would change, and change nothing.")
+@click.option(
+    "--add-ignores",
+    metavar="REASON",
+    help="Suppress each finding with a comment that gives this reason.",
+)
+@click.option(
+    "--remove-unused-ignores", is_flag=True, help="Remove suppressions that suppress nothing."
+)
 @click.option("--show-suppressed", is_flag=True, help="Show suppressed findings too.")
 @click.option("--quiet", "-q", is_flag=True, help="Print findings and errors, no summary.")
 @click.option("--verbose", "-v", is_flag=True, help="Say where inference gave up, and timings.")
@@ -70,6 +87,13 @@ def command(
     fix: bool,
     unsafe_fixes: bool,
     diff: bool,
+    baseline: Path | None,
+    no_baseline: bool,
+    error_on_stale: bool,
+    diff_base: str | None,
+    staged: bool,
+    add_ignores: str | None,
+    remove_unused_ignores: bool,
     show_suppressed: bool,
     quiet: bool,
     verbose: bool,
@@ -82,25 +106,48 @@ def command(
     Exit codes: 0 nothing at or above --fail-on, 1 findings, 2 usage or configuration errors,
     3 some file could not be checked.
     """
+    ignoring = add_ignores is not None or remove_unused_ignores
+    _refuse_together(
+        {
+            "--fix": fix,
+            "--diff": diff,
+            "--staged": staged,
+            "--add-ignores": add_ignores is not None,
+            "--remove-unused-ignores": remove_unused_ignores,
+        }
+    )
+    _refuse_together({"--staged": staged, "--diff-base": diff_base is not None})
     if unsafe_fixes and not (fix or diff):
         raise click.UsageError("--unsafe-fixes needs --fix or --diff")
+    if STDIN in paths and (ignoring or staged or diff_base is not None):
+        raise click.UsageError("standard input (`-`) is of no revision, and has no file to write")
+    if add_ignores is not None and not _is_reason(add_ignores):
+        raise click.UsageError("--add-ignores needs a reason of one line without `#`")
     contents = {}
     absolute = [Path(os.path.abspath(path)) for path in paths]
     if STDIN in paths:
         absolute = [Path(os.path.abspath(stdin_filename or "<stdin>"))]
         contents = {absolute[0]: sys.stdin.buffer.read()}
     config = configured(absolute, settings)
+    if remove_unused_ignores:
+        layer = config.command_line
+        unused = (*layer.extend_select, UNUSED.code)
+        config = replace(config, command_line=replace(layer, extend_select=unused))
     rules = rules_for(config)
+    entries = baseline_of(config, baseline, no_baseline)
     to_check = absolute or configured_paths(config)
     bar = ProgressBar() if sys.stderr.isatty() and not no_progress else None
     try:
-        if fix or diff:
+        config = with_known(config, rules, to_check, entries, diff_base)
+        if staged:
+            report = check_staged(to_check, config, rules, progress=bar)
+        elif fix or diff:
             fixed = fixing.fix(
                 to_check, config, rules, unsafe=unsafe_fixes, contents=contents, progress=bar
             )
         else:
             report = engine.check(to_check, config, rules, contents=contents, progress=bar)
-    except KnowledgeError as error:
+    except (KnowledgeError, RevisionError) as error:
         raise Refusal(str(error)) from None
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
@@ -109,10 +156,10 @@ def command(
             bar.clear()
     if diff:
         emit(_diff(fixed), sys.stdout)
-        for broken in fixed.report.errors:
-            place = f"{broken.source}:{broken.line}:{broken.column}"
-            emit(f"{show(f'{place}: {broken.message}')}\n", sys.stderr)
+        emit(errors_of(fixed.report), sys.stderr)
         sys.exit(UNCHECKED if fixed.report.errors else FINDINGS if fixed.changes else 0)
+    if ignoring:
+        sys.exit(_ignore(report, add_ignores))
     stream = sys.stdout
     if fix:
         report = fixed.report
@@ -138,9 +185,42 @@ def command(
         _save(output_file, render(form or "text", report, options))
     for other, file in output:
         _save(file, render(other, report, options))
+    outdated = stale(report, entries, config, rules)
+    emit(stale_note(outdated), sys.stderr)
     if verbose:
         emit(_verbose(report), sys.stderr)
-    sys.exit(_exit_code(report, config))
+    code = _exit_code(report, config)
+    sys.exit(FINDINGS if error_on_stale and outdated and not code else code)
+
+
+def _refuse_together(options: dict[str, bool]) -> None:
+    given = [name for name, is_given in options.items() if is_given]
+    if len(given) > 1:
+        raise click.UsageError(f"{given[0]} and {given[1]} cannot be used together")
+
+
+def _is_reason(text: str) -> bool:
+    return bool(text.strip()) and "#" not in text and show(text) == text
+
+
+def _ignore(report: Report, reason: str | None) -> int:
+    """Write suppressions for this reason, or without one remove those of no use."""
+    done = without_unused_ignores(report) if reason is None else with_ignores(report, reason)
+    failed = False
+    for change in done.changes:
+        try:
+            fixing.write(change)
+        except FixingError as error:
+            failed = True
+            emit(show(f"{os.path.relpath(change.file)}: {error}") + "\n", sys.stderr)
+    for finding in done.left:
+        place = finding.location
+        emit(show(f"{place.path}:{place.line}: {finding.rule} is left as it is") + "\n", sys.stderr)
+    emit(errors_of(report), sys.stderr)
+    word = "Removed unused suppressions" if reason is None else "Suppressed"
+    files = plural(len(done.changes), "file")
+    emit(f"{word}: {plural(done.count, 'finding')} in {files}.\n", sys.stdout)
+    return UNCHECKED if failed or report.errors else FINDINGS if done.left else 0
 
 
 def usual_format() -> str:

@@ -127,3 +127,30 @@ outputs = click.option(
     metavar="FORMAT=FILE",
     help="Write the report to a file too, in a format; may be given several times.",
 )
+_COMPARING: tuple[Decorator, ...] = (
+    click.option(
+        "--baseline",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Do not report what this file lists.  [default: .devlint-baseline, if it is there]",
+    ),
+    click.option("--no-baseline", is_flag=True, help="Report what the baseline lists, too."),
+    click.option(
+        "--error-on-stale", is_flag=True, help="Exit with 1 if the baseline lists what is gone."
+    ),
+    click.option(
+        "--diff-base",
+        metavar="REV",
+        help="Report only what a check of this git revision does not find.",
+    ),
+    click.option(
+        "--staged", is_flag=True, help="Check what is staged; report what HEAD does not have."
+    ),
+)
+
+
+def comparing(command: Command) -> Command:
+    """The options that leave out what was there before."""
+    for option in reversed(_COMPARING):
+        command = option(command)
+    return command

@@ -42,9 +42,9 @@ class _Run:
     def __init__(self, report: Report, options: Options) -> None:
         self.report = report
         self.options = options
-        suppressed = report.suppressed if options.show_suppressed else []
-        self.findings = [*report.findings, *suppressed]
-        used = {finding.rule for finding in self.findings}
+        self.shown_suppressed = report.suppressed if options.show_suppressed else []
+        findings = (*report.findings, *report.known, *self.shown_suppressed)
+        used = {finding.rule for finding in findings}
         self.rules = [rule for rule in options.rules if rule.code in used]
         self.index = {rule.code: index for index, rule in enumerate(self.rules)}
 
@@ -55,7 +55,6 @@ class _Run:
             "semanticVersion": __version__,
             "rules": [_rule(rule) for rule in self.rules],
         }
-        hidden = len(self.report.findings)
         return {
             "tool": {"driver": driver},
             "columnKind": "unicodeCodePoints",
@@ -69,12 +68,16 @@ class _Run:
                 }
             ],
             "results": [
-                self.result(finding, is_suppressed=number >= hidden)
-                for number, finding in enumerate(self.findings)
+                *(self.result(finding, "new") for finding in self.report.findings),
+                *(self.result(finding, "unchanged") for finding in self.report.known),
+                *(self.suppressed(finding) for finding in self.shown_suppressed),
             ],
         }
 
-    def result(self, finding: Finding, *, is_suppressed: bool) -> Object:
+    def suppressed(self, finding: Finding) -> Object:
+        return {**self.result(finding, "new"), "suppressions": [{"kind": "inSource"}]}
+
+    def result(self, finding: Finding, state: str) -> Object:
         steps = [
             {"location": self.location(related.location, related.message)}
             for related in finding.related
@@ -97,8 +100,8 @@ class _Run:
             result["codeFlows"] = [{"threadFlows": [{"locations": [*steps, last]}]}]
         if finding.fix:
             result["fixes"] = [self.fix(finding, finding.fix)]
-        if is_suppressed:
-            result["suppressions"] = [{"kind": "inSource"}]
+        if self.report.compared:
+            result["baselineState"] = state
         return result
 
     def location(self, place: Location, message: str = "") -> Object:

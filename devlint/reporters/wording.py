@@ -116,12 +116,15 @@ def summary(report: Report, fixed: int = 0) -> str:
     if found:
         text = f"Found {found} in {len(places)} of {checked}"
     elif report.checked:
-        text = f"Found no device-placement problems in {checked}"
+        new = "new " if report.compared else ""
+        text = f"Found no {new}device-placement problems in {checked}"
     else:
         text = "Checked no files" if report.files or report.errors else "Found no Python files"
     asides = []
     if report.suppressed:
         asides.append(f"{len(report.suppressed)} suppressed")
+    if report.known:
+        asides.append(f"{len(report.known)} known before")
     if report.below_confidence:
         asides.append(f"{report.below_confidence} below --min-confidence")
     text += f" ({', '.join(asides)})." if asides else "."

@@ -1,0 +1,75 @@
+"""Findings that are known before a check: in the baseline, or at an earlier revision."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from devlint.baseline import USUAL_NAME, BaselineError, Entry, read_baseline, stale_entries
+from devlint.commands.options import Refusal
+from devlint.comparison import known_at
+from devlint.config import Config, Policy
+from devlint.project.revisions import RevisionError
+from devlint.report import Report
+from devlint.rule import Rule
+
+LISTED = 10  # stale entries by name
+
+
+def baseline_of(config: Config, given: Path | None, none: bool) -> frozenset[Entry]:
+    """The entries of the baseline: that of the command line, the configured one, or the usual
+    file if it is there."""
+    if none:
+        return frozenset()
+    file = Path(os.path.abspath(given)) if given else config.baseline_file()
+    if not given and config.baseline == USUAL_NAME and not file.exists():
+        return frozenset()
+    try:
+        return read_baseline(file)
+    except BaselineError as error:
+        raise Refusal(str(error)) from None
+
+
+def with_known(
+    config: Config,
+    rules: tuple[Rule, ...],
+    paths: Sequence[Path],
+    entries: frozenset[Entry],
+    revision: str | None,
+) -> Config:
+    """The configuration under which what is known is not reported."""
+    if not entries and revision is None:
+        return config
+    known = frozenset(entry.fingerprint for entry in entries)
+    if revision is not None:
+        try:
+            known |= known_at(revision, paths, config, rules)
+        except RevisionError as error:
+            raise Refusal(f"--diff-base: {error}") from None
+    return replace(config, known=known)
+
+
+def stale(
+    report: Report, entries: frozenset[Entry], config: Config, rules: tuple[Rule, ...]
+) -> list[Entry]:
+    """The entries of the baseline that the report says are of no use."""
+    policy = Policy(config, rules)
+
+    def runs(rule: str, path: str) -> bool:
+        every = {each.code for each in rules}
+        return rule not in every or rule in {each.code for each in policy.rules_for(path)}
+
+    return stale_entries(report, entries, runs)
+
+
+def stale_note(entries: Sequence[Entry]) -> str:
+    """What is said of stale entries, on standard error."""
+    if not entries:
+        return ""
+    lines = [f"stale in the baseline, found no more: {entry}" for entry in entries[:LISTED]]
+    if len(entries) > LISTED:
+        lines.append(f"and {len(entries) - LISTED} more stale entries")
+    lines.append("`devlint baseline prune` removes them")
+    return "".join(f"devlint: {line}\n" for line in lines)
