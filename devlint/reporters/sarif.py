@@ -89,7 +89,10 @@ class _Run:
             "message": {"text": "\n".join((plain(sentence(finding)), *_doubts(finding)))},
             "locations": [self.location(finding.location)],
             "partialFingerprints": {FINGERPRINT: finding.fingerprint},
-            "properties": {"confidence": finding.confidence.value},
+            "properties": {
+                "confidence": finding.confidence.value,
+                "assumptions": [assumption.kind for assumption in finding.assumptions],
+            },
         }
         if finding.rule in self.index:
             result["ruleIndex"] = self.index[finding.rule]
