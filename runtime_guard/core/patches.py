@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 _ABSENT = object()
@@ -31,6 +32,15 @@ class _Attribute:
 
     def show_latest(self) -> None:
         self.show(self.replacements[-1][1] if self.replacements else self.original)
+
+
+@dataclass(frozen=True)
+class Replacement:
+    """What an attribute was while a block was in force, and what it is now."""
+
+    name: str
+    value: Any
+    original: Any
 
 
 _replaced: dict[tuple[int, str], _Attribute] = {}
@@ -58,19 +68,23 @@ class Patches:
         for name, value in values.items():
             self.set(owner, name, value)
 
-    def undo(self) -> None:
-        """Take this block's replacements out, the latest first."""
+    def undo(self) -> list[Replacement]:
+        """Take this block's replacements out, the latest first; return what they were."""
+        undone = []
         with _lock:
             while self._keys:
                 key = self._keys.pop()
                 attribute = _replaced[key]
                 for position in range(len(attribute.replacements) - 1, -1, -1):
                     if attribute.replacements[position][0] is self:
-                        del attribute.replacements[position]
+                        value = attribute.replacements.pop(position)[1]
                         break
                 attribute.show_latest()
+                shown = vars(attribute.owner).get(attribute.name)
+                undone.append(Replacement(attribute.name, value, shown))
                 if not attribute.replacements:
                     del _replaced[key]
+        return undone
 
 
 def show_originals() -> Callable[[], None]:

@@ -7,7 +7,7 @@ The modules:
     moves, legacy_types: how tensors get from one device to another
     autocast, attention, kernels: what an accelerator computes otherwise than the host
     accelerator_api: what `torch.cuda` and the others say
-    torch_imports, compilers: what has to be told that it is on such a machine
+    torch_imports, stand_ins, compilers: what has to be told that it is on such a machine
     process_groups, collectives: NCCL by means of gloo
 """
 

@@ -245,36 +245,6 @@ def generator_factory(machine: Machine, real: type[torch.Generator]) -> Any:
     )
 
 
-def device_factory(machine: Machine, real: type[torch.device]) -> Any:
-    """What stands in for ``torch.device``, because ``torch.device(0)`` needs an accelerator.
-
-    Instances are real ``torch.device`` objects; ``isinstance``, ``==`` and ``hash`` of the class
-    are those of the real one.
-    """
-
-    class DeviceMeta(type):
-        def __instancecheck__(cls, instance: object) -> bool:
-            return isinstance(instance, real)
-
-        def __subclasscheck__(cls, subclass: type) -> bool:
-            return issubclass(subclass, real)
-
-        def __eq__(cls, other: object) -> bool:
-            return other is real or other is cls
-
-        def __hash__(cls) -> int:
-            return hash(real)
-
-        def __call__(cls, *args: Any, **kwargs: Any) -> torch.device:
-            if len(args) == 1 and not kwargs and type(args[0]) is int:
-                return real(machine.primary, args[0])
-            return machine.name(real(*args, **kwargs))
-
-    return DeviceMeta(
-        "device", (), {"__module__": "torch", "__qualname__": "device", "__doc__": real.__doc__}
-    )
-
-
 def properties(kind: str, index: int) -> SimpleNamespace:
     """What ``get_device_properties`` tells of a virtual device.  ``total_memory`` in bytes."""
     return SimpleNamespace(

@@ -52,6 +52,7 @@ from runtime_guard.virtual.legacy_types import legacy_sparse_types, legacy_types
 from runtime_guard.virtual.machine import Machine, UnsupportedVirtually, parse_machine, unsupported
 from runtime_guard.virtual.modes import DispatchMode, FunctionMode
 from runtime_guard.virtual.process_groups import patch_process_groups
+from runtime_guard.virtual.stand_ins import give_originals_back
 from runtime_guard.virtual.torch_imports import TorchImports
 
 _WRAPPED_DEVICE = 6
@@ -193,6 +194,8 @@ class _Installed:
         self.handlers: dict[Any, Any] = {}
         self.hooks: _ThreadHooks | None = None
         self.imports = TorchImports(self._suspended)
+        self.modules = frozenset(sys.modules)
+        """Those that were there before the block."""
         self.eager = contextlib.ExitStack()
         self.end_autocast: Callable[[], None] = _nothing
         self.default_device: torch.device | None = None
@@ -226,7 +229,8 @@ class _Installed:
         with _entry_lock:
             self.imports.remove()
             changed = _global_default_device() != self.default_device
-            self.patches.undo()
+            taken_back = self.patches.undo()
+            give_originals_back(taken_back, self.modules)
             self.end_autocast()
             _entered.remove(self.machine)
             install_meters(_entered[-1].meters if _entered else {})
@@ -287,7 +291,6 @@ class _Installed:
         patches.update(torch, base.types(machine, "cpu"))
         if hasattr(torch, "accelerator"):  # since torch 2.6
             patches.update(torch.accelerator, accelerator_api.accelerator_api(machine))
-        patches.set(torch, "device", accelerator_api.device_factory(machine, base.device))
         patches.set(torch, "Generator", accelerator_api.generator_factory(machine, base.generator))
         stream = type(
             "Stream",
@@ -593,7 +596,6 @@ class _Real:
     outermost: _Real | None = None
 
     def __init__(self) -> None:
-        self.device = torch.device
         self.generator = torch.Generator
         self.cpu_types = {name: getattr(torch, name) for name in LEGACY_DTYPES}
 

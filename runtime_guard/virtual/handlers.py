@@ -709,6 +709,14 @@ def _flex_attention(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -
     return mode.run(func, args, kwargs)
 
 
+def _named_device(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> torch.device:
+    """``torch.device(...)``: a number alone is an index of the machine's accelerator."""
+    if len(args) == 1 and not kwargs and type(args[0]) is int:
+        numbered: torch.device = func(mode.machine.primary, args[0])
+        return numbered
+    return mode.machine.name(func(*args, **kwargs))
+
+
 def _attention(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:
     """``scaled_dot_product_attention`` where the program chose a backend by name."""
     query = args[0] if args else kwargs["query"]
@@ -786,6 +794,7 @@ def build_handlers() -> dict[Any, Handler]:
     table[nn_in_cpp.scaled_dot_product_attention] = _attention
     if flex_attention is not None:  # since torch 2.5
         table[flex_attention] = _flex_attention
+    table[torch.device] = _named_device
     table[torch.ctc_loss] = _ctc_loss
     table[nn_in_cpp.one_hot] = _one_hot
     table[torch.tensor_split] = table[tensor.tensor_split] = _tensor_split

@@ -25,6 +25,12 @@ class LegacyTypeMeta(type):
     dtype: torch.dtype
     real: Any
 
+    @property
+    def __name__(cls) -> str:  # type: ignore[override]
+        """``FloatTensor``; to PyTorch's C++ it is ``torch.FloatTensor``, as ever."""
+        name: str = type.__dict__["__name__"].__get__(cls)
+        return name.rpartition(".")[2]
+
     def __instancecheck__(cls, instance: object) -> bool:
         return (
             isinstance(instance, torch.Tensor)
@@ -84,7 +90,9 @@ def legacy_sparse_types(machine: Machine, kind: str) -> dict[str, Any]:
     """Stand-ins for the legacy types of ``torch.cuda.sparse``."""
     types: dict[str, Any] = {}
     for name, dtype in LEGACY_DTYPES.items():
-        cls = LegacySparseTypeMeta(name, (), {"__module__": f"torch.{kind}.sparse"})
+        cls = LegacySparseTypeMeta(
+            f"torch.{kind}.sparse.{name}", (), {"__module__": f"torch.{kind}.sparse"}
+        )
         cls.machine, cls.kind, cls.dtype, cls.real = machine, kind, dtype, None
         types[name] = cls
     return types
@@ -95,7 +103,7 @@ def legacy_types(machine: Machine, kind: str, cpu_types: dict[str, Any]) -> dict
     prefix = "torch" if kind == "cpu" else f"torch.{kind}"
     types: dict[str, Any] = {}
     for name, dtype in LEGACY_DTYPES.items():
-        cls = LegacyTypeMeta(name, (), {"__module__": prefix, "__qualname__": name})
+        cls = LegacyTypeMeta(f"{prefix}.{name}", (), {"__module__": prefix, "__qualname__": name})
         cls.machine, cls.kind, cls.dtype = machine, kind, dtype
         cls.real = cpu_types[name]
         types[name] = cls
