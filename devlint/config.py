@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -181,7 +182,7 @@ def _read(file: Path) -> Config | None:
         document = tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(f"{file}: cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # of the TOML, its encoding, a number's length
         raise ConfigError(f"{file}: is not valid TOML: {error}") from None
     where = str(file)
     if file.name == "pyproject.toml" or "tool" in document:
@@ -342,7 +343,7 @@ def _toml(value: object) -> str:
         return "{ " + ", ".join(f"{_toml_key(k)} = {_toml(v)}" for k, v in value.items()) + " }"
     if isinstance(value, tuple):
         return "[" + ", ".join(_toml(item) for item in value) + "]"
-    return '"' + str(value).replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _toml_key(key: str) -> str:

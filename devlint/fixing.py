@@ -67,7 +67,7 @@ class _Trial:
     report: Report
     fixed: list[Finding] = field(default_factory=list)
     restless: list[Finding] = field(default_factory=list)
-    errors: list[FileError] = field(default_factory=list)
+    errors: dict[Path, FileError] = field(default_factory=dict)
 
     def changes(self) -> list[Change]:
         return [
@@ -116,14 +116,14 @@ def fix(
         trial = tried(refused.keys())
         changes = trial.changes()
         if not changes:
-            before.errors += trial.errors
+            before.errors += trial.errors.values()
             break
         report = trial.report
         texts = changed_texts(changes, before.root)
         fresh = [*news(before, report, texts), *trial.restless]
         if not fresh:
             _note(report, refused.values())
-            report.errors += trial.errors
+            report.errors += trial.errors.values()
             return Fixed(before, report, len(trial.fixed), changes)
         for finding in _blamed(fresh, trial.fixed, texts, strict):
             refused[finding.fingerprint] = finding
@@ -142,7 +142,7 @@ def _fix_once(trial: _Trial, unsafe: bool, refused: Set[str]) -> list[Path]:
             try:
                 data = _as_checked(file, report)
             except SourceError as error:
-                trial.errors.append(error.at(Project(report.root).path_of(file)))
+                trial.errors[file] = error.at(Project(report.root).path_of(file))
                 continue
         after, applied = fix_bytes(file, data, [f.fix for f in findings if f.fix])
         if applied:
@@ -155,6 +155,9 @@ def _fix_once(trial: _Trial, unsafe: bool, refused: Set[str]) -> list[Path]:
 
 def _as_checked(file: Path, report: Report) -> bytes:
     """The bytes of a file that its findings are about. Raises SourceError."""
+    root, target = os.path.realpath(report.root), os.path.realpath(file)
+    if report.root in file.parents and os.path.commonpath((root, target)) != root:
+        raise SourceError("is a link that leads out of the project: not fixed")
     data = read(file)
     if digest(data) != report.digests.get(file):
         raise SourceError("has changed since it was checked: not fixed")
@@ -326,22 +329,47 @@ def _fits(extent: tuple[int, int], new: str, taken: Edits, source: PythonText) -
 
 
 def write(change: Change) -> None:
-    """Put the fixed bytes in the place of the file at once, with its mode. Raises FixingError."""
+    """Put the fixed bytes in the place of the file at once, with its mode. Raises FixingError.
+
+    Whoever is killed while this runs leaves the old file or the new one, and at most a file beside
+    it whose name ends in `.tmp`.
+    """
     file = Path(os.path.realpath(change.file))  # a link stays one
     try:
+        status = file.stat()
+        if not status.st_mode & 0o222 or not os.access(file, os.W_OK):
+            raise FixingError("is read-only: not fixed")
+        if status.st_nlink > 1:
+            raise FixingError(
+                "has other names (hard links), which would keep the old text: not fixed"
+            )
         if file.read_bytes() != change.before:
             raise FixingError("has changed since it was checked: not fixed")
-        handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.", suffix=".tmp")
+        handle, name = tempfile.mkstemp(
+            dir=file.parent, prefix=f".{file.name[:80]}.", suffix=".tmp"
+        )
         try:
             with os.fdopen(handle, "wb") as stream:
                 stream.write(change.after)
-            shutil.copymode(file, name)
+                stream.flush()
+                os.fsync(handle)
+            _take_on(name, file, status)
             os.replace(name, file)
         except BaseException:
             os.unlink(name)
             raise
     except OSError as error:
         raise FixingError(f"cannot be written, not fixed: {error.strerror}") from None
+
+
+def _take_on(name: str, file: Path, status: os.stat_result) -> None:
+    """Give the new file owner, mode and attributes of the old one, and a time of its own."""
+    if hasattr(os, "chown"):
+        made = os.stat(name)
+        if (made.st_uid, made.st_gid) != (status.st_uid, status.st_gid):
+            os.chown(name, status.st_uid, status.st_gid)
+    shutil.copystat(file, name)
+    os.utime(name)
 
 
 def unified_diff(change: Change, name: str) -> str:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import codecs
 import os
 import stat
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import faking
@@ -210,6 +212,95 @@ def test_a_link_stays_a_link(tree: Tree) -> None:
     write(Change(root / "x.py", b"a", b"b"))
     assert (root / "x.py").is_symlink()
     assert (root / "real" / "x.py").read_bytes() == b"b"
+
+
+def test_a_file_with_other_names_or_none_to_write_to_is_left(tree: Tree) -> None:
+    root = tree({"x.py": "a", "y.py": "a"})
+    os.link(root / "x.py", root / "z.py")
+    with pytest.raises(FixingError, match="hard links"):
+        write(Change(root / "x.py", b"a", b"b"))
+    (root / "y.py").chmod(0o444)
+    with pytest.raises(FixingError, match="is read-only"):
+        write(Change(root / "y.py", b"a", b"b"))
+    assert {(root / name).read_bytes() for name in ("x.py", "y.py", "z.py")} == {b"a"}
+
+
+def test_a_name_as_long_as_names_may_be_is_no_hindrance(tree: Tree) -> None:
+    name = "x" * 250 + ".py"
+    root = tree({name: "a"})
+    write(Change(root / name, b"a", b"b"))
+    assert (root / name).read_bytes() == b"b"
+
+
+def test_a_link_out_of_the_project_is_checked_and_not_fixed(tree: Tree) -> None:
+    root = tree({"elsewhere/x.py": "x = a + c\n", "project/y.py": "x = a + c\n"})
+    (root / "project" / "x.py").symlink_to(root / "elsewhere" / "x.py")
+    fixed = run(root / "project")
+    assert [change.file.name for change in fixed.changes] == ["y.py"]
+    assert [(e.path, e.message) for e in fixed.report.errors] == [
+        ("x.py", "is a link that leads out of the project: not fixed")
+    ]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_killed_at_any_line_it_leaves_the_old_file_or_the_new_one(tree: Tree) -> None:
+    """A child process dies at the first line of `write`, at the second, and so on."""
+    old, new = b"old\n" * 10_000, b"new\n" * 10_000
+    left = set()
+    for deadline in range(1, 200):
+        root = tree({"x.py": old})
+        child = os.fork()
+        if child == 0:
+            _die_at_line(deadline)
+            write(Change(root / "x.py", old, new))
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        content = (root / "x.py").read_bytes()
+        assert content in (old, new)
+        left.add(content)
+        others = [name for name in os.listdir(root) if name != "x.py"]
+        assert all(name.startswith(".x.py.") and name.endswith(".tmp") for name in others)
+        for name in others:
+            (root / name).unlink()
+        if os.waitstatus_to_exitcode(status) == 0:
+            break
+    assert left == {old, new} and deadline > 10
+
+
+def _die_at_line(deadline: int) -> None:
+    """End this process when so many lines of the module under test have run."""
+    lines = 0
+
+    def trace(frame: FrameType, event: str, argument: object) -> Any:
+        nonlocal lines
+        if frame.f_code.co_filename != fixing.__file__:
+            return None
+        lines += event == "line"
+        if lines >= deadline:
+            os._exit(9)
+        return trace
+
+    sys.settrace(trace)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"x = 1\r\ny = a + c\r\n",
+        b"x = 1\ry = a + c\r",
+        b"x = 1\r\n\x0cy = a + c\n",
+        codecs.BOM_UTF8 + b"y = a + c",
+        b"if 1:\n\ty = a + c\n\tz = 2\t\n\n\n",
+        b"# coding: latin-1\ny = a + c, '\xe9'\n",
+        b"# coding: cp1251\ny = a + c, '\xe9'  \\\n\n",
+        "y = a + c, 'δ\u2028\u00a0'\n".encode(),
+        b"y = a + c\n\x0c\n# end\x0c",
+    ],
+)
+def test_all_but_the_fix_stays_byte_for_byte(tree: Tree, text: bytes) -> None:
+    root = tree({"x.py": text})
+    (change,) = run(root).changes
+    assert change.after == text.replace(b"a + c", b"a.cuda() + c")
 
 
 def test_a_file_that_has_changed_meanwhile_is_left(tree: Tree) -> None:

@@ -239,7 +239,7 @@ def _read_toml(path: pathlib.Path) -> Mapping[str, Any]:
         raise KnowledgeError(f"{path}: can't be read: {reason}") from error
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise KnowledgeError(f"{path}: no valid TOML: {error}") from error
 
 

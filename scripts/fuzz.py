@@ -1,0 +1,361 @@
+#!/usr/bin/env python3
+"""Mutation fuzzing over our fixtures: nothing that is fed to devlint may break it.
+
+    python3 scripts/fuzz.py [--seed 0] [--inputs 1000] [--seconds 60] [TARGET...]
+
+Targets are `check`, `fix`, `notebook`, `magics` and `config`, all of them if none is named. Prints
+how many inputs each got and every failure; an input that fails is written to `--keep DIR`. Exits
+with 1 after a failure. The same seed gives the same inputs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import random
+import re
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from devlint import engine
+from devlint.config import Config, ConfigError, Policy, find_config, to_toml
+from devlint.fixing import fix
+from devlint.project.magics import python_of
+from devlint.project.python_text import python_text
+from devlint.project.source import SourceError
+from devlint.rules import load_rules
+
+ROOT = Path(__file__).resolve().parent.parent
+BATCH = 40  # files of one check
+SLOW = 5.0  # seconds of processor time for one input
+TOKEN = re.compile(r"\s+|\w+|[^\w\s]")
+SPICE = (
+    "# devlint: ignore[DEV101] -- why",
+    "# devlint: ignore-file[DEV3]",
+    "# devlint: ignore[",
+    "# noqa: DEV101, E501",
+    "# devlint:",
+    "\f",
+    "\t",
+    "\r",
+    "\r\n",
+    "\\\n",
+    "\0",
+    "\ufeff",
+    "\u2028",
+    "\x1b[31m",
+    "δ",
+    "a" * 300,
+    "*",
+    "**",
+    "()",
+    "(yield)",
+    "await x",
+    "lambda: 0",
+    "x := 1",
+    "...",
+    "''",
+    "f'{x}'",
+    "0x",
+    "1e999",
+    "9" * 5000,
+    "try:\n    pass\nfinally:\n    pass\n",
+    "match x:\n    case [1, *_]:\n        pass\n",
+    "class A(A): pass\n",
+    "def f(f=f): return f(f)\n",
+    "x = x\n",
+    "import x as x\n",
+    "from . import *\n",
+    "del x\n",
+    "global x\n",
+    "%time x = 1\n",
+    "!ls\n",
+    "x?\n",
+    "%%bash\n",
+)
+
+Failure = tuple[str, str | bytes]  # what went wrong, with which input
+Fed = tuple[int, list[Failure]]  # how many inputs a step had, and which failed
+Step = Callable[[], Fed]
+Target = Callable[[random.Random, Path], Step]
+
+latest: list[str | bytes] = []  # the inputs of the step that runs
+
+
+def seeds(*patterns: str) -> list[str]:
+    files = sorted(file for pattern in patterns for file in ROOT.glob(pattern))
+    return [file.read_text(encoding="utf-8") for file in files]
+
+
+def mutated(text: str, others: list[str], chance: random.Random) -> str:
+    """The text after a few mutations of its lines and tokens."""
+    for _ in range(chance.randint(1, 4)):
+        kind = chance.randrange(6)
+        if kind < 2:
+            parts = text.splitlines(keepends=True)
+        else:
+            parts = TOKEN.findall(text)
+        at = chance.randrange(len(parts) + 1)
+        end = min(at + chance.randint(1, 3), len(parts))
+        if kind == 0:
+            more = chance.choice(others).splitlines(keepends=True)
+            start = chance.randrange(len(more) + 1)
+            parts[at:end] = more[start : start + chance.randint(0, 5)]
+        elif kind == 1:
+            parts[at:at] = parts[chance.randrange(len(parts) + 1) :][: chance.randint(1, 5)]
+        elif kind == 2:
+            del parts[at:end]
+        elif kind == 3:
+            parts[at:at] = [chance.choice(SPICE)]
+        else:  # a token by another one: the likeliest to be a program still
+            words = [part for part in TOKEN.findall(chance.choice([text, *others])) if part.strip()]
+            parts[at : at + 1] = [chance.choice(words or ["x"])]
+        text = "".join(parts)
+    return text
+
+
+def programs(chance: random.Random) -> Iterator[str]:
+    pool = seeds("fixtures/rules/*/*.py", "fixtures/teaching/*.py", "fixtures/everyday/**/*.py")
+    pool = [text for text in pool if len(text) < 4000]
+    while True:
+        yield mutated(chance.choice(pool), pool, chance)
+
+
+def defects(report: engine.Report) -> Iterator[tuple[str, str]]:
+    for error in report.errors:
+        if "defect of devlint" in error.message or " failed: " in error.message:
+            yield error.path, error.message
+
+
+def fuzz_check(chance: random.Random, folder: Path) -> Step:
+    """A check of any files ends, soon, with entries for what is wrong with them."""
+    source = programs(chance)
+    rules = load_rules()
+
+    def step() -> Fed:
+        texts = {folder / f"m{n}.py": next(source) for n in range(BATCH)}
+        latest.extend(texts.values())
+        contents = {file: text.encode("utf-8", "replace") for file, text in texts.items()}
+        found: list[Failure] = []
+        started = [("", time.process_time())]
+
+        def progress(done: int, total: int, path: str, started: list = started) -> None:  # type: ignore[type-arg]
+            started.append((path, time.process_time()))
+
+        report = engine.check(
+            list(texts), Config(folder), rules, contents=contents, progress=progress
+        )
+        for (path, begun), (_, ended) in itertools.pairwise(started):
+            if path and ended - begun > SLOW:
+                found.append((f"took {ended - begun:.1f} s", texts[folder / path]))
+        found += [(message, texts[folder / path]) for path, message in defects(report)]
+        return BATCH, found
+
+    return step
+
+
+def fuzz_fix(chance: random.Random, folder: Path) -> Step:
+    """What compiled compiles after every fix, and a second run changes nothing."""
+    source = programs(chance)
+    rules = load_rules()
+    file = folder / "m.py"
+
+    def step() -> Fed:
+        text = next(source)
+        latest.append(text)
+        if not compiles(text.encode("utf-8", "replace")):
+            return 0, []
+        before = text.encode("utf-8", "replace")
+        fixed = fix([file], Config(folder), rules, unsafe=True, contents={file: before})
+        found: list[Failure] = [(message, text) for _, message in defects(fixed.report)]
+        if fixed.changes:
+            after = fixed.changes[0].after
+            if not compiles(after):
+                found.append(("does not compile after the fix", text))
+            again = fix([file], Config(folder), rules, unsafe=True, contents={file: after})
+            if again.changes:
+                found.append(("a second run changes more", text))
+        return 1, found
+
+    return step
+
+
+def compiles(data: bytes) -> bool:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compile(data, "m.py", "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return False
+    return True
+
+
+def fuzz_notebook(chance: random.Random, folder: Path) -> Step:
+    """Any JSON is a notebook or an error entry, and edits leave the rest as it is."""
+    source = programs(chance)
+
+    def step() -> Fed:
+        cells = []
+        for _ in range(chance.randint(0, 4)):
+            text = next(source)[:400]
+            lines: str | list[str] = text if chance.random() < 0.3 else text.splitlines(True)
+            kind = chance.choice(["code", "code", "code", "markdown"])
+            cells.append({"cell_type": kind, "metadata": {}, "source": lines})
+        whole = {"cells": cells, "metadata": {}, "nbformat": 4}
+        raw = json.dumps(
+            whole, indent=chance.choice([None, 1, 2]), ensure_ascii=chance.random() < 0.5
+        )
+        if chance.random() < 0.6:
+            raw = mutated(raw, [raw], chance)
+        data = raw.encode("utf-8", "replace")
+        latest.append(data)
+        try:
+            found = list(notebook_failures(data, chance))
+        except SourceError:
+            found = []
+        return 1, [(message, data) for message in found]
+
+    return step
+
+
+def notebook_failures(data: bytes, chance: random.Random) -> Iterator[str]:
+    text = python_text(Path("x.ipynb"), data)
+    if len(text.text) != len(text.written):
+        yield "the Python is not as long as what is written"
+    if text.edited({}).encode() != data:
+        yield "an edit of nothing changes the file"
+    if not text.cells:
+        return
+    cell = chance.choice(text.cells)
+    start = chance.randint(cell.start, cell.end)
+    end = chance.randint(start, cell.end)
+    edited = text.edited({(start, end): "δ\n"})
+    for old, new in zip(text.cells, edited.cells, strict=True):
+        expected = old.source
+        if old.number == cell.number:
+            cut = start - old.start, end - old.start
+            expected = f"{expected[: cut[0]]}δ\n{expected[cut[1] :]}"
+        if new.source != expected:
+            yield "an edit of one cell comes out wrong"
+
+
+def fuzz_magics(chance: random.Random, folder: Path) -> Step:
+    """The Python of a cell is as long as the cell, and stays what it is when read again."""
+    source = programs(chance)
+
+    def step() -> Fed:
+        cell = mutated(next(source)[:300], ["%time x\n!ls a\nx = !ls\n%%time\n?x\n"], chance)
+        latest.append(cell)
+        python = python_of(cell)
+        found: list[Failure] = []
+        if python is not None and len(python) != len(cell):
+            found.append(("of another length", cell))
+        if python is not None and re.sub(r"[^\r\n]", "", python) != re.sub(r"[^\r\n]", "", cell):
+            found.append(("other line ends", cell))
+        return 1, found
+
+    return step
+
+
+CONFIGURATION = """\
+[tool.devlint]
+paths = ["src"]
+select = ["DEV1", "DEV304"]
+extend-select = ["DEV5"]
+ignore = ["DEV101"]
+exclude = ["a/**", "!b", "[x-z]*.py"]
+fail-on = "never"
+min-confidence = "possible"
+respect-gitignore = false
+require-suppression-reason = true
+[tool.devlint.severity]
+DEV301 = "warning"
+[[tool.devlint.overrides]]
+paths = ["tests/**"]
+ignore = ["ALL"]
+min-confidence = "certain"
+"""
+
+
+def fuzz_config(chance: random.Random, folder: Path) -> Step:
+    """Any configuration is read or refused, and what is read is written as it is read."""
+    rules = load_rules()
+    file = folder / "pyproject.toml"
+
+    def step() -> Fed:
+        text = mutated(CONFIGURATION, [CONFIGURATION], chance)
+        latest.append(text)
+        file.write_bytes(text.encode("utf-8", "replace"))
+        found: list[Failure] = []
+        try:
+            config = find_config(folder, file)
+            policy = Policy(config, rules)
+            policy.rules_for("tests/a/x.py")
+            written = to_toml(config)
+            file.write_text(written, encoding="utf-8")
+            if to_toml(find_config(folder, file)) != written:
+                found.append(("is not written as it is read", text))
+        except ConfigError:
+            pass
+        return 1, found
+
+    return step
+
+
+TARGETS: dict[str, Target] = {
+    "magics": fuzz_magics,
+    "notebook": fuzz_notebook,
+    "config": fuzz_config,
+    "check": fuzz_check,
+    "fix": fuzz_fix,
+}
+
+
+def run(name: str, seed: int, inputs: int, seconds: float) -> tuple[int, list[Failure]]:
+    """Feed a target; how many inputs it got, and what failed."""
+    failures: list[Failure] = []
+    count = 0
+    ends = time.monotonic() + seconds
+    with tempfile.TemporaryDirectory() as folder:
+        step = TARGETS[name](random.Random(f"{name} {seed}"), Path(folder).resolve())
+        while count < inputs and time.monotonic() < ends:
+            latest.clear()
+            try:
+                fed, found = step()
+            except Exception:
+                fed, found = 1, [(traceback.format_exc(), each) for each in latest]
+            count += fed
+            failures += found
+    return count, failures
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("targets", nargs="*", metavar="TARGET", help=", ".join(TARGETS))
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--inputs", type=int, default=1000, help="for each target")
+    parser.add_argument("--seconds", type=float, default=60, help="at most, for each target")
+    parser.add_argument("--keep", type=Path, help="where inputs that fail are written")
+    given = parser.parse_args()
+    failed = 0
+    for name in given.targets or TARGETS:
+        count, failures = run(name, given.seed, given.inputs, given.seconds)
+        failed += len(failures)
+        print(f"{name}: {count} inputs, {len(failures)} failures", flush=True)
+        for number, (message, text) in enumerate(failures):
+            print(f"    {message}", flush=True)
+            if given.keep:
+                given.keep.mkdir(parents=True, exist_ok=True)
+                data = text if isinstance(text, bytes) else text.encode("utf-8", "replace")
+                (given.keep / f"{name}-{given.seed}-{number}").write_bytes(data)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
