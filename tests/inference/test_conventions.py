@@ -99,3 +99,14 @@ def test_a_row_that_is_not_sound_is_an_error(change, message):
     with pytest.raises(ConventionError) as raised:
         read_conventions(SOUND.replace(*change))
     assert str(raised.value).startswith(message)
+
+
+def test_no_other_part_of_the_inference_has_patterns_of_its_own():
+    others = [
+        file.relative_to(INFERENCE).as_posix()
+        for file in sorted(INFERENCE.rglob("*.py"))
+        if "conventions" not in file.parts
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Import) and any(alias.name == "re" for alias in node.names)
+    ]
+    assert others == []

@@ -6,7 +6,6 @@ side by side, to be compared; what a card takes is measured.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import libcst as cst
@@ -118,8 +117,8 @@ def is_beside_host(unit: Unit, function: Function | None, node: cst.CSTNode) -> 
     if function is None:
         named = [each.value for each in walked if isinstance(each, cst.Assign)]
         if any(value is node for value in named) and isinstance(node, cst.Call):
-            maker = re.escape(dotted(node.func))
-            return any(re.fullmatch(rf"{maker}\([\"']cpu[\"']\)", code(v)) for v in named)
+            maker = dotted(node.func)
+            return any(code(v) in (f'{maker}("cpu")', f"{maker}('cpu')") for v in named)
     for row in walked:
         if isinstance(row, (cst.Tuple, cst.List)):
             values = [element.value for element in row.elements]

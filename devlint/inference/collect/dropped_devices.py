@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 import libcst as cst
 
-from devlint.inference.conventions import holds
+from devlint.inference.conventions import found, holds, without
 from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.host import ASSUMED, TRUE, Const, DeviceValue
 from devlint.inference.domain.placement import Variable
@@ -49,9 +48,10 @@ def of_default(
 
 def _is_mapped_elsewhere(caller: Function, callee: Function) -> bool:
     """Another call of the loader in the same function says where to load to."""
-    text = code(caller.node)
-    return bool(
-        re.search(rf"\b{re.escape(callee.name)}\([^()]*(\([^()]*\)[^()]*)*map_location", text)
+    return any(
+        "map_location" in code(call)
+        for call in every(caller.node, cst.Call)
+        if dotted(call.func).rpartition(".")[2] == callee.name
     )
 
 
@@ -68,7 +68,9 @@ def of_unused(frame: Frame, function: Function, result: Value) -> None:
         if not parameter.is_device or parameter.name == "map_location":
             continue
         made = _made_by_default(frame, result)
-        if made is None or re.search(rf"\b({parameter.name}|locals)\b", code(node.body)):
+        if made is None or any(
+            holds("mention", code(node.body), name) for name in (parameter.name, "locals")
+        ):
             continue
         frame.unit.dropped[made] = DroppedArgument(
             frame.site(made),
@@ -87,12 +89,12 @@ def of_replaced(frame: Frame, function: Function) -> None:
     names = [p.name for p in function.parameters if p.is_device and p.name != "map_location"]
     if not names or "cuda" not in function.text:
         return
-    text = re.sub(r"#.*", "", code(function.node.body))
+    text = without("remark", code(function.node.body))
     for name in names:
-        used = len(re.findall(rf"(?<![\w.]){name}\b(?!\s*=[^=])", text))
-        kept = len(re.findall(rf"(?m)^\s*(self\.)?\w+ = {name}\s*$", text))
-        asked = len(re.findall(rf"(?<![\w.]){name} [!=]= [\"']cpu[\"']", text))
-        of_kept = len(re.findall(rf"\bself\.{name} [!=]= [\"']cpu[\"']", text))
+        used = len(found("plain-use", text, name))
+        kept = len(found("kept-as-it-is", text, name))
+        asked = len(found("compared-with-host", text, name))
+        of_kept = len(found("compared-with-host", text, f"self.{name}"))
         if used > kept + asked or not asked + of_kept:
             continue
         for choice in every(function.node, cst.IfExp):
@@ -197,7 +199,7 @@ def _note(
     if isinstance(statement, cst.Assign) and statement.value is node:
         names = (dotted(target.target) for target in statement.targets)
         frame.unit.dropped_into[node] = [(frame.function.node, n) for n in names]
-    if re.search(r"cuda|\bload\(", function.text):
+    if holds("choosing-text", function.text):
         frame.unit.dropped_choosing.add(node)
     frame.unit.dropped[node] = DroppedArgument(
         frame.site(node),

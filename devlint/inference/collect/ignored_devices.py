@@ -7,12 +7,11 @@ then the current card is waited for.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import libcst as cst
 
-from devlint.inference.conventions import holds
+from devlint.inference.conventions import found, holds
 from devlint.inference.domain.host import Const, DeviceValue
 from devlint.inference.domain.placement import Device
 from devlint.inference.domain.value import Value, alternatives
@@ -113,13 +112,10 @@ def _only_mapped(function: Function, name: str) -> Iterator[cst.Name]:
 def _is_moved_outside(function: Function) -> bool:
     """Whoever calls it in its own file moves what comes back."""
     text = function.unit.source.text
-    call = rf"\b{re.escape(function.name)}\([^()]*(\([^()]*\)[^()]*)*\)"
-    if re.search(rf"{call}\.(to|cuda)\(", text):
-        return True
-    names = {
-        match[1] for match in re.finditer(rf"(?m)^\s*([\w.]+)(?:, *\w+)* *= *[\w.]*{call}", text)
-    }
-    return any(re.search(rf"(?<![\w.]){re.escape(n)}\.(to|cuda)\(", text) for n in names)
+    names = found("bound-result", text, function.name)
+    return holds("moved-result", text, function.name) or any(
+        holds("moved-name", text, name) for name in names
+    )
 
 
 def _unresolved(node: cst.FunctionDef, name: str) -> Iterator[cst.Call]:
@@ -214,10 +210,10 @@ def _beside(function: Function, name: str) -> Iterator[cst.BaseExpression]:
 
 def _is_related(body: cst.CSTNode, name: str) -> bool:
     """Some line makes the one of the other, or compares them."""
-    own = re.compile(r"\bself\.device\b")
     lines = [*every(body, cst.SimpleStatementLine), *(i.test for i in every(body, cst.If))]
-    return any(own.search(code(line)) and _uses(line, name) for line in lines) or any(
-        own.search(code(each.body)) and _uses(each.test, name) for each in every(body, cst.If)
+    pairs = [*((line, line) for line in lines), *((i.body, i.test) for i in every(body, cst.If))]
+    return any(
+        holds("mention", code(where), "self.device") and _uses(test, name) for where, test in pairs
     )
 
 

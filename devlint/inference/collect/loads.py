@@ -7,14 +7,13 @@ those of the host, and where the host has a load of its own.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import libcst as cst
 
 from devlint.inference.collect.availability_guards import Demands
-from devlint.inference.conventions import holds
+from devlint.inference.conventions import holds, without
 from devlint.inference.program.accelerator_notes import MentionNote, Mentions
 from devlint.inference.program.records import ClassInfo, Function, Unit
 from devlint.inference.syntax.control_dependence import Branches, is_passed
@@ -31,9 +30,6 @@ _PLAIN = ("int", "float", "len", "str", "bool", "round", *_LOADS)
 
 
 _PLAIN_METHODS = ("item", "tolist", "numel", "size")
-
-
-_HOLE = re.compile(r"\{[^{}]*\}|%[-+ #0-9.]*[a-z]")  # of a template
 
 
 _SAME = ("open", "str", "fspath", "Path", "abspath")  # the place is their first argument
@@ -85,9 +81,7 @@ def _goes_by(load: cst.Call, function: Function | None) -> str:
 def _is_in_memory(unit: Unit, load: cst.Call) -> bool:
     """A buffer that the program began empty: it has filled it itself."""
     place = dotted(load.args[0].value) if load.args else ""
-    return bool(place) and bool(
-        re.search(rf"(?m)^\s*{re.escape(place)} = (io\.)?BytesIO\(\)", unit.source.text)
-    )
+    return bool(place) and holds("buffer-begun", unit.source.text, place)
 
 
 def _is_saved_before(unit: Unit, load: cst.Call, function: Function | None) -> bool:
@@ -303,11 +297,11 @@ def _template(node: cst.CSTNode) -> str:
     elif isinstance(node, cst.SimpleString):
         text = str(node.evaluated_value)
     elif isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Modulo):
-        text = _HOLE.sub("{}", _template(node.left)) if _is_text(node.left) else ""
+        text = without("template-hole", _template(node.left), "{}") if _is_text(node.left) else ""
     elif isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
         formats = node.func.attr.value == "format" and _is_text(node.func.value)
-        text = _HOLE.sub("{}", _template(node.func.value)) if formats else ""
-    return text if re.search(r"\w", text) else ""
+        text = without("template-hole", _template(node.func.value), "{}") if formats else ""
+    return text if any(each.isalnum() for each in text) else ""
 
 
 def _texts(node: cst.CSTNode) -> Iterator[str]:

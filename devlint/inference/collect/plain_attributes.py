@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 from devlint.findings import Confidence
 from devlint.inference.collect.explanation import operand
+from devlint.inference.conventions import holds
 from devlint.inference.domain.containers import Sequence
 from devlint.inference.domain.placement import CPU, Variable
 from devlint.inference.domain.provenance import Site, StepKind
@@ -94,8 +93,8 @@ def _looks_after(info: ClassInfo, name: str) -> bool:
     """The class tells of the modules in a container itself, in its own `named_parameters` or
     `state_dict`; or moves what it takes out: `self.layers[i].to(x.device)`."""
     telling = [m for m in map(info.method, _TELLS_OF_PARTS) if m is not None]
-    return any(re.search(rf"\b{name}\b", m.text) for m in telling) or bool(
-        re.search(rf"\bself\.{name}\[[^\]\n]*\](\.\w+)*\.(to|cuda)\(", info.text)
+    return any(holds("mention", m.text, name) for m in telling) or holds(
+        "moved-element", info.text, name
     )
 
 

@@ -38,9 +38,9 @@ def found(convention: str, text: str, name: str = "") -> list[str]:
     return places
 
 
-def without(convention: str, text: str) -> str:
-    """The text with nothing left that the convention speaks of."""
-    rest = _pattern(convention, "").sub("", text)
+def without(convention: str, text: str, instead: str = "") -> str:
+    """The text with nothing left that the convention speaks of, or something else in its place."""
+    rest = _pattern(convention, "").sub(instead, text)
     if rest != text and _held is not None:
         _held.add(convention)
     return rest

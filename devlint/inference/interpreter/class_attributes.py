@@ -7,12 +7,11 @@ rigid variable, δ(self): whoever writes the class does not choose it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import libcst as cst
 
-from devlint.inference.conventions import holds
+from devlint.inference.conventions import found, holds, without
 from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.host import Const, DeviceValue
 from devlint.inference.domain.kinds import Evidence
@@ -60,37 +59,21 @@ _OF_MODULES = frozenset({"to", "cuda", "xpu", "npu"})  # the moves of a module a
 _SAYS_HOW = ("_apply", "to", "cuda")  # by one of these a class says how it is moved
 
 
-_ASIDE = re.compile(r"\bsuper\([^()]*\)|#[^\n]*")  # and what comments say
-
-
-_OWN_CALL = re.compile(r"\bself\.(\w+)\(")
-
-
-_GOES_OVER_ALL = re.compile(r"__dict__|[(,=]\s*self\s*[,)]")  # `vars(self)`, `getattr(self, name)`
-
-
 IN_TURN = ": setattr"  # behind the name of a method that moves attributes in a loop
-
-
-# A test whether a tensor has elements.
-_ASKED = (
-    r"(\blen\({0}\)|{0}\.(numel|nelement)\(\)|{0}\.(size\(0\)|shape\[0\])) *(==|!=|>|<) *[01]\b"
-    r"|\b(if|not|and|or) (len\({0}\)|{0}\.(numel|nelement)\(\)) *(:|and|or|else)"
-)
 
 
 def moves_plain_attribute(info: ClassInfo, name: str) -> bool:
     """The class says itself how it is moved, and may move a plain attribute by that: the
     method names it, calls another that does, or hands its object on."""
-    found = [m for m in map(info.method, _SAYS_HOW) if m is not None]
-    for method in found:  # grows on the way
-        text = _ASIDE.sub("", code(method.node.body))
-        if re.search(rf"\b{name}\b", text) or _GOES_OVER_ALL.search(text):
+    methods = [m for m in map(info.method, _SAYS_HOW) if m is not None]
+    for method in methods:  # grows on the way
+        text = without("aside", code(method.node.body))
+        if holds("mention", text, name) or holds("object-handed-on", text):
             return True
-        called = [info.method(each) for each in _OWN_CALL.findall(text)]
+        called = [info.method(each) for each in found("own-call", text)]
         if None in called:
             return True  # a method out of sight
-        found += [m for m in called if m is not None and m not in found]
+        methods += [m for m in called if m is not None and m not in methods]
     return False
 
 
@@ -173,8 +156,8 @@ def moved_on_demand(
     if not movers or (function is not None and function.name in movers):
         return found
     around = frame.unit.source.text if function is None else function.text
-    called = rf"(\b{re.escape(code(node.value))}|\))\.({'|'.join(sorted(movers))})\("
-    if re.search(called, around):
+    calls = [f"{owner}.{mover}(" for owner in (code(node.value), ")") for mover in movers]
+    if any(call in around for call in calls):
         return found
     return union(
         _somewhere(v) if not info.is_module or _follows_module(info, v) else v
@@ -201,8 +184,7 @@ def _movers_of(info: ClassInfo, name: str) -> frozenset[str]:
 
 
 def _is_called_inside(info: ClassInfo, method: str) -> bool:
-    called = re.compile(rf"\bself\.{method}\(")
-    return any(called.search(ancestor.text) for ancestor in info.lineage())
+    return any(f"self.{method}(" in ancestor.text for ancestor in info.lineage())
 
 
 def _is_anew(info: ClassInfo, value: Value) -> bool:
@@ -299,19 +281,20 @@ def _awaits(info: ClassInfo, name: str) -> bool:
     suites = _suites_of(info, name)
     if len(suites) < 2:
         return False
-    names = "|".join(n for n in info.assigned if n == name or _suites_of(info, n) == suites)
-    return bool(re.search(_ASKED.format(rf"self\.({names})\b"), info.text))
+    names = [n for n in info.assigned if n == name or _suites_of(info, n) == suites]
+    return any(holds("emptiness-test", info.text, f"self.{n}") for n in names)
 
 
 def _suites_of(info: ClassInfo, name: str) -> frozenset[cst.BaseSuite]:
     """The suites that give an attribute a value of its own, not computed of the one before."""
-    found = info.sets.get(name)
-    if found is None:
-        own = re.compile(rf"\bself\.{name}\b")
+    suites = info.sets.get(name)
+    if suites is None:
         assigned = info.assigned.get(name, ())
-        found = frozenset(suite for suite, value in assigned if not own.search(code(value)))
-        info.sets[name] = found
-    return found
+        suites = frozenset(
+            suite for suite, value in assigned if not holds("mention", code(value), f"self.{name}")
+        )
+        info.sets[name] = suites
+    return suites
 
 
 def unassigned_attribute(info: ClassInfo, name: str) -> Value:
@@ -458,8 +441,8 @@ def _kept_container(
 
 def _moves_attribute(info: ClassInfo, node: cst.CSTNode) -> bool:
     """Some method of the class moves the module that it keeps there."""
-    path = re.escape(dotted(node))
-    return bool(path) and bool(re.search(rf"\b{path}\.(to|cuda|xpu|npu)\(", info.text))
+    path = dotted(node)
+    return bool(path) and holds("moved-name", info.text, path)
 
 
 def _kept_by_object(info: ClassInfo, frame: Frame, value: Value, node: cst.CSTNode) -> Value:
@@ -616,8 +599,7 @@ def _is_placeholder(tensor: Tensor) -> bool:
 
 def _refilled(info: ClassInfo, name: str) -> bool:
     """The class puts other elements into a list, or hands it to somebody who may."""
-    held = re.escape(f"self.{name}")
-    return bool(re.search(rf"{held}\[[^\n]*\] *=[^=]|[(=,] *{held} *[,)]", info.text))
+    return holds("refilled-list", info.text, f"self.{name}")
 
 
 def _is_registered(frame: Frame, module: Instance) -> bool:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import libcst as cst
 
 from devlint.inference.domain.containers import Mapping, Sequence
@@ -86,7 +84,7 @@ def _formatted(frame: Frame, node: cst.FormattedString) -> Value:
             frame.emit(HostWaits(part, "f-string", value, part.expression))
         if type(value) is Const and text is not None and part.format_spec is None:
             text += str(value.value)
-        elif text is not None and re.fullmatch(r"(cuda|xpu|mps):", text):
+        elif text in ("cuda:", "xpu:", "mps:"):
             frame.emit(DeviceFormatted(node, value))
             return named_device(frame, dotted(part.expression) or "index")
         else:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 import libcst as cst
 
-from devlint.inference.conventions import holds
+from devlint.inference.conventions import found, holds
 from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.host import (
     ASSUMED,
@@ -119,11 +117,10 @@ def _may_be_none(function: Function, value: Value, name: str) -> bool:
     """A parameter that may be left out: of a container, the function has to ask whether it was."""
     if type(value) not in (Sequence, Mapping):
         return type(value) is Tensor
-    return bool(re.search(rf"\b{name} is (not )?None\b|\bif (not )?{name}\b", function.text))
+    return holds("optional-test", function.text, name)
 
 
 # What a class asks of an attribute that is a module.
-_OF_MODULES = r"\.((named_)?parameters|named_modules|eval)\(\)"
 
 
 def _keeps_module(function: Function, name: str) -> bool:
@@ -132,8 +129,8 @@ def _keeps_module(function: Function, name: str) -> bool:
     info = function.info
     if info is None or info.is_module or function.name != "__init__":
         return False
-    kept = re.search(rf"(?m)\bself\.(\w+) = {name}(\.(to|cuda)\(.*\))?$", function.text)
-    return kept is not None and bool(re.search(rf"\bself\.{kept[1]}{_OF_MODULES}", info.text))
+    kept = found("kept-argument", function.text, name)[:1]
+    return any(holds("used-as-module", info.text, f"self.{each}") for each in kept)
 
 
 def _is_device(name: str, annotation: list[str], default: Value | None) -> bool:
@@ -243,7 +240,7 @@ def _names(frame: Frame, node: cst.BaseExpression, depth: int = 4) -> list[str]:
             quoted = contracts.quoted_type(frame, node)
             if quoted is not None:
                 return _names(frame, quoted, depth - 1)
-        return [part for part in re.split(r"[^\w.]+", text) if part]
+        return "".join(c if c.isalnum() or c in "._" else " " for c in text).split()
     found: list[str] = []
     if isinstance(node, cst.Subscript):
         found += _names(frame, node.value, depth - 1)

@@ -8,10 +8,9 @@ a value is copied across devices by a slice, and through an index or mask only i
 
 from __future__ import annotations
 
-import re
-
 import libcst as cst
 
+from devlint.inference.conventions import holds
 from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.inference.domain.containers import Mapping, Sequence, no_circle
 from devlint.inference.domain.host import GLOBAL_RANK, NONE, RANK_VARIABLES, Const, External, Host
@@ -157,9 +156,6 @@ def _sequence_slice(base: Sequence, part: cst.Slice) -> Value:
     return Sequence(base.items[slice(*bounds)], None, base.kind)
 
 
-_MADE_ON_HOST = r"torch\.(empty|zeros|ones|full|tensor)\((?![^\n]*\bdevice\b)"
-
-
 _BOOLEAN = frozenset({"bool", "isnan", "isinf", "isfinite", "logical_not", "logical_and"}) | {
     "logical_or",
     "logical_xor",
@@ -236,8 +232,7 @@ def _is_own_entry(frame: Frame, key: cst.CSTNode) -> bool:
     `cache["rest"] = torch.empty(0)`."""
     if frame.info is None or not isinstance(key, cst.SimpleString):
         return False
-    entry = rf"\[{re.escape(key.value)}\] *= *"
-    return bool(re.search(entry + _MADE_ON_HOST, frame.info.text))
+    return holds("own-entry", frame.info.text, key.value)
 
 
 def _may_pick_one(node: cst.Subscript, indices: list[tuple[Value, cst.CSTNode]]) -> bool:

@@ -7,11 +7,9 @@ everything. Where no condition guards the `.cuda()`, that is said of the mention
 
 from __future__ import annotations
 
-import re
-
 import libcst as cst
 
-from devlint.inference.conventions import holds
+from devlint.inference.conventions import holds, without
 from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.domain.placement import Device, Variable, VariableKind
 from devlint.inference.domain.provenance import StepKind
@@ -20,9 +18,6 @@ from devlint.inference.program.accelerator_notes import Mentions
 from devlint.inference.program.assumption_sites import at
 from devlint.inference.program.records import Frame
 from devlint.inference.syntax.text import code, parts, shorten
-
-_API = re.compile(r"\btorch\.\w+\.\w+")  # `torch.cuda.is_available`
-
 
 _RIGID = (VariableKind.INPUT, VariableKind.MODULE)
 
@@ -61,7 +56,7 @@ def strays(frame: Frame, known: Tensor, variable: Tensor) -> Assumptions | None:
 
 
 def _is_flag(test: cst.CSTNode) -> bool:
-    asked = _API.sub("", code(test))
+    asked = without("torch-api", code(test))
     return holds("accelerator-word", asked) and not holds("device-question", asked)
 
 

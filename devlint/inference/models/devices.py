@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-import re
-
 import libcst as cst
 
 from devlint.inference.conventions import holds
 from devlint.inference.domain.host import DTYPE, Const, DeviceValue, External
-from devlint.inference.domain.placement import CPU, Device, Placement, Variable, VariableKind
+from devlint.inference.domain.placement import (
+    ACCELERATORS,
+    CPU,
+    Device,
+    Placement,
+    Variable,
+    VariableKind,
+)
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Union, Value
 from devlint.inference.program.records import Frame
 
-_DEVICE_TEXT = re.compile(r"^(cpu|cuda|mps|xpu|hpu|npu|mlu|musa|meta|xla)(?::(\d+))?$")
+_DEVICE_TYPES = frozenset({"cpu", "meta"}) | ACCELERATORS - {"tpu"}
 
 
 def parse_device(text: str) -> Device | None:
     """`"cuda:1"` as a device; None for what names none."""
-    match = _DEVICE_TEXT.match(text)
-    if match is None:
+    kind, colon, index = text.partition(":")
+    if kind not in _DEVICE_TYPES or (colon and not index.isdecimal()):
         return None
-    index = int(match[2]) if match[2] else None
-    return Device(match[1], None if match[1] == "cpu" else index)
+    return Device(kind, int(index) if index and kind != "cpu" else None)
 
 
 # The element types of the legacy constructors: `torch.LongTensor`, `torch.cuda.LongTensor`.

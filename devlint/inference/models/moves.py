@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 import libcst as cst
 
+from devlint.inference.conventions import found
 from devlint.inference.domain.host import HOST, Const, DeviceValue, External, Host
 from devlint.inference.domain.kinds import Evidence
 from devlint.inference.domain.placement import CPU, CUDA, Device, Placement, Variable
@@ -350,7 +349,7 @@ def _is_idle(
         return False
     if fresh.name != name or fresh.value is not away:
         return False
-    return len(re.findall(rf"\b{re.escape(name)}\b", code(frame.current))) == 1
+    return len(found("mention", code(frame.current), name)) == 1
 
 
 def _same_device(a: Placement, b: Placement) -> bool:

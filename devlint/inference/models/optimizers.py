@@ -6,8 +6,6 @@ the optimizer took its parameters: a name that was bound anew is another module.
 
 from __future__ import annotations
 
-import re
-
 import libcst as cst
 
 from devlint.inference.conventions import holds
@@ -147,7 +145,7 @@ def _target(frame: Frame, node: cst.Call, arguments: Arguments) -> Placement:
     if place is not None:
         return place
     given = dotted(arguments.node(0, "device") or node)
-    return CUDA if re.search(r"device|gpu|rank", given, re.I) else None
+    return CUDA if holds("device-like-name", given) else None
 
 
 def _is_there(frame: Frame, module: Value | None, target: Placement) -> bool:

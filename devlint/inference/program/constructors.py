@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
-from devlint.inference.conventions import holds
+from devlint.inference.conventions import found, holds
 from devlint.inference.program.records import Frame, Function, Unit
 
 
@@ -39,9 +37,8 @@ def only_constructors_call(unit: Unit, name: str, is_method: bool) -> bool:
     if unit._constructors is None:
         unit._constructors = _text_of_constructors(unit)
     if not is_method:
-        call = re.compile(rf"(?<!def )(?<![\w.]){name}\(")
-        inside = len(call.findall(unit._constructors))
-        return inside > 0 and inside == len(call.findall(unit.source.text))
+        inside = len(found("call-of-function", unit._constructors, name))
+        return inside > 0 and inside == len(found("call-of-function", unit.source.text, name))
     inside = unit._constructors.count(f".{name}(")
     return inside > 0 and inside == unit.source.text.count(f".{name}(")
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 
-from devlint.inference.conventions import holds
+from devlint.inference.conventions import found, holds
 from devlint.inference.domain.placement import Variable
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.program.records import ClassInfo, Frame, Function
@@ -26,8 +25,8 @@ def notes_host(info: ClassInfo) -> bool:
 @lru_cache(maxsize=16)  # of the files at hand; asked at each read of such an attribute
 def is_assigned_outside(text: str, name: str) -> bool:
     """Somebody in a file gives an object that is no configuration such an attribute."""
-    found = re.findall(rf"([\w)\]]+)\.{name} *=(?!=)", text)
-    return any(owner != "self" and not holds("configuration-owner", owner) for owner in found)
+    owners = found("attribute-assigned", text, name)
+    return any(owner != "self" and not holds("configuration-owner", owner) for owner in owners)
 
 
 def works_on_device(frame: Frame, tensor: Tensor) -> bool:
@@ -110,5 +109,4 @@ def makes_by_device(function: Function) -> bool:
 
 
 def _is_asked(text: str, name: str) -> bool:
-    asked = rf"\b{re.escape(name)}\.(device\b|to\(|cuda\(|cpu\(|is_cuda\b)"
-    return bool(re.search(asked, text))
+    return holds("device-question-of", text, name)

@@ -6,7 +6,6 @@ They refer to each other, and so stand in one module; behaviour stands above the
 from __future__ import annotations
 
 import builtins
-import re
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,7 +15,7 @@ import libcst as cst
 
 from devlint.contracts import Requirement, is_contract_comment
 from devlint.inference.call_contexts import Given
-from devlint.inference.conventions import holds
+from devlint.inference.conventions import found, holds, without
 from devlint.inference.domain.assumptions import Assumptions
 from devlint.inference.domain.containers import Sequence
 from devlint.inference.domain.host import NONE, External
@@ -206,9 +205,6 @@ EVALUATORS: dict[type[cst.CSTNode], Callable[[Frame, Any], Value]] = {}
 
 
 EXECUTORS: dict[type[cst.CSTNode], Callable[[Frame, Any], bool]] = {}
-
-
-_OWNER = re.compile(r"([^.\[]+)[.\[]")
 
 
 def _is_part(key: str, name: str) -> bool:
@@ -469,9 +465,9 @@ class Frame:
     def hold(self, path: str, value: Value) -> None:
         """Keep what `x`, `x.part` or `x["part"]` holds, a part until its owner is bound anew."""
         self.env[path] = value
-        owner = _OWNER.match(path)
-        if owner is not None:
-            self.owners.add(owner[1])
+        owner, dot, _ = path.replace("[", ".").partition(".")
+        if owner and dot:
+            self.owners.add(owner)
 
     def each(
         self, values: Value, evaluate: Callable[[Value], Value]
@@ -721,35 +717,16 @@ STATEMENT_BUDGET = 60_000
 _BUILTINS = frozenset(dir(builtins))
 
 
-# What keeps a run on the CPU, in a file that has no other device.
-_PINNED = re.compile(
-    r"\bCPU\w*\(\)|\baccelerator *= *[\"']cpu[\"']|\bdevice *= *(torch\.device\()?[\"']cpu[\"']"
-    r"|\b(no|disable)_?(cuda|gpu) *= *True|\b(use_?)(cuda|gpu) *= *False"
-)
-
-
-_MADE = re.compile(r"(?m)^\s*(?:self\.)?(\w+) = (?:\w+\.)*([A-Z]\w*)\(")
-
-
-_IMPORTED = re.compile(r"^[ \t]*(?:from +(\.*)([\w.]*) +import\b|import +([\w.]+))", re.M)
-
-
-_COLLATE = re.compile(r"\bcollate_fn *= *(?:\w+\.)*(\w+)")
-
-
-_GLOBAL = re.compile(r"^[ \t]+global +([\w, ]+)", re.M)
-
-
-def _is_script(text: str) -> bool:
+def _is_script(text: str, tree: cst.Module) -> bool:
     """It runs itself, or trains without a class for others to use."""
     return holds("script-text", text) or (
-        ".backward(" in text and not re.search(r"^class ", text, re.M)
+        ".backward(" in text and not any(type(each) is cst.ClassDef for each in tree.body)
     )
 
 
 def _imports(text: str, name: str) -> bool:
     """One of a text's imports names such a module."""
-    return bool(name) and bool(re.search(rf"^[ \t]*(?:from|import)\b.*\b{name}\b", text, re.M))
+    return bool(name) and holds("import-of", text, name)
 
 
 class Parsed(Source, Protocol):
@@ -909,8 +886,11 @@ class Unit:
         text = self.source.text
         if not holds("other-framework-import", text) or holds("torch-import", text):
             return False
-        names = {
-            name or self.absolute(base, len(dots)) for dots, base, name in _IMPORTED.findall(text)
+        names = {a.evaluated_name for i in every(self.tree, cst.Import) for a in i.names} | {
+            self.absolute(
+                dotted(each.module) if each.module is not None else "", len(each.relative)
+            )
+            for each in every(self.tree, cst.ImportFrom)
         }
         importer = self.context.importer
         found = [importer.load(name) for name in sorted(names) if name] if importer else []
@@ -924,10 +904,14 @@ class Unit:
     @cached_property
     def makers(self) -> dict[str, set[str]]:
         """By name, the classes of which the file makes what it binds: `loader = Stream(3)`."""
-        found: dict[str, set[str]] = {}
-        for name, maker in _MADE.findall(self.source.text):
-            found.setdefault(name, set()).add(maker)
-        return found
+        makers: dict[str, set[str]] = {}
+        for each in every(self.tree, cst.Assign):
+            name = dotted(each.targets[0].target).removeprefix("self.")
+            maker = dotted(each.value.func) if isinstance(each.value, cst.Call) else ""
+            maker = maker.rpartition(".")[2]
+            if name and maker[:1].isupper():
+                makers.setdefault(name, set()).add(maker)
+        return makers
 
     @cached_property
     def keeps_to_host(self) -> bool:
@@ -978,9 +962,9 @@ class Unit:
             return False
         if not self.accelerated:
             return True
-        rest, pins = _PINNED.subn("", text)
+        rest = without("pinned-text", text)
         return (
-            pins > 0
+            rest != text
             and not holds("other-device-text", rest)
             and not holds("device-option-text", text)
         )
@@ -996,7 +980,7 @@ class Unit:
 
     @cached_property
     def is_script(self) -> bool:
-        return _is_script(self.source.text)
+        return _is_script(self.source.text, self.tree)
 
     @cached_property
     def feeds_host(self) -> bool:
@@ -1015,17 +999,24 @@ class Unit:
 
     @cached_property
     def _collating(self) -> set[str]:
-        found: set[str] = set(_COLLATE.findall(self.source.text))
-        known = {f.name: f for f in self.functions} if found else {}
-        waiting = [known[name] for name in found if name in known]
+        if "collate_fn" not in self.source.text:
+            return set()
+        given = {
+            dotted(each.value.func if isinstance(each.value, cst.Call) else each.value)
+            for each in every(self.tree, cst.Arg)
+            if each.keyword is not None and each.keyword.value == "collate_fn"
+        }
+        collating = {name.rpartition(".")[2] for name in given}
+        known = {f.name: f for f in self.functions}
+        waiting = [known[name] for name in collating if name in known]
         for function in waiting:  # grows by those that they call
             text = function.text
-            for callee in set(re.findall(r"(\w+)\(", text)) & known.keys() - found:
-                call = re.compile(rf"(?<!def )\b{callee}\(")
-                if len(call.findall(text)) == len(call.findall(self.source.text)):
-                    found.add(callee)
+            for callee in set(found("any-call", text)) & known.keys() - collating:
+                inside = len(found("call-of-any", text, callee))
+                if inside == len(found("call-of-any", self.source.text, callee)):
+                    collating.add(callee)
                     waiting.append(known[callee])
-        return found
+        return collating
 
     # ------------------------------------------------------------- names
 
@@ -1033,8 +1024,8 @@ class Unit:
     def rebound(self) -> set[str]:
         """The globals that some function rebinds: None until then."""
         if self._rebound is None:
-            found = _GLOBAL.findall(self.source.text)
-            self._rebound = {name.strip() for names in found for name in names.split(",")}
+            statements = every(self.tree, cst.Global) if "global " in self.source.text else ()
+            self._rebound = {each.name.value for one in statements for each in one.names}
         return self._rebound
 
     @property

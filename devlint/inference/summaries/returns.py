@@ -6,10 +6,9 @@ bug where the function leaves the choice to its caller, or where every caller mo
 
 from __future__ import annotations
 
-import re
-
 import libcst as cst
 
+from devlint.inference.conventions import holds
 from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.host import Const
@@ -118,9 +117,6 @@ def _came_without(made: Tensor, elsewhere: Tensor) -> bool:
     return place.name.partition(".")[0] in asked
 
 
-_OF_MANY = "(len|enumerate|zip|sum|stack|cat)"  # what is asked of a list
-
-
 def _of_nothing(frame: Frame, made: Tensor) -> bool:
     """It is returned where a list that was handed in is empty: `if not outputs:`."""
     function = frame.function
@@ -129,8 +125,7 @@ def _of_nothing(frame: Frame, made: Tensor) -> bool:
     given = {p.name for p in function.parameters}
     text = function.text
     return any(
-        path in given and re.search(rf"\b{path}\[|\bin {path}\b|\b{_OF_MANY}\({path}\b", text)
-        for path in map(is_falsy, made.when)
+        path in given and holds("asked-as-list", text, path) for path in map(is_falsy, made.when)
     )
 
 

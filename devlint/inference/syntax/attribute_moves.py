@@ -6,12 +6,10 @@ calls the method: whoever reads the attribute elsewhere is not meant to find it 
 
 from __future__ import annotations
 
-import re
-
 import libcst as cst
 
-from devlint.inference.conventions import holds
-from devlint.inference.syntax.text import MOVES, code, dotted
+from devlint.inference.conventions import found, holds
+from devlint.inference.syntax.text import code, dotted
 
 _METHODS = frozenset({"to", "cuda", "xpu", "npu"})
 
@@ -35,10 +33,8 @@ def _moves_parts(path: str, value: cst.BaseExpression, suite: cst.BaseSuite) -> 
     if not isinstance(value, (cst.Tuple, cst.List)):
         return False
     text = code(suite)
-    unpacked = re.search(rf"(?m)^\s*\(?(\w+(?:, \w+)+)\)? = {re.escape(path)}$", text)
-    names = unpacked[1].split(", ") if unpacked is not None else []
-    moved = [re.search(rf"\b{name}\.(to|cuda)\(", code(value)) for name in names]
-    return bool(names) and all(moved)
+    names = [n for each in found("unpacked-attribute", text, path)[:1] for n in each.split(", ")]
+    return bool(names) and all(holds("moved-name", code(value), name) for name in names)
 
 
 def _moves(path: str, value: cst.CSTNode) -> bool:
@@ -47,14 +43,14 @@ def _moves(path: str, value: cst.CSTNode) -> bool:
         return _moves(path, value.body) or _moves(path, value.orelse)
     if isinstance(value, _COMPREHENSIONS):
         text = code(value)
-        return holds("any-move-in-text", text) and bool(re.search(rf"\b{re.escape(path)}\b", text))
+        return holds("any-move-in-text", text) and holds("mention", text, path)
     if not isinstance(value, cst.Call):
         return False
     func = value.func
     name = func.attr.value if isinstance(func, cst.Attribute) else dotted(func)
     if isinstance(func, cst.Attribute):
         if name in _METHODS and _is_of(path, func.value):
-            return name != "to" or bool(re.search(MOVES, code(value)))
+            return name != "to" or holds("to-device-text", code(value))
         if _moves(path, func.value):  # `self.x.to(device).float()`
             return True
     arguments = [argument.value for argument in value.args]
@@ -86,13 +82,12 @@ def moved_in_turn(loop: cst.For) -> list[str]:
         for element in loop.iter.elements
         if isinstance(element.value, cst.SimpleString)
     ]
-    each = re.escape(loop.target.value)
+    each = loop.target.value
     for line in loop.body.body:
         text = code(line)
-        rebinds = re.search(rf"\bsetattr\(\s*self,\s*{each},", text)
         if (
-            rebinds
-            and re.search(rf"\bgetattr\(\s*self,\s*{each}\b", text)
+            holds("attribute-set-by-name", text, each)
+            and holds("attribute-read-by-name", text, each)
             and holds("any-move-in-text", text)
         ):
             return [name for name in names if isinstance(name, str)]

@@ -20,10 +20,6 @@ _BLANK = ("lines", "header", "footer")  # how fields of blank lines and comments
 LIMIT = 48
 
 
-# `x.to(device)` in a text, but neither `x.to("cpu")` nor `x.to(torch.half)`.
-MOVES = r"\.to\((?![\"']cpu|torch\.(?!device)|(\w+\.)*dtype)"
-
-
 def code(node: cst.CSTNode) -> str:
     """The source text of a node; of a parameter its name."""
     if isinstance(node, cst.Param):
