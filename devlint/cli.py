@@ -19,6 +19,7 @@ COMMANDS = {
     "check": "Check files and directories.",
     "config": "Print the configuration in effect.",
     "confirm": "Run a program, and say of each finding whether it really happens.",
+    "init": "Set devlint up for a project: configuration, hook, baseline.",
     "explain": "Explain a rule.",
     "rules": "List the rules.",
     "stats": "Count the findings by rule, folder, confidence and fix.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from dataclasses import replace
@@ -13,14 +14,19 @@ import click
 from devlint.commands.options import configuring, paths_argument
 from devlint.commands.settings import configured, rules_for
 from devlint.config import to_toml
+from devlint.schema import configuration_schema
 from devlint.terminal import emit
 
 
 @click.command(name="config")
 @paths_argument
+@click.option("--schema", is_flag=True, help="Print the JSON schema of the configuration.")
 @configuring
-def command(paths: tuple[Path, ...], **settings: Any) -> None:
+def command(paths: tuple[Path, ...], schema: bool, **settings: Any) -> None:
     """Print the configuration in effect for PATHS, as TOML."""
+    if schema:
+        emit(json.dumps(configuration_schema(), indent=2) + "\n", sys.stdout)
+        return
     config = configured([Path(os.path.abspath(path)) for path in paths], settings)
     rules_for(config)  # for what it refuses
     layer = config.command_line
