@@ -1,6 +1,6 @@
 """devlint: static analysis of device placement in PyTorch code. Never imports torch."""
 
-__version__ = "0.1.0"
+from devlint.version import __version__ as __version__
 
 
 def load_ipython_extension(shell: object) -> None:
@@ -12,6 +12,6 @@ def load_ipython_extension(shell: object) -> None:
 
 def unload_ipython_extension(shell: object) -> None:
     """`%unload_ext devlint`."""
-    from devlint.ipython import unload
+    from devlint.ipython import unload  # only where IPython is
 
     unload(shell)

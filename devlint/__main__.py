@@ -12,7 +12,7 @@ if __name__ == "__main__" and sys.path[:1] == [os.getcwd()]:
 def program() -> None:
     """Run a command. After `check` the process ends without freeing what was read, which takes a
     tenth of the time of the check; mypy ends in the same way."""
-    from devlint.cli import main
+    from devlint.cli import main  # after the folder that is checked has left `sys.path`
 
     try:
         main(prog_name="devlint")

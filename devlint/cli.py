@@ -10,7 +10,7 @@ import importlib
 
 import click
 
-from devlint import __version__
+from devlint.version import __version__
 
 # A command's module is `devlint.commands.` and its name; there the command is called `command`.
 # The short help stands here, so that `devlint --help` need not load them all.

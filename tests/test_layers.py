@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+RULES = tuple(sorted(path.stem for path in ROOT.glob("rules/devlint_rules/dev*.py")))
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,7 @@ class Package:
     """Modules of our other packages that it may import."""
     exceptions: frozenset[tuple[str, str]] = frozenset()
     """(module, imported): arrows that run up today.  May only shrink."""
+    root: Path = ROOT
 
 
 PACKAGES = [
@@ -74,6 +76,44 @@ PACKAGES = [
         ),
         outside=("devlint.contracts", "devlint.findings", "devlint.knowledge"),
     ),
+    Package(
+        "devlint",
+        (
+            "version",
+            "findings",
+            "terminal",
+            "writing",
+            "knowledge",
+            "contracts",
+            "report",
+            "project",
+            "inference",
+            "statistics",
+            "baseline",
+            "locating",
+            "rule",
+            "suppression",
+            "reporters",
+            "rules",
+            "selection",
+            "config",
+            "checking",
+            "engine",
+            "fixing",
+            "comparison",
+            "ignoring",
+            "ipython",
+            "commands",
+            "cli",
+            "__main__",
+        ),
+    ),
+    Package(
+        "devlint_rules",
+        ("helpers", *RULES),
+        outside=("devlint.inference", "devlint.findings", "devlint.rule"),
+        root=ROOT / "rules",
+    ),
 ]
 OURS = ("devlint", "devlint_rules", "runtime_guard")
 by_name = pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.name)
@@ -82,8 +122,8 @@ by_name = pytest.mark.parametrize("package", PACKAGES, ids=lambda package: packa
 def modules(package: Package) -> dict[str, Path]:
     """The files of a package by module name; a folder's `__init__` has the folder's name."""
     found = {}
-    for path in sorted(ROOT.joinpath(*package.name.split(".")).rglob("*.py")):
-        parts = path.relative_to(ROOT).with_suffix("").parts
+    for path in sorted(package.root.joinpath(*package.name.split(".")).rglob("*.py")):
+        parts = path.relative_to(package.root).with_suffix("").parts
         found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
     return found
 
@@ -177,3 +217,12 @@ def test_an_import_inside_a_function_says_why(package: Package) -> None:
             if "#" not in own and not lines[node.lineno - 2].lstrip().startswith("#"):
                 silent.append(f"{module}:{node.lineno}")
     assert not silent
+
+
+def test_no_rule_knows_another() -> None:
+    rules = next(package for package in PACKAGES if package.name == "devlint_rules")
+    assert not [
+        (arrow.module, arrow.imported)
+        for arrow in imports(rules)
+        if arrow.imported.rpartition(".")[2] in RULES
+    ]

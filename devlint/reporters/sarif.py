@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from devlint import __version__
 from devlint.findings import FileError, Finding, Fix, Location, Severity
 from devlint.report import Report
 from devlint.reporters.catalogue import explanation
 from devlint.reporters.options import Options
 from devlint.reporters.wording import doubts, path_in, plain, sentence
 from devlint.rule import Rule
+from devlint.version import __version__
 
 SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from devlint.findings import Severity
 from devlint.inference.facts import Facts, Meeting
 from devlint.rule import Claim, Replacement, Rule
-from devlint_rules.meetings import claims, with_both_meant
-from devlint_rules.placing import brought_there
-from devlint_rules.rewriting import where_it_meets
-from devlint_rules.wording import device_expression
+from devlint_rules.helpers.meetings import claims, with_both_meant
+from devlint_rules.helpers.placing import brought_there
+from devlint_rules.helpers.rewriting import where_it_meets
+from devlint_rules.helpers.wording import device_expression
 
 
 def _advice(meeting: Meeting) -> str:

@@ -10,9 +10,9 @@ from devlint.findings import Applicability, Severity
 from devlint.inference.domain.placement import Variable, VariableKind
 from devlint.inference.facts import Facts, Meeting
 from devlint.rule import Claim, Replacement, Rule
-from devlint_rules.meetings import claims
-from devlint_rules.placing import made_for, moved_where_it_meets
-from devlint_rules.rewriting import (
+from devlint_rules.helpers.meetings import claims
+from devlint_rules.helpers.placing import made_for, moved_where_it_meets
+from devlint_rules.helpers.rewriting import (
     add_argument,
     factory_of,
     in_file,
@@ -22,7 +22,7 @@ from devlint_rules.rewriting import (
     where_it_meets,
     with_argument,
 )
-from devlint_rules.wording import device_expression
+from devlint_rules.helpers.wording import device_expression
 
 
 def _device(meeting: Meeting) -> str | None:

@@ -9,11 +9,11 @@ import libcst as cst
 from devlint.findings import Severity
 from devlint.inference.facts import Facts, Meeting
 from devlint.rule import Claim, Replacement, Rule
-from devlint_rules.meetings import claims, with_both_meant
-from devlint_rules.placing import brought_there, made_there, module_moved
-from devlint_rules.rewriting import factory_of, is_path, moved_to, text_of, where_it_meets
-from devlint_rules.scopes import means_the_same
-from devlint_rules.wording import device_expression, is_host, module_is
+from devlint_rules.helpers.meetings import claims, with_both_meant
+from devlint_rules.helpers.placing import brought_there, made_there, module_moved
+from devlint_rules.helpers.rewriting import factory_of, is_path, moved_to, text_of, where_it_meets
+from devlint_rules.helpers.scopes import means_the_same
+from devlint_rules.helpers.wording import device_expression, is_host, module_is
 
 
 def _advice(meeting: Meeting) -> str:

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from devlint.findings import Severity
 from devlint.inference.facts import Facts, Meeting
 from devlint.rule import Claim, Replacement, Rule
-from devlint_rules.meetings import claims
-from devlint_rules.placing import made_for
-from devlint_rules.rewriting import append_to, where_it_meets
-from devlint_rules.wording import HIDDEN, device_expression, is_host, place_of
+from devlint_rules.helpers.meetings import claims
+from devlint_rules.helpers.placing import made_for
+from devlint_rules.helpers.rewriting import append_to, where_it_meets
+from devlint_rules.helpers.wording import HIDDEN, device_expression, is_host, place_of
 
 SUBSCRIPT = "index"  # the operation of `x[i]`; others have the name of the function
 

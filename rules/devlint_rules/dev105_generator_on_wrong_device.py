@@ -10,11 +10,18 @@ from devlint.findings import Applicability, Confidence, Severity
 from devlint.inference.domain.placement import Variable, VariableKind, describe
 from devlint.inference.facts import Facts, Meeting, Move, Site
 from devlint.rule import Claim, Replacement, Rule
-from devlint_rules.meetings import causes_of
-from devlint_rules.placing import brought_there, device_for
-from devlint_rules.rewriting import add_argument, argument, factory_of, in_file, short, text_of
-from devlint_rules.scopes import function_around, means_the_same
-from devlint_rules.wording import HIDDEN, device_expression, meeting_trace, place_of
+from devlint_rules.helpers.meetings import causes_of
+from devlint_rules.helpers.placing import brought_there, device_for
+from devlint_rules.helpers.rewriting import (
+    add_argument,
+    argument,
+    factory_of,
+    in_file,
+    short,
+    text_of,
+)
+from devlint_rules.helpers.scopes import function_around, means_the_same
+from devlint_rules.helpers.wording import HIDDEN, device_expression, meeting_trace, place_of
 
 # Noise for what is at hand. Indices are drawn for data, whose generators are the host's.
 _NOISE = frozenset({"rand", "randn", "normal"})

@@ -9,11 +9,11 @@ from devlint.findings import Applicability, Confidence, Severity
 from devlint.inference.domain.placement import Device
 from devlint.inference.facts import Facts, Meeting
 from devlint.rule import Claim, Replacement, Rule
-from devlint_rules.meetings import causes_of
-from devlint_rules.ownership import strays
-from devlint_rules.placing import moved_there_instead, moved_where_it_meets
-from devlint_rules.rewriting import moved_to, where_it_meets
-from devlint_rules.wording import clash, device_expression, meeting_trace, module_is
+from devlint_rules.helpers.meetings import causes_of
+from devlint_rules.helpers.ownership import strays
+from devlint_rules.helpers.placing import moved_there_instead, moved_where_it_meets
+from devlint_rules.helpers.rewriting import moved_to, where_it_meets
+from devlint_rules.helpers.wording import clash, device_expression, meeting_trace, module_is
 
 
 def _indices(meeting: Meeting) -> tuple[int | None, int | None]:

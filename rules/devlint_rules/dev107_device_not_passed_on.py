@@ -9,7 +9,7 @@ import libcst as cst
 from devlint.findings import Applicability, Confidence, Severity
 from devlint.inference.facts import DroppedArgument, Facts, Neglect
 from devlint.rule import Claim, Note, Replacement, Rule
-from devlint_rules.rewriting import add_argument, in_file, text_of
+from devlint_rules.helpers.rewriting import add_argument, in_file, text_of
 
 _PASSED_ON = (Neglect.LEFT_OUT, Neglect.UNUSED)
 

@@ -8,9 +8,9 @@ from devlint.findings import Severity
 from devlint.inference.domain.placement import Device
 from devlint.inference.facts import Facts, Meeting, StepKind
 from devlint.rule import Claim, Note, Rule
-from devlint_rules.meetings import causes_of
-from devlint_rules.rewriting import is_path
-from devlint_rules.wording import HIDDEN, device_expression, history, place_of
+from devlint_rules.helpers.meetings import causes_of
+from devlint_rules.helpers.rewriting import is_path
+from devlint_rules.helpers.wording import HIDDEN, device_expression, history, place_of
 
 
 def _declaration(meeting: Meeting) -> Note | None:

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from devlint.findings import Applicability, Confidence, Severity
 from devlint.inference.facts import Facts, Move
 from devlint.rule import Claim, Note, Replacement, Rule
-from devlint_rules.causes import uses_of_lost
-from devlint_rules.lost_moves import lost_moves
-from devlint_rules.rewriting import in_file, receiver, short, text_of
-from devlint_rules.wording import MAX_TWINS, history, place_of
+from devlint_rules.helpers.causes import uses_of_lost
+from devlint_rules.helpers.lost_moves import lost_moves
+from devlint_rules.helpers.rewriting import in_file, receiver, short, text_of
+from devlint_rules.helpers.wording import MAX_TWINS, history, place_of
 
 _TARGETS = ("Name", "Attribute", "Subscript")
 

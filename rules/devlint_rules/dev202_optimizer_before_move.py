@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from devlint.findings import Confidence, Severity
 from devlint.inference.facts import Facts
 from devlint.rule import Claim, Note, Rule
-from devlint_rules.rewriting import short
+from devlint_rules.helpers.rewriting import short
 
 # Optimizers that make their state in the constructor, where the parameters are then.
 _EAGER = ("Adagrad",)

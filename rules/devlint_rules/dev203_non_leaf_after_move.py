@@ -9,7 +9,7 @@ import libcst as cst
 from devlint.findings import Applicability, Confidence, Severity
 from devlint.inference.facts import Facts, NonLeaf
 from devlint.rule import Claim, Note, Replacement, Rule
-from devlint_rules.rewriting import (
+from devlint_rules.helpers.rewriting import (
     argument,
     atom,
     in_file,
@@ -20,7 +20,7 @@ from devlint_rules.rewriting import (
     text_of,
     with_argument,
 )
-from devlint_rules.wording import history
+from devlint_rules.helpers.wording import history
 
 _VERDICTS = {
     "optimizer": (Severity.ERROR, Confidence.CERTAIN, "the optimizer refuses a non-leaf tensor"),

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from devlint.findings import Confidence, Severity
 from devlint.inference.facts import Facts, Rebinding
 from devlint.rule import Claim, Rule
-from devlint_rules.rewriting import short
+from devlint_rules.helpers.rewriting import short
 
 _VIEW = re.compile(r"(?P<base>.+)\.(?P<view>items|values)\(\)|enumerate\((?P<counted>[\w.]+)\)")
 

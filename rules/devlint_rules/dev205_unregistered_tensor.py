@@ -10,10 +10,10 @@ from devlint.findings import Applicability, Confidence, Severity
 from devlint.inference.domain.placement import Device
 from devlint.inference.facts import Facts, Meeting, PlainAttribute, Site
 from devlint.rule import Claim, Replacement, Rule
-from devlint_rules.attributes import assignment, attribute_trace
-from devlint_rules.causes import is_unregistered, uses_of
-from devlint_rules.rewriting import text_of
-from devlint_rules.wording import is_host
+from devlint_rules.helpers.attributes import assignment, attribute_trace
+from devlint_rules.helpers.causes import is_unregistered, uses_of
+from devlint_rules.helpers.rewriting import text_of
+from devlint_rules.helpers.wording import is_host
 
 
 def _fix(facts: Facts, fact: PlainAttribute) -> tuple[Replacement, ...]:

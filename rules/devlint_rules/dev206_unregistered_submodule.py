@@ -10,8 +10,8 @@ import libcst as cst
 from devlint.findings import Applicability, Confidence, Severity
 from devlint.inference.facts import Facts, PlainAttribute, Site
 from devlint.rule import Claim, Replacement, Rule
-from devlint_rules.attributes import assignment, use_of
-from devlint_rules.rewriting import in_file, parsed, text_of
+from devlint_rules.helpers.attributes import assignment, use_of
+from devlint_rules.helpers.rewriting import in_file, parsed, text_of
 
 
 def _container(value: cst.BaseExpression) -> str:

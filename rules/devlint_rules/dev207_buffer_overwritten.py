@@ -7,9 +7,15 @@ from collections.abc import Iterator
 from devlint.findings import Applicability, Confidence, Severity
 from devlint.inference.facts import Facts, PlainAttribute
 from devlint.rule import Claim, Replacement, Rule
-from devlint_rules.attributes import assignment, attribute_trace
-from devlint_rules.rewriting import add_argument, append_to, factory_of, in_file, takes_device
-from devlint_rules.wording import is_host
+from devlint_rules.helpers.attributes import assignment, attribute_trace
+from devlint_rules.helpers.rewriting import (
+    add_argument,
+    append_to,
+    factory_of,
+    in_file,
+    takes_device,
+)
+from devlint_rules.helpers.wording import is_host
 
 
 def _fix(facts: Facts, fact: PlainAttribute) -> tuple[Replacement, ...]:

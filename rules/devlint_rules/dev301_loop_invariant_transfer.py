@@ -9,10 +9,10 @@ import libcst as cst
 from devlint.findings import Applicability, Confidence, Severity
 from devlint.inference.facts import Facts, Hotness, Move, Site
 from devlint.rule import Claim, Replacement, Rule
-from devlint_rules.blocks import line_before
-from devlint_rules.rewriting import in_file, receiver, short, text_of
-from devlint_rules.waiting import is_cold_file
-from devlint_rules.wording import history, loop_note
+from devlint_rules.helpers.blocks import line_before
+from devlint_rules.helpers.rewriting import in_file, receiver, short, text_of
+from devlint_rules.helpers.waiting import is_cold_file
+from devlint_rules.helpers.wording import history, loop_note
 
 
 def _is_repeated(move: Move) -> bool:

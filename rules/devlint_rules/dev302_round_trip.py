@@ -8,8 +8,8 @@ from devlint.findings import Confidence, Severity
 from devlint.inference.domain.placement import describe
 from devlint.inference.facts import Facts
 from devlint.rule import Claim, Note, Rule
-from devlint_rules.rewriting import short
-from devlint_rules.waiting import is_cold_file
+from devlint_rules.helpers.rewriting import short
+from devlint_rules.helpers.waiting import is_cold_file
 
 
 def _check(facts: Facts) -> Iterator[Claim]:

@@ -9,9 +9,9 @@ import libcst as cst
 from devlint.findings import Confidence, Severity
 from devlint.inference.facts import Facts, Hotness, Site, Sync
 from devlint.rule import Claim, Note, Rule
-from devlint_rules.chains import reduction
-from devlint_rules.waiting import confidence
-from devlint_rules.wording import WAITS, and_more, loop_note, may_be_accelerator
+from devlint_rules.helpers.chains import reduction
+from devlint_rules.helpers.waiting import confidence
+from devlint_rules.helpers.wording import WAITS, and_more, loop_note, may_be_accelerator
 
 
 def _group(sync: Sync) -> tuple[str, Site] | None:

@@ -10,7 +10,7 @@ import libcst as cst
 from devlint.findings import Applicability, Confidence, Severity
 from devlint.inference.facts import Facts, Hotness, Move
 from devlint.rule import Claim, Replacement, Rule
-from devlint_rules.rewriting import (
+from devlint_rules.helpers.rewriting import (
     argument,
     in_file,
     is_path,
@@ -21,8 +21,8 @@ from devlint_rules.rewriting import (
     text_of,
     with_argument,
 )
-from devlint_rules.waiting import is_cold_file
-from devlint_rules.wording import loop_note, may_be_accelerator
+from devlint_rules.helpers.waiting import is_cold_file
+from devlint_rules.helpers.wording import loop_note, may_be_accelerator
 
 # These draw other numbers on an accelerator than on the host, from the same seed.
 _RANDOM = ("rand", "randn", "randint", "randperm", "normal", "multinomial", "bernoulli")

@@ -10,9 +10,9 @@ import libcst as cst
 from devlint.findings import Confidence, Severity
 from devlint.inference.facts import Facts, Hotness, Loop, Operand, Site
 from devlint.rule import Claim, Note, Rule
-from devlint_rules.rewriting import short
-from devlint_rules.waiting import confidence
-from devlint_rules.wording import and_more, history, loop_note, may_be_accelerator
+from devlint_rules.helpers.rewriting import short
+from devlint_rules.helpers.waiting import confidence
+from devlint_rules.helpers.wording import and_more, history, loop_note, may_be_accelerator
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from devlint.findings import Confidence, Severity
 from devlint.inference.facts import Facts, Hotness, Move
 from devlint.rule import Claim, Rule
-from devlint_rules.rewriting import short
-from devlint_rules.wording import history, is_host, loop_note, may_be_accelerator
+from devlint_rules.helpers.rewriting import short
+from devlint_rules.helpers.wording import history, is_host, loop_note, may_be_accelerator
 
 
 def _goes_up_in_hot_loop(move: Move) -> bool:

@@ -9,8 +9,8 @@ import libcst as cst
 from devlint.findings import Confidence, Severity
 from devlint.inference.facts import Facts, Hotness, Move, Site
 from devlint.rule import Claim, Note, Rule
-from devlint_rules.rewriting import short
-from devlint_rules.wording import loop_note
+from devlint_rules.helpers.rewriting import short
+from devlint_rules.helpers.wording import loop_note
 
 
 def _check(facts: Facts) -> Iterator[Claim]:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from devlint.findings import Confidence, Severity
 from devlint.inference.facts import Facts, HiddenCopy
 from devlint.rule import Claim, Rule
-from devlint_rules.waiting import is_cold_file
-from devlint_rules.wording import device_expression, history, place_of
+from devlint_rules.helpers.waiting import is_cold_file
+from devlint_rules.helpers.wording import device_expression, history, place_of
 
 
 def _message(fact: HiddenCopy) -> str:

@@ -9,10 +9,10 @@ import libcst as cst
 from devlint.findings import Applicability, Confidence, Severity
 from devlint.inference.facts import Facts, Move
 from devlint.rule import Claim, Replacement, Rule
-from devlint_rules.chains import Step, reduction
-from devlint_rules.rewriting import atom, receiver, text_of
-from devlint_rules.waiting import is_cold_file
-from devlint_rules.wording import loop_note
+from devlint_rules.helpers.chains import Step, reduction
+from devlint_rules.helpers.rewriting import atom, receiver, text_of
+from devlint_rules.helpers.waiting import is_cold_file
+from devlint_rules.helpers.wording import loop_note
 
 
 def _fix(move: Move, steps: list[Step]) -> tuple[Replacement, ...]:

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from devlint.findings import Applicability, Severity
 from devlint.inference.facts import Facts, HostRead
 from devlint.rule import Claim, Rule
-from devlint_rules.causes import reads
-from devlint_rules.rewriting import append_to
-from devlint_rules.wording import HIDDEN, history, may_be_accelerator, place_of
+from devlint_rules.helpers.causes import reads
+from devlint_rules.helpers.rewriting import append_to
+from devlint_rules.helpers.wording import HIDDEN, history, may_be_accelerator, place_of
 
 # NumPy calls the method of the same name, with arguments that a tensor does not know.
 _DELEGATING = re.compile(r"(np|numpy)\.(sum|prod|max|min|amax|amin|any|all|mean|std|var)")

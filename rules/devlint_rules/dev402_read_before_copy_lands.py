@@ -9,7 +9,7 @@ import libcst as cst
 from devlint.findings import Applicability, Confidence, Severity
 from devlint.inference.facts import Facts, LateRead
 from devlint.rule import Claim, Note, Replacement, Rule
-from devlint_rules.rewriting import argument, in_file, short, without_argument
+from devlint_rules.helpers.rewriting import argument, in_file, short, without_argument
 
 
 def _fix(facts: Facts, late: LateRead) -> tuple[Replacement, ...]:

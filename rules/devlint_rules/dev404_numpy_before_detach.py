@@ -9,8 +9,16 @@ import libcst as cst
 from devlint.findings import Applicability, Severity
 from devlint.inference.facts import Facts, UndetachedRead
 from devlint.rule import Claim, Replacement, Rule
-from devlint_rules.rewriting import append_to, atom, in_file, move_target, parsed, receiver, text_of
-from devlint_rules.wording import HIDDEN, history, may_be_accelerator
+from devlint_rules.helpers.rewriting import (
+    append_to,
+    atom,
+    in_file,
+    move_target,
+    parsed,
+    receiver,
+    text_of,
+)
+from devlint_rules.helpers.wording import HIDDEN, history, may_be_accelerator
 
 _DETACH = ".detach()"
 

@@ -10,11 +10,19 @@ import libcst as cst
 from devlint.findings import Applicability, Confidence, Severity
 from devlint.inference.facts import Facts, Mention, Site
 from devlint.rule import Claim, Replacement, Rule
-from devlint_rules.blocks import blocks
-from devlint_rules.mentions import twins, unguarded
-from devlint_rules.ownership import rule_of_mention
-from devlint_rules.rewriting import argument, atom, in_file, move_target, parsed, receiver, text_of
-from devlint_rules.scopes import means_the_same
+from devlint_rules.helpers.blocks import blocks
+from devlint_rules.helpers.mentions import twins, unguarded
+from devlint_rules.helpers.ownership import rule_of_mention
+from devlint_rules.helpers.rewriting import (
+    argument,
+    atom,
+    in_file,
+    move_target,
+    parsed,
+    receiver,
+    text_of,
+)
+from devlint_rules.helpers.scopes import means_the_same
 
 _CHOICE = '"cuda" if torch.cuda.is_available() else "cpu"'
 _ADVICE = (

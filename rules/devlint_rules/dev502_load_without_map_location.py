@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from devlint.findings import Applicability, Confidence, Severity
 from devlint.inference.facts import Facts
 from devlint.rule import Claim, Rule
-from devlint_rules.ownership import rule_of_mention
-from devlint_rules.rewriting import add_argument, in_file
+from devlint_rules.helpers.ownership import rule_of_mention
+from devlint_rules.helpers.rewriting import add_argument, in_file
 
 
 def _check(facts: Facts) -> Iterator[Claim]:

@@ -9,9 +9,9 @@ import libcst as cst
 from devlint.findings import Applicability, Confidence, Severity
 from devlint.inference.facts import Facts, Mention
 from devlint.rule import Claim, Replacement, Rule
-from devlint_rules.mentions import twins
-from devlint_rules.ownership import rule_of_mention
-from devlint_rules.rewriting import argument, atom, in_file, receiver, text_of
+from devlint_rules.helpers.mentions import twins
+from devlint_rules.helpers.ownership import rule_of_mention
+from devlint_rules.helpers.rewriting import argument, atom, in_file, receiver, text_of
 
 _DTYPES = {
     "FloatTensor": "float32",

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from devlint.findings import Confidence, Severity
 from devlint.inference.facts import Facts, Mention
 from devlint.rule import Claim, Rule
-from devlint_rules.mentions import twins, unguarded
-from devlint_rules.ownership import rule_of_mention
+from devlint_rules.helpers.mentions import twins, unguarded
+from devlint_rules.helpers.ownership import rule_of_mention
 
 
 def _serves_others(facts: Facts, first: Mention) -> bool:

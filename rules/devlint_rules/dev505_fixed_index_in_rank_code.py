@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from devlint.findings import Confidence, Severity
 from devlint.inference.facts import Facts
 from devlint.rule import Claim, Rule
-from devlint_rules.mentions import twins
-from devlint_rules.ownership import rule_of_mention
+from devlint_rules.helpers.mentions import twins
+from devlint_rules.helpers.ownership import rule_of_mention
 
 
 def _global_ranks(facts: Facts) -> Iterator[Claim]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-from devlint_rules.ownership import rule_of_meeting, rule_of_mention
+from devlint_rules.helpers.ownership import rule_of_meeting, rule_of_mention
 from making import CHOSEN, FLEXIBLE, INPUT, SELF, assumed, meeting, operand, source
 from rule_checking import RULES
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 import pytest
-from devlint_rules.rewriting import (
+from devlint_rules.helpers.rewriting import (
     add_argument,
     is_path,
     move_target,

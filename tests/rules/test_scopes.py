@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 import pytest
-from devlint_rules.scopes import means_the_same
+from devlint_rules.helpers.scopes import means_the_same
 from making import source
 
 from devlint.inference.facts import Facts

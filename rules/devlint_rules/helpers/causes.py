@@ -21,8 +21,8 @@ from devlint.inference.facts import (
     Site,
     StepKind,
 )
-from devlint_rules.lost_moves import lost_moves
-from devlint_rules.wording import is_host
+from devlint_rules.helpers.lost_moves import lost_moves
+from devlint_rules.helpers.wording import is_host
 
 _BEGINNINGS = (StepKind.CREATED, StepKind.LOADED)
 

@@ -10,7 +10,7 @@ import libcst as cst
 from devlint.inference.domain.placement import CPU, Placement, Variable, VariableKind, describe
 from devlint.inference.facts import Loop, Meeting, MeetingKind, Operand, Site, StepKind
 from devlint.rule import Note
-from devlint_rules.rewriting import is_path, short, text_of
+from devlint_rules.helpers.rewriting import is_path, short, text_of
 
 HIDDEN = "; the `except` around it hides the error"
 MAX_TWINS = 8  # places of one cause that a trace names

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import libcst as cst
 
 from devlint.inference.facts import Facts, Hotness, Move
-from devlint_rules.blocks import path_to
-from devlint_rules.wording import is_host, may_be_accelerator
+from devlint_rules.helpers.blocks import path_to
+from devlint_rules.helpers.wording import is_host, may_be_accelerator
 
 _REDUCTIONS = frozenset(
     {"mean", "sum", "max", "min", "amax", "amin", "std", "var", "norm", "prod", "median", "any"}

@@ -9,7 +9,7 @@ import libcst as cst
 
 from devlint.inference.domain.placement import CPU, Placement, Variable, VariableKind
 from devlint.inference.facts import Facts, Move
-from devlint_rules.rewriting import text_of
+from devlint_rules.helpers.rewriting import text_of
 
 _ACCELERATOR = re.compile(r"cuda|gpu|accelerat|\bmps\b|\bxpu\b|\bhpu\b|\bnpu\b", re.I)
 _HOST_DEVICE = re.compile(r"device\s*=\s*(torch\.device\()?[\"']cpu[\"']", re.I)

@@ -9,7 +9,7 @@ import libcst as cst
 from devlint.inference.domain.placement import Variable, VariableKind
 from devlint.inference.facts import Facts, Operand, Step, StepKind
 from devlint.rule import Replacement
-from devlint_rules.rewriting import (
+from devlint_rules.helpers.rewriting import (
     add_argument,
     argument,
     atom,
@@ -21,7 +21,7 @@ from devlint_rules.rewriting import (
     takes_device,
     text_of,
 )
-from devlint_rules.scopes import function_around, means_the_same, method_around
+from devlint_rules.helpers.scopes import function_around, means_the_same, method_around
 
 # What a parameter is asked for that is one tensor, and no container of them.
 _CLASS = re.compile(r"[A-Z](?!\w*(Tensor|Parameter|Buffer)$)\w*")

@@ -11,7 +11,7 @@ import libcst as cst
 
 from devlint.inference.facts import Facts, Operand, Site, StepKind
 from devlint.rule import Replacement
-from devlint_rules.blocks import is_written
+from devlint_rules.helpers.blocks import is_written
 
 _PATH = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 _ATOMS = (cst.Name, cst.Attribute, cst.Subscript, cst.Call)

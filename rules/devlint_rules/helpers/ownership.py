@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from devlint.inference.domain.placement import Device, Variable
 from devlint.inference.facts import Meeting, MeetingKind, Mention
-from devlint_rules.wording import is_host
+from devlint_rules.helpers.wording import is_host
 
 _BY_KIND = {
     MeetingKind.INPUT: "DEV103",

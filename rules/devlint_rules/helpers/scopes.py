@@ -9,8 +9,8 @@ import libcst as cst
 
 from devlint.inference.facts import Facts
 from devlint.inference.syntax.text import parts
-from devlint_rules.blocks import path_to
-from devlint_rules.rewriting import is_path, text_of
+from devlint_rules.helpers.blocks import path_to
+from devlint_rules.helpers.rewriting import is_path, text_of
 
 _FUNCTIONS = (cst.FunctionDef, cst.Lambda)
 _SCOPES = (*_FUNCTIONS, cst.ClassDef)

@@ -8,9 +8,9 @@ import libcst as cst
 
 from devlint.inference.facts import Facts, PlainAttribute, Site
 from devlint.rule import Note
-from devlint_rules.blocks import assignment_to
-from devlint_rules.rewriting import in_file
-from devlint_rules.wording import MAX_TWINS, history
+from devlint_rules.helpers.blocks import assignment_to
+from devlint_rules.helpers.rewriting import in_file
+from devlint_rules.helpers.wording import MAX_TWINS, history
 
 
 def assignment(facts: Facts, fact: PlainAttribute) -> cst.Assign | None:

@@ -10,9 +10,9 @@ from devlint.inference.domain.assumptions import Assumption, AssumptionKind, Ass
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.facts import Facts, Meeting
 from devlint.rule import Claim, Replacement
-from devlint_rules.causes import Cause, causes
-from devlint_rules.ownership import rule_of_meeting
-from devlint_rules.wording import clash, meeting_trace
+from devlint_rules.helpers.causes import Cause, causes
+from devlint_rules.helpers.ownership import rule_of_meeting
+from devlint_rules.helpers.wording import clash, meeting_trace
 
 _GUESSES = frozenset(
     {

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from devlint.inference.facts import Facts, Mention
 from devlint.rule import Note
-from devlint_rules.ownership import rule_of_mention
+from devlint_rules.helpers.ownership import rule_of_mention
 
 
 def unguarded(facts: Facts, code: str) -> list[list[Mention]]:

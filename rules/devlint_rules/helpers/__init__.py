@@ -1,0 +1,1 @@
+"""Helpers of the rules: subjects that several of them share. No rule is among them."""
