@@ -119,4 +119,6 @@ def _render(kind: str, watched: Any, outcome: Outcome, title: str, ranks_beside:
         return json_report.render(evidence, device_map)
     if kind == "trace":
         return trace.render(ledger)
-    return "\n".join(["", f"device guard: {title}", *summary_lines(ledger)]) + "\n"
+    return (
+        "\n".join(["", f"device guard: {title}", *summary_lines(ledger), *watched.peaks()]) + "\n"
+    )

@@ -14,11 +14,13 @@ from runtime_guard.commands.children import heard_out
 from runtime_guard.core.sites import Site, is_users
 from runtime_guard.guard import DeviceGuard
 from runtime_guard.recording import module_moves, observers
+from runtime_guard.recording.budgets import format_size
 from runtime_guard.recording.cards import this_process
 from runtime_guard.recording.device_map import ModelWatcher
 from runtime_guard.recording.events import Event, Kind
 from runtime_guard.recording.evidence import Evidence
 from runtime_guard.virtual.context import virtual_devices
+from runtime_guard.virtual.machine import Machine
 
 
 class WatchedRun:
@@ -28,6 +30,17 @@ class WatchedRun:
         self.guard = guard
         self.devices = devices
         self.models = ModelWatcher()
+        self.machine: Machine | None = None
+        """The virtual machine, if it runs on one."""
+
+    def peaks(self) -> list[str]:
+        """How much memory each virtual device held at most, and the line that brought it there."""
+        meters = self.machine.meters.items() if self.machine is not None else ()
+        return [
+            f"memory of {device}: at most {format_size(meter.highest)}, at {meter.peak_at}"
+            for device, meter in meters
+            if meter.highest
+        ]
 
     def evidence(self, error: BaseException | None = None) -> Evidence:
         """What the ledger holds now, and what ``error``, which ended the program, tells."""
@@ -132,8 +145,7 @@ def watch(
     a device contract.
     """
     with contextlib.ExitStack() as stack:
-        if virtual is not None:
-            stack.enter_context(virtual_devices(virtual))
+        machine = None if virtual is None else stack.enter_context(virtual_devices(virtual))
         guard = DeviceGuard(
             on_mixed="record" if keep_going else "raise",
             on_contract="record" if contracts else None,
@@ -141,6 +153,7 @@ def watch(
         stack.enter_context(guard)
         stack.enter_context(heard_out(guard, keep_going=keep_going))
         watched = WatchedRun(guard, f"virtual {virtual}" if virtual else real_devices())
+        watched.machine = machine
         stack.enter_context(module_moves.telling_of_moves(watched.models.moved))
         try:
             yield watched

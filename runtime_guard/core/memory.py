@@ -1,8 +1,8 @@
 """How much memory the live tensors of a virtual device take.
 
 What is counted are storages, from when they are tagged with a device until they die, each rounded
-up as CUDA's caching allocator does.  The workspaces of kernels are not seen, and a storage that is
-resized counts with the size that it had when it was tagged.
+up as CUDA's caching allocator does.  The workspaces of kernels are not seen, and a storage that an
+operation resizes counts with the size that it had when it was tagged.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from typing import Any
 
 import torch
 
+from runtime_guard.core.sites import Site, user_site
+
 BLOCK = "_devlint_block"
 GRANULARITY = 512
 """``kMinBlockSize`` of ``c10/cuda/CUDACachingAllocator.h``."""
@@ -20,19 +22,40 @@ GRANULARITY = 512
 class Meter:
     """Bytes allocated on one device, now and at most."""
 
-    __slots__ = ("allocated", "lock", "peak")
+    __slots__ = ("allocated", "highest", "index", "limit", "lock", "noted", "peak", "peak_at")
 
-    def __init__(self) -> None:
+    def __init__(self, index: int = 0, limit: int | None = None) -> None:
+        self.index = index
+        """Of the device among those of its type."""
+        self.limit = limit
+        """The device's memory, where an allocation beyond it raises."""
         self.allocated = 0
         self.peak = 0
+        """The most since the program last reset it."""
+        self.highest = 0
+        """The most of all."""
+        self.noted = 0
+        self.peak_at: Site | None = None
+        """The line that brought it there, to a hundredth."""
         self.lock = threading.RLock()  # a storage may die while this very thread holds it
 
     def add(self, size: int) -> None:
-        """Allocate, or free when ``size`` is negative."""
+        """Allocate, or free when ``size`` is negative.
+
+        Raises ``torch.OutOfMemoryError`` where the device has no such memory left.
+        """
         with self.lock:
+            if size > 0 and self.limit is not None and self.allocated + size > self.limit:
+                raise out_of_memory(self, size)
             self.allocated += size
             if self.allocated > self.peak:
                 self.peak = self.allocated
+            if self.allocated <= self.highest:
+                return
+            self.highest = self.allocated
+            if self.highest > self.noted * 1.01:
+                self.noted = self.highest
+                self.peak_at = user_site()
 
     def reset_peak(self) -> None:
         """The peak counts from what is allocated now."""
@@ -48,6 +71,30 @@ class Meter:
         }
 
 
+def out_of_memory(meter: Meter, size: int) -> BaseException:
+    """PyTorch's error (``c10/cuda/CUDACachingAllocator.cpp``), with nothing kept in reserve."""
+    kind: type[Exception] = getattr(torch, "OutOfMemoryError", torch.cuda.OutOfMemoryError)
+    limit, used = meter.limit or 0, _size(meter.allocated)
+    return kind(
+        f"CUDA out of memory. Tried to allocate {_size(size)}. GPU {meter.index} has a total "
+        f"capacity of {_size(limit)} of which {_size(limit - meter.allocated)} is free. Including "
+        f"non-PyTorch memory, this process has {used} memory in use. Of the allocated memory "
+        f"{used} is allocated by PyTorch, and 0 bytes is reserved by PyTorch but unallocated. If "
+        "reserved but unallocated memory is large try setting "
+        "PYTORCH_ALLOC_CONF=expandable_segments:True to avoid fragmentation.  See documentation "
+        "for Memory Management  "
+        "(https://pytorch.org/docs/stable/notes/cuda.html#environment-variables)"
+    )
+
+
+def _size(count: int) -> str:
+    """``format_size`` of ``c10``: two decimals, ``bytes`` below a KiB."""
+    for unit, factor in (("GiB", 1024**3), ("MiB", 1024**2), ("KiB", 1024)):
+        if count >= factor:
+            return f"{count / factor:.2f} {unit}"
+    return f"{count} bytes"
+
+
 class Block:
     """An attribute of a storage that frees its bytes when the storage dies."""
 
@@ -55,8 +102,9 @@ class Block:
 
     def __init__(self, meter: Meter, size: int) -> None:
         self.meter = meter
-        self.size = size
+        self.size = 0
         meter.add(size)
+        self.size = size
 
     def __del__(self) -> None:
         self.meter.add(-self.size)
@@ -88,3 +136,12 @@ def count(storage: Any, meter: Meter | None) -> None:
         size = storage.nbytes()
         if type(size) is int and size:  # a symbol, for a fake tensor
             setattr(storage, BLOCK, Block(meter, -(-size // GRANULARITY) * GRANULARITY))
+
+
+def recount(storage: Any) -> None:
+    """``storage`` was resized by name, as ``fully_shard`` does to free and to fetch parameters."""
+    block: Block | None = getattr(storage, BLOCK, None)
+    if block is not None:
+        size = -(-storage.nbytes() // GRANULARITY) * GRANULARITY
+        block.meter.add(size - block.size)
+        block.size = size

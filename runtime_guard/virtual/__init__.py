@@ -2,7 +2,7 @@
 
 The modules:
 
-    context, machine: the block, and the machine that it stands for
+    context, machine, profiles: the block, the machine that it stands for, and its cards
     modes, handlers: the two hooks, and the answers of functions that need their own
     moves, legacy_types: how tensors get from one device to another
     autocast, attention, kernels: what an accelerator computes otherwise than the host

@@ -21,11 +21,8 @@ from runtime_guard.core.placement import CPU, intern_device
 from runtime_guard.recording import observers
 from runtime_guard.virtual import moves
 from runtime_guard.virtual.machine import Machine, UnsupportedVirtually, unsupported
+from runtime_guard.virtual.profiles import Profile
 
-TOTAL_MEMORY = 80 * 1024**3
-"""Bytes of memory that a virtual device claims to have."""
-CAPABILITY = (8, 0)
-"""CUDA compute capability that a virtual device claims to have."""
 VERSION = "12.8"
 """What ``torch.version.cuda`` says on a virtual CUDA machine, where the build has no answer."""
 
@@ -245,14 +242,14 @@ def generator_factory(machine: Machine, real: type[torch.Generator]) -> Any:
     )
 
 
-def properties(kind: str, index: int) -> SimpleNamespace:
+def properties(kind: str, index: int, profile: Profile) -> SimpleNamespace:
     """What ``get_device_properties`` tells of a virtual device.  ``total_memory`` in bytes."""
     return SimpleNamespace(
         name=device_name(kind, index),
-        major=CAPABILITY[0],
-        minor=CAPABILITY[1],
-        total_memory=TOTAL_MEMORY,
-        multi_processor_count=108,
+        major=profile.capability[0],
+        minor=profile.capability[1],
+        total_memory=profile.memory,
+        multi_processor_count=profile.processors,
         warp_size=32,
         max_threads_per_multi_processor=2048,
         max_threads_per_block=1024,
@@ -329,7 +326,8 @@ def memory_api(machine: Machine, kind: str) -> dict[str, Callable[..., Any]]:
         meter(device).reset_peak()
 
     def info(device: Any = None) -> tuple[int, int]:
-        return TOTAL_MEMORY - meter(device).allocated, TOTAL_MEMORY
+        total = machine.profiles[kind].memory
+        return total - meter(device).allocated, total
 
     def summary(device: Any = None, abbreviated: bool = False) -> str:
         figures = meter(device)
@@ -368,6 +366,11 @@ def module_api(machine: Machine, kind: str, module: Any) -> dict[str, Any]:
             if found >= 0:
                 return found
         raise AssertionError("Invalid device id")
+
+    profile = machine.profiles[kind]
+
+    def bf16_supported(including_emulation: bool = True) -> bool:
+        return including_emulation or profile.capability >= (8, 0)
 
     def set_device(device: Any) -> None:
         machine.touch(kind)
@@ -441,14 +444,14 @@ def module_api(machine: Machine, kind: str, module: Any) -> dict[str, Any]:
         "_exchange_device": exchange,
         "_maybe_exchange_device": exchange,
         "get_device_name": lambda device=None: device_name(kind, known(device)),
-        "get_device_capability": lambda device=None: (known(device), CAPABILITY)[1],
-        "get_device_properties": lambda device=None: properties(kind, known(device)),
+        "get_device_capability": lambda device=None: (known(device), profile.capability)[1],
+        "get_device_properties": lambda device=None: properties(kind, known(device), profile),
         "is_current_stream_capturing": lambda: False,
         "can_device_access_peer": lambda device, peer: known(device) != known(peer),
         "synchronize": synchronize,
-        "is_bf16_supported": lambda *_, **__: True,
-        "is_tf32_supported": lambda: True,
-        "get_arch_list": lambda: ["sm_80"],
+        "is_bf16_supported": bf16_supported,
+        "is_tf32_supported": lambda: profile.capability >= (8, 0),
+        "get_arch_list": lambda: ["sm_{}{}".format(*profile.capability)],
         "get_gencode_flags": lambda: "",
         "ipc_collect": _nothing,
         "Stream": stream_type,
@@ -505,7 +508,7 @@ def mps_api(machine: Machine) -> dict[str, Any]:
         "set_per_process_memory_fraction": _nothing,
         "current_allocated_memory": memory["memory_allocated"],
         "driver_allocated_memory": memory["memory_reserved"],
-        "recommended_max_memory": lambda: TOTAL_MEMORY,
+        "recommended_max_memory": lambda: machine.profiles["mps"].memory,
     }
 
 

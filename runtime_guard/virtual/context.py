@@ -18,7 +18,7 @@ import torch.nn.parallel.comm
 import torch.utils.dlpack
 
 from runtime_guard.core import inheritance
-from runtime_guard.core.memory import install_meters
+from runtime_guard.core.memory import install_meters, recount
 from runtime_guard.core.patches import Patches, show_originals
 from runtime_guard.core.placement import (
     CPU,
@@ -71,13 +71,15 @@ class virtual_devices(contextlib.ContextDecorator):
     """Inside the block, torch has the accelerators of ``spec``: ``"cuda:2"``, ``"cuda:1,mps"``.
 
     Context manager and decorator; may be nested with the same or with other devices (the innermost
-    counts) and entered again.  Threads started inside belong to it.  Raises ``ValueError`` for a
+    counts) and entered again.  Threads started inside belong to it.  With ``memory`` (``"24 GiB"``,
+    or a kind of card such as ``"T4"``; in the spec ``"cuda:2@T4"``) an allocation beyond it raises
+    ``torch.OutOfMemoryError``.  Raises ``ValueError`` for a
     spec it does not understand and ``RuntimeError`` where torch has a real device of that type.
     """
 
-    def __init__(self, spec: str = "cuda:1") -> None:
-        self.spec = spec
-        self.counts = parse_machine(spec)
+    def __init__(self, spec: str = "cuda:1", *, memory: str | None = None) -> None:
+        self.spec = spec if memory is None else f"{spec}@{memory}"
+        self.counts, self.profiles = parse_machine(self.spec)
         self._entered: list[_Installed] = []
 
     def _recreate_cm(self) -> virtual_devices:
@@ -91,7 +93,7 @@ class virtual_devices(contextlib.ContextDecorator):
                     "DeviceGuard on it instead"
                 )
         leave_inherited()
-        installed = _Installed(Machine(self.counts))
+        installed = _Installed(Machine(self.counts, self.profiles))
         installed.install()
         inheritance.tell(installed, inheritance.MACHINE, self.spec)
         self._entered.append(installed)
@@ -422,6 +424,13 @@ class _Installed:
         def is_shared(self: Any) -> bool:
             return self.device.type != "cpu" or base_is_shared(self)
 
+        def resize(self: Any, size: int) -> Any:
+            resized = base_resize(self, size)
+            recount(self)
+            return resized
+
+        base_resize: Any = storage.resize_
+        patches.set(storage, "resize_", resize)
         base_share, base_is_shared = storage.share_memory_, storage.is_shared
         patches.set(storage, "is_shared", is_shared)
         no_memory = "its memory is the host's"

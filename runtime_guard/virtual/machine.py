@@ -16,12 +16,13 @@ from runtime_guard.core.torch_internals import disable_torch_function, without_d
 from runtime_guard.recording import cards, observers
 from runtime_guard.recording.events import Kind
 from runtime_guard.recording.observers import Observer, Policy, add_observer, remove_observer
+from runtime_guard.virtual.profiles import UNLIMITED, Profile, parse_profile
 
 SYNC_DEBUG_MODES = ("default", "warn", "error")
 KNOWN_TYPES = ("cuda", "mps", "xpu")
 _device = torch.device
 """The real one: what the program sees in its place notes who names a device."""
-_SPEC = re.compile(r"\s*(cuda|mps|xpu)(?::(\d+))?\s*")
+_SPEC = re.compile(r"\s*(cuda|mps|xpu)(?::(\d+))?\s*(?:@(.+))?")
 
 
 class UnsupportedVirtually(NotImplementedError):
@@ -37,12 +38,14 @@ def unsupported(what: str, why: str) -> Any:
     return refuse
 
 
-def parse_machine(spec: str) -> dict[str, int]:
-    """``"cuda:2,mps"`` -> ``{"cuda": 2, "mps": 1}``: accelerator types and how many of each.
+def parse_machine(spec: str) -> tuple[dict[str, int], dict[str, Profile]]:
+    """``"cuda:2@T4,mps"`` -> ``{"cuda": 2, "mps": 1}`` and what kind of cards they are.
 
-    Raises ``ValueError`` for a type that cannot be made virtual or for a count of 0.
+    Raises ``ValueError`` for a type that cannot be made virtual, for a count of 0, and for a kind
+    of card that is unknown.
     """
     counts: dict[str, int] = {}
+    profiles: dict[str, Profile] = {}
     for part in spec.split(","):
         match = _SPEC.fullmatch(part)
         if match is None:
@@ -56,7 +59,8 @@ def parse_machine(spec: str) -> dict[str, int]:
         if kind == "mps" and count != 1:
             raise ValueError(f"virtual devices {spec!r}: a machine has one mps device")
         counts[kind] = count
-    return counts
+        profiles[kind] = parse_profile(match.group(3)) if match.group(3) else UNLIMITED
+    return counts, profiles
 
 
 def _really_there(device: torch.device, named: Stack) -> torch.device:
@@ -83,12 +87,13 @@ def _really_there(device: torch.device, named: Stack) -> torch.device:
 class Machine:
     """Accelerator types and counts, the current device of each thread, and the default device."""
 
-    def __init__(self, counts: dict[str, int]) -> None:
+    def __init__(self, counts: dict[str, int], profiles: dict[str, Profile]) -> None:
         self.counts = dict(counts)
+        self.profiles = dict(profiles)
         self.primary = next(iter(counts))
         """What ``torch.accelerator`` calls the current accelerator."""
         self.meters = {
-            intern_device(torch.device(kind, index)): Meter()
+            intern_device(torch.device(kind, index)): Meter(index, profiles[kind].limit)
             for kind, count in counts.items()
             for index in range(count)
         }
