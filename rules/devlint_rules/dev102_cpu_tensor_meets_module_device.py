@@ -90,8 +90,8 @@ RULE = Rule(
     what="""\
 Reports a tensor made without `device=` (or plainly on the CPU) that meets a parameter of the
 module, an input, or a value computed from them. Whoever writes the method does not choose that
-device: the caller does, with `Module.to` or by the tensor handed in. devlint writes it `δ(self)`,
-`δ(x)`; code is right only if it works for every value of it.""",
+device: the caller does, with `Module.to` or by the tensor handed in. Code is right only if it
+works for all of them.""",
     why="""\
 A factory such as `torch.zeros(n)` makes its tensor on the default device, which is the CPU unless
 somebody changes it. Once the module is on an accelerator, the operation raises `RuntimeError:

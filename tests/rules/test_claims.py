@@ -55,7 +55,7 @@ def masked_meeting(**fields: object):
 class TestMeetings:
     def test_the_claim_names_both_values_and_both_devices(self):
         claim = only(claims(RULES["DEV102"], MASKED, meetings=[masked_meeting()]))
-        assert claim.message == "`mask` is on cpu, `x` on δ(x): `+` needs one device"
+        assert claim.message == "`mask` is on cpu, `x` on the device of `x`: `+` needs one device"
         assert claim.severity is Severity.ERROR
         assert claim.confidence is Confidence.CERTAIN
 

@@ -66,8 +66,16 @@ Placement: TypeAlias = Device | Variable | None
 
 
 def describe(placement: Placement) -> str:
-    """The placement as messages name it: `cuda:1`, `δ(self)`, `an unknown device`."""
-    return "an unknown device" if placement is None else str(placement)
+    """The placement as messages name it: `cuda:1`, "the module's device", "the device of `x`"."""
+    if placement is None:
+        return "an unknown device"
+    if type(placement) is not Variable:
+        return str(placement)
+    if placement.kind is VariableKind.DEVICE:
+        return f"`{placement.name}`"
+    if placement.kind is VariableKind.MODULE and placement.name == "self":
+        return "the module's device"
+    return f"the device of `{placement.name}`"
 
 
 def same_place(a: Placement, b: Placement) -> bool:
