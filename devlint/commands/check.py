@@ -44,8 +44,17 @@ from devlint.suppression import UNUSED
 from devlint.terminal import ProgressBar, emit, show, wants_color
 from devlint.writing import write_whole
 
+EXAMPLES = """\b
+Examples:
+  devlint check                        the project, as it is configured
+  devlint check train.py --fix         repair what is safe to repair
+  devlint check --diff                 show the repairs as a patch
+  devlint check --diff-base main       only what differs from main
+  devlint check --output sarif=devlint.sarif --format concise
+"""
 
-@click.command(name="check")
+
+@click.command(name="check", epilog=EXAMPLES)
 @paths_argument
 @configuring
 @formats

@@ -1,0 +1,62 @@
+"""The files for CI and shells: valid by the schemas of those who read them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.mark.parametrize(
+    ("schema", "file"),
+    [("vendor.github-actions", "action.yml"), ("vendor.gitlab-ci", "docs/ci/gitlab-ci.yml")],
+)
+def test_it_is_valid(schema: str, file: str) -> None:
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, file]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_action_runs_check_with_its_inputs(tmp_path: Path) -> None:
+    """The script of the action, with a `devlint` that says what it was given."""
+    yaml = pytest.importorskip("yaml")
+    action = yaml.safe_load((ROOT / "action.yml").read_text())
+    program = tmp_path / "devlint"
+    program.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
+    program.chmod(0o755)
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", action["runs"]["steps"][1]["run"]],
+        env={
+            "PATH": f"{tmp_path}:{os.environ['PATH']}",
+            "ARGUMENTS": "src $(touch owned) --quiet",
+            "SARIF": "a b.sarif",
+            "SUMMARY": "true",
+            "GITHUB_STEP_SUMMARY": "/tmp/summary",
+        },
+        cwd=tmp_path, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.stdout.splitlines() == [
+        "check", "--format", "github", "--output", "sarif=a b.sarif",
+        "--output", "markdown=/tmp/summary", "src", "$(touch", "owned)", "--quiet",
+    ]  # fmt: skip
+    assert not (tmp_path / "owned").exists()
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shell_completion(shell: str) -> None:
+    command = [sys.executable, "-c", "from devlint.cli import main; main(prog_name='devlint')"]
+    words = {"COMP_WORDS": "devlint ch", "COMP_CWORD": "1" if shell != "fish" else "ch"}
+    variables = {**os.environ, **words, "_DEVLINT_COMPLETE": f"{shell}_complete"}
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, cwd=ROOT)
+    assert "check" in done.stdout and "explain" not in done.stdout
+
+
+def test_the_help_of_check_has_examples() -> None:
+    command = [sys.executable, "-m", "devlint", "check", "--help"]
+    shown = subprocess.run(command, capture_output=True, text=True, cwd=ROOT).stdout
+    assert "  devlint check train.py --fix         repair what is safe to repair\n" in shown
