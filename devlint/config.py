@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -165,8 +166,20 @@ def find_config(start: Path, explicit: Path | None = None) -> Config:
             if (parent / name).is_file():
                 config = _read(parent / name)
                 if config is not None:
+                    _keep_inside(config)
                     return config
     return Config(_project_root(directory))
+
+
+def _keep_inside(config: Config) -> None:
+    """Raise ConfigError if a configuration that nobody named reads files outside of its project."""
+    root = os.path.realpath(config.root)
+    for path, file in zip(config.knowledge, config.knowledge_files(), strict=True):
+        if "\0" in path or not Path(os.path.realpath(file)).is_relative_to(root):
+            raise ConfigError(
+                f"{config.file}: knowledge: {path!r} lies outside of the project; "
+                "if that is meant, name the configuration with --config"
+            )
 
 
 def _project_root(directory: Path) -> Path:

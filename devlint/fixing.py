@@ -155,8 +155,8 @@ def _fix_once(trial: _Trial, unsafe: bool, refused: Set[str]) -> list[Path]:
 
 def _as_checked(file: Path, report: Report) -> bytes:
     """The bytes of a file that its findings are about. Raises SourceError."""
-    root, target = os.path.realpath(report.root), os.path.realpath(file)
-    if report.root in file.parents and os.path.commonpath((root, target)) != root:
+    root, target = os.path.realpath(report.root), Path(os.path.realpath(file))
+    if report.root in file.parents and not target.is_relative_to(root):
         raise SourceError("is a link that leads out of the project: not fixed")
     data = read(file)
     if digest(data) != report.digests.get(file):

@@ -206,3 +206,21 @@ def test_the_example_of_the_page_is_valid(tree: Tree) -> None:
     config = find_config(tree({"pyproject.toml": example}))
     assert config.paths == ("src", "train.py")
     assert config.overrides[0].paths == ("tests/**", "benchmarks")
+
+
+@pytest.mark.parametrize("path", ["../devices.toml", "/etc/passwd", "link.toml", "a\\u0000b"])
+def test_a_project_reads_nothing_outside_of_itself_unless_its_configuration_is_named(
+    tree: Tree, path: str
+) -> None:
+    root = tree({"devices.toml": "", "p/devlint.toml": f'knowledge = ["{path}"]\n'}) / "p"
+    (root / "link.toml").symlink_to(root.parent / "devices.toml")
+    with pytest.raises(ConfigError, match="lies outside of the project"):
+        find_config(root)
+    assert find_config(root, root / "devlint.toml").knowledge
+
+
+@pytest.mark.parametrize("text", [f"x = {'9' * 5000}", f"x = {'[' * 5000}"])
+def test_toml_that_no_reader_can_take_is_refused_in_words(tree: Tree, text: str) -> None:
+    root = tree({"devlint.toml": text})
+    with pytest.raises(ConfigError, match="is not valid TOML"):
+        find_config(root)

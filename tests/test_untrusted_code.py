@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -63,6 +65,8 @@ def run(folder: Path, *command: str, stdin: str = "") -> subprocess.CompletedPro
         (["check", "--fix", "model.py"], 1),
         (["check", "--diff", "model.py"], 0),
         (["check", "--stdin-filename", "model.py", "-"], 1),
+        (["stats", "model.py"], 0),
+        (["baseline", "create", "model.py"], 0),
         (["config"], 0),
         (["rules"], 0),
         (["explain", "DEV101"], 0),
@@ -78,3 +82,21 @@ def test_no_module_of_the_folder_is_imported(trapped: Path, command: list[str], 
 def test_the_traps_work(trapped: Path) -> None:
     subprocess.run([sys.executable, "-c", "import click, trap_pack"], cwd=trapped)
     assert len((trapped / "RAN").read_text().splitlines()) == 2
+
+
+def test_the_analyser_executes_no_text_unpickles_nothing_and_uses_no_shell() -> None:
+    for package in ("devlint", "rules/devlint_rules"):
+        for file in sorted((ROOT / package).rglob("*.py")):
+            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+                assert not set(imported(node)) & {"pickle", "marshal", "shelve", "dill"}, file
+                if isinstance(node, ast.Call):
+                    called = ast.unparse(node.func)
+                    assert called not in {"eval", "exec", "compile", "os.system", "os.popen"}, file
+                    assert not any(keyword.arg == "shell" for keyword in node.keywords), file
+
+
+def imported(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Import):
+        yield from (alias.name.partition(".")[0] for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        yield (node.module or "").partition(".")[0]

@@ -245,11 +245,13 @@ def _save(file: Path, text: str) -> None:
 
 
 def _diff(fixed: Fixed) -> str:
+    """The changes as a patch; on a terminal with nothing in it that could steer that."""
     root = fixed.report.root
-    return "".join(
+    patch = "".join(
         unified_diff(change, os.path.relpath(change.file, root).replace(os.sep, "/"))
         for change in fixed.changes
     )
+    return "\n".join(map(show, patch.split("\n"))) if sys.stdout.isatty() else patch
 
 
 def _write(fixed: Fixed) -> None:
@@ -275,4 +277,4 @@ def _verbose(report: Report) -> str:
     stages = ", ".join(f"{stage} {seconds:.2f} s" for stage, seconds in report.seconds.items())
     files = "1 file" if report.files == 1 else f"{report.files} files"
     lines.append(f"{files}; CPU time: {stages}")
-    return "".join(f"devlint: {line}\n" for line in lines)
+    return "".join(f"devlint: {show(line)}\n" for line in lines)

@@ -10,6 +10,7 @@ import click
 
 from devlint.reporters.formats import FORMATS
 from devlint.rules import nearest
+from devlint.terminal import show
 
 FINDINGS, USAGE, UNCHECKED = 1, 2, 3
 INTERRUPTED = 130  # as shells have it for Ctrl-C
@@ -22,6 +23,9 @@ class Refusal(click.ClickException):
     """A configuration or an argument that cannot be worked with; one line, no usage."""
 
     exit_code = USAGE
+
+    def format_message(self) -> str:
+        return show(self.message)  # it may name a file of the project
 
 
 def _codes(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:

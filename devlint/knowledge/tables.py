@@ -232,6 +232,8 @@ def load(extra: Sequence[pathlib.Path] = ()) -> Knowledge:
 
 
 def _read_toml(path: pathlib.Path) -> Mapping[str, Any]:
+    if path.exists() and not path.is_file():
+        raise KnowledgeError(f"{path}: can't be read: it is not a regular file")
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
