@@ -12,12 +12,13 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from devlint import __version__, engine
+from devlint import engine
 from devlint.config import ConfigError, find_config
 from devlint.knowledge import KnowledgeError
 from devlint.reporters.wording import plain, sentence
 from devlint.rule import Rule
 from devlint.rules import RulePackError, load_rules
+from devlint.version import __version__
 
 STDIN = ("stdin", "-", "(none)")
 MISCONFIGURED = "DEV000"
