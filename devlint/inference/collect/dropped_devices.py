@@ -145,7 +145,7 @@ def of_recursion(frame: Frame, node: cst.Call, callee: FunctionValue) -> None:
             continue
         held = frame.env.get(name)
         chosen = type(held) is DeviceValue and held.of is None and held.place is not None
-        if chosen or (holds("accelerator-parameter-flag", name) and held in (TRUE, ASSUMED)):
+        if chosen or (holds("accelerator-flag", name) and held in (TRUE, ASSUMED)):
             _note(frame, node, function, name)
 
 

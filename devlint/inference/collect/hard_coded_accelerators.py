@@ -466,7 +466,7 @@ def _offers_host(note: MentionNote, mentions: Mentions) -> bool:
     ):
         return False
     given = (name for function in around for name in _parameters(function))
-    if any(holds("device-parameter", each) for each in given):
+    if any(holds("device-name", each) for each in given):
         return True
     if note.node in mentions.unit.kept(Demands).classes.values():
         return False  # an object with a stream is for CUDA

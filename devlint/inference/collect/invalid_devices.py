@@ -112,7 +112,7 @@ def of_index(frame: Frame, node: cst.BooleanOperation) -> None:
         return
     other, owner = frame.eval(node.right), frame.eval(index.value)
     is_number = type(other) is Const and type(other.value) is int and other.value != 0
-    if is_number and (type(owner) is DeviceValue or holds("device-word-last", dotted(index.value))):
+    if is_number and (type(owner) is DeviceValue or holds("device-name", dotted(index.value))):
         _note(frame, node, Mistake.FIRST_CARD, shorten(index), code(node.right))
 
 

@@ -439,8 +439,7 @@ def _host_has_its_own(unit: Unit, load: cst.Call, function: Function | None) -> 
     others = [
         other
         for test, branch in then.around
-        if isinstance(test, (cst.If, cst.IfExp))
-        and not holds("rank-condition-of-load", words(test.test))
+        if isinstance(test, (cst.If, cst.IfExp)) and not holds("rank-condition", words(test.test))
         for other in (test.body, test.orelse)
         if other is not None and other is not branch
     ]

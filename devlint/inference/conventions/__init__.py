@@ -1,6 +1,7 @@
 """Conventions: what names, paths, comments and texts suggest where nothing is certain.
 
-All of them are rows of `devlint/knowledge/conventions.toml`; `holds("model-name", "net")` asks one.
+All of them are rows of `devlint/knowledge/conventions.toml`; `holds("module-name", "net")` asks
+one.
 """
 
 from devlint.inference.conventions.asking import found, holds, leave_out, without

@@ -18,7 +18,7 @@ _held: set[str] | None = None
 
 
 def holds(convention: str, text: str, name: str = "") -> bool:
-    """Whether a text is one that the convention speaks of: `holds("model-name", "target_net")`.
+    """Whether a text is one that the convention speaks of: `holds("module-name", "target_net")`.
 
     name: of which a row with `<name>` speaks.
     """

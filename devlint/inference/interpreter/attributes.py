@@ -84,7 +84,7 @@ def attribute_of(frame: Frame, node: cst.Attribute, base: Value, name: str) -> V
         return base.items[_RESULTS[name]]
     if type(base) in (Sequence, Mapping, Super, Method, FunctionValue, Loader):
         return Method(base, name)
-    if holds("device-attribute", name):
+    if holds("device-name", name):
         owner = dotted(node.value).rpartition(".")[2]
         if holds("device-owner", owner):
             return named_device(frame, dotted(node))  # `args.device`: the configuration chooses it

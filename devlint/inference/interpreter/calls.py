@@ -427,7 +427,7 @@ def call_unknown(frame: Frame, node: cst.Call, callee: Value, arguments: Argumen
         type(callee) is Tensor
         and callee.evidence is not None
         and not callee.evidence.is_tensor
-        and (holds("criterion-callee", last) or holds("model-callee", last))
+        and (holds("criterion-callee", last) or holds("module-name", last))
     ):
         for value, _ in values:
             for tensor in tensors_in(value):
@@ -590,7 +590,7 @@ def _is_given_module(value: Value) -> bool:
     """A module that the caller handed in, by its name: it may be anywhere, and so its wrapper."""
     origin = value.origin if type(value) is Tensor and not value.is_sure else None
     node = origin.node if origin is not None and origin.kind is StepKind.PARAMETER else None
-    return isinstance(node, cst.Param) and holds("model-callee", node.name.value)
+    return isinstance(node, cst.Param) and holds("module-name", node.name.value)
 
 
 def _is_moved(frame: Frame, value: Value, node: cst.CSTNode) -> bool:

@@ -83,7 +83,7 @@ def initial_value(
     if _is_device(name, annotation, default):
         chosen = Variable(name, VariableKind.DEVICE, True)
         return parameter(DeviceValue(chosen), chosen, True)
-    if holds("accelerator-parameter-flag", name) and (type(default) is Const or not annotation):
+    if holds("accelerator-flag", name) and (type(default) is Const or not annotation):
         known = type(default) is Const and type(default.value) is bool
         return parameter(TRUE if known or annotation == ["bool"] else ASSUMED, None)
     if annotation:
@@ -140,7 +140,7 @@ def _is_device(name: str, annotation: list[str], default: Value | None) -> bool:
         return True
     if type(default) is Const and type(default.value) is bool:
         return False  # `check_device=False` asks for something
-    if not holds("device-parameter-name", name):
+    if not holds("device-name", name):
         return False
     if any(holds("device-annotation", part) for part in annotation):
         return True

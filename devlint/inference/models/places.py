@@ -48,5 +48,5 @@ def is_output(frame: Frame, tensor: Tensor) -> bool:
         return False
     for step in tensor.origin.chain():
         if isinstance(step.node, cst.Call) and is_out_of_sight(frame, step.node):
-            return holds("model-name", dotted(step.node.func).rpartition(".")[2])
+            return holds("module-name", dotted(step.node.func).rpartition(".")[2])
     return False

@@ -643,7 +643,7 @@ def _are_inputs(
 ) -> bool:
     """A model or a criterion gets what its caller moved, beside something of the kind that stayed
     behind: it computes with both. Any other callee may have them for different ends."""
-    if odd.traits & KEPT or not holds("model-operation", operation.rpartition(".")[2]):
+    if odd.traits & KEPT or not holds("module-name", operation.rpartition(".")[2]):
         return False
     return holds("input-expression", shorten(expression)) and any(
         t.place is not odd.place

@@ -53,7 +53,7 @@ def _text_of_constructors(unit: Unit) -> str:
             f
             for f in waiting
             if f.name in _BUILDING
-            or (f.is_class_method and not holds("plain-move-in-text", f.text))
+            or (f.is_class_method and not holds("moves-in-text", f.text))
             or 0 < text.count(f".{f.name}(") == unit.source.text.count(f".{f.name}(")
         ]
         if not more:

@@ -97,7 +97,7 @@ def runs_per_step(function: Function) -> bool:
     if info is not None and info.is_module and name == "__call__":
         return True
     if name == "step":
-        return any(holds("optimizer-class", c) and not holds("scheduler-class", c) for c in classes)
+        return any(holds("optimizer-name", c) and not holds("scheduler-class", c) for c in classes)
     if name in ("update", "_update"):
         return any(holds("metric-class", c) for c in classes)
     params = _parameters(function)
