@@ -16,7 +16,7 @@ from runtime_guard.recording.ledger import Ledger
 from runtime_guard.recording.modes import RecordDispatchMode, RecordFunctionMode
 from runtime_guard.recording.module_moves import settle, watch_module_moves
 from runtime_guard.recording.observers import Observer, Policy, add_observer, remove_observer
-from runtime_guard.virtual import context
+from runtime_guard.virtual import context, races
 from runtime_guard.virtual.context import remove_dispatch_mode, remove_function_mode
 
 
@@ -26,8 +26,9 @@ class DeviceGuard(contextlib.ContextDecorator):
     ``on_mixed``, ``on_transfer`` and ``on_sync`` say what else to do: ``"raise"``, ``"warn"`` or
     ``"record"`` (``ValueError`` for others).  On real devices a mixed-device operation raises,
     because PyTorch does.  With ``on_contract`` the device contracts of every function of the user's
-    are checked, else those of decorated ones only (docs/contracts.md).  ``allow`` names functions
-    or modules whose transfers and syncs no policy objects to.  Works inside and around
+    are checked, else those of decorated ones only (docs/contracts.md).  With ``on_race`` races
+    between virtual streams are looked for.  ``allow`` names functions or modules whose transfers
+    and syncs no policy objects to.  Works inside and around
     ``virtual_devices``; may be nested and entered again, the ledger then goes on.
     """
 
@@ -38,10 +39,15 @@ class DeviceGuard(contextlib.ContextDecorator):
         on_transfer: Policy = "record",
         on_sync: Policy = "record",
         on_contract: Policy | None = None,
+        on_race: Policy | None = None,
         allow: tuple[str, ...] = (),
     ) -> None:
         self._observer = Observer(on_mixed, on_transfer, on_sync, frozenset(allow), on_contract)
         self._watch = Watch() if on_contract is not None else None
+        if on_race not in (None, "raise", "warn", "record"):
+            raise ValueError(f"on_race={on_race!r}: expected 'raise', 'warn' or 'record'")
+        self._on_race = on_race
+        self._races: list[races.Races | None] = []
         self._entered: list[tuple[Any, ...]] = []
 
     @property
@@ -69,10 +75,18 @@ class DeviceGuard(contextlib.ContextDecorator):
         return self
 
     def __enter__(self) -> DeviceGuard:
+        machine = context.active_machine()
+        if self._on_race is not None:
+            if machine is None:
+                raise ValueError(
+                    "on_race needs virtual devices; on a card run with TORCH_CUDA_SANITIZER=1"
+                )
+            self._races.append(races.Watch.current)
+            races.Watch.current = races.Races(machine, self._on_race)
         add_observer(self._observer)
         if self._watch is not None:
             self._watch.__enter__()
-        if context.active_machine() is not None:
+        if machine is not None:
             self._entered.append(())
             return self
         patches = Patches()
@@ -86,6 +100,8 @@ class DeviceGuard(contextlib.ContextDecorator):
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self._races:
+            races.Watch.current = self._races.pop()
         if self._watch is not None:
             self._watch.__exit__()
         entered = self._entered.pop()

@@ -29,6 +29,8 @@ class Kind(str, Enum):
     """``Module.to`` passed by a tensor that the module keeps as a plain attribute."""
     UNLANDED_READ = "unlanded-read"
     """The host read the result of a non-blocking copy before any synchronisation."""
+    RACE = "stream-race"
+    """A stream used, or the host overwrote, what another stream may not be done with."""
     WORKER_ACCESS = "worker-access"
     """A forked worker process used the accelerator."""
     GENERATOR = "generator"

@@ -4,6 +4,7 @@ The modules:
 
     context, machine, profiles: the block, the machine that it stands for, and its cards
     modes, handlers: the two hooks, and the answers of functions that need their own
+    races: which streams wait for which, and who does not
     moves, legacy_types: how tensors get from one device to another
     autocast, attention, kernels: what an accelerator computes otherwise than the host
     accelerator_api: what `torch.cuda` and the others say

@@ -22,6 +22,7 @@ from runtime_guard.recording import observers
 from runtime_guard.virtual import moves
 from runtime_guard.virtual.machine import Machine, UnsupportedVirtually, unsupported
 from runtime_guard.virtual.profiles import Profile
+from runtime_guard.virtual.races import Races, Watch, event_numbers
 
 VERSION = "12.8"
 """What ``torch.version.cuda`` says on a virtual CUDA machine, where the build has no answer."""
@@ -79,14 +80,19 @@ class VirtualEvent:
     def __init__(self, *_: Any, enable_timing: bool = False, **__: Any) -> None:
         self.enable_timing = enable_timing
         self._time: float | None = None
+        self._number = next(event_numbers)
         self.device: torch.device | None = None
 
     def record(self, stream: Any = None) -> None:
-        """Note the time."""
+        """Note the time, and what ``stream`` (the current one) was given until now."""
         self._time = time.perf_counter()
+        if Watch.current is not None:
+            Watch.current.recorded(self._number, _number_of(stream, Watch.current))
 
     def wait(self, stream: Any = None) -> None:
-        """Nothing to wait for: virtual work is done at once."""
+        """``stream`` (the current one) goes on behind this; virtual work is done at once."""
+        if Watch.current is not None and self._time is not None:
+            Watch.current.waited(self._number, _number_of(stream, Watch.current))
 
     def query(self) -> bool:
         """Virtual work is done at once."""
@@ -105,6 +111,13 @@ class VirtualEvent:
         if self._time is None or end._time is None:
             raise RuntimeError("Both events must be recorded before calculating elapsed time.")
         return (end._time - self._time) * 1000.0
+
+
+def _number_of(stream: Any, races: Races) -> int:
+    if stream is not None:
+        return races.number_of(stream)
+    kind = races.machine.primary
+    return races.stream(torch.device(kind, races.machine.current_index(kind)))
 
 
 _stream_ids = itertools.count(1)
@@ -138,10 +151,14 @@ class VirtualStream:
         return False
 
     def wait_stream(self, stream: Any) -> None:
-        """Virtual work is done in program order anyway."""
+        """Go on behind ``stream``; virtual work is done in program order anyway."""
+        if Watch.current is not None:
+            races = Watch.current
+            races.ordered(races.number_of(stream), races.number_of(self))
 
     def wait_event(self, event: Any) -> None:
-        """Virtual work is done in program order anyway."""
+        """Go on behind ``event``; virtual work is done in program order anyway."""
+        event.wait(self)
 
     def record_event(self, event: VirtualEvent | None = None) -> VirtualEvent:
         """Record and return ``event`` or a new one."""

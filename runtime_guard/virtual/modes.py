@@ -45,6 +45,7 @@ from runtime_guard.recording.explanation import explain_operands, with_explanati
 from runtime_guard.virtual import moves
 from runtime_guard.virtual.kernels import kernel_of
 from runtime_guard.virtual.machine import Machine
+from runtime_guard.virtual.races import Watch
 
 __tracebackhide__ = True  # pytest shows the user's frames only
 
@@ -365,8 +366,17 @@ class DispatchMode(DispatchHook):
                 return self._python_kernel(definition, func, args, kwargs or {})
         elif function_mode_count():  # not below a handler (backward, for example): no detours
             with disable_torch_function():
-                return self._dispatch(func, args, kwargs)
-        return self._dispatch(func, args, kwargs)
+                return self._dispatch_watched(func, args, kwargs)
+        return self._dispatch_watched(func, args, kwargs)
+
+    def _dispatch_watched(
+        self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None
+    ) -> Any:
+        result = self._dispatch(func, args, kwargs)
+        races = Watch.current
+        if races is not None and not moves.moving.active:
+            races.launched(func, args, kwargs or {}, result)
+        return result
 
     def _ask_wrappers(
         self, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]

@@ -33,6 +33,7 @@ from runtime_guard.recording import observers
 from runtime_guard.recording.events import Kind
 from runtime_guard.recording.explanation import explain_operands, with_explanation
 from runtime_guard.virtual.machine import Machine, UnsupportedVirtually
+from runtime_guard.virtual.races import Watch
 
 __tracebackhide__ = True  # pytest shows the user's frames only
 
@@ -174,6 +175,9 @@ def move(
         _watch_until_dead(result, watched, what)
         if not landed:
             _in_flight.append(watched)
+    if Watch.current is not None:
+        behind = non_blocking and (target is CPU or pinned)  # the host's back
+        Watch.current.copied(tensor, result, what, CPU in (source, target) and not behind)
     node = result.grad_fn
     if node is not None:
         node.register_hook(_GradientBack(machine, source, 0))
@@ -221,6 +225,8 @@ _in_flight: list[Move] = []
 
 def land_all() -> None:
     """A synchronisation happened: every copy on its way has arrived."""
+    if Watch.current is not None:
+        Watch.current.synchronized()
     for watched in _in_flight:
         watched.landed = True
     _in_flight.clear()
@@ -432,6 +438,8 @@ def tag_fresh(tensor: torch.Tensor, device: torch.device) -> None:
     """Tag what a factory made on ``device``."""
     refuse_dtype(tensor.dtype, device)
     tag(tensor, Placement(device, user_site()))
+    if Watch.current is not None:
+        Watch.current.made(tensor, "factory")
 
 
 __all__ = [
