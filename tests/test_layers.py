@@ -102,6 +102,7 @@ PACKAGES = [
             "checking",
             "engine",
             "flake8_plugin",
+            "testing",
             "fixing",
             "comparison",
             "ignoring",
