@@ -117,6 +117,19 @@ def test_the_page_of_assumptions_is_up_to_date() -> None:
     assert generate_assumption_docs.main(["--check"]) == 0
 
 
+def test_a_companion_of_its_own_shape_shows_that_a_parameter_is_a_tensor(tree: Tree) -> None:
+    code = "import torch\n\n\ndef noisy(x):\n    noise = torch.randn(x.shape)\n"
+    root = tree({"noise.py": f"{code}    return x * 0.5 + noise * 0.5\n"})
+    (finding,) = checked(root)
+    assert (finding["rule"], finding["confidence"]) == ("DEV102", "likely")
+
+
+def test_what_a_function_moves_itself_may_come_from_anywhere(tree: Tree) -> None:
+    code = "import torch\n\n\ndef noisy(x, device):\n    y = x.to(device)\n"
+    root = tree({"noise.py": f"{code}    return y, x * 0.5 + torch.randn(x.shape)\n"})
+    assert checked(root) == []
+
+
 class TestPolicy:
     def test_every_kind_has_a_meaning_and_a_weight(self) -> None:
         assert set(MEANINGS) == set(WEIGHTS) == set(AssumptionKind)

@@ -40,6 +40,7 @@ class Given:
     parameter: str
     index: int  # among positional arguments, without the object of a method
     minds: bool = False  # the code around it has to do with devices
+    serves: bool = False  # of a function that others import
     waits: bool = False  # only a call that hands in something from a device makes it likely
     inner: bool = False  # of a private function: its calls are all that it is for
 
@@ -105,7 +106,9 @@ class Feeds:
             against.append((AssumptionKind.CALLERS_ARE_NOT_ALL_ON_HOST, message))
         if not given.minds:
             message = f"`{given.called}` is meant for accelerators, though nothing in it says so"
-            against.append((AssumptionKind.FUNCTION_IS_MEANT_FOR_DEVICES, message))
+            served = AssumptionKind.FUNCTION_IS_MEANT_FOR_DEVICES
+            alone = AssumptionKind.HOST_CODE_GETS_DEVICE_TENSORS
+            against.append((served if given.serves else alone, message))
         return Verdict(tuple(against))
 
     def _sources(self, given: Given) -> set[Fed]:

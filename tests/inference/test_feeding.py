@@ -82,7 +82,7 @@ def test_tests_hand_in_what_is_at_hand():
 @pytest.mark.parametrize(
     ("name", "annotation", "beside", "expected"),
     [
-        ("shift", "", "", OPEN),
+        ("shift", "", "", RAISES),
         ("_shift", ": torch.Tensor", "", OPEN),
         ("shift_loss", "", "", RAISES),
         ("shift", "", "class Net(nn.Module):\n    pass", RAISES),

@@ -1187,7 +1187,7 @@ def test_what_runs_before_a_module_is_moved_has_its_parameters_on_the_host(hook,
     [
         ("self.net.parameters()", ["self.net(rows).detach()@cuda certain"]),
         ("self.net.eval()", ["self.net(rows).detach()@cuda certain"]),
-        ("self.net", ["self.net(rows).detach()@cuda possible"]),
+        ("self.net", ["self.net(rows).detach()@cuda likely"]),
     ],
 )
 def test_a_constructor_keeps_what_shows_to_be_a_module(kept, asked, found):

@@ -50,9 +50,10 @@ def given(frame: Frame, *tensors: Tensor, waits: bool = False, meets: bool = Fal
         if found is None:
             return None
         minds = works or minds_devices(function, place.name)
+        serves = not function.name.startswith("_") and not function.unit.is_script
         alone = works or computes_loss(function) or asks_for_device(function)
         inner = meets and found.is_private and not alone
-        return replace(found, minds=minds, waits=waits, inner=inner)
+        return replace(found, minds=minds, serves=serves, waits=waits, inner=inner)
     return None
 
 

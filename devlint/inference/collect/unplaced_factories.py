@@ -32,6 +32,7 @@ class Orphan:
     node: cst.Call
     tensor: Tensor
     sizes: Tensor
+    whole: bool = False  # with all of its shape: `torch.randn(x.shape)`
     settled: bool = False  # moved, read by the host, or seen to meet another
     used: bool = False  # something computes with it, or it is handed on
     joined: bool = False  # it meets another tensor, of which it is open where that is
@@ -44,7 +45,14 @@ def made(frame: Frame, node: cst.Call, tensor: Tensor) -> None:
     if sizes is None or not tensor.traits & DEFAULT or tensor.traits & SCALAR:
         return
     if type(sizes.place) is Variable and not frame.constructing:
-        frame.orphans.setdefault(node, Orphan(node, tensor, sizes))
+        frame.orphans.setdefault(node, Orphan(node, tensor, sizes, _takes_whole_shape(node)))
+
+
+def _takes_whole_shape(factory: cst.Call) -> bool:
+    given = factory.args[0].value if factory.args else None
+    if isinstance(given, cst.Call):
+        given = given.func if not given.args else None
+    return isinstance(given, cst.Attribute) and given.attr.value in ("shape", "size")
 
 
 def settled(frame: Frame, tensor: Tensor) -> None:
@@ -108,6 +116,6 @@ def _goes_to_accelerator(frame: Frame) -> list[Assumption]:
     move = next(moves, None)
     if move is not None:
         message = "this function goes on with tensors of an accelerator, though it brings some back"
-        kind = AssumptionKind.FUNCTION_IS_MEANT_FOR_DEVICES
+        kind = AssumptionKind.HOST_CODE_GETS_DEVICE_TENSORS
         found.append(at(frame, kind, move.node, message))
     return found

@@ -61,6 +61,7 @@ class AssumptionKind(str, enum.Enum):
     NO_CALLER_IN_SIGHT = "no-caller-in-sight"
     LOCAL_CALLS_HAND_IN_ACCELERATOR = "local-calls-hand-in-accelerator"
     FUNCTION_IS_MEANT_FOR_DEVICES = "function-is-meant-for-devices"
+    HOST_CODE_GETS_DEVICE_TENSORS = "host-code-gets-device-tensors"
     HOST_READS_OTHERS = "host-reads-others"
 
     # What kind of code it is
@@ -126,8 +127,10 @@ MEANINGS: Mapping[AssumptionKind, str] = {
     "accelerator.",
     K.LOCAL_CALLS_HAND_IN_ACCELERATOR: "The calls of a local function hand in tensors on an "
     "accelerator.",
-    K.FUNCTION_IS_MEANT_FOR_DEVICES: "A function works with tensors on an accelerator, though "
-    "nothing in it has to do with devices.",
+    K.FUNCTION_IS_MEANT_FOR_DEVICES: "A function that others import works with tensors on an "
+    "accelerator, though nothing in it has to do with devices.",
+    K.HOST_CODE_GETS_DEVICE_TENSORS: "The same, of a function of a script, or of one that is "
+    "private or called by Python.",
     K.HOST_READS_OTHERS: "What the host reads as it is, in the same function, is not what is "
     "elsewhere here.",
     K.SCRIPT_RUNS_ON_ACCELERATOR: "A script that asks for no accelerator runs on one.",

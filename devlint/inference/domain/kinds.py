@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 MAX_ANCESTORS = 64  # that one question after a value's evidence goes back to
 
 
@@ -57,12 +59,17 @@ class Evidence:
         """Shown of the value itself, or of one that it was computed from."""
         if self._host or self._tensor or not self.parents:
             return self._tensor and not self._host
+        return any(each._tensor and not each._host for each in self._ancestry())
+
+    @property
+    def was_moved(self) -> bool:
+        """The function itself moves it somewhere, or one that it was computed from."""
+        return any(each.moved for each in self._ancestry())
+
+    def _ancestry(self) -> Iterator[Evidence]:
+        """The value's evidence and that of what it was computed from, but for what is no tensor."""
         asked: list[Evidence] = [self]
         for evidence in asked:  # grows on the way
-            if evidence._host:
-                continue
-            if evidence._tensor:
-                return True
-            if len(asked) < MAX_ANCESTORS:
+            yield evidence
+            if len(asked) < MAX_ANCESTORS and not evidence._host:
                 asked += [parent for parent in evidence.parents if parent not in asked]
-        return False

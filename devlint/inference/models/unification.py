@@ -481,6 +481,8 @@ def _compare(
             orphan = frame.orphans.get(tensor.origin.root.node)
             if orphan is not None:
                 orphan.used = True
+                if orphan.whole and not indirect:
+                    _show_companions(orphan.sizes, candidates)
                 orphan.joined = orphan.joined or any(
                     t.place is None and t.is_sure for t, _, _ in candidates
                 )
@@ -543,6 +545,15 @@ def _compare(
         elif not indirect and Variable in (type(tensor.place), type(anchor.place)):
             add_pending(frame, node, kind, operation, tensor, anchor, pointwise)
     return clashed
+
+
+def _show_companions(sizes: Tensor, candidates: list[Candidate]) -> None:
+    """What meets a tensor that torch made with its shape is one; `noise = torch.randn(x.shape)`.
+    What the function itself moves somewhere may come from anywhere."""
+    for tensor, _, _ in candidates:
+        evidence = tensor.evidence
+        if tensor.place is sizes.place and evidence is not None and not evidence.was_moved:
+            evidence.mark_tensor()
 
 
 def _others(tensor: Tensor, number: int, candidates: list[Candidate]) -> list[Candidate]:
