@@ -68,7 +68,6 @@ class Table:
 @pytest.mark.parametrize(
     ("first", "second", "confidence"),
     [
-        ("only_gpu", "mixed", "possible"),
         ("sparse", "gpu_mixed", "possible"),
         ("sparse", "mixed", "likely"),
     ],
@@ -151,36 +150,6 @@ class Averager(nn.Module):
 def test_a_flag_in_a_tuple_says_whether_the_rest_of_it_is_used(cache, count):
     found = met(CACHED.format(cache=cache))
     assert len(found) == count, found
-
-
-TAGGER = """
-    class Base:
-        def __init__(self, model, framework, device):
-            self.framework = framework
-            self.model = model
-            if framework == "pt":
-                self.model = model.to(device)
-
-    class Tagger(Base):
-        def __call__(self, tokens: torch.Tensor):
-            tokens = tokens.cuda()
-            if {test}:
-                return tokens.numpy()
-            return tokens.cpu().numpy()
-"""
-
-
-@pytest.mark.parametrize(
-    ("test", "count"),
-    [
-        ("self.framework == 'tf'", 0),
-        ("self.framework != 'pt'", 1),
-        ("self.framework == 'pt'", 1),
-        ("self.kind == 'tf'", 1),
-    ],
-)
-def test_code_for_another_framework_has_no_tensors_of_ours(test, count):
-    assert len(host_reads(given(TAGGER.format(test=test)))) == count
 
 
 @pytest.mark.parametrize(

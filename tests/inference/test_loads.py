@@ -177,19 +177,14 @@ def test_the_host_has_a_load_of_its_own(test, path, target, found):
     [
         ("print(state.numpy())", False),
         ("axes.quiver(state[0, 0].detach().numpy(), state[0, 1].numpy())", False),
-        ("axes.imshow(state[1])", False),
-        ("np.asarray(state)", False),
-        ("plt.plot(state.mean(0))", False),
         ("print(state.cpu().numpy())", True),
         ("print(state['loss'].numpy()); net.load_state_dict(state['net'])", True),
-        ("np.asarray(other)", True),
-        ("state = clean(state); np.asarray(state)", True),
+        ("print(other.numpy())", True),
+        ("state = clean(state); print(state.numpy())", True),
     ],
 )
 def test_what_numpy_takes_as_it_is_loaded_is_of_the_host(use, found):
     code = f"""
-    import numpy as np
-    from matplotlib import pyplot as plt
     state = torch.load("state.pt")
     {use}
     """
@@ -252,25 +247,6 @@ def make(net, args, path):
         net.load_state_dict(weights)
     return {made}
 """
-    assert brings_weights(code) == [found]
-
-
-@pytest.mark.parametrize(
-    ("name", "path", "found"),
-    [
-        ("load_model", "folder / 'model.pt'", True),
-        ("load_model", "folder / 'scheduler.pt'", False),  # numbers of a schedule
-        ("load_lr_scheduler", "folder / name", False),
-        ("load_random_states", "folder / name", False),  # the host's, whichever generator's
-        ("restore", "folder / 'rng_state.pt'", False),
-    ],
-)
-def test_what_is_called_after_something_without_weights(name, path, found):
-    code = f"""
-    def {name}(target, folder, name):
-        state = torch.load({path})
-        target.load_state_dict(state)
-    """
     assert brings_weights(code) == [found]
 
 

@@ -53,33 +53,6 @@ def test_a_flag_of_the_object_or_of_the_module_has_asked():
     assert guarded(code) == [True, False, True, False]
 
 
-@pytest.mark.parametrize(
-    ("comment", "found"),
-    [
-        ("crashes now and then when run on the CPU", True),
-        ("not implemented for half on CPU", True),
-        ("the kernel needs a GPU", True),
-        ("works on GPU only", True),
-        ("must be on cuda from here on", True),
-        ("need to move the batch to the GPU", False),
-        ("copy from CPU to GPU", False),
-        ("only the first batch", False),
-        ("this fails for odd sizes", False),
-    ],
-)
-def test_a_comment_says_why(comment, found):
-    code = """
-        def score(x: torch.Tensor, y):
-            # {}
-            x = x.cuda()
-            y = y.to("cuda")
-
-            return x.to("cuda:0"), y
-    """
-    assert guarded(code.format(comment)) == [found, found, False]
-    assert guarded(f"def f(x: torch.Tensor):\n    return x.cuda()  # {comment}\n") == [found]
-
-
 def test_what_stands_beside_the_host_is_compared_with_it():
     code = """
         def compare(x: torch.Tensor):

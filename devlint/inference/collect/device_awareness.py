@@ -14,7 +14,7 @@ from devlint.inference.collect.availability_guards import Demands
 from devlint.inference.conventions import holds
 from devlint.inference.program.records import Function, Unit
 from devlint.inference.syntax.control_dependence import is_passed
-from devlint.inference.syntax.text import code, dotted, every
+from devlint.inference.syntax.text import code, dotted
 from devlint.inference.syntax.words import asks_for_accelerator
 
 _FLAGS = 3  # from one flag to the one that it is made of
@@ -77,37 +77,6 @@ def _values(unit: Unit, function: Function | None, name: str) -> Iterator[cst.Ba
         if bound:
             yield from bound
             return
-
-
-def is_explained(unit: Unit, function: Function | None, node: cst.CSTNode) -> bool:
-    """A comment at the line, or above its paragraph, says why the host won't do."""
-    if "#" not in unit.source.text:
-        return False
-    for block in unit.kept(Demands).walked(unit, function):
-        if isinstance(block, (cst.IndentedBlock, cst.Module)):
-            for line in _explained(block):
-                if any(each is node for each in every(line, type(node))):
-                    return True
-    return False
-
-
-def _explained(block: cst.IndentedBlock | cst.Module) -> Iterator[cst.SimpleStatementLine]:
-    because = False  # what is said above the first line of a paragraph is said of all
-    for line in block.body:
-        if not isinstance(line, cst.SimpleStatementLine):
-            because = False
-            continue
-        if line.leading_lines:
-            because = _says_why(*line.leading_lines)
-        if because or _says_why(line.trailing_whitespace):
-            yield line
-
-
-def _says_why(*lines: cst.EmptyLine | cst.TrailingWhitespace) -> bool:
-    said = " ".join(line.comment.value for line in lines if line.comment is not None)
-    return (holds("cpu-comment", said) and holds("failing-comment", said)) or holds(
-        "card-comment", said
-    )
 
 
 def is_beside_host(unit: Unit, function: Function | None, node: cst.CSTNode) -> bool:

@@ -445,11 +445,7 @@ def _has_reason(unit: Unit, note: MentionNote) -> bool:
     if device_awareness.is_asked_by_flag(*at):
         return True
     if note.kind == "device":
-        return (
-            device_awareness.is_explained(*at)
-            or device_awareness.is_beside_host(*at)
-            or device_awareness.is_measured(*at)
-        )
+        return device_awareness.is_beside_host(*at) or device_awareness.is_measured(*at)
     with_tensors = any(
         other.kind == "device" and other.function is note.function
         for other in unit.kept(Mentions).notes.values()

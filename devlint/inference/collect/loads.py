@@ -45,7 +45,7 @@ def holds_weights(unit: Unit, note: MentionNote) -> bool:
     assert isinstance(node, cst.Call)
     if note.mapped or _is_plain(unit, node, function) or _is_of_host(unit, node, function):
         return False
-    if _is_in_memory(unit, node) or holds("tensorless-state", _goes_by(node, function)):
+    if _is_in_memory(unit, node):
         return False
     if _host_has_its_own(unit, node, function) or _is_saved_before(unit, node, function):
         return False
@@ -69,13 +69,6 @@ def holds_weights(unit: Unit, note: MentionNote) -> bool:
     if function is not None and function.info is not None:
         where += " " + function.info.name
     return holds("weights-file", where) or "load_state_dict" in around
-
-
-def _goes_by(load: cst.Call, function: Function | None) -> str:
-    """What a load is called after: its place, and the function that is there to load it."""
-    said = code(load.args[0].value) if load.args else ""
-    name = function.name if function is not None else ""
-    return f"{said} {name}" if "load" in name else said
 
 
 def _is_in_memory(unit: Unit, load: cst.Call) -> bool:
@@ -399,7 +392,7 @@ def _is_of_host(unit: Unit, load: cst.Call, function: Function | None) -> bool:
     """Whatever comes of it goes to NumPy as it is, on every machine; or its kernels are the
     host's."""
     text = unit.source.text
-    if "numpy" in text or "plt." in text:
+    if ".numpy()" in text:
         scope = _scope(unit, function)
         if any(scope.is_loaded(node, load) for node in map(_read_by_host, scope.by_node) if node):
             return True
@@ -407,15 +400,9 @@ def _is_of_host(unit: Unit, load: cst.Call, function: Function | None) -> bool:
 
 
 def _read_by_host(node: cst.CSTNode) -> cst.BaseExpression | None:
-    """`x` of `x.numpy()`, `np.asarray(x)`, `ax.plot(x)`: a tensor of a card raises there."""
-    if not isinstance(node, cst.Call):
-        return None
-    method = node.func.attr.value if isinstance(node.func, cst.Attribute) else ""
-    if method == "numpy" and isinstance(node.func, cst.Attribute):
-        return node.func.value
-    drawn = holds("drawing-method", method) and node.args
-    if node.args and (drawn or holds("array-callee", dotted(node.func))):
-        return node.args[0].value
+    """`x` of `x.numpy()`: a tensor of a card raises there."""
+    if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
+        return node.func.value if node.func.attr.value == "numpy" else None
     return None
 
 

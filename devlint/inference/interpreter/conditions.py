@@ -80,8 +80,6 @@ def _by_name(frame: Frame, node: cst.Name | cst.Attribute, value: Value) -> bool
         return None  # the code says itself what it is
     if holds("host-flag", name):
         return False
-    if holds("exclusive-flag", name):
-        return None
     if holds("accelerator-flag", name) or holds("accelerator-count", name):
         return True
     return None
@@ -160,24 +158,8 @@ def _counts_accelerators(node: cst.Comparison) -> bool | None:
     return None
 
 
-def _of_another_framework(node: cst.Comparison) -> bool | None:
-    """`framework == "tf"`: what follows is not about torch's tensors."""
-    if len(node.comparisons) != 1 or not holds("framework-name", dotted(node.left)):
-        return None
-    target = node.comparisons[0]
-    equal = isinstance(target.operator, cst.Equal)
-    if not equal and not isinstance(target.operator, cst.NotEqual):
-        return None
-    if not isinstance(target.comparator, cst.SimpleString):
-        return None
-    named = target.comparator.evaluated_value
-    return not equal if isinstance(named, str) and holds("other-framework-text", named) else None
-
-
 def _comparison(frame: Frame, node: cst.Comparison) -> bool | None:
     known = _counts_accelerators(node)
-    if known is None:
-        known = _of_another_framework(node)
     if known is not None:
         return known
     value = frame.eval(node)
