@@ -233,6 +233,7 @@ named for CUDA, GPUs or Triton, by its function, class or file, and tests are le
 function (`initialize`, `setup_…`), fails where `torch.cuda.is_available()` is false is for CUDA, as
 are the methods of a class whose constructor does so or makes a `torch.cuda.Stream`, and what works
 with streams or calls a kernel that there is for CUDA only (`amp_C`, `flash_attn`, `…_cuda`). So is
-what is measured with `ProfilerActivity.CUDA`, timing events or a clock between two waits, and what is
-compared with the host (`for device in (cpu, cuda)`). A string that a variable holds is configuration, and so is the default of an option.""",
+what is measured with `ProfilerActivity.CUDA`, timing events or a clock between two waits, and what
+is compared with the host (`for device in (cpu, cuda)`). A string that a variable holds is
+configuration, and so is the default of an option.""",
 )
