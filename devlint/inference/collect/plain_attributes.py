@@ -6,6 +6,7 @@ from devlint.findings import Confidence
 from devlint.inference.collect.explanation import operand
 from devlint.inference.conventions import holds
 from devlint.inference.domain.containers import Sequence
+from devlint.inference.domain.heap import latest
 from devlint.inference.domain.placement import CPU, Variable
 from devlint.inference.domain.provenance import Site, StepKind
 from devlint.inference.domain.tensors import MAYBE_SCALAR, PARAMETER, Tensor
@@ -63,6 +64,7 @@ def _note_filled_lists(info: ClassInfo, frame: Frame) -> None:
         return
     for name, held in info.attributes.items():
         for value in alternatives(held):
+            value = latest(value)
             if type(value) is not Sequence or value.node is None or name in info.notes:
                 continue
             if is_handed_on(info, name, value.node):

@@ -12,7 +12,39 @@ from devlint.inference.domain.path_conditions import Sides
 from devlint.inference.domain.value import UNKNOWN, Union, Value, are_same, combine, join, union
 
 
-class Sequence(Value):
+class Address:
+    """Where a container lives: all its names lead there."""
+
+    __slots__ = ("first", "left")
+
+    def __init__(self) -> None:
+        self.first: Value | None = None  # its content before anybody wrote to it, once somebody has
+        self.left: Value | None = None  # by the functions that wrote to it and are done
+
+
+MAX_ADDRESSES = 4  # of which one container may be any
+
+
+class Container(Value):
+    """An immutable snapshot of what a container holds, and where the container lives.
+
+    Two addresses: it is one of two containers, and what is written to it is written to one of them.
+    None: nobody can write to it.
+    """
+
+    __slots__ = ("addresses",)
+
+    addresses: tuple[Address, ...]
+
+
+def _either_address(a: Container, b: Container) -> tuple[Address, ...]:
+    if a.addresses == b.addresses:
+        return a.addresses
+    both = (*a.addresses, *(each for each in b.addresses if each not in a.addresses))
+    return both if len(both) <= MAX_ADDRESSES else ()
+
+
+class Sequence(Container):
     """A list, tuple, set or iterator. `items` when each is known, `element` for any of them."""
 
     __slots__ = ("element", "items", "kind", "mixed", "names", "node")
@@ -24,7 +56,9 @@ class Sequence(Value):
         kind: str = "list",
         node: cst.CSTNode | None = None,
         names: tuple[str, ...] = (),
+        addresses: tuple[Address, ...] | None = None,
     ) -> None:
+        self.addresses = (Address(),) if addresses is None else addresses
         self.items = items
         self.element = element
         self.kind = kind
@@ -41,15 +75,30 @@ class Sequence(Value):
             return union(self.items) if self.items else (self.element or UNKNOWN)
         return self.element if self.element is not None else UNKNOWN
 
-    def add(self, value: Value) -> None:
-        """Append: weak, since another branch may not have."""
+    def adding(self, value: Value) -> Sequence:
+        """With one more element, wherever it stands."""
         value = no_circle(self, value)
-        self.mixed = True
-        if self.items is not None:
-            self.element = union([*self.items, value]) if self.items else value
-            self.items = None
-        else:
-            self.element = value if self.element is None else join(self.element, value)
+        held = self.any() if self.items or self.element is not None else None
+        element = value if held is None else union((held, value))
+        added = Sequence(None, element, self.kind, self.node, self.names, self.addresses)
+        added.mixed = True
+        return added
+
+    def replacing(self, index: int, value: Value) -> Sequence:
+        """With another element at a position that is known."""
+        assert self.items is not None
+        items = list(self.items)
+        items[index] = no_circle(self, value)
+        return self._with(items, self.element)
+
+    def of(self, element: Value) -> Sequence:
+        """With nothing but such elements."""
+        return self._with(None, element)
+
+    def _with(self, items: list[Value] | None, element: Value | None) -> Sequence:
+        changed = Sequence(items, element, self.kind, self.node, self.names, self.addresses)
+        changed.mixed = self.mixed
+        return changed
 
     def children(self) -> Iterator[Value]:
         yield from self.items or ()
@@ -61,27 +110,28 @@ class Sequence(Value):
         element = None if self.element is None else change(self.element)
         if element is self.element and are_same(items or (), self.items or ()):
             return self
-        changed = Sequence(items, element, self.kind, self.node, self.names)
-        changed.mixed = self.mixed
-        return changed
+        return self._with(items, element)
 
     def merge(self, other: Value, sides: Sides | None) -> Value | None:
         assert type(other) is Sequence
         kind = self.kind if self.kind == other.kind else "list"
         names = self.names if self.names == other.names else ()
+        addresses = _either_address(self, other)
         mine, others = self.items, other.items
         if mine is not None and others is not None and len(mine) == len(others):
-            if are_same(mine, others) and kind == self.kind and names == self.names:
+            unchanged = kind == self.kind and names == self.names and addresses == self.addresses
+            if are_same(mine, others) and unchanged:
                 return self
             joined = [combine(x, y, sides) for x, y in zip(mine, others, strict=True)]
-            merged = Sequence(joined, None, kind, self.node, names)
+            merged = Sequence(joined, None, kind, self.node, names, addresses)
         else:
             elements = [
                 side.any() for side in (self, other) if side.items or side.element is not None
             ]
             if len(elements) == 2:
                 elements = [combine(elements[0], elements[1], sides)]
-            merged = Sequence(None, elements[0] if elements else None, kind, self.node, names)
+            element = elements[0] if elements else None
+            merged = Sequence(None, element, kind, self.node, names, addresses)
         merged.mixed = self.mixed or other.mixed
         return merged
 
@@ -109,14 +159,18 @@ class NamedTuple(Value):
         return NamedTuple, self.names
 
 
-class Mapping(Value):
+class Mapping(Container):
     """A dict: known string keys, and a value for any other."""
 
     __slots__ = ("element", "entries")
 
     def __init__(
-        self, entries: dict[Any, Value] | None = None, element: Value | None = None
+        self,
+        entries: dict[Any, Value] | None = None,
+        element: Value | None = None,
+        addresses: tuple[Address, ...] | None = None,
     ) -> None:
+        self.addresses = (Address(),) if addresses is None else addresses
         self.entries = entries if entries is not None else {}
         self.element = element
 
@@ -143,9 +197,18 @@ class Mapping(Value):
         element = None if self.element is None else change(self.element)
         if element is self.element and are_same(entries.values(), self.entries.values()):
             return self
-        return Mapping(entries, element)
+        return Mapping(entries, element, self.addresses)
 
-    def merge(self, other: Value, sides: Sides | None) -> Value | None:
+    def putting(self, entries: dict[Any, Value], element: Value | None = None) -> Mapping:
+        """With these entries, and perhaps others, besides those it has."""
+        new = {key: no_circle(self, value) for key, value in entries.items()}
+        rest = self.element
+        if element is not None:
+            element = no_circle(self, element)
+            rest = element if rest is None else join(rest, element)
+        return Mapping(self.entries | new, rest, self.addresses)
+
+    def merge(self, other: Value, sides: Sides | None) -> Mapping:
         assert type(other) is Mapping
         entries = dict(self.entries)
         for key, value in other.entries.items():
@@ -154,7 +217,7 @@ class Mapping(Value):
         element = self.element
         if other.element is not None:
             element = other.element if element is None else combine(element, other.element, sides)
-        return Mapping(entries, element)
+        return Mapping(entries, element, _either_address(self, other))
 
     def content(self, depth: int) -> Hashable:
         if not depth:
@@ -163,16 +226,16 @@ class Mapping(Value):
         return Mapping, entries, None if self.element is None else self.element.content(depth - 1)
 
 
-def no_circle(holder: Value, value: Value) -> Value:
+def no_circle(holder: Container, value: Value) -> Value:
     """The value as a container may hold it: unknown if the container is itself a part of it, as in
     `root = []; root[:] = [root, root]`."""
     reached: list[Value] = [value]
     known = {id(value)}
     for each in reached:  # grows on the way
-        if each is holder:
+        if isinstance(each, Container) and any(a in holder.addresses for a in each.addresses):
             return UNKNOWN
         for part in each.children():
-            if isinstance(part, (Sequence, Mapping, Union)) and id(part) not in known:
+            if isinstance(part, (Container, Union)) and id(part) not in known:
                 known.add(id(part))
                 reached.append(part)
     return value

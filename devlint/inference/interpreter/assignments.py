@@ -47,7 +47,8 @@ def _assign_attribute(
                 foreign = holder.info is None and not holder.module
                 if foreign and type(value) is Instance and value.module:
                     value = UNKNOWN  # who knows what an object of a library does with a module
-                holder.fields[name] = value
+                fields = frame.fields_of(holder)
+                frame.write(fields, fields.putting({name: value}))
                 if holder.module and type(value) is Instance and value.module:
                     value.parent = holder
         elif type(holder) is Tensor and name == "data":
@@ -63,10 +64,15 @@ def _assign_attribute(
         frame.bind(owner.value, UNKNOWN)  # what its calls do and want is another's from now on
     elif path:
         frame.bind(path, value)
-        if _moves_along(frame, receiver, value):
-            frame.env.pop(path, None)  # the module tells where it is
+        if _moves_along(frame, receiver, value) or _keeps_fields(frame, receiver):
+            frame.env.pop(path, None)  # the module tells where it is, or the object what it holds
         else:
             frame.hold(path, value)
+
+
+def _keeps_fields(frame: Frame, receiver: Value) -> bool:
+    """An object whose attributes live on the heap, where each of its names finds them."""
+    return type(receiver) is Instance and receiver is not frame.instance
 
 
 def _moves_along(frame: Frame, receiver: Value, value: Value) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from devlint.inference.conventions import holds
-from devlint.inference.domain.containers import Loader, Mapping, NamedTuple, Sequence, no_circle
+from devlint.inference.domain.containers import Loader, Mapping, NamedTuple, Sequence
 from devlint.inference.domain.host import (
     ARRAY,
     HOST,
@@ -284,7 +284,7 @@ def _call_on_instance(
         if held is not None:
             value = path_value if path_value is not None else attribute_of(frame, func, base, name)
             return call_value(frame, node, value, arguments)
-    if name in base.fields:
+    if name in frame.fields_of(base).entries:
         return call_value(
             frame, node, module_attributes.attribute(frame, func, base, name), arguments
         )
@@ -575,7 +575,7 @@ def construct(frame: Frame, node: cst.Call, callee: ClassValue, arguments: Argum
             fields.update(zip(declared, values, strict=False))
         for key, value in fields.items():
             if type(instance) is Instance:
-                instance.fields[key] = value
+                instance.fields.entries[key] = value
     return instance
 
 
@@ -625,7 +625,7 @@ def _fields_from(instance: Value, function: Function, arguments: Arguments) -> N
             continue
         for parameter in summary.parameters:
             if parameter.name == name and held is parameter.value:
-                instance.fields[name] = actual
+                instance.fields.entries[name] = actual
 
 
 def _flags_from(instance: Value, function: Function, arguments: Arguments) -> None:
@@ -645,7 +645,7 @@ def _flags_from(instance: Value, function: Function, arguments: Arguments) -> No
         if actual is None and not arguments.open:
             actual = function.defaults.get(value.value)
         if len(assigned) == 1 and type(actual) is Const and type(actual.value) is bool:
-            instance.fields[name] = actual
+            instance.fields.entries[name] = actual
 
 
 def named_tuple(names: tuple[str, ...], node: cst.CSTNode, arguments: Arguments) -> Value:
@@ -670,7 +670,7 @@ def call_container(
     if type(base) is Sequence:
         return _call_list(frame, node, base, name, arguments)
     if type(base) is Mapping:
-        return _call_dict(base, name, arguments)
+        return _call_dict(frame, base, name, arguments)
     return UNKNOWN
 
 
@@ -682,14 +682,16 @@ def _call_list(
         frame.touch(func.value.value)
     if name in ("append", "add", "appendleft"):
         if arguments.positional:
-            base.add(frame.kept(arguments.positional[0][0]))
+            frame.write(base, base.adding(frame.kept(arguments.positional[0][0])))
         return NONE
     if name == "insert" and len(arguments.positional) > 1:
-        base.add(frame.kept(arguments.positional[1][0]))
+        frame.write(base, base.adding(frame.kept(arguments.positional[1][0])))
         return NONE
     if name == "extend":
         for value, argument in arguments.positional:
-            base.add(frame.kept(frame.interpreter.element_of(frame, value, argument)))
+            element = frame.interpreter.element_of(frame, value, argument)
+            base = base.adding(frame.kept(element))
+        frame.write(base, base)
         return NONE
     if name in ("pop", "popleft"):
         return base.any()
@@ -701,7 +703,7 @@ def _call_list(
     return NONE if name in ("sort", "reverse", "clear", "remove") else UNKNOWN
 
 
-def _call_dict(base: Mapping, name: str, arguments: Arguments) -> Value:
+def _call_dict(frame: Frame, base: Mapping, name: str, arguments: Arguments) -> Value:
     if name == "items":
         return Sequence(None, Sequence([HOST, base.any()], None, "tuple"), "iterator")
     if name == "values":
@@ -715,20 +717,18 @@ def _call_dict(base: Mapping, name: str, arguments: Arguments) -> Value:
         if default is not None and not is_untold(held):
             return join(held, default)
         if default is not None and name == "setdefault":
-            default = no_circle(base, default)
-            base.element = default if base.element is None else join(base.element, default)
+            frame.write(base, base.putting({}, default))
             return default
         return held
     if name == "update":
+        updated = base
         for value, _ in arguments.positional:
             if type(value) is Mapping:
-                base.entries.update({k: no_circle(base, v) for k, v in value.entries.items()})
-                if value.element is not None:
-                    base.element = no_circle(base, value.element)
+                updated = updated.putting(value.entries, value.element)
             elif type(value) is Tensor:
-                base.element = tensor_like(value)
-        for name, (value, _) in arguments.keywords.items():
-            base.entries[name] = no_circle(base, value)
+                updated = updated.putting({}, tensor_like(value))
+        named = {name: value for name, (value, _) in arguments.keywords.items()}
+        frame.write(base, updated.putting(named))
         return NONE
     if name == "copy":
         return Mapping(dict(base.entries), base.element)

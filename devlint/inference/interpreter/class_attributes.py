@@ -13,6 +13,7 @@ import libcst as cst
 
 from devlint.inference.conventions import found, holds, without
 from devlint.inference.domain.containers import Mapping, Sequence
+from devlint.inference.domain.heap import latest
 from devlint.inference.domain.host import Const, DeviceValue
 from devlint.inference.domain.kinds import Evidence
 from devlint.inference.domain.path_conditions import ALWAYS, Predicate
@@ -344,7 +345,7 @@ def settle_writes(info: ClassInfo, frame: Frame) -> None:
         left = [env[f"self.{name}"] for env in frame.exits if f"self.{name}" in env]
         if left and not any(_survives(value, final) for final in left):
             continue
-        kept = _write_value(info, frame, name, value, node, source)
+        kept = _write_value(info, frame, name, latest(value), node, source)
         info.branches.setdefault(name, []).append(Written(kept, flags, source))
 
 

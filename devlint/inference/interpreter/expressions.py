@@ -17,7 +17,7 @@ from devlint.inference.interpreter.iteration import hotness_of
 from devlint.inference.models.devices import named_device
 from devlint.inference.program.events import DeviceFormatted, HostWaits, TypeNamed
 from devlint.inference.program.loops import LoopState
-from devlint.inference.program.records import EVALUATORS, Frame, Placed, read
+from devlint.inference.program.records import EVALUATORS, Frame, read
 from devlint.inference.syntax.text import dotted
 
 _CONSTANTS: dict[str, Value] = {"None": NONE, "True": TRUE, "False": FALSE}
@@ -158,8 +158,8 @@ def _comprehension(frame: Frame, node: cst.BaseSimpleComp | cst.DictComp) -> Val
         kind = "iterator" if type(node) is cst.GeneratorExp else "list"
         return Sequence(None, element, kind, node)
     finally:
-        # Its names are its own; where it put a module outlives it.
-        before.update({k: v for k, v in frame.env.items() if type(v) is Placed})
+        # Its names are its own; where it put modules and elements outlives it.
+        before.update({k: v for k, v in frame.env.items() if type(k) is not str})
         frame.env, frame.when = before, when
         del frame.loops[depth:]
 

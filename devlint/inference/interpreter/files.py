@@ -39,3 +39,4 @@ def run_unit(unit: Unit) -> None:
     if frame.env is not unit.env:
         unit.env.update(frame.env)
         frame.env = unit.env
+    frame.leave(frame.env)

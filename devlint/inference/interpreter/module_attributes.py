@@ -25,12 +25,13 @@ from devlint.inference.program.records import Arguments, Frame, FunctionValue, I
 
 def attribute(frame: Frame, node: cst.Attribute, holder: Instance, name: str) -> Value:
     """`object.name`."""
-    held = holder.fields.get(name)
+    fields = frame.fields_of(holder).entries
+    held = fields.get(name)
     if held is not None:
         modules = [v for v in alternatives(held) if type(v) is Instance and v.module]
         if holder.module and any(module.parent is not holder for module in modules):
             held = member(holder, held)  # whichever of several it is
-            holder.fields[name] = held
+            fields[name] = held  # from here on it is that very part
         if type(held) is Tensor and held.traits & PARAMETER and holder.module:
             return _registered(frame, node, holder, held)
         return held
@@ -105,7 +106,7 @@ def _seen_from(frame: Frame, node: cst.Attribute, holder: Instance, value: Value
         return Tensor(place, step, value.traits, value.evidence)
     if type(value) is Instance and value.place in variables:
         sub = replaced(value, None, value.origin, holder)
-        holder.fields[node.attr.value] = sub
+        frame.fields_of(holder).entries[node.attr.value] = sub
         return sub
     if type(value) is DeviceValue and value.place in variables:
         return DeviceValue(placed(frame, holder)[0])

@@ -167,8 +167,9 @@ def _sequence_operator(symbol: str, left: Value, right: Value) -> Value:
 def in_place(frame: Frame, node: cst.AugAssign, symbol: str, before: Value, value: Value) -> Value:
     """`a += b`: a tensor stays where it is, a list grows."""
     if type(before) is Sequence and symbol == "+=":
-        before.add(value.any() if type(value) is Sequence else tensor_like(value))
-        return before
+        grown = before.adding(value.any() if type(value) is Sequence else tensor_like(value))
+        frame.write(before, grown)
+        return grown
     if type(before) is Tensor:
         operands: list[tuple[Value, cst.CSTNode]] = [
             (written(before), node.target),

@@ -12,7 +12,7 @@ import libcst as cst
 
 from devlint.inference.conventions import holds
 from devlint.inference.domain.assumptions import AssumptionKind
-from devlint.inference.domain.containers import Mapping, Sequence, no_circle
+from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.host import GLOBAL_RANK, NONE, RANK_VARIABLES, Const, External, Host
 from devlint.inference.domain.kinds import Evidence
 from devlint.inference.domain.placement import CPU, Device
@@ -36,7 +36,6 @@ from devlint.inference.domain.value import (
     Value,
     alternatives,
     choose,
-    union,
 )
 from devlint.inference.facts import Hotness, MeetingKind
 from devlint.inference.interpreter import contracts
@@ -383,10 +382,8 @@ def assign_item(frame: Frame, target: cst.Subscript, value: Value, source: cst.C
             objects.assign_item(frame, target, holder, value, source)
             if frame.loop is not None and frame.loop.replacing is target:
                 frame.loop.replacement = value
-        if type(holder) is Sequence or type(holder) is Mapping:
-            value = no_circle(holder, value)
+        first = indices[0][0]
         if type(holder) is Sequence:
-            first = indices[0][0]
             if (
                 type(first) is Const
                 and type(first.value) is int
@@ -394,19 +391,16 @@ def assign_item(frame: Frame, target: cst.Subscript, value: Value, source: cst.C
                 and -len(holder.items) <= first.value < len(holder.items)
                 and holder.kind == "list"
             ):
-                holder.items[first.value] = value
+                frame.write(holder, holder.replacing(first.value, value))
             else:
-                holder.add(value)
+                frame.write(holder, holder.adding(value))
                 if frame.loop is not None and frame.loop.replacing is target:
                     frame.loop.replacement = frame.kept(value)
         elif type(holder) is Mapping:
-            first = indices[0][0]
             if type(first) is Const:
-                holder.entries[first.value] = value
+                frame.write(holder, holder.putting({first.value: value}))
             else:
-                _move_entries(holder, value)
-                held = holder.element
-                holder.element = value if held is None else union((held, value))
+                frame.write(holder, _moved_along(holder, value).putting({}, value))
         elif type(holder) is Tensor:
             chosen = _of_branch(holder, base, indices)
             _assign_tensor_item(frame, target, holder, chosen, value, source)
@@ -430,17 +424,20 @@ def _move_parts(frame: Frame, path: str, base: Tensor, index: Value, value: Valu
         frame.bind(path, Tensor(value.place, value.origin, value.traits, base.evidence))
 
 
-def _move_entries(holder: Mapping, value: Value) -> None:
+def _moved_along(holder: Mapping, value: Value) -> Mapping:
     """`for k in d: d[k] = d[k].to(device)`: every tensor of the dict is moved."""
     if type(value) is not Tensor or value.origin is None:
-        return
+        return holder
     if value.origin.kind is not StepKind.MOVED:
-        return
-    for key, entry in holder.entries.items():
-        if type(entry) is Tensor:
-            holder.entries[key] = Tensor(
-                value.place, value.origin, entry.traits & ~(DEFAULT | LOADED), entry.evidence
-            )
+        return holder
+    place, origin = value.place, value.origin
+    return holder.putting(
+        {
+            key: Tensor(place, origin, entry.traits & ~(DEFAULT | LOADED), entry.evidence)
+            for key, entry in holder.entries.items()
+            if type(entry) is Tensor
+        }
+    )
 
 
 def _assign_tensor_item(

@@ -296,7 +296,7 @@ def _copy(frame: Frame, value: Value) -> Value:
     if type(value) is Instance:
         place, origin = module_places.placed(frame, value)
         copied = module_places.replaced(value, place, origin, None)
-        copied.fields = dict(value.fields)
+        copied.fields = Mapping(dict(frame.fields_of(value).entries))
         copied.tensor = value.tensor
         return copied
     return value
@@ -332,7 +332,8 @@ def _tensor_dataset(frame: Frame, node: cst.Call, arguments: Arguments) -> Value
     assert kind is not None
     made = construct(frame, node, name, kind, arguments)
     if type(made) is Instance and not arguments.open:
-        made.fields["tensors"] = Sequence([v for v, _ in arguments.positional], None, "tuple")
+        rows = Sequence([v for v, _ in arguments.positional], None, "tuple")
+        made.fields.entries["tensors"] = rows
     return made
 
 
@@ -379,7 +380,7 @@ def _made_on_accelerator(frame: Frame, node: cst.Call, arguments: Arguments) -> 
 def _moved_columns(frame: Frame, node: cst.Call, arguments: Arguments) -> Sequence | None:
     """The batch of a `TensorDataset` some of whose tensors were moved before it got them."""
     dataset = arguments.get(0, "dataset")
-    columns = dataset.fields.get("tensors") if type(dataset) is Instance else None
+    columns = dataset.fields.entries.get("tensors") if type(dataset) is Instance else None
     if type(columns) is not Sequence or not columns.items or "collate_fn" in arguments.keywords:
         return None
     if not any(_was_moved(column) for column in columns.items):
@@ -582,7 +583,7 @@ def _zip(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
 def _columns(frame: Frame, node: cst.Call) -> Value:
     """`zip(*rows)`: the first, the second and so on of every row."""
     given = node.args[0].value
-    rows = frame.env.get(given.value) if isinstance(given, cst.Name) else None
+    rows = frame.eval(given) if isinstance(given, cst.Name) else None
     row = rows.element if type(rows) is Sequence and len(node.args) == 1 else None
     if type(rows) is not Sequence or type(row) is not Sequence or row.items is None:
         return UNKNOWN

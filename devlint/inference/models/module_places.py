@@ -78,7 +78,7 @@ def move_what_was_handed_in(module: Instance, depth: int = 3) -> None:
 def in_parallel(module: Instance) -> Instance:
     """A module seen through `DataParallel` or `DistributedDataParallel`: it is where that is."""
     wrapper = Instance(None, "Parallel", True, None, module.origin, module)
-    wrapper.fields["module"] = module
+    wrapper.fields.entries["module"] = module
     return wrapper
 
 

@@ -401,13 +401,14 @@ def _register(
         register_attribute(frame.info, frame, name.value, kind, value, node)
         frame.env.pop(f"self.{name.value}", None)
     elif kind == "module":
-        module.fields[name.value] = value
+        fields = frame.fields_of(module)
+        frame.write(fields, fields.putting({name.value: value}))
 
 
 def _take_in(frame: Frame, container: Instance, value: Value) -> None:
     """A container is given one more member: it is where its members are, if they are together."""
     assert container.items is not None
-    container.items.add(value)
+    container.take_in(value)
     members = [v for v in alternatives(value) if type(v) is Instance and stateful(frame, v)]
     if any(placed(frame, each)[0] != container.place for each in members):
         container.place = None

@@ -13,7 +13,8 @@ from devlint.inference.facts import Hotness
 Flag = tuple[str, bool]  # a condition on one name, and how it came out
 
 
-Environment = dict[Any, Value]  # names, "self.x" paths, and module objects (where they are now)
+# By name, by "self.x", by address (what a container holds) and by module (where it is now).
+Environment = dict[Any, Value]
 
 
 @dataclass(slots=True, eq=False)

@@ -6,7 +6,8 @@ They refer to each other, and so stand in one module; behaviour stands above the
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Hashable, Mapping
+from collections import abc
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol, TypeVar
@@ -16,8 +17,9 @@ import libcst as cst
 from devlint.contracts import Requirement, is_contract_comment
 from devlint.inference.call_contexts import Given
 from devlint.inference.conventions import found, holds, without
+from devlint.inference.domain import heap
 from devlint.inference.domain.assumptions import Assumptions
-from devlint.inference.domain.containers import Sequence
+from devlint.inference.domain.containers import Address, Container, Loader, Mapping, Sequence
 from devlint.inference.domain.host import NONE, External
 from devlint.inference.domain.kinds import Evidence
 from devlint.inference.domain.path_conditions import (
@@ -36,10 +38,11 @@ from devlint.inference.domain.value import (
     MAX_ALTERNATIVES,
     MAX_MODULES,
     UNKNOWN,
+    Union,
     Value,
     cases,
-    combine,
     is_untold,
+    join,
     join_branches,
     merge,
     possible,
@@ -51,6 +54,9 @@ from devlint.inference.syntax.text import code, dotted, every
 from devlint.knowledge import Knowledge
 
 MAX_BASES = 12
+
+
+_HOLDERS = frozenset({Sequence, Mapping, Union, Loader})
 
 
 @dataclass(slots=True, eq=False)
@@ -404,7 +410,8 @@ class Frame:
         evaluate = EVALUATORS.get(type(node))
         if evaluate is None:
             return UNKNOWN
-        return evaluate(self, node)
+        value = evaluate(self, node)
+        return self.snapshot(value) if type(value) in _HOLDERS else value
 
     def execute(self, node: cst.CSTNode) -> bool:
         """Run a statement; False when control does not fall through it."""
@@ -424,6 +431,48 @@ class Frame:
     def emit(self, event: object) -> None:
         """Say that something happened here."""
         self.unit.context.interpreter.on(self, event)
+
+    # ----------------------------------------------------------------- heap
+
+    def find(self, address: Address) -> Value | None:
+        """The content of a container now, if it is another than it was made with."""
+        frame: Frame | None = self
+        while frame is not None:
+            found = frame.env.get(address)
+            if found is not None:
+                return found
+            frame = frame.outer
+        return self.unit.globals.get(address) or address.left
+
+    def snapshot(self, value: Value) -> Value:
+        """The value with the contents that containers have now."""
+        return heap.current(value, self.find)
+
+    def write(self, container: Container, content: Container) -> None:
+        """From here on a container holds this."""
+        self.env.update(heap.written(container, content, self.find))
+
+    def fields_of(self, holder: Instance) -> Mapping:
+        """The attributes of an object as they are now, by name."""
+        fields = heap.current(holder.fields, self.find, 0)
+        assert type(fields) is Mapping
+        return fields
+
+    def leave(self, env: Environment) -> None:
+        """The function is done: others may find what it wrote to containers that they share."""
+        around: list[Environment] = [self.unit.globals]
+        frame = self.outer
+        while frame is not None:
+            around.append(frame.env)
+            frame = frame.outer
+        for address, content in env.items():
+            if type(address) is not Address:
+                continue
+            heap.leave(address, content)
+            for shared in around:
+                held = shared.get(address)
+                if held is not None and shared is not env:
+                    shared[address] = join(held, content)
 
     # ----------------------------------------------------------------- names
 
@@ -747,7 +796,7 @@ class Importer(Protocol):
     def find(self, dotted: str) -> object | None:
         """What stands for such a module, if the project has one; nothing is loaded."""
 
-    def settings(self, path: str) -> Mapping[str, str]:
+    def settings(self, path: str) -> abc.Mapping[str, str]:
         """What may choose a default device for a file's program: their texts by name."""
 
 
@@ -1215,10 +1264,10 @@ class Instance(Value):
     """
 
     __slots__ = (
+        "_items",
         "fields",
         "given",
         "info",
-        "items",
         "library",
         "module",
         "moves",
@@ -1247,10 +1296,10 @@ class Instance(Value):
         self.place = place
         self.origin = origin
         self.parent = parent
-        self.items = items
+        self._items = items
         self.name = name
         self.moves = 0  # after the first, within one function
-        self.fields: dict[str, Value] = {}
+        self.fields = Mapping()  # what its attributes hold, by name
         self.given: dict[Variable, Tensor] | None = None  # by the constructor's call
         self.tensor: Tensor | None = None  # what stands for those that a library's object holds
         # Others of its class for which it stands, too, where one of several is meant.
@@ -1258,6 +1307,23 @@ class Instance(Value):
 
     def __repr__(self) -> str:
         return f"Instance({self.info.name if self.info else self.library}, {self.place})"
+
+    @property
+    def items(self) -> Sequence | None:
+        """Its members, if it is a container of modules."""
+        items = self._items
+        if items is not None and items.addresses and type(items.addresses[0].left) is Sequence:
+            return items.addresses[0].left
+        return items
+
+    @items.setter
+    def items(self, items: Sequence | None) -> None:
+        self._items = items
+
+    def take_in(self, member: Value) -> None:
+        """A container is given one more member, whoever sees it under whatever name."""
+        assert self.items is not None
+        self.items.addresses[0].left = self.items.adding(member)
 
     @property
     def room(self) -> int:
@@ -1296,7 +1362,7 @@ class Instance(Value):
         given = {} if self.given is None else self.given
         return (
             *what,
-            frozenset((name, held.content(depth - 1)) for name, held in self.fields.items()),
+            self.fields.content(depth),
             frozenset((variable, tensor.place) for variable, tensor in given.items()),
         )
 
@@ -1469,16 +1535,22 @@ def _merge_objects(a: Instance, b: Instance, sides: Sides | None) -> Instance:
     """One object for two of a class: what they were made with, and hold, may differ."""
     if a.given is b.given and a.fields is b.fields:
         return a
-    fields = {
-        name: combine(held, b.fields[name], sides) if name in b.fields else held
-        for name, held in (b.fields | a.fields).items()
-    }
+    fields = a.fields if a.fields is b.fields else a.fields.merge(b.fields, sides)
     given = _merge_given(a.given or {}, b.given or {})
-    if given == a.given and all(a.fields.get(name) is held for name, held in fields.items()):
+    if given == a.given and _is_same(fields, a.fields):
         return a
     merged = Instance(a.info, a.library, False, a.place, a.origin, a.parent, a.items, a.name)
     merged.fields, merged.given, merged.tensor = fields, given, a.tensor
     return merged
+
+
+def _is_same(a: Mapping, b: Mapping) -> bool:
+    """The same entries at the same addresses."""
+    return (
+        a.addresses == b.addresses
+        and a.entries.keys() == b.entries.keys()
+        and all(b.entries[name] is held for name, held in a.entries.items())
+    )
 
 
 def _merge_given(

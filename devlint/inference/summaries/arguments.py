@@ -125,7 +125,7 @@ class Binding:
         parameters = self.function.parameters
         if self.holder is None or not parameters or owner != parameters[0].name:
             return None
-        return self.holder.fields.get(name)
+        return self.frame.fields_of(self.holder).entries.get(name)
 
     def _expressions(self) -> dict[str, cst.BaseExpression]:
         """What the caller wrote for each parameter, and for the object of a method."""
@@ -150,7 +150,7 @@ class Binding:
         """What this call hands in for a parameter, or what its object's constructor was given."""
         if called in self.values or self.holder is None or self.holder.info is None:
             return self.values.get(called)
-        for name, given in self.holder.fields.items():
+        for name, given in self.frame.fields_of(self.holder).entries.items():
             held = self.holder.info.attributes.get(name)
             if type(held) is Tensor and held.evidence is called:
                 return given
@@ -289,7 +289,7 @@ class Binding:
 
         if module not in self.made:
             copy = self.made[module] = replaced(module, module.place, module.origin, None)
-            copy.fields = dict(module.fields)
+            copy.fields = Mapping(dict(self.frame.fields_of(module).entries))
         return self.made[module]
 
     def _batch_of(self, loader: Value, batch: Tensor) -> Value:

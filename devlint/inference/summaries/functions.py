@@ -116,6 +116,8 @@ def _infer(function: Function) -> Summary:
         return Summary(parameters, UNKNOWN)
     finally:
         running.pop()
+    for env in frame.exits:
+        frame.leave(env)
     autograd.store(frame)
     contracts.check_returns(frame, signature)
     result = contracts.result_of(frame, signature, _decided(_result(frame)))
