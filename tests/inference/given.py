@@ -16,13 +16,18 @@ import libcst as cst
 from devlint.inference.api import infer_file
 from devlint.inference.call_contexts import Feeds, Verdict
 from devlint.inference.domain.assumptions import Assumption, AssumptionKind, Assumptions
-from devlint.inference.domain.placement import Device, describe
+from devlint.inference.domain.placement import Device, Placement
 from devlint.inference.facts import Facts, HostRead, Meeting, Operand
 from devlint.inference.syntax import text
 from devlint.project.imports import SETS_DEFAULT
 from devlint.project.source import ParsedFile
 
 PRELUDE = "import torch\nfrom torch import nn\nimport torch.nn.functional as F\n"
+
+
+def describe(placement: Placement) -> str:
+    """A placement as the tests write it: `cpu`, `δ(self)`."""
+    return "an unknown device" if placement is None else str(placement)
 
 
 def parsed(path: str, code: str) -> ParsedFile:

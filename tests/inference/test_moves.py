@@ -345,3 +345,9 @@ def test_a_batch_with_attributes_of_its_own_is_no_tensor(used, discarded):
     """)
     )
     assert any("discarded" in move for move in found) is discarded
+
+
+@pytest.mark.parametrize("owner", ["nn.Linear(4, 1)", "torch.ones(3)"])
+@pytest.mark.parametrize("method", ["to", "cuda", "cpu", "type_as"])
+def test_a_move_may_be_called_by_another_name(owner: str, method: str):
+    assert met(f"move = {owner}.{method}\nmove(torch.ones(3))\n") == []

@@ -42,7 +42,7 @@ from devlint.inference.program.events import (
     RoundTripNote,
 )
 from devlint.inference.program.records import Arguments, Frame, Instance
-from devlint.inference.syntax.text import code, dotted, every
+from devlint.inference.syntax.text import code, dotted, every, receiver_of
 
 
 class _Stay:
@@ -127,8 +127,7 @@ def move_of_tensor(
     frame: Frame, node: cst.Call, tensor: Tensor, name: str, arguments: Arguments
 ) -> Value:
     """The result of a move of a tensor (or of a value that may be one)."""
-    assert isinstance(node.func, cst.Attribute)
-    subject_node = node.func.value
+    subject_node = receiver_of(node)
     target, target_node = target_of(frame, name, arguments)
     if isinstance(target, _Stay):
         if tensor.traits & PARAMETER and _has_dtype_already(node, subject_node):
@@ -182,7 +181,6 @@ def move_of_object(
     in_place: bool,
 ) -> Tensor:
     """A move of an object that holds tensors (`held` stands for them)."""
-    assert isinstance(node.func, cst.Attribute)
     target, target_node = target_of(frame, name, arguments)
     if isinstance(target, _Stay):
         return held
@@ -192,7 +190,7 @@ def move_of_object(
             node=node,
             method=name,
             subject=held,
-            subject_node=node.func.value,
+            subject_node=receiver_of(node),
             target=target,
             target_node=target_node,
             of_module=in_place,
@@ -400,14 +398,13 @@ def type_as(frame: Frame, node: cst.Call, tensor: Tensor, arguments: Arguments) 
         if type(candidate) is Tensor:
             candidate.show()
             place = candidate.place
-    assert isinstance(node.func, cst.Attribute)
     frame.emit(PlaceSettled(tensor))
     _note_move(
         frame,
         node,
         "type_as",
         tensor,
-        node.func.value,
+        receiver_of(node),
         place,
         arguments.node(0, "other"),
         frame.statement is node,
@@ -427,7 +424,6 @@ def move_of_module(
 ) -> Value:
     """`Module.to`: in place, and returns the module."""
 
-    assert isinstance(node.func, cst.Attribute)
     target, target_node = target_of(frame, name, arguments)
     if isinstance(target, _Stay):
         return module
@@ -438,7 +434,7 @@ def move_of_module(
             node=node,
             method=name,
             subject=Tensor(before, origin),
-            subject_node=node.func.value,
+            subject_node=receiver_of(node),
             target=place,
             target_node=target_node,
             of_module=True,
@@ -456,7 +452,7 @@ def move_of_module(
     wrapped = module.parent if module.library == "Parallel" else None
     if wrapped is not None:
         move_module(frame, wrapped, place, node)  # a wrapper has no parameters of its own
-    elif isinstance(node.func.value, cst.Call):
+    elif isinstance(receiver_of(node), cst.Call):
         # A fresh module that no name holds yet.
         module.place = place
         module.origin = Provenance(StepKind.MOVED, node, frame.unit.source, origin, "moved here")

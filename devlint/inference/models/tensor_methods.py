@@ -50,7 +50,7 @@ from devlint.inference.program.events import (
     UnknownCalled,
 )
 from devlint.inference.program.records import Arguments, Frame, Instance, Parameters
-from devlint.inference.syntax.text import dotted, shorten
+from devlint.inference.syntax.text import dotted, receiver_of, shorten
 from devlint.knowledge import Agreement, Call, Result
 
 # Methods that only tensors have: whoever calls them says that the receiver is one.
@@ -188,7 +188,7 @@ def call_tensor_method(
     if name in ("to", "cuda", "cpu", "xpu", "npu"):
         return moves.move_of_tensor(frame, node, tensor, name, arguments)
     if tensor.traits & COPYING and name not in _VIEWS:
-        frame.emit(TensorRead(node, tensor, _subject(node)))
+        frame.emit(TensorRead(node, tensor, receiver_of(node)))
     if name == "copy_":
         _copy_without_waiting(frame, node, tensor, arguments)
     if name == "type_as":
@@ -209,7 +209,7 @@ def call_tensor_method(
     if name == "get_device":
         return DeviceValue(tensor.place, tensor)  # its index
     if name in ("apply_", "map_", "map2_"):
-        frame.emit(HostReads(node, f".{name}()", tensor, _subject(node)))
+        frame.emit(HostReads(node, f".{name}()", tensor, receiver_of(node)))
         return tensor
     if name in ("resize_", "resize_as_") and tensor.traits & EMPTY:
         return _resized(frame, node, tensor)
@@ -226,7 +226,7 @@ def call_tensor_method(
     if tensor.place is None and not arguments.positional and not arguments.keywords:
         return _unplaced(frame, node, tensor, known)
     if known.sync and syncs_for(known, arguments):
-        frame.emit(HostWaits(node, f".{name}()", tensor, _subject(node)))
+        frame.emit(HostWaits(node, f".{name}()", tensor, receiver_of(node)))
     if known.result is Result.HOST:
         return HOST
     if known.result is Result.NONE:
@@ -255,7 +255,7 @@ def call_tensor_method(
         mark_operands(known, arguments, others)
     writes = known.in_place or (name.endswith("_") and not name.endswith("__"))
     subject = written(tensor) if writes else tensor
-    operands = [(subject, _subject(node)), *without_zero_dim(known, arguments, others)]
+    operands = [(subject, receiver_of(node)), *without_zero_dim(known, arguments, others)]
     result = meet(
         frame,
         node,
@@ -282,8 +282,8 @@ def _as_array(
     """`.numpy()` reads the memory itself; `.numpy(force=True)` detaches and copies to the host."""
     forced = arguments.get(0, "force") if name == "numpy" else None
     if forced is None or (type(forced) is Const and forced.value is False):
-        frame.emit(HostReads(node, f".{name}()", tensor, _subject(node)))
-        frame.emit(ArrayTaken(node, f".{name}()", tensor, _subject(node)))
+        frame.emit(HostReads(node, f".{name}()", tensor, receiver_of(node)))
+        frame.emit(ArrayTaken(node, f".{name}()", tensor, receiver_of(node)))
     return Host(array=True)
 
 
@@ -306,7 +306,7 @@ def _copy_without_waiting(
 ) -> None:
     """`host.copy_(t, non_blocking=True)`: what the host's name holds has not landed yet."""
     source, waits = arguments.get(0, "src"), arguments.get(1, "non_blocking")
-    path = dotted(_subject(node))
+    path = dotted(receiver_of(node))
     if not path or type(source) is not Tensor or type(waits) is not Const or not waits.value:
         return
     if tensor.place == CPU and on_accelerator(source) >= 1:
@@ -315,10 +315,6 @@ def _copy_without_waiting(
         )
         frame.hold(path, tensor.with_place(tensor.place, step, add=COPYING))
         frame.unsynchronized.add(node)
-
-
-def _subject(node: cst.Call) -> cst.CSTNode:
-    return node.func.value if isinstance(node.func, cst.Attribute) else node.func
 
 
 def _computed(frame: Frame, node: cst.CSTNode, tensor: Tensor, drop: int = 0) -> Tensor:
@@ -333,7 +329,7 @@ def _computed(frame: Frame, node: cst.CSTNode, tensor: Tensor, drop: int = 0) ->
 
 def _unplaced(frame: Frame, node: cst.Call, tensor: Tensor, known: Call) -> Value:
     if known.sync and syncs_for(known, Arguments([], {})):
-        frame.emit(HostWaits(node, f".{_method(node)}()", tensor, _subject(node)))
+        frame.emit(HostWaits(node, f".{_method(node)}()", tensor, receiver_of(node)))
     if known.result is Result.HOST:
         return HOST
     return Tensor(None, None, 0, tensor.evidence)
@@ -346,7 +342,7 @@ def _method(node: cst.Call) -> str:
 def _require_grad(frame: Frame, node: cst.Call, tensor: Tensor, wanted: Value) -> Value:
     """A leaf that requires grad; `x.requires_grad_()` on a line of its own changes `x`."""
     result = gradients.leaf(tensor, wanted)
-    path = dotted(_subject(node))
+    path = dotted(receiver_of(node))
     if path:
         frame.hold(path, result)
     return result
@@ -355,7 +351,7 @@ def _require_grad(frame: Frame, node: cst.Call, tensor: Tensor, wanted: Value) -
 def _resized(frame: Frame, node: cst.Call, tensor: Tensor) -> Value:
     """`buffer.resize_(n)`: what was empty takes part from here on."""
     filled = tensor.with_place(tensor.place, tensor.origin, drop=EMPTY)
-    path = dotted(_subject(node))
+    path = dotted(receiver_of(node))
     if path:
         frame.env[path] = filled
     _wrote(frame, node)
@@ -364,7 +360,7 @@ def _resized(frame: Frame, node: cst.Call, tensor: Tensor) -> Value:
 
 def _wrote(frame: Frame, node: cst.Call) -> None:
     """An in-place method changes what its receiver's name holds."""
-    path = dotted(_subject(node))
+    path = dotted(receiver_of(node))
     if path:
         frame.touch(path)
 
@@ -430,6 +426,6 @@ def _method_of_unknown(
         return UNKNOWN if name.startswith(("from_", "load_")) else Tensor(None, None, 0, Evidence())
     if known.result is Result.HOST:
         return HOST
-    operands = [(tensor, _subject(node)), *operands_of(known, arguments)]
+    operands = [(tensor, receiver_of(node)), *operands_of(known, arguments)]
     result = meet(frame, node, f".{name}", operands, known.agreement is not Agreement.STRICT)
     return shape_result(frame, node, result, known, arguments)

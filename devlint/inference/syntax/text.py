@@ -97,3 +97,8 @@ def dotted(node: cst.CSTNode) -> str:
         return ""
     parts.append(node.value)
     return ".".join(reversed(parts))
+
+
+def receiver_of(call: cst.Call) -> cst.BaseExpression:
+    """The object of a method's call: `x` of `x.to(d)`; `move` of `move(d)`, where that is bound."""
+    return call.func.value if isinstance(call.func, cst.Attribute) else call.func
