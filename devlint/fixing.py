@@ -18,7 +18,7 @@ from pathlib import Path
 from devlint import engine
 from devlint.checking.session import Infer
 from devlint.config import Config
-from devlint.findings import Applicability, FileError, Finding, Fix, Location, source_name
+from devlint.findings import Applicability, FileError, Finding, Fix, Location, Severity, source_name
 from devlint.project.imports import Project
 from devlint.project.python_text import PythonText, python_text
 from devlint.project.source import SourceError, decode, digest, read, split_lines
@@ -89,8 +89,8 @@ def fix(
 ) -> Fixed:
     """Check, and fix in memory what can be fixed; nothing is written. Arguments as of `check`.
 
-    A fix that leads to a finding that was not there before, or to fixes without end, is taken back
-    and noted.
+    A fix that leads to worse, or to fixes without end, is taken back and noted. Worse is an error,
+    or what is more severe than the finding that the fix settles.
     """
     given = dict(contents or {})
 
@@ -120,7 +120,7 @@ def fix(
             break
         report = trial.report
         texts = changed_texts(changes, before.root)
-        fresh = [*news(before, report, texts), *trial.restless]
+        fresh = [*_worse(news(before, report, texts), trial.fixed, texts), *trial.restless]
         if not fresh:
             _note(report, refused.values())
             report.errors += trial.errors.values()
@@ -211,6 +211,28 @@ def news(before: Report, after: Report, texts: Texts) -> list[Finding | FileErro
     return [*findings, *(e for e in after.errors if (e.source, e.message) not in errors)]
 
 
+def _worse(
+    fresh: Iterable[Finding | FileError], fixed: Sequence[Finding], texts: Texts
+) -> Iterator[Finding | FileError]:
+    """What is new, but for the lighter rest of what fixes on its lines settle.
+
+    A tensor on the wrong device is a slow one after the fix: an error less, a remark more.
+    """
+    origins = _origins_in(texts)
+    for new in fresh:
+        if isinstance(new, FileError):
+            yield new
+            continue
+        lines = {(place.source, line) for place in _places(new) for line in origins(place)}
+        causes = [f for f in fixed if not lines.isdisjoint(_edited(f))]
+        if not causes or not all(_is_lighter(new, cause) for cause in causes):
+            yield new
+
+
+def _is_lighter(new: Finding, settled: Finding) -> bool:
+    return new.severity is not Severity.ERROR and new.severity.rank <= settled.severity.rank
+
+
 def _blamed(
     fresh: Iterable[Finding | FileError], fixed: Sequence[Finding], texts: Texts, strict: str
 ) -> list[Finding]:
@@ -260,7 +282,8 @@ def _origins(before: str, after: str) -> dict[int, Sequence[int]]:
         one_to_one = end - start == new_end - new_start
         for number in range(new_start, new_end):
             same = start + number - new_start
-            origins[number + 1] = (same + 1,) if one_to_one else range(start + 1, end + 1)
+            among = range(start + 1, end + 1) or (start, start + 1)  # put in between the two
+            origins[number + 1] = (same + 1,) if one_to_one else among
     return origins
 
 
