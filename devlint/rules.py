@@ -1,4 +1,4 @@
-"""The rules there are: packs found by entry point, and devlint's own about suppressions.
+"""The rules there are: packs found by entry point, and devlint's own, about suppressions and bans.
 
 A pack is a package whose modules each define one `RULE`; a module without is a helper. Its entry
 point is in the group `devlint.rules`: ours is one of them, a user's own is found in the same way.
@@ -14,10 +14,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
 
+from devlint import banned
 from devlint.rule import Rule
 from devlint.suppression import RULES as SUPPRESSION_RULES
 
 GROUP = "devlint.rules"
+OWN_RULES = (*SUPPRESSION_RULES, banned.RULE)  # those of no pack
 
 
 class RulePackError(Exception):
@@ -26,10 +28,8 @@ class RulePackError(Exception):
 
 def load_rules() -> tuple[Rule, ...]:
     """Every rule installed, by code. Raises RulePackError."""
-    rules: dict[str, tuple[Rule, str]] = {
-        rule.code: (rule, "devlint itself") for rule in SUPPRESSION_RULES
-    }
-    names = {rule.name for rule in SUPPRESSION_RULES}
+    rules: dict[str, tuple[Rule, str]] = {rule.code: (rule, "devlint itself") for rule in OWN_RULES}
+    names = {rule.name for rule in OWN_RULES}
     packs = {(entry.name, entry.value): entry for entry in entry_points(group=GROUP)}
     if not packs:
         raise RulePackError(

@@ -20,8 +20,10 @@ import devlint_rules  # noqa: E402
 
 from devlint.reporters.catalogue import explanation  # noqa: E402
 from devlint.rule import Rule  # noqa: E402
+from devlint.rules import OWN_RULES  # noqa: E402
 
 FAMILIES = {
+    "DEV0": "Suppressions and bans",
     "DEV1": "Operands on different devices",
     "DEV2": "Moves that do not do what they look like",
     "DEV3": "Performance",
@@ -31,13 +33,13 @@ FAMILIES = {
 
 
 def rules() -> list[Rule]:
-    """Our rules, by code."""
+    """Our rules and devlint's own, by code."""
     modules = (
         importlib.import_module(f"devlint_rules.{info.name}")
         for info in pkgutil.iter_modules(devlint_rules.__path__)
     )
     found = [module.RULE for module in modules if hasattr(module, "RULE")]
-    return sorted(found, key=lambda rule: rule.code)
+    return sorted([*OWN_RULES, *found], key=lambda rule: rule.code)
 
 
 def index(all_rules: list[Rule]) -> str:

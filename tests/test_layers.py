@@ -92,6 +92,7 @@ PACKAGES = [
             "baseline",
             "locating",
             "rule",
+            "banned",
             "suppression",
             "reporters",
             "rules",

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
-from devlint import knowledge
+from devlint import banned, knowledge
 from devlint.checking.cells import with_cells
 from devlint.checking.fingerprints import with_fingerprints
 from devlint.checking.open_findings import OpenFindings
@@ -145,11 +145,16 @@ class Session:
         complete = True
         for rule in running:
             try:
-                claims += [(rule, claim) for claim in rule.check(facts)]
+                claims += [(rule, claim) for claim in self.claims_of(rule, parsed, facts)]
             except Exception as error:
                 complete = False
                 self.rule_failed(rule, parsed.path, _defect(error))
         return claims, complete
+
+    def claims_of(self, rule: Rule, parsed: ParsedFile, facts: Facts) -> Iterable[Claim]:
+        if rule is banned.RULE:
+            return banned.claims_of_bans(parsed, self.knowledge.bans)
+        return rule.check(facts)
 
     def findings(self, parsed: ParsedFile, claims: Claims, layouts: Layouts) -> list[Finding]:
         findings: dict[tuple[str, Location, str], Finding] = {}

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
+from devlint.knowledge.bans import Bans, check_ban, without_bans
 from devlint.knowledge.model import Call, ClassInfo, ModuleClass, Result
 from devlint.knowledge.reading import (
     Entry,
@@ -109,6 +110,7 @@ class Knowledge:
     attributes: where Tensor's attributes live, by bare name: `first` for `T`, `host` for `shape`.
     modules: `nn.Module` classes, `torch.nn.Linear`.
     classes: other classes, `transformers.BatchEncoding`.
+    bans: what the user's own files ban.
     torch_version: the version of torch that the torch table was generated from.
     """
 
@@ -118,6 +120,7 @@ class Knowledge:
         self.modules: Table[ModuleClass] = Table(ModuleClass)
         self.classes: Table[ClassInfo] = Table(ClassInfo)
         self.attributes: dict[str, Result] = {}
+        self.bans = Bans()
         self.torch_version = ""
         self._prefixes: dict[str, str] = {}
         self._ensured: set[str] = {"torch"}
@@ -221,8 +224,10 @@ def load(extra: Sequence[pathlib.Path] = ()) -> Knowledge:
     knowledge.torch_version = generated["torch"]
     knowledge._add(generated)
     for path in extra:
-        tables = _read_toml(path)
-        check_tables(tables, str(path))
+        written = _read_toml(path)
+        check_tables(written, str(path))
+        tables = without_bans(written)
+        knowledge.bans.update(written, path.name)
         for section in SECTIONS:  # the library's own file must not replace the user's entries
             for name in tables.get(section, ()):
                 knowledge.ensure(name.partition(".")[0])
@@ -262,7 +267,7 @@ def check_tables(tables: Mapping[str, Any], path: str) -> None:
             if "*" in name.partition(".")[0]:
                 raise KnowledgeError(f"{where}: a pattern begins with the name of its package")
             if section in SECTIONS and not isinstance(entry, str):
-                check_entry(SECTIONS[section], entry, where)
+                check_entry(SECTIONS[section], check_ban(entry, where), where)
             elif section == "renamed" and not isinstance(entry, str):
                 raise KnowledgeError(f"{where}: expected the other name, not {entry!r}")
             elif section == "attributes":
@@ -274,7 +279,7 @@ def check_aliases(knowledge: Knowledge, tables: Mapping[str, Any], path: str) ->
     for section in SECTIONS:
         table = getattr(knowledge, section)
         for name, entry in tables.get(section, {}).items():
-            if isinstance(entry, str) and table.get(entry) is None:
+            if isinstance(entry, str) and table.get(entry) is None and entry not in knowledge.bans:
                 raise KnowledgeError(
                     f"{path}: {section}.{name!r}: there is no {entry!r}{nearest(entry, table)}"
                 )
