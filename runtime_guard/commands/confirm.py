@@ -12,7 +12,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from runtime_guard.commands.program import LineTracer, Outcome, parse_command, require, run_program
@@ -35,7 +35,7 @@ class Expectation:
     times: int = 1
     """How often it has to happen."""
     related: bool = False
-    """May it happen at a related location of the finding?"""
+    """May it happen at a related location of the finding, once its own lines have run?"""
     holds: Callable[[Event], bool] = field(default=lambda event: True)
     says: str = ""
     unseen: Callable[[Finding], str] = field(default=lambda finding: "")
@@ -93,8 +93,10 @@ def _differs(finding: Finding, process: Process) -> bool:
 
 
 _MIXED = Expectation(
-    frozenset({Kind.MIXED, Kind.GENERATOR}), related=True, says="a mixed-device error was raised"
+    frozenset({Kind.MIXED, Kind.GENERATOR}), says="a mixed-device error was raised"
 )
+_MIXED_ELSEWHERE = replace(_MIXED, related=True)
+"""Of rules that point at a cause: what comes of it meets something at a related place."""
 _LOOP_TRANSFER = Expectation(frozenset({Kind.TRANSFER}), times=2, says="transferred repeatedly")
 _LOOP_SYNC = Expectation(frozenset({Kind.SYNC}), times=2, says="the host waited repeatedly")
 _UNAVAILABLE = Expectation(
@@ -108,7 +110,7 @@ EXPECTATIONS: dict[str, Expectation] = {
     "DEV104": _MIXED,
     "DEV105": _MIXED,
     "DEV106": _MIXED,
-    "DEV107": _MIXED,
+    "DEV107": _MIXED_ELSEWHERE,
     "DEV108": Expectation(
         frozenset({Kind.CONTRACT, *_MIXED.kinds}),
         related=True,
@@ -136,7 +138,7 @@ EXPECTATIONS: dict[str, Expectation] = {
     "DEV206": Expectation(
         frozenset({Kind.LEFT_BEHIND}), related=True, says="the submodule stayed where it was"
     ),
-    "DEV207": _MIXED,
+    "DEV207": _MIXED_ELSEWHERE,
     "DEV301": _LOOP_TRANSFER,
     "DEV302": Expectation(
         frozenset({Kind.TRANSFER}), times=2, related=True, says="transferred there and back"
@@ -195,29 +197,18 @@ def judge(
 
 
 def _judge_one(finding: Finding, evidence: Evidence, executed: Lines, root: str) -> Finding:
-    own = span_of(finding, root)
     expectation = EXPECTATIONS.get(finding["rule"])
-    ran = _ran(own, executed)
     if expectation is None:
         return _with_verdict(
             finding, "undecided", f"{finding['rule']} claims nothing that this run could show"
         )
-    spans = [own]
-    if expectation.related:
-        spans += [span_of(place, root) for place in finding.get("related", ())]
-    matching = [
-        event
-        for event in evidence.events
-        if event.kind in expectation.kinds
-        and expectation.holds(event)
-        and any(_touches(event, span) for span in spans)
-    ]
-    if sum(event.count for event in matching) >= expectation.times:
+    matching = _evidence_for(finding, evidence, executed, root)
+    if matching:
         return _with_verdict(finding, "confirmed", expectation.says, matching)
     unseen = expectation.unseen(finding)
     if unseen:
         return _with_verdict(finding, "undecided", unseen)
-    if not ran:
+    if not _ran(span_of(finding, root), executed):
         return _with_verdict(finding, "not executed", "no line of it ran")
     if not expectation.settles:
         return _with_verdict(finding, "undecided", "it may be right without showing in this run")
@@ -233,6 +224,28 @@ def _judge_one(finding: Finding, evidence: Evidence, executed: Lines, root: str)
         return _with_verdict(finding, "not executed", "it ran, but without any accelerator")
     where = evidence.devices or "a machine without accelerators"
     return _with_verdict(finding, "refuted", f"it ran on {where}, and nothing of the kind happened")
+
+
+def _evidence_for(finding: Finding, evidence: Evidence, executed: Lines, root: str) -> list[Event]:
+    """The events that show what ``finding`` claims; none where that takes more of them.
+
+    They happened on the way through its own lines, or to something that comes from there.  At a
+    related place they count where the rule says so, and not for a finding that was never reached.
+    """
+    expectation = EXPECTATIONS.get(finding["rule"])
+    if expectation is None:
+        return []
+    own = span_of(finding, root)
+    events = [
+        event
+        for event in evidence.events
+        if event.kind in expectation.kinds and expectation.holds(event)
+    ]
+    matching = [event for event in events if _touches(event, own)]
+    if expectation.related and (matching or _ran(own, executed)):
+        related = [span_of(place, root) for place in finding.get("related", ())]
+        matching = [e for e in events if any(_touches(e, span) for span in (own, *related))]
+    return matching if sum(event.count for event in matching) >= expectation.times else []
 
 
 def span_of(place: Mapping[str, Any], root: str) -> Span:
@@ -266,18 +279,33 @@ def _with_verdict(
     }
 
 
-def missed(findings: Sequence[Finding], evidence: Evidence, root: str = ".") -> list[Event]:
-    """Bugs that happened and that no finding speaks of: what ``check`` has to learn."""
-    spans = [
-        span_of(place, root)
-        for finding in findings
-        for place in (finding, *finding.get("related", ()))
-    ]
+def missed(
+    findings: Sequence[Finding], evidence: Evidence, executed_lines: Lines, root: str = "."
+) -> list[Event]:
+    """Bugs that happened and that no finding speaks of: what ``check`` has to learn.
+
+    A finding speaks of the events that confirm it and, where it claims a bug in itself, of those
+    at its own lines and of what comes from there.
+    """
+    explained: set[int] = set()
+    causes: list[Span] = []
+    for finding in findings:
+        shown = _evidence_for(finding, evidence, executed_lines, root)
+        explained.update(map(id, shown))
+        if shown and EXPECTATIONS[finding["rule"]].kinds <= PROBLEMS:
+            causes.append(span_of(finding, root))
     return [
         event
         for event in evidence.events
-        if event.kind in PROBLEMS and not any(_touches(event, span) for span in spans)
+        if event.kind in PROBLEMS
+        and id(event) not in explained
+        and not any(_comes_from(event, span) for span in causes)
     ]
+
+
+def _comes_from(event: Event, span: Span) -> bool:
+    """Did it happen at the lines of ``span`` itself, or to a tensor that was made there?"""
+    return any(_overlaps(site, span) for site in (*event.stack[:1], *event.origins))
 
 
 @dataclass(frozen=True)
@@ -327,7 +355,7 @@ def confirm(
     evidence = watched.evidence(outcome.error)
     return Confirmation(
         judge(findings, evidence, tracer.executed, root),
-        missed(findings, evidence, root),
+        missed(findings, evidence, tracer.executed, root),
         outcome,
         evidence,
     )

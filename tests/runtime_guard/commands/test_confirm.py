@@ -67,10 +67,23 @@ class TestJudge:
     def test_mixed_devices_are_confirmed_by_an_error_on_the_way_through_the_line(self, rule):
         assert verdict(finding(rule, 5), event(Kind.MIXED, 5)) == "confirmed"
         assert verdict(finding(rule, 5), event(Kind.MIXED, 90, 5, 1)) == "confirmed"
-        assert verdict(finding(rule, 5, 8), event(Kind.MIXED, 8)) == "confirmed"
         assert verdict(finding(rule, 5), event(Kind.MIXED, 90, origins=(5,))) == "confirmed"
         assert verdict(finding(rule, 5), event(Kind.MIXED, 6), ran=(5,)) == "refuted"
         assert verdict(finding(rule, 5), event(Kind.MIXED, 6)) == "not executed"
+
+    @pytest.mark.parametrize("rule", ["DEV101", "DEV102", "DEV107", "DEV207", "DEV205"])
+    def test_a_finding_that_was_never_reached_shares_nothing_with_one_that_was(self, rule):
+        (kind, *_) = sorted(EXPECTATIONS[rule].kinds, key=lambda kind: kind is not Kind.MIXED)
+        died = event(kind, 4, origins=(2,))
+        assert verdict(finding(rule, 6, 2, 4), died, ran=(2, 3, 4)) == "not executed"
+
+    def test_an_operation_that_went_well_is_not_confirmed_by_where_its_operands_come_from(self):
+        died = event(Kind.MIXED, 6, origins=(2,))
+        assert verdict(finding("DEV102", 4, 2), died, ran=(2, 4, 6)) == "refuted"
+
+    @pytest.mark.parametrize("rule", ["DEV107", "DEV207"])
+    def test_a_cause_is_confirmed_by_the_meeting_that_comes_of_it(self, rule):
+        assert verdict(finding(rule, 5, 8), event(Kind.MIXED, 8), ran=(5, 8)) == "confirmed"
 
     def test_a_finding_of_several_lines(self):
         several = finding("DEV101", 5, end_line=7)
@@ -197,7 +210,19 @@ class TestJudge:
 
     def test_what_check_missed(self):
         seen = Evidence((event(Kind.MIXED, 5), event(Kind.HOST_READ, 9), event(Kind.SYNC, 3)), "c")
-        assert missed([finding("DEV101", 5)], seen, "/project") == [seen.events[1]]
+        assert missed([finding("DEV101", 5)], seen, {}, "/project") == [seen.events[1]]
+
+    def test_a_bug_is_missed_though_its_operand_was_moved_where_another_finding_is(self):
+        died = Evidence((event(Kind.MIXED, 5, 20, origins=(3, 20)),), "cuda:1")
+        others = [finding("DEV501", 20), finding("DEV301", 20), finding("DEV101", 8, 5)]
+        assert missed(others, died, {FILE: {3, 5, 20}}, "/project") == list(died.events)
+
+    def test_what_comes_of_a_confirmed_cause_is_not_missed(self):
+        left = event(Kind.LEFT_BEHIND, 3, 20)
+        died = event(Kind.MIXED, 9, 21, origins=(3, 20))
+        evidence = Evidence((left, died), "cuda:1")
+        assert missed([finding("DEV205", 3)], evidence, {}, "/project") == []
+        assert missed([finding("DEV205", 4)], evidence, {}, "/project") == [left, died]
 
 
 def test_evidence_survives_json_and_merges():
