@@ -7,7 +7,7 @@ from pathlib import Path
 import faking
 import pytest
 from faking import Tree
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from devlint.baseline import (
@@ -94,6 +94,7 @@ characters = st.characters(codec="utf-8", exclude_characters="\0")
 paths = st.text(characters, min_size=1) | st.just("no-utf-8-\udc80")
 
 
+@settings(max_examples=40)  # each writes a file, and a law of one line falls early
 @given(st.sets(st.builds(Entry, paths, st.just("DEV101"), st.just("0123456789abcdef"))))
 def test_whatever_a_path_is_it_comes_back(
     tmp_path_factory: pytest.TempPathFactory, found: set[Entry]

@@ -272,9 +272,9 @@ def recursive(parsed: ParsedFile, importer: Importer, knowledge: Knowledge) -> F
 @pytest.mark.parametrize(
     "text",
     [
-        "x = " + " + ".join(["a"] * 1100),
-        "x = y" + ".z" * 2000,
-        "if x:\n    pass\n" + "elif x:\n    pass\n" * 2000,
+        "x = a + b" + " or c" * 1100,
+        "x = y" + ".z" * 1100,
+        "if x:\n    pass\n" + "elif x:\n    pass\n" * 1100,
         "".join(" " * n + "if x:\n" for n in range(90)) + " " * 90 + "x\n",
         "x = " + "-" * 1000 + "y",
         "f(" * 199 + "a + b" + ")" * 199,

@@ -7,6 +7,7 @@ lazy: a file is parsed whole, an entry becomes an object when it is first asked 
 from __future__ import annotations
 
 import fnmatch
+import functools
 import json
 import pathlib
 import sys
@@ -133,7 +134,7 @@ class Knowledge:
         self._ensured.add(package)
         file = _LIBRARIES.get(package)
         if file is not None:
-            self._add(_read_toml(file), patterns=True)
+            self._add(_library(file), patterns=True)
 
     def canonical(self, name: str) -> str:
         """The name under which a re-exported one is known: `pytorch_lightning.Trainer` is
@@ -220,7 +221,7 @@ def load(extra: Sequence[pathlib.Path] = ()) -> Knowledge:
     Raises KnowledgeError for a file that can't be read or has an error in it.
     """
     knowledge = Knowledge()
-    generated = json.loads((_HERE / "torch.json").read_bytes())
+    generated = _generated()
     knowledge.torch_version = generated["torch"]
     knowledge._add(generated)
     for path in extra:
@@ -234,6 +235,19 @@ def load(extra: Sequence[pathlib.Path] = ()) -> Knowledge:
         knowledge._add(tables, patterns=True)
         check_aliases(knowledge, tables, str(path))
     return knowledge
+
+
+@functools.cache
+def _generated() -> Mapping[str, Any]:
+    """torch's table as it is written; read once, and never changed."""
+    tables: Mapping[str, Any] = json.loads((_HERE / "torch.json").read_bytes())
+    return tables
+
+
+@functools.cache
+def _library(file: pathlib.Path) -> Mapping[str, Any]:
+    """A library's file of ours as it is written; read once, and never changed."""
+    return _read_toml(file)
 
 
 def _read_toml(path: pathlib.Path) -> Mapping[str, Any]:
