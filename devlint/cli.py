@@ -22,6 +22,7 @@ COMMANDS = {
     "init": "Set devlint up for a project: configuration, hook, baseline.",
     "explain": "Explain a rule.",
     "rules": "List the rules.",
+    "server": "Serve an editor with findings and fixes while one types.",
     "stats": "Count the findings by rule, folder, confidence and fix.",
     "run": "Run a program under the guard, and report its transfers and syncs.",
 }

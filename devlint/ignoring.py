@@ -40,7 +40,7 @@ def with_ignores(report: Report, reason: str) -> Rewritten:
     """Suppress each finding of the report, for this reason."""
     ours = {rule.code for rule in RULES}  # findings about suppressions are not suppressed
     findings = [finding for finding in report.findings if finding.rule not in ours]
-    return _rewritten(findings, report.root, lambda text, some: _suppressed(text, some, reason))
+    return _rewritten(findings, report.root, lambda text, some: suppressed(text, some, reason))
 
 
 def without_unused_ignores(report: Report) -> Rewritten:
@@ -71,16 +71,16 @@ def _change(file: Path, findings: Sequence[Finding], rewrite: Rewrite) -> Change
         before = read(file)
         decoded = decode(before)
         text = rewrite(decoded.text, findings)
-        if text is None or not _is_same_program(decoded.text, text):
+        if text is None:
             return None
         return Change(file, before, decoded.encode(text))
     except (SourceError, UnicodeEncodeError):
         return None
 
 
-def _suppressed(text: str, findings: Sequence[Finding], reason: str) -> str | None:
+def suppressed(text: str, findings: Sequence[Finding], reason: str) -> str | None:
     """The text with a suppression at the end of the line of each finding, or further down where a
-    comment can stand; None where there is no such line."""
+    comment can stand; None where there is no such line. An empty reason is not written."""
     rows = _rows_for_comments(text)
     codes: dict[int, list[str]] = {}
     for finding in findings:
@@ -90,13 +90,16 @@ def _suppressed(text: str, findings: Sequence[Finding], reason: str) -> str | No
         known = codes.setdefault(rows[place], [])
         if finding.rule not in known:
             known.append(finding.rule)
+    after = text
     starts = [*line_starts(text), len(text) + 1]
     for row in sorted(codes, reverse=True):
         line = text[starts[row - 1] : starts[row]]
         end = starts[row - 1] + len(line.rstrip("\r\n"))
-        comment = f"  # devlint: ignore[{', '.join(sorted(codes[row]))}] -- {reason}"
-        text = text[:end].rstrip(" \t") + comment + text[end:]
-    return text
+        comment = f"  # devlint: ignore[{', '.join(sorted(codes[row]))}]"
+        if reason:
+            comment += f" -- {reason}"
+        after = after[:end].rstrip(" \t") + comment + after[end:]
+    return after if _is_same_program(text, after) else None
 
 
 def _rows_for_comments(text: str) -> list[int]:
@@ -113,17 +116,17 @@ def _rows_for_comments(text: str) -> list[int]:
     return sorted({token.start[0] for token in tokens if token.type in _LINE_ENDS})
 
 
-def _relieved(text: str, findings: Sequence[Finding]) -> str:
+def _relieved(text: str, findings: Sequence[Finding]) -> str | None:
     """The text after the fixes of the findings, each of which shortens a comment."""
     edits = [edit for finding in findings if finding.fix for edit in finding.fix.edits]
     starts = line_starts(text)
-    limit = len(text)
+    after, limit = text, len(text)
     for edit in sorted(set(edits), key=lambda edit: edit.location, reverse=True):
         start, end = _extent(edit, starts)
         if end <= limit:  # one that overlaps another has its turn in the next run
-            text = text[:start] + edit.text + text[end:]
+            after = after[:start] + edit.text + after[end:]
             limit = start
-    return text
+    return after if _is_same_program(text, after) else None
 
 
 def _extent(edit: Edit, starts: Sequence[int]) -> tuple[int, int]:

@@ -108,6 +108,7 @@ PACKAGES = [
             "comparison",
             "ignoring",
             "ipython",
+            "server",
             "commands",
             "cli",
             "__main__",
