@@ -174,6 +174,8 @@ class HiddenCopy:
     base: Operand  # the device tensor
     loop: Loop | None
     prepares: bool = False  # in code that builds something once, or that prepares data on the host
+    in_step: str = ""  # the name of the function around it, when that runs once per step
+    cold: bool = False  # in code that runs once, or now and then
 
 
 @dataclass(frozen=True, slots=True)

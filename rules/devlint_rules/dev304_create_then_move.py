@@ -10,6 +10,7 @@ import libcst as cst
 from devlint.findings import Applicability, Confidence, Severity
 from devlint.inference.facts import Facts, Hotness, Move
 from devlint.rule import Claim, Replacement, Rule
+from devlint_rules.helpers.repetition import goes_through_host, is_set_up
 from devlint_rules.helpers.rewriting import (
     argument,
     in_file,
@@ -30,17 +31,10 @@ _RANDOM = ("rand", "randn", "randint", "randperm", "normal", "multinomial", "ber
 # tensor either way.
 _SHARING = ("from_numpy", "as_tensor", "asarray", "frombuffer", "from_dlpack", "to_tensor")
 # These have a twin that works beside another tensor: `x.new_zeros`.
-_LIKE = ("zeros", "ones", "empty", "full", "tensor")
-# These copy the data that they are given: the transfer is needed, only the host's copy is not.
+_LIKE = ("zeros", "ones", "empty", "full")
+_CONTAINERS = (cst.List, cst.Tuple, cst.Dict, cst.ListComp, cst.GeneratorExp)
+# These copy Python's data, which is on the host: with `device=` they make the same copies.
 _COPYING = re.compile(r"tensor|\w*Tensor")
-
-
-def _is_filled(factory: cst.Call) -> bool:
-    """Whether the values come from the factory itself, or are written out in the code."""
-    if _COPYING.fullmatch(_name(factory)) is None:
-        return True
-    written = (cst.List, cst.Tuple, cst.BaseNumber, cst.UnaryOperation)
-    return bool(factory.args) and isinstance(factory.args[0].value, written)
 
 
 def _factory(move: Move) -> cst.Call | None:
@@ -49,6 +43,8 @@ def _factory(move: Move) -> cst.Call | None:
         return None
     call = move.creation.node
     if not isinstance(call, cst.Call) or _name(call).removeprefix("pil_") in _SHARING:
+        return None
+    if _COPYING.fullmatch(_name(call)) and not (move.subject.scalar and _number(call)):
         return None
     if isinstance(call.func, cst.Call):  # `ToTensor()(image)`
         return None
@@ -62,13 +58,50 @@ def _name(call: cst.Call) -> str:
     return func.attr.value if isinstance(func, cst.Attribute) else short(func)
 
 
+def _number(factory: cst.Call) -> cst.BaseExpression | None:
+    """`v` of `torch.tensor(v)`, where it is no list: a kernel can fill that in."""
+    if text_of(factory.func) != "torch.tensor" or len(factory.args) != 1:
+        return None
+    value = factory.args[0].value
+    return None if isinstance(value, _CONTAINERS) else value
+
+
 def _made_there(move: Move, factory: cst.Call) -> str | None:
     device = move_target(move.site.node)
     if device is None or move.creation is None or not takes_device(move.creation):
         return None
     if move.to_tensor:
         return _made_like(factory, device)
+    number = _number(factory)
+    if number is not None:
+        return f"torch.full((), {text_of(number)}, device={device})"
     return with_argument(factory, f"device={device}")
+
+
+def _told(move: Move, factory: cst.Call) -> str | None:
+    """The factory where the tensor is needed, for a reader: a dtype of the move goes along."""
+    text, call = _made_there(move, factory), move.site.node
+    if text is not None or move.creation is None or not takes_device(move.creation):
+        return text
+    given = list(_asked_for(call)) if isinstance(call, cst.Call) else []
+    made: cst.BaseExpression = factory
+    for name, value in given:
+        text = with_argument(made, f"{name}={value}") if isinstance(made, cst.Call) else None
+        if text is None or argument(factory, name):
+            return None
+        made = parsed(text)
+    return text
+
+
+def _asked_for(call: cst.Call) -> Iterator[tuple[str, str]]:
+    """`device=` and `dtype=` of `.to(device, dtype)`; nothing where something else is asked for."""
+    if not isinstance(call.func, cst.Attribute) or call.func.attr.value != "to":
+        return
+    names = iter(("device", "dtype"))
+    given = {arg.keyword.value if arg.keyword else next(names, ""): arg for arg in call.args}
+    given.pop("non_blocking", None)
+    if set(given) == {"device", "dtype"} and not any(arg.star for arg in given.values()):
+        yield from ((name, text_of(given[name].value)) for name in ("device", "dtype"))
 
 
 def _made_like(factory: cst.Call, other: str) -> str | None:
@@ -76,6 +109,10 @@ def _made_like(factory: cst.Call, other: str) -> str | None:
     if not is_path(other) or argument(factory, "dtype") or argument(factory, "requires_grad"):
         return None
     name, called = _name(factory), text_of(factory.func)
+    number = _number(factory)
+    if number is not None:
+        is_zero = isinstance(number, cst.BaseNumber) and not float(text_of(number) or 1)
+        return f"{other}.new_zeros(())" if is_zero else f"{other}.new_full((), {text_of(number)})"
     if name in _LIKE and called.startswith("torch."):
         return text_of(factory.with_changes(func=parsed(f"{other}.new_{name}")))
     there = with_argument(factory, f"device={other}.device")
@@ -93,12 +130,16 @@ def _fix(facts: Facts, move: Move, factory: cst.Call) -> tuple[Replacement, ...]
     return (Replacement(move.site, text),) if call.func.value is factory else ()
 
 
-def _confidence(move: Move, factory: cst.Call, hot: bool) -> Confidence:
+def _confidence(facts: Facts, move: Move, factory: cst.Call, hot: bool) -> Confidence:
     """Code that runs once may make its tensors as it likes."""
-    hot = hot and (move.function is not None or (move.loop is not None and move.loop.trains))
-    again = hot or bool(move.in_step) or (move.function is not None and not move.cold)
-    filled = _is_filled(factory) or (move.subject.scalar and (hot or bool(move.in_step)))
-    return Confidence.LIKELY if again and filled else Confidence.POSSIBLE
+    trains = move.loop is not None and move.loop.trains
+    hot = hot and (move.function is not None or trains)
+    if not trains and goes_through_host(facts, move.loop):
+        return Confidence.POSSIBLE
+    if _number(factory) is not None or not (hot or move.in_step or move.function is not None):
+        return Confidence.LIKELY if hot else Confidence.POSSIBLE
+    once = not (hot or move.in_step) and is_set_up(facts, move.site.node)
+    return Confidence.POSSIBLE if once or move.cold else Confidence.LIKELY
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
@@ -106,12 +147,12 @@ def _check(facts: Facts) -> Iterator[Claim]:
         factory = _factory(move)
         if factory is None:
             continue
-        text = _made_there(move, factory)
+        text = _told(move, factory)
         hot = move.loop is not None and move.loop.hotness is Hotness.HOT
         yield Claim(
             move.site,
             Severity.PERFORMANCE,
-            Confidence.POSSIBLE if is_cold_file(facts) else _confidence(move, factory, hot),
+            Confidence.POSSIBLE if is_cold_file(facts) else _confidence(facts, move, factory, hot),
             f"`{short(factory)}` is made on the CPU only to be moved",
             advice=(
                 f"make it there: `{text}`"
@@ -134,7 +175,9 @@ RULE = Rule(
     what="""\
 Reports a factory call whose result is moved at once: `torch.zeros(n).to(device)`, and what is
 computed of such tensors alone and then moved: `torch.triu(torch.ones(n, n)).to(device)`. Copies
-that cannot be avoided (`torch.from_numpy(a).to(device)`) are no finding.""",
+that cannot be avoided are no finding: `torch.from_numpy(a).to(device)`, and a list of Python's, of
+which `torch.tensor(xs, device=device)` makes the same copies. One number a kernel can fill in:
+`torch.full((), value, device=device)`.""",
     why="""\
 The tensor is allocated and filled on the host, then allocated again and copied over the bus, which
 from pageable memory makes the host wait. `device=` fills it where it is needed.""",
@@ -204,5 +247,7 @@ other numbers on an accelerator from the same seed.""",
     limits="""\
 A tensor that gets a name before it is moved is reported where the next line moves it and nothing
 else reads it (`x = x.to(device)`, `return x.to(device)`). What is computed with a value that may be
-a tensor of somebody else's is not.""",
+a tensor of somebody else's is not. Outside of a hot loop one number is `possible` only; so is what
+a function that does not run once per step makes before its loops, and what a loop makes that works
+on the host in each turn.""",
 )

@@ -4,42 +4,129 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+
 from devlint.findings import Confidence, Severity
-from devlint.inference.facts import Facts, HiddenCopy
-from devlint.rule import Claim, Rule
+from devlint.inference.facts import Facts, HiddenCopy, Hotness, Site
+from devlint.rule import Claim, Note, Rule
+from devlint_rules.helpers.placing import device_for
+from devlint_rules.helpers.repetition import is_set_up
+from devlint_rules.helpers.rewriting import (
+    factory_of,
+    in_file,
+    takes_device,
+    text_of,
+    with_argument,
+)
+from devlint_rules.helpers.scopes import function_around, method_around
 from devlint_rules.helpers.waiting import is_cold_file
-from devlint_rules.helpers.wording import device_expression, history, place_of
+from devlint_rules.helpers.wording import (
+    MAX_TWINS,
+    and_more,
+    device_expression,
+    history,
+    place_of,
+)
 
 
-def _message(fact: HiddenCopy) -> str:
+def _message(fact: HiddenCopy, more: str) -> str:
     tensor, base = fact.operand, fact.base
     if fact.what == "index":
         return (
             f"`{tensor.name}` is on {place_of(tensor)} and indexes `{base.name}` on "
-            f"{place_of(base)}: each use copies it there, and the host waits for the copy"
+            f"{place_of(base)}{more}: each use copies it there, and the host waits for the copy"
         )
     return (
         f"`{tensor.name}` is on {place_of(tensor)} and is written into `{base.name}` on "
-        f"{place_of(base)}: a blocking copy that the code does not show"
+        f"{place_of(base)}{more}: a blocking copy that the code does not show"
     )
 
 
-def _check(facts: Facts) -> Iterator[Claim]:
+def _advice(facts: Facts, fact: HiddenCopy) -> str:
+    kept = _kept_as(facts, fact)
+    if kept:
+        return f'let it move with the module: `self.register_buffer("{kept}", …, persistent=False)`'
+    made = factory_of(fact.operand)
+    if made is None or not takes_device(made) or not isinstance(made.node, cst.Call):
+        return "bring it there once, before it is used"
+    device = device_for(facts, fact.base, made.node)
+    if device is None and function_around(facts, made.node) is function_around(
+        facts, fact.site.node
+    ):
+        device = device_expression(fact.base)
+    text = with_argument(made.node, f"device={device}") if device is not None else None
+    if text is None or "\n" in text:
+        return "make it where it is used: pass `device=` to the factory"
+    return f"make it where it is used: `{text}`"
+
+
+def _kept_as(facts: Facts, fact: HiddenCopy) -> str:
+    """`mask` of `self.mask[i]`: another method than this one has made it."""
+    node = fact.operand.site.node
+    while isinstance(node, cst.Subscript):
+        node = node.value
+    owner, _, name = text_of(node).partition(".")
+    made, method = factory_of(fact.operand), method_around(facts, fact.site.node)
+    if owner != "self" or not name.isidentifier() or method is None:
+        return ""
+    there = function_around(facts, made.node) if made is not None else None
+    return name if there is not method[1] else ""
+
+
+def _confidence(facts: Facts, fact: HiddenCopy) -> Confidence:
+    """Code that runs once may make its tensors as it likes; what NumPy gave comes from the host."""
+    made, loop = factory_of(fact.operand), fact.loop
+    if not fact.operand.by_default or fact.cold:
+        return Confidence.POSSIBLE
+    if fact.what == "assignment" and made is not None and not takes_device(made):
+        return Confidence.POSSIBLE
+    again = bool(fact.in_step) or (loop is not None and loop.hotness is Hotness.HOT)
+    once = not again and is_set_up(facts, fact.site.node)
+    return Confidence.POSSIBLE if once else Confidence.LIKELY
+
+
+def _causes(facts: Facts) -> list[list[HiddenCopy]]:
+    """The copies that one change mends: of one host tensor, or of several in one index."""
+    causes: list[list[HiddenCopy]] = []
     for fact in facts.hidden_copies:
         if fact.prepares or is_cold_file(facts):
             continue  # data is made on the host, and what is built once costs once
-        device = device_expression(fact.base)
-        likely = fact.operand.by_default
+        keys = _keys(fact)
+        joined = [cause for cause in causes if any(keys & _keys(other) for other in cause)]
+        causes = [cause for cause in causes if cause not in joined]
+        causes.append([*(each for cause in joined for each in cause), fact])
+    return causes
+
+
+def _keys(fact: HiddenCopy) -> set[int]:
+    """The operation, and the factory that made the host tensor."""
+    made = factory_of(fact.operand)
+    return {id(fact.site.node), id(made.node if made is not None else fact.site.node)}
+
+
+def _check(facts: Facts) -> Iterator[Claim]:
+    for copies in _causes(facts):
+        ranked = sorted(copies, key=lambda each: _confidence(facts, each) is Confidence.POSSIBLE)
+        first = ranked[0]
+        others = _other_places(facts, ranked)
         yield Claim(
-            fact.site,
+            first.site,
             Severity.PERFORMANCE,
-            Confidence.LIKELY if likely else Confidence.POSSIBLE,
-            _message(fact),
-            advice=f"make it where it is used: pass `device={device}` to the factory"
-            if device
-            else "make it where it is used: pass `device=` to the factory",
-            trace=(*history(fact.operand), *history(fact.base)),
+            _confidence(facts, first),
+            _message(first, and_more(len(others))),
+            advice=_advice(facts, first),
+            trace=(
+                *history(first.operand),
+                *history(first.base),
+                *(Note(site, "it is copied here, too") for site in others[:MAX_TWINS]),
+            ),
         )
+
+
+def _other_places(facts: Facts, copies: list[HiddenCopy]) -> list[Site]:
+    places = {id(fact.site.node): fact.site for fact in copies if in_file(facts, fact.site)}
+    places.pop(id(copies[0].site.node), None)
+    return list(places.values())
 
 
 RULE = Rule(

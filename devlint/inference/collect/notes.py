@@ -175,8 +175,10 @@ def settle(frame: Frame) -> None:
                         operand(frame, note.base, note.base_node),
                         loop_fact(frame, note.loop),
                         prepares=roles.prepares(frame.function),
+                        cold=note.cold,
                     )
                 )
+                own(frame, "copy", len(facts.hidden_copies) - 1)
         elif kind is ElementNote:
             loop = loop_fact(frame, note.loop)
             assert loop is not None

@@ -30,6 +30,8 @@ from devlint.inference.program.records import EXECUTORS, Assigned, Frame, Instan
 from devlint.inference.syntax.text import code, dotted
 from devlint.inference.syntax.words import (
     asks_for_accelerator,
+    fills_name,
+    fills_table,
     guards_error,
     is_cold,
     is_training,
@@ -225,7 +227,8 @@ def _if(frame: Frame, node: cst.If) -> bool:
     accelerated = asks_for_accelerator(node.test)
     if accelerated:
         frame.emit(Branched(node, known))
-    cold = is_cold(node.test)
+    cold = is_cold(node.test) or fills_table(node)
+    cold = cold or (frame.loop is not None and fills_name(node))
     if known is not None:
         frame.guards += accelerated
         try:

@@ -342,7 +342,9 @@ def hidden_copy(
     """A host tensor is copied to the device to serve as an index or to be written there."""
     if not frame.constructing:
         frame.notes.append(
-            HiddenCopyNote(node, what, tensor, tensor_node, base, base_node, frame.loop)
+            HiddenCopyNote(
+                node, what, tensor, tensor_node, base, base_node, frame.loop, frame.cold > 0
+            )
         )
 
 

@@ -108,6 +108,7 @@ class HiddenCopyNote:
     base: Tensor
     base_node: cst.CSTNode
     loop: LoopState | None
+    cold: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

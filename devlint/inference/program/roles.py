@@ -131,7 +131,8 @@ def _is_forward_hook(params: list[str]) -> bool:
 
 
 def settle(unit: Unit) -> None:
-    """Write into the file's syncs and moves whether the function around them runs per step."""
+    """Write into the file's syncs, moves and hidden copies whether the function around them runs
+    per step."""
     if not unit.owned:
         return
     reached = _reached(unit)
@@ -150,7 +151,10 @@ def settle(unit: Unit) -> None:
                 or building
                 or (found is None and move.loop is None and _runs_rarely(function)),
             )
-        elif found is not None or building:
+        elif kind == "copy" and found is not None:
+            copy = facts.hidden_copies[index]
+            facts.hidden_copies[index] = replace(copy, in_step=function.name)
+        elif kind == "sync" and (found is not None or building):
             sync = facts.syncs[index]
             facts.syncs[index] = replace(
                 sync,

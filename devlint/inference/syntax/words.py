@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import libcst as cst
 
 from devlint.inference.conventions import holds
@@ -83,6 +85,40 @@ def _is_once(node: cst.CSTNode) -> bool:
             return holds("counter-name", words(node.left))
         return False
     return holds("first-condition", words(node))
+
+
+def fills_table(node: cst.If) -> bool:
+    """`if key not in table: table[key] = …`: each entry is made once."""
+    test = node.test
+    if type(test) is not cst.Comparison or type(test.comparisons[0].operator) is not cst.NotIn:
+        return False
+    table = dotted(test.comparisons[0].comparator)
+    return bool(table) and any(
+        type(target) is cst.Subscript and dotted(target.value) == table for target in _made_by(node)
+    )
+
+
+def fills_name(node: cst.If) -> bool:
+    """`if best is None: best = …`: in a loop, in the first turn."""
+    tests = [node.test]
+    if type(node.test) is cst.BooleanOperation and isinstance(node.test.operator, cst.And):
+        tests = [node.test.left, node.test.right]
+    empty = {
+        dotted(test.left)
+        for test in tests
+        if type(test) is cst.Comparison
+        and type(test.comparisons[0].operator) is cst.Is
+        and dotted(test.comparisons[0].comparator) == "None"
+    }
+    return any(dotted(target) in empty for target in _made_by(node) if type(target) is cst.Name)
+
+
+def _made_by(node: cst.If) -> Iterator[cst.BaseExpression]:
+    """What the statements of a branch assign to."""
+    for line in node.body.body:
+        for small in line.body if type(line) is cst.SimpleStatementLine else ():
+            for target in small.targets if type(small) is cst.Assign else ():
+                yield target.target
 
 
 def is_training(node: cst.CSTNode) -> bool:

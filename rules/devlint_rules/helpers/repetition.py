@@ -1,0 +1,50 @@
+"""How often a place runs, compared with the work around it, as its function's text shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from devlint.inference.facts import Facts, Loop
+from devlint.inference.syntax.text import parts
+from devlint_rules.helpers.blocks import path_to
+
+_LOOPS = (cst.For, cst.While)
+_COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)
+_SCOPES = (cst.FunctionDef, cst.Lambda, cst.ClassDef)
+
+
+def is_set_up(facts: Facts, node: cst.CSTNode) -> bool:
+    """Outside of the loops of its function: paid once for all their turns."""
+    tree = getattr(facts.source, "tree", None)
+    for step in path_to(tree, node) if isinstance(tree, cst.Module) else ():
+        if isinstance(step, (*_LOOPS, *_COMPREHENSIONS)):
+            return False
+        if isinstance(step, _SCOPES):
+            return isinstance(step, cst.FunctionDef) and _has_loop(step)
+    return False
+
+
+def _has_loop(function: cst.FunctionDef) -> bool:
+    return any(isinstance(node, _LOOPS) for node in _own(function.body))
+
+
+def _own(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """The nodes of a body, but for those of functions and classes inside."""
+    waiting = [node]
+    while waiting:
+        current = waiting.pop()
+        yield current
+        waiting += [part for part in parts(current) if not isinstance(part, _SCOPES)]
+
+
+def goes_through_host(facts: Facts, loop: Loop | None) -> bool:
+    """Each turn of the loop hands a tensor as a whole to the host, which works on with it there."""
+    return loop is not None and any(
+        sync.call == ".cpu()"
+        and not sync.cold
+        and sync.loop is not None
+        and sync.loop.site.node is loop.site.node
+        for sync in facts.syncs
+    )
