@@ -10,11 +10,16 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 
 
 @pytest.mark.parametrize(
     ("schema", "file"),
-    [("vendor.github-actions", "action.yml"), ("vendor.gitlab-ci", "docs/ci/gitlab-ci.yml")],
+    [
+        ("vendor.github-actions", "action.yml"),
+        ("vendor.gitlab-ci", "docs/ci/gitlab-ci.yml"),
+        *(("vendor.github-workflows", str(file)) for file in WORKFLOWS),
+    ],
 )
 def test_it_is_valid(schema: str, file: str) -> None:
     command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, file]
