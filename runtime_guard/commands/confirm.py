@@ -127,16 +127,20 @@ EXPECTATIONS: dict[str, Expectation] = {
         frozenset({Kind.OPTIMIZED_MOVE}), says="an optimizer had taken the parameters"
     ),
     "DEV203": Expectation(
-        frozenset({Kind.NON_LEAF_MOVE}), says="a leaf that requires grad was moved"
+        frozenset({Kind.LEAF_MOVE, Kind.NON_LEAF_MOVE}), says="a leaf that requires grad was moved"
     ),
     "DEV204": Expectation(
         frozenset({Kind.DISCARDED_MOVE, Kind.UNUSED_MOVE}), says="the moved tensor was never used"
     ),
     "DEV205": Expectation(
-        frozenset({Kind.LEFT_BEHIND}), related=True, says="the attribute stayed where it was"
+        frozenset({Kind.PASSED_BY, Kind.LEFT_BEHIND}),
+        related=True,
+        says="the attribute stayed where it was",
     ),
     "DEV206": Expectation(
-        frozenset({Kind.LEFT_BEHIND}), related=True, says="the submodule stayed where it was"
+        frozenset({Kind.PASSED_BY, Kind.LEFT_BEHIND}),
+        related=True,
+        says="the submodule stayed where it was",
     ),
     "DEV207": _MIXED_ELSEWHERE,
     "DEV301": _LOOP_TRANSFER,
@@ -292,7 +296,7 @@ def missed(
     for finding in findings:
         shown = _evidence_for(finding, evidence, executed_lines, root)
         explained.update(map(id, shown))
-        if shown and EXPECTATIONS[finding["rule"]].kinds <= PROBLEMS:
+        if shown and EXPECTATIONS[finding["rule"]].kinds & PROBLEMS:
             causes.append(span_of(finding, root))
     return [
         event

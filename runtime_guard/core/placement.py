@@ -8,12 +8,14 @@ tag dies with the storage.  PyTorch keeps one Python object per storage alive as
 from __future__ import annotations
 
 import contextlib
+import copy
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 
 from runtime_guard.core.memory import Meter, count, meter_of
-from runtime_guard.core.sites import Site
+from runtime_guard.core.sites import Site, Stack
 from runtime_guard.core.torch_internals import disable_torch_function
 
 TAG = "_devlint_placement"
@@ -30,21 +32,55 @@ def intern_device(device: torch.device) -> torch.device:
 class Move:
     """One transfer's result, watched until it is used, read or dead."""
 
-    __slots__ = ("landed", "stack", "used")
+    __slots__ = ("landed", "leaf", "says", "stack", "used")
 
     def __init__(self, stack: tuple[Site, ...], landed: bool) -> None:
         self.stack = stack
         self.used = False
         self.landed = landed
+        self.leaf: Any = None
+        """The node of the graph that gives the leaf its gradient, where a leaf was moved."""
+        self.says: tuple[str, str] | None = None
+        """The operation, and what is said of it where the leaf's gradient is lost."""
+
+
+@dataclass(frozen=True)
+class PassedBy:
+    """A tensor that a module keeps where ``Module.to`` does not look."""
+
+    path: str
+    """The attribute, from the module that was moved: ``encoder.mask``, ``layers[0].weight``."""
+    owner: str
+    """The class that has the attribute."""
+    call: str
+    """The move that passed it by: ``Net.to``."""
+    source: torch.device
+    target: torch.device
+    stack: Stack
+    """Where the module was moved."""
+    assigned: Site | None
+    cure: str
+    rule: str
+    """The rule of ``devlint check`` that finds it."""
+
+    @property
+    def sentence(self) -> str:
+        """What happened, in words."""
+        return (
+            f"`{self.path}` of {self.owner} is a plain attribute and stays on {self.source} "
+            f"while the module moves to {self.target}: {self.cure}"
+        )
 
 
 class Placement:
-    """A device and where it comes from: the line that made the tensor, the line that last moved it.
+    """A device and where it comes from: the line that made the tensor, the line that last moved it,
+    the line that computed it from such a tensor.
 
-    Shared by every result that owes its device to it, hence never changed after construction.
+    Shared by all results of one operation, hence never changed after construction, but for what a
+    module's move finds out about it.
     """
 
-    __slots__ = ("device", "made", "meter", "move", "moved")
+    __slots__ = ("computed", "device", "made", "meter", "move", "moved", "passed_by")
 
     def __init__(
         self,
@@ -57,10 +93,31 @@ class Placement:
         self.made = made
         self.moved = moved
         self.move = move
+        self.computed: Site | None = None
         self.meter: Meter | None = meter_of(device)
+        self.passed_by: PassedBy | None = None
+
+    def of_result(self, computed: Site) -> Placement:
+        """Where the results of an operation are that ran where this is."""
+        result = Placement.__new__(Placement)
+        result.device, result.made, result.moved = self.device, self.made, self.moved
+        result.meter, result.move, result.passed_by = self.meter, None, None
+        result.computed = computed
+        return result
+
+    def of_attribute(self, passed_by: PassedBy) -> Placement:
+        """The same, of a tensor that a module's move has passed by."""
+        found = self.of_result(self.computed) if self.computed is not None else copy.copy(self)
+        found.move, found.passed_by = self.move, passed_by
+        return found
 
     def describe(self) -> str:
         """``made on cpu at model.py:41`` or ``moved to cuda:0 at train.py:88``."""
+        if self.computed is not None:
+            origin = self.moved or self.made
+            how = "moved" if self.moved is not None else "made"
+            whence = f", from what was {how} there at {origin}" if origin is not None else ""
+            return f"computed on {self.device} at {self.computed}{whence}"
         if self.moved is not None:
             return f"moved to {self.device} at {self.moved}"
         if self.made is not None:

@@ -50,7 +50,8 @@ def _hidden_directories() -> tuple[str, ...]:
     here = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
     paths = sysconfig.get_paths()
     stdlib = {os.path.realpath(paths["stdlib"]), paths["stdlib"], paths["platstdlib"]}
-    hidden = [here, *(d.rstrip(os.sep) + os.sep for d in stdlib)]
+    scripts = paths["scripts"]  # they import a program, and call it
+    hidden = [here, *(d.rstrip(os.sep) + os.sep for d in (*stdlib, scripts))]
     torch = sys.modules.get("torch")
     if torch is not None and getattr(torch, "__file__", None):
         hidden.append(os.path.dirname(os.path.abspath(str(torch.__file__))) + os.sep)
@@ -134,19 +135,35 @@ def _make_site(frame: FrameType) -> Site:
 
 
 def user_site() -> Site:
-    """The nearest user frame of the caller, preferring one outside installed packages."""
+    """The nearest user frame of the caller, preferring one outside installed packages.
+
+    A program that is installed itself has none: then the nearest of its own package.
+    """
     frame: FrameType | None = sys._getframe(1)
-    fallback: FrameType | None = None
     ranks = _ranks
+    installed: list[FrameType] = []
     while frame is not None:
         entry = ranks.get(id(frame.f_code))
         rank = _rank(frame.f_code) if entry is None else entry[1]
         if rank == 0:
             return _site(frame)
-        if rank == 1 and fallback is None:
-            fallback = frame
+        if rank == 1:
+            installed.append(frame)
         frame = frame.f_back
-    return _site(fallback) if fallback is not None else UNKNOWN_SITE
+    if not installed:
+        return UNKNOWN_SITE
+    program = _package(installed[-1].f_code.co_filename)
+    return _site(next(f for f in installed if _package(f.f_code.co_filename) == program))
+
+
+@cache
+def _package(file: str) -> str:
+    """The installed distribution's folder or module that ``file`` belongs to."""
+    for directory in _PACKAGE_DIRECTORIES:
+        _, found, rest = file.rpartition(directory)
+        if found:
+            return rest.partition(os.sep)[0]
+    return ""
 
 
 def user_frames() -> list[FrameType]:
@@ -177,8 +194,12 @@ def user_stack() -> Stack:
 
 
 def nearest(stack: Stack) -> Site:
-    """The site of ``stack`` that stands for it in a report: the innermost outside packages."""
+    """The site of ``stack`` that stands for it in a report: the innermost outside packages, or the
+    innermost of the program's package where all of it is installed."""
     for site in stack:
         if _rank_of_file(site.file) == 0:
             return site
-    return stack[0] if stack else UNKNOWN_SITE
+    if not stack:
+        return UNKNOWN_SITE
+    program = _package(stack[-1].file)
+    return next(site for site in stack if _package(site.file) == program)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -24,9 +25,9 @@ class Kind(str, Enum):
     DISCARDED_MOVE = "discarded-move"
     """A moved tensor died without having been used."""
     NON_LEAF_MOVE = "non-leaf-move"
-    """A leaf that requires grad was moved: the result is not a leaf."""
+    """A leaf that requires grad was moved, and its gradient is lost: the result is not a leaf."""
     LEFT_BEHIND = "left-behind"
-    """``Module.to`` passed by a tensor that the module keeps as a plain attribute."""
+    """What ``Module.to`` passed by, a plain attribute, met what it had moved."""
     UNLANDED_READ = "unlanded-read"
     """The host read the result of a non-blocking copy before any synchronisation."""
     RACE = "stream-race"
@@ -47,6 +48,10 @@ class Kind(str, Enum):
     """``Module.to``, ``.cuda`` or ``.cpu`` went over all of a module, whatever it had to copy."""
     OPTIMIZED_MOVE = "optimized-move"
     """A module was moved after an optimizer had taken its parameters."""
+    PASSED_BY = "passed-by"
+    """``Module.to`` passed by a tensor that the module keeps as a plain attribute."""
+    LEAF_MOVE = "leaf-move"
+    """A leaf that requires grad was moved to an accelerator."""
     ELEMENT_WRITE = "element-write"
     """One element of an accelerator's tensor was written by itself."""
     FOREIGN_CARD = "foreign-card"
@@ -58,6 +63,8 @@ NOTED = frozenset(
         Kind.UNUSED_MOVE,
         Kind.MODULE_MOVE,
         Kind.OPTIMIZED_MOVE,
+        Kind.PASSED_BY,
+        Kind.LEAF_MOVE,
         Kind.ELEMENT_WRITE,
         Kind.FOREIGN_CARD,
     }
@@ -65,6 +72,30 @@ NOTED = frozenset(
 """The kinds that may be well meant: evidence for ``confirm``, in no report of their own."""
 PROBLEMS = frozenset(Kind) - NOTED - {Kind.TRANSFER, Kind.SYNC}
 """The kinds that are bugs in themselves; transfers and syncs are costs."""
+
+
+RULES = {
+    Kind.MIXED: "DEV101",
+    Kind.GENERATOR: "DEV105",
+    Kind.CONTRACT: "DEV108",
+    Kind.NOT_A_DEVICE: "DEV110",
+    Kind.DISCARDED_MOVE: "DEV201",
+    Kind.NON_LEAF_MOVE: "DEV203",
+    Kind.LEFT_BEHIND: "DEV205",
+    Kind.HOST_READ: "DEV401",
+    Kind.UNLANDED_READ: "DEV402",
+    Kind.WORKER_ACCESS: "DEV403",
+    Kind.UNDETACHED: "DEV404",
+}
+"""The rule of ``devlint check`` that finds a kind without running, if its text names no other."""
+
+
+def hint_at(rule: str) -> str:
+    """How a text names the rule that would have found it."""
+    return f"(devlint explain {rule})"
+
+
+_RULE_SAID = re.compile(r"\(devlint explain (DEV\d+)\)")
 
 
 @dataclass(slots=True)
@@ -91,6 +122,12 @@ class Event:
     """Up to ``MAX_SHAPES`` different ``float32[64, 10]``."""
     origins: Stack = ()
     """Where the tensors that met were made and last moved (mixed-device operations)."""
+
+    @property
+    def rule(self) -> str:
+        """The rule of ``devlint check`` that finds it without running; empty where none does."""
+        found = _RULE_SAID.search(self.detail)
+        return found[1] if found else RULES.get(self.kind, "")
 
     @property
     def site(self) -> Site:

@@ -9,8 +9,9 @@ from typing import Any
 import torch
 
 from runtime_guard.core.placement import UNTAGGED, Placement, placement_of
-from runtime_guard.core.sites import user_frames
+from runtime_guard.core.sites import nearest, user_frames
 from runtime_guard.core.torch_internals import disable_torch_function, real_device
+from runtime_guard.recording.events import hint_at
 
 _TENSOR_SLOTS = ("_parameters", "_buffers", "__dict__")
 
@@ -23,12 +24,34 @@ def explain_operands(tensors: Sequence[torch.Tensor], argument_names: Sequence[s
         name = name_in_frames(tensor, frames)
         operand = f"`{name}`" if name is not None else f"argument `{argument}`"
         parts.append(f"{operand}: {_placement(tensor).describe()}")
-    return "; ".join(parts)
+    return "; ".join([*parts, *_attributes(tensors)])
 
 
-def with_explanation(sentence: str, explanation: str) -> str:
-    """PyTorch's first sentence on the first line, what devlint knows on the next."""
-    return f"{sentence}\n  {explanation}" if explanation else sentence
+def _attributes(tensors: Sequence[torch.Tensor]) -> list[str]:
+    """What a module's move has passed by, which attribute it is, and the cure."""
+    found = (_placement(tensor).passed_by for tensor in tensors)
+    return [f"{one.sentence} (moved at {nearest(one.stack)})" for one in found if one is not None]
+
+
+def rule_for(tensors: Sequence[torch.Tensor]) -> str:
+    """The rule of ``devlint check`` that finds such operands where they meet."""
+    places = [_placement(tensor) for tensor in tensors]
+    for place in places:
+        if place.passed_by is not None:
+            return place.passed_by.rule
+    if places and all(place.device.type != "cpu" for place in places):
+        return "DEV106"
+    fresh = any(p.device.type == "cpu" and p.made and not (p.moved or p.computed) for p in places)
+    return "DEV102" if fresh else "DEV101"
+
+
+def with_explanation(sentence: str, explanation: str, rule: str = "") -> str:
+    """PyTorch's first sentence on the first line, what devlint knows on the next.
+
+    ``rule`` is the one of ``devlint check`` that finds it without running.
+    """
+    known = " ".join(part for part in (explanation, rule and hint_at(rule)) if part)
+    return f"{sentence}\n  {known}" if known else sentence
 
 
 def _placement(tensor: torch.Tensor) -> Placement:

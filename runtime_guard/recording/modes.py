@@ -14,11 +14,11 @@ import torch
 from runtime_guard.agreement import rules
 from runtime_guard.agreement.plans import PLANS, Plan
 from runtime_guard.core.placement import Placement, intern_device, placement_of, storage_of, tag
-from runtime_guard.core.sites import user_site, user_stack
+from runtime_guard.core.sites import nearest, user_site, user_stack
 from runtime_guard.core.torch_internals import DispatchHook, FunctionHook, default_device_context
 from runtime_guard.recording import cards, observers
-from runtime_guard.recording.events import Kind
-from runtime_guard.recording.explanation import explain_operands, with_explanation
+from runtime_guard.recording.events import RULES, Kind, hint_at
+from runtime_guard.recording.explanation import explain_operands, rule_for, with_explanation
 
 __tracebackhide__ = True  # pytest shows the user's frames only
 
@@ -69,17 +69,18 @@ def explain_error(
         return
     tensors = _tensors_in((*args, *(kwargs or {}).values()))
     explanation = explain_operands(tensors, [f"argument {i}" for i in range(len(tensors))])
+    rule = rule_for(tensors) if kind is Kind.MIXED else RULES[kind]
     sentence = str(error).partition("\n")[0]
     devices = [str(t.device) for t in tensors]
     observers.problem(
         kind,
         what,
-        f"{sentence} {explanation}",
+        f"{sentence} {explanation} {hint_at(rule)}",
         source=devices[0] if devices else "",
         target=next((d for d in devices if d != devices[0]), "") if devices else "",
         operands=tensors,
     )
-    error.args = (with_explanation(str(error), explanation), *error.args[1:])
+    error.args = (with_explanation(str(error), explanation, rule), *error.args[1:])
     setattr(error, _EXPLAINED, True)
 
 
@@ -225,5 +226,5 @@ def _record_copy(
         observers.sync(what, "a blocking copy to the host", seconds=seconds, stack=stack)
     before = placement_of(source)
     if storage_of(target) is not None and what == "_to_copy":
-        site = stack[0] if stack else user_site()
+        site = nearest(stack) if stack else user_site()
         tag(target, Placement(ends[1], before.made if before else None, site))

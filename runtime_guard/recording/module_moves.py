@@ -1,4 +1,4 @@
-"""After ``Module.to``: what the module keeps as plain attributes stays where it was.
+"""After ``Module.to``: which plain attributes of the module it has passed by.
 
 Tensors, and modules that it never registered: in a list, a tuple or a dict.
 """
@@ -15,10 +15,10 @@ from typing import Any
 import torch
 
 from runtime_guard.core.patches import Patches
-from runtime_guard.core.placement import placement_of
+from runtime_guard.core.placement import PassedBy, Placement, placement_of, tag
 from runtime_guard.core.sites import Stack, user_frames, user_stack
 from runtime_guard.core.torch_internals import disable_torch_function
-from runtime_guard.recording import observers
+from runtime_guard.recording import gradients, observers
 from runtime_guard.recording.attributes import where_assigned
 from runtime_guard.recording.events import Kind
 
@@ -48,8 +48,9 @@ def watch_module_moves(patches: Patches, device_of: DeviceOf) -> None:
     add_group: Any = torch.optim.Optimizer.add_param_group
 
     def watched_apply(module: torch.nn.Module, fn: Any, recurse: bool = True) -> Any:
-        if getattr(_local, "inside", False) or not observers.observing():
+        if getattr(_local, "inside", False):
             return apply(module, fn, recurse)
+        settle()  # an earlier move, before this one undoes it
         _local.inside = True
         try:
             before = _device_of_state(module, device_of)
@@ -59,12 +60,11 @@ def watch_module_moves(patches: Patches, device_of: DeviceOf) -> None:
         finally:
             _local.inside = False
         observers.problem(Kind.MODULE_MOVE, f"{type(module).__name__}.to", "", target=str(target))
-        settle()
         if target is not None and before != target:
             if _is_own_mover(module):
                 _wait_for(_Move(weakref.ref(module), target, device_of, user_stack()))
             else:
-                report_left_behind(module, target, device_of)
+                note_passed_by(module, target, device_of, user_stack())
         if after is not None and before != after:
             _report_optimized(module, after)
             for tell in _told:
@@ -72,7 +72,15 @@ def watch_module_moves(patches: Patches, device_of: DeviceOf) -> None:
         return result
 
     def watched_add_group(optimizer: torch.optim.Optimizer, group: Any) -> Any:
-        result = add_group(optimizer, group)
+        try:
+            result = add_group(optimizer, group)
+        except ValueError:
+            given = group.get("params", ()) if isinstance(group, dict) else ()
+            tensors = [given] if isinstance(given, torch.Tensor) else list(given)
+            gradients.asked_about(
+                (t for t in tensors if isinstance(t, torch.Tensor)), type(optimizer).__name__
+            )
+            raise
         _optimizers.add(optimizer)
         return result
 
@@ -148,7 +156,7 @@ def _wait_for(move: _Move) -> None:
 
 
 def settle() -> None:
-    """Record what modules have left behind whose own ``to`` or ``_apply`` has returned."""
+    """Note what modules have passed by whose own ``to`` or ``_apply`` has returned."""
     moves = _unsettled[:]
     _unsettled.clear()
     for move in moves:
@@ -156,42 +164,68 @@ def settle() -> None:
         if module is not None and _is_own_mover(module):
             _unsettled.append(move)
         elif module is not None:
-            report_left_behind(module, move.device, move.device_of, move.stack)
+            note_passed_by(module, move.device, move.device_of, move.stack)
     if not _unsettled:
         while _hooks:
             _hooks.pop().remove()
 
 
-def report_left_behind(
-    module: torch.nn.Module, device: torch.device, device_of: DeviceOf, stack: Stack | None = None
+def note_passed_by(
+    module: torch.nn.Module, device: torch.device, device_of: DeviceOf, stack: Stack
 ) -> None:
-    """Record every tensor in plain attributes of ``module``'s tree that is not on ``device``."""
+    """Note every tensor in plain attributes of ``module``'s tree that is not on ``device``.
+
+    It is a bug when it meets what was moved; many are moved where they are used, or read by the
+    host alone.
+    """
     registered = set(map(id, module.modules()))
+    call = f"{type(module).__name__}.to"
     for prefix, child in module.named_modules():
-        passed = {"_parameters", "_buffers", "_modules", *_made_anew(child)}
+        skipped = {"_parameters", "_buffers", "_modules", *_made_anew(child)}
         for name, value in list(vars(child).items()):
-            if name in passed:
+            if name in skipped:
                 continue
             for label, tensor in _tensors_in(name, value, registered):
                 with disable_torch_function():
                     where = device_of(tensor)
-                    placement = placement_of(tensor)
                 if where == device:
                     continue
-                path = f"{prefix}.{label}" if prefix else label
-                made = placement.made if placement is not None else None
-                assigned = where_assigned(type(child), name)  # type: ignore[arg-type]
-                stack = user_stack() if stack is None else stack
-                observers.problem(
-                    Kind.LEFT_BEHIND,
-                    f"{type(module).__name__}.to",
-                    f"`{path}` of {type(child).__name__} is a plain attribute and stays on {where} "
-                    f"while the module moves to {device}",
-                    source=str(where),
-                    target=str(device),
-                    stack=stack if made is None else (made, *stack),
-                    declared=() if assigned is None else (assigned,),
+                found = PassedBy(
+                    f"{prefix}.{label}" if prefix else label,
+                    type(child).__name__,
+                    call,
+                    where,
+                    device,
+                    stack,
+                    where_assigned(type(child), name),  # type: ignore[arg-type]
+                    *_cure(name, value, tensor),
                 )
+                with disable_torch_function():
+                    placement = placement_of(tensor) or Placement(where)
+                    tag(tensor, placement.of_attribute(found))
+                observers.passed_by(Kind.PASSED_BY, found, placement.made)
+
+
+def _cure(name: str, value: Any, tensor: torch.Tensor) -> tuple[str, str]:
+    """What to write instead, and the rule that says so."""
+    if isinstance(value, torch.nn.Module) or _holds_modules(value):
+        kind = "ModuleDict" if isinstance(value, dict) else "ModuleList"
+        return f"keep the modules in an `nn.{kind}`", "DEV206"
+    if isinstance(value, torch.Tensor):
+        return f'`self.register_buffer("{name}", …)` makes it follow', "DEV205"
+    if isinstance(tensor, torch.nn.Parameter):
+        kind = "ParameterDict" if isinstance(value, dict) else "ParameterList"
+        return f"keep the parameters in an `nn.{kind}`", "DEV205"
+    return "register each tensor with `self.register_buffer`", "DEV205"
+
+
+def _holds_modules(value: Any, depth: int = 0) -> bool:
+    if isinstance(value, torch.nn.Module) or depth == _DEEPEST:
+        return depth < _DEEPEST
+    items = value.values() if isinstance(value, dict) else value
+    return isinstance(value, (list, tuple, dict)) and any(
+        _holds_modules(item, depth + 1) for item in list(items)[:_MOST]
+    )
 
 
 def _made_anew(module: torch.nn.Module) -> Iterator[str]:

@@ -14,9 +14,9 @@ from typing import Literal
 
 import torch
 
-from runtime_guard.core.placement import placement_of
+from runtime_guard.core.placement import PassedBy, placement_of
 from runtime_guard.core.sites import Site, Stack, nearest, user_stack
-from runtime_guard.recording.events import Event, Kind
+from runtime_guard.recording.events import Event, Kind, hint_at
 from runtime_guard.recording.ledger import Ledger
 
 Policy = Literal["raise", "warn", "record"]
@@ -250,6 +250,10 @@ def problem(
         return
     stack = user_stack() if stack is None else stack
     origins = (*origins_of(operands), *declared)
+    for operand in operands if kind is Kind.MIXED else ():
+        placement = placement_of(operand)
+        if placement is not None and placement.passed_by is not None:
+            passed_by(Kind.LEFT_BEHIND, placement.passed_by, placement.made)
     for observer in _observers:
         observer.ledger.record(
             kind,
@@ -261,6 +265,19 @@ def problem(
             shape=shape,
             origins=origins,
         )
+
+
+def passed_by(kind: Kind, found: PassedBy, made: Site | None) -> None:
+    """Record what a module's move has passed by, or that this has done harm."""
+    problem(
+        kind,
+        found.call,
+        f"{found.sentence} {hint_at(found.rule)}",
+        source=str(found.source),
+        target=str(found.target),
+        stack=found.stack if made is None else (made, *found.stack),
+        declared=() if found.assigned is None else (found.assigned,),
+    )
 
 
 FROM_DATA = frozenset({torch.tensor, torch.as_tensor})

@@ -18,6 +18,7 @@ import torch
 
 from runtime_guard.core.memory import Meter
 from runtime_guard.core.placement import CPU, intern_device
+from runtime_guard.core.sites import Site, user_site
 from runtime_guard.recording import observers
 from runtime_guard.virtual import moves
 from runtime_guard.virtual.machine import Machine, UnsupportedVirtually, unsupported
@@ -193,10 +194,27 @@ def default_stream(stream_type: type[VirtualStream], index: int) -> VirtualStrea
     return stream
 
 
+class HostGenerator(torch.Generator):
+    """A generator of the host that knows the line that made it."""
+
+    made: Site
+
+    def __reduce__(self) -> Any:
+        return restored_on_host, (self.get_state(),)
+
+
+def restored_on_host(state: torch.Tensor) -> torch.Generator:
+    """A copied or unpickled generator of the host."""
+    generator = torch.Generator()
+    generator.set_state(state)
+    return generator
+
+
 class VirtualGenerator(torch.Generator):
     """A CPU generator that says it is an accelerator's: same seeds, same numbers as on the CPU."""
 
     _virtual_device: torch.device
+    made: Site
 
     @property
     def device(self) -> torch.device:  # type: ignore[override]
@@ -249,8 +267,14 @@ def generator_factory(machine: Machine, real: type[torch.Generator]) -> Any:
                 real(device)  # raises
             parsed = machine.parse(device)
             if machine.is_virtual(parsed):
-                return virtual_generator(parsed)
-            return real(device=parsed, **options)
+                generator = virtual_generator(parsed)
+                generator.made = user_site()
+                return generator
+            if parsed.type != "cpu":
+                return real(device=parsed, **options)
+            on_host = HostGenerator(device=parsed, **options)
+            on_host.made = user_site()
+            return on_host
 
     return GeneratorMeta(
         "Generator",

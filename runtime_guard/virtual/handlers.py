@@ -24,9 +24,9 @@ from runtime_guard.core.torch_internals import (
     mkldnn_enabled,
     nn_in_cpp,
 )
-from runtime_guard.recording import observers
+from runtime_guard.recording import gradients, observers
 from runtime_guard.recording.events import Kind
-from runtime_guard.recording.explanation import explain_operands, with_explanation
+from runtime_guard.recording.explanation import explain_operands, rule_for, with_explanation
 from runtime_guard.recording.modes import explain_error
 from runtime_guard.virtual import attention, moves
 from runtime_guard.virtual.autocast import cast_all, lower_dtype
@@ -415,7 +415,7 @@ def _numpy(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:
             source=str(device),
             target="cpu",
         )
-        raise TypeError(with_explanation(sentence, explanation))
+        raise TypeError(with_explanation(sentence, explanation, "DEV401"))
     _note_host_read(tensor, ".numpy")
     try:
         return func(*args, **kwargs)
@@ -476,6 +476,13 @@ def _is_pinned(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> boo
     return moves.is_pinned(args[0])
 
 
+def _get_grad(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:
+    """``tensor.grad``: of the copy of a leaf that was moved it is None."""
+    if args[0].grad_fn is not None and not args[0].retains_grad:
+        gradients.asked_about(args, "`.grad`")
+    return func(*args, **kwargs)
+
+
 def _set_grad(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:
     """``tensor.grad = g``: both on one device (``THPVariable_set_grad``)."""
     tensor, grad = args
@@ -486,6 +493,7 @@ def _set_grad(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:
                 with_explanation(
                     "assigned grad has data located on a different device",
                     explain_operands([tensor, grad], ["self", "grad"]),
+                    rule_for([tensor, grad]),
                 )
             )
     return func(*args, **kwargs)
@@ -598,7 +606,7 @@ def refuse_if_apart(
         operands=tensors,
     )
     if observers.mixed_policy() == "raise":
-        raise RuntimeError(with_explanation(sentence, explanation))
+        raise RuntimeError(with_explanation(sentence, explanation, rule_for(tensors)))
 
 
 def _recurrent(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:
@@ -761,6 +769,7 @@ def build_handlers() -> dict[Any, Handler]:
     table[tensor.__format__] = _prints("format")
     table[tensor.pin_memory] = _pin_memory
     table[tensor.is_pinned] = _is_pinned
+    table[tensor.grad.__get__] = _get_grad
     table[tensor.grad.__set__] = _set_grad
     table[tensor.copy_] = _copying(1)
     table[tensor.__setitem__] = _copying(2)

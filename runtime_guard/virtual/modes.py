@@ -29,6 +29,7 @@ from runtime_guard.core.placement import (
     tag,
     tag_storage,
 )
+from runtime_guard.core.sites import Site, user_site
 from runtime_guard.core.torch_internals import (
     FAKE,
     DispatchHook,
@@ -39,9 +40,9 @@ from runtime_guard.core.torch_internals import (
     function_mode_count,
     is_tracing,
 )
-from runtime_guard.recording import observers
-from runtime_guard.recording.events import Kind
-from runtime_guard.recording.explanation import explain_operands, with_explanation
+from runtime_guard.recording import gradients, observers
+from runtime_guard.recording.events import Kind, hint_at
+from runtime_guard.recording.explanation import explain_operands, rule_for, with_explanation
 from runtime_guard.virtual import moves
 from runtime_guard.virtual.kernels import kernel_of
 from runtime_guard.virtual.machine import Machine
@@ -293,15 +294,19 @@ def check_generator(generator: torch.Generator, device: torch.device, func: Any)
     if found == device.type or device.type == "meta":
         return
     sentence = f"Expected a '{device.type}' device type for generator but found '{found}'"
+    made: Site | None = getattr(generator, "made", None)
+    origin = f"the generator: made on {generator.device} at {made}; " if made is not None else ""
+    explanation = f"{origin}the result would be on {device}"
     observers.problem(
         Kind.GENERATOR,
         getattr(func, "__name__", str(func)),
-        sentence,
+        f"{sentence} {explanation}",
         source=str(generator.device),
         target=str(device),
+        declared=() if made is None else (made,),
     )
     if observers.mixed_policy() == "raise":
-        raise RuntimeError(with_explanation(sentence, f"the result would be on {device}"))
+        raise RuntimeError(with_explanation(sentence, explanation, "DEV105"))
 
 
 def refuse_other_storage(args: tuple[Any, ...]) -> None:
@@ -516,6 +521,8 @@ class DispatchMode(DispatchHook):
         watched = placement.move
         if watched is not None:
             watched.used = True
+            if watched.leaf is not None and not plan.copies:
+                gradients.on_use(watched)
             # a copy back to the device waits its turn behind the one that is on its way
             if not watched.landed and by_host and not (plan.copies and moves.moving.active):
                 moves.report_read(watched, plan.name)
@@ -532,17 +539,19 @@ class DispatchMode(DispatchHook):
             try:
                 storage = result.untyped_storage()
             except (NotImplementedError, RuntimeError):
-                tag(result, placement)
+                tag(result, placement.of_result(user_site()))
                 return
             if getattr(storage, TAG, None) is None:
-                tag_storage(storage, placement)
+                tag_storage(storage, placement.of_result(user_site()))
             return
+        computed: Placement | None = None
         for position, item in enumerate(result if isinstance(result, (tuple, list)) else [result]):
             if position in plan.host_results:
                 continue
             for tensor in tensors_of(item):
                 if placement_of(tensor) is None:
-                    tag(tensor, placement)
+                    computed = computed or placement.of_result(user_site())
+                    tag(tensor, computed)
 
     def _special(self, plan: Plan, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         treatment = plan.treatment
@@ -752,20 +761,23 @@ class DispatchMode(DispatchHook):
         explanation = explain_operands(
             [tensors[i] for i in chosen], [operands[i].name for i in chosen]
         )
+        rule = rule_for([tensors[i] for i in chosen])
+        if plan.indexing and rule in ("DEV101", "DEV102"):
+            rule = "DEV104"
         observers.problem(
             Kind.MIXED,
             plan.name,
-            f"{refusal.message} {explanation}",
+            f"{refusal.message} {explanation} {hint_at(rule)}",
             source=str(operands[refusal.first].device),
             target=str(operands[refusal.second].device),
             operands=[tensors[i] for i in chosen],
         )
         policy = observers.mixed_policy()
         if policy == "raise":
-            raise refusal.error(with_explanation(refusal.message, explanation))
+            raise refusal.error(with_explanation(refusal.message, explanation, rule))
         if policy == "warn":
             warnings.warn(
-                with_explanation(refusal.message, explanation),
+                with_explanation(refusal.message, explanation, rule),
                 observers.DevicePolicyWarning,
                 stacklevel=2,
             )

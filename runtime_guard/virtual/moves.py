@@ -19,7 +19,7 @@ from runtime_guard.core.placement import (
     storage_of,
     tag,
 )
-from runtime_guard.core.sites import Stack, thrown_away_at, user_site, user_stack
+from runtime_guard.core.sites import Stack, nearest, thrown_away_at, user_site, user_stack
 from runtime_guard.core.torch_internals import (
     PROXY,
     copy_below,
@@ -29,9 +29,9 @@ from runtime_guard.core.torch_internals import (
     tensor_base,
     wraps_others,
 )
-from runtime_guard.recording import observers
+from runtime_guard.recording import gradients, observers
 from runtime_guard.recording.events import Kind
-from runtime_guard.recording.explanation import explain_operands, with_explanation
+from runtime_guard.recording.explanation import explain_operands, rule_for, with_explanation
 from runtime_guard.virtual.machine import Machine, UnsupportedVirtually
 from runtime_guard.virtual.races import Watch
 
@@ -165,7 +165,7 @@ def move(
         non_blocking=non_blocking,
         pinned=pinned or not landed,
     )
-    site = stack[0] if stack else user_site()
+    site = nearest(stack) if stack else user_site()
     if not landed and result.layout is torch.strided:
         setattr(storage_of(result), PINNED, True)
     watched = Move(stack, landed) if stack else None
@@ -184,14 +184,10 @@ def move(
         # copies to the host are made to be looked at; on the accelerator it is to be trained
         if tensor.is_leaf and tensor.requires_grad and target is not CPU and stack:
             observers.problem(
-                Kind.NON_LEAF_MOVE,
-                what,
-                f"{observers.describe_tensor(tensor)} requires grad and was moved from {source} to "
-                f"{target}: the result is not a leaf",
-                source=str(source),
-                target=str(target),
-                stack=stack,
+                Kind.LEAF_MOVE, what, "", source=str(source), target=str(target), stack=stack
             )
+            if watched is not None:
+                gradients.watch_leaf(watched, tensor, result, what, f"from {source} to {target}")
     return result
 
 
@@ -238,7 +234,7 @@ def watch_buffer(buffer: torch.Tensor) -> None:
     stack = user_stack()
     watched = Move(stack, landed=False)
     made = before.made if before is not None else None
-    tag(buffer, Placement(CPU, made, stack[0] if stack else None, watched))
+    tag(buffer, Placement(CPU, made, nearest(stack) if stack else None, watched))
     _in_flight.append(watched)
 
 
@@ -250,7 +246,7 @@ def report_read(watched: Move, what: str) -> None:
         Kind.UNLANDED_READ,
         what,
         f"read by {what}; copied with non_blocking=True at "
-        f"{watched.stack[0] if watched.stack else '?'} with no synchronisation in between",
+        f"{nearest(watched.stack)} with no synchronisation in between",
         stack=stack + tuple(site for site in watched.stack if site not in stack),
     )
 
@@ -358,7 +354,7 @@ def refuse_gradient(
         operands=[gradient],
     )
     if observers.mixed_policy() == "raise":
-        raise RuntimeError(with_explanation(sentence, explanation))
+        raise RuntimeError(with_explanation(sentence, explanation, rule_for([gradient])))
 
 
 class _GradientsStay:

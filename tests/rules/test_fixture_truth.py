@@ -46,11 +46,7 @@ UNSHOWN = {
 }
 MEANT = {
     # what the guard sees in good fixtures, and why it is right there
-    "DEV108/good_2.py": (Kind.LEFT_BEHIND, "declared to stay on the host"),
     "DEV201/good_3.py": (Kind.DISCARDED_MOVE, "wakes the device up before time is taken"),
-    "DEV203/good_3.py": (Kind.NON_LEAF_MOVE, "the leaf is optimized, not its copy"),
-    "DEV205/good_2.py": (Kind.LEFT_BEHIND, "moved where it is used"),
-    "DEV205/good_3.py": (Kind.LEFT_BEHIND, "moved where it is used"),
 }
 
 

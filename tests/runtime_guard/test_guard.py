@@ -365,8 +365,42 @@ class TestProblems:
             kept = nn.Linear(2, 2).cuda()
             kept.weight.cpu().sum()
         assert self.seen(guard) == [(Kind.NON_LEAF_MOVE, at)]
+        assert "nothing holds the leaf" in guard.problems[0].detail
 
-    def test_an_attribute_left_behind(self):
+    def test_a_moved_leaf_that_is_asked_for_its_gradient(self):
+        with DeviceGuard() as guard:
+            leaf = torch.rand(2, requires_grad=True)
+            at = line() + 1
+            w = leaf.cuda()
+            w.sum().backward()
+            with pytest.warns(UserWarning, match="not a leaf"):
+                assert w.grad is None
+        assert self.seen(guard) == [(Kind.NON_LEAF_MOVE, at)]
+        assert leaf.grad is not None
+
+    def test_a_moved_leaf_that_is_to_be_optimized(self):
+        leaf = torch.rand(2, requires_grad=True)
+        with DeviceGuard() as guard, pytest.raises(ValueError, match="non-leaf"):
+            at = line() + 1
+            copy = leaf.cuda()
+            torch.optim.SGD([copy])
+        assert self.seen(guard) == [(Kind.NON_LEAF_MOVE, at)]
+
+    def test_a_gradient_that_comes_back_to_a_leaf_that_is_held_is_not_lost(self):
+        with DeviceGuard() as guard:
+            tied = nn.Embedding(9, 4).cuda()
+            hidden = tied(torch.tensor([1], device="cuda")).to("cuda:1")
+            (hidden @ tied.weight.to("cuda:1").T).sum().backward()
+            averaged = nn.Linear(2, 2).to("cuda:1")
+            averaged.weight.detach().copy_(nn.Linear(2, 2).cuda().weight.to("cuda:1"))
+            leaf = torch.rand(2, requires_grad=True)
+            leaf.to("cuda").pow(2).sum().backward()
+            assert leaf.grad is not None
+        assert tied.weight.grad.device == torch.device("cuda:0")
+        assert self.seen(guard) == []
+
+    @pytest.fixture
+    def masked(self):
         class Masked(nn.Module):
             def __init__(self):
                 super().__init__()
@@ -375,11 +409,56 @@ class TestProblems:
                 self.mask = torch.ones(2)
                 self.register_buffer("scale", torch.ones(2))
 
+            def forward(self, x):
+                return self.layer(x) * self.mask
+
+        return Masked()
+
+    def test_an_attribute_left_behind(self, masked):
+        with DeviceGuard() as guard, pytest.raises(RuntimeError) as error:
+            masked.cuda()(torch.ones(1, 2, device="cuda"))
+        assert (Kind.LEFT_BEHIND, masked.at) in self.seen(guard)
+        says = (
+            "`mask` of Masked is a plain attribute and stays on cpu while the module moves to "
+            'cuda:0: `self.register_buffer("mask", …)` makes it follow'
+        )
+        assert any(says in e.detail for e in guard.problems if e.kind is Kind.LEFT_BEHIND)
+        assert says in str(error.value)
+        assert "devlint explain DEV205" in str(error.value)
+
+    def test_the_attribute_is_named_without_a_guard_too(self, masked):
+        with pytest.raises(RuntimeError, match="`mask` of Masked is a plain attribute"):
+            masked.cuda()(torch.ones(1, 2, device="cuda"))
+
+    def test_what_forward_moves_or_the_host_alone_reads_is_not_left_behind(self, masked):
+        class Careful(type(masked)):
+            def __init__(self):
+                super().__init__()
+                self.sizes = torch.tensor([3, 2])
+
+            def forward(self, x):
+                y = self.layer(x) * self.mask.to(x.device)
+                return y if self.sizes.sum() > 0 else x
+
         with DeviceGuard() as guard:
-            module = Masked().cuda()
-        assert self.seen(guard) == [(Kind.LEFT_BEHIND, module.at)]
-        (event,) = guard.problems
-        assert "`mask` of Masked is a plain attribute and stays on cpu" in event.detail
+            Careful().cuda()(torch.ones(1, 2, device="cuda"))
+            masked.cuda()
+        assert self.seen(guard) == []
+
+    def test_a_module_that_goes_back_to_the_host_has_left_nothing_behind(self):
+        class Metric(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.total = torch.zeros(3)
+
+            def _apply(self, fn, recurse=True):
+                super()._apply(fn, recurse)
+                self.total = fn(self.total)
+                return self
+
+        with DeviceGuard() as guard:
+            Metric().to("cuda").to("cpu")
+        assert guard.ledger.of(Kind.PASSED_BY, Kind.LEFT_BEHIND) == []
 
     def test_a_module_that_moves_the_rest_itself(self):
         class Mover(nn.Module):
@@ -422,7 +501,7 @@ class TestProblems:
             called = ByApply(forgets=True).cuda()
             called(x)
             waiting = ByTo(forgets=True).to("cuda")
-            details = [event.detail for event in guard.problems]
+            details = [event.detail for event in guard.ledger.of(Kind.PASSED_BY)]
         assert [detail.split(" is ")[0] for detail in details] == [
             "`scale` of ByApply",
             "`scale` of ByTo",

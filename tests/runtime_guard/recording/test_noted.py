@@ -34,17 +34,17 @@ class Holder(nn.Module):
             setattr(self, name, value)
 
 
-class TestLeftBehind:
+class TestPassedBy:
     def test_modules_in_a_nested_container(self, guard):
         Holder(kept=[(nn.Linear(2, 2), nn.ReLU())]).cuda()
-        assert details(guard, Kind.LEFT_BEHIND) == [
+        assert details(guard, Kind.PASSED_BY) == [
             "`kept[0][0].weight` of Holder is a plain attribute and stays on cpu while the module "
-            "moves to cuda:0"
+            "moves to cuda:0: keep the modules in an `nn.ModuleList` (devlint explain DEV206)"
         ]
 
     def test_the_line_that_keeps_it_is_told(self, guard):
         Holder(kept=torch.ones(2)).cuda()
-        (event,) = guard.ledger.of(Kind.LEFT_BEHIND)
+        (event,) = guard.ledger.of(Kind.PASSED_BY)
         lines, first = inspect.getsourcelines(Holder)
         (origin,) = event.origins
         assert lines[origin.line - first].strip() == "self.kept = None"
@@ -52,7 +52,7 @@ class TestLeftBehind:
     def test_what_is_registered_elsewhere_in_the_tree_is_not_left_behind(self, guard):
         layer = nn.Linear(2, 2)
         Holder(layer=layer, kept=[layer]).cuda()
-        assert details(guard, Kind.LEFT_BEHIND) == []
+        assert details(guard, Kind.PASSED_BY) == []
 
     @pytest.mark.parametrize(
         "reshape",
@@ -67,20 +67,20 @@ class TestLeftBehind:
         reshape(layer)
         layer.cuda()
         assert layer(torch.ones(1, 4, device="cuda")).is_cuda
-        assert details(guard, Kind.LEFT_BEHIND) == []
+        assert details(guard, Kind.PASSED_BY) == []
         layer.other = torch.ones(2)
         layer.to("cuda:1")
-        assert len(details(guard, Kind.LEFT_BEHIND)) == 1
+        assert len(details(guard, Kind.PASSED_BY)) == 1
 
     def test_a_module_without_any_state_of_its_own(self, guard):
         Holder(kept=torch.ones(2)).to("cuda:1")
-        assert "moves to cuda:1" in details(guard, Kind.LEFT_BEHIND)[0]
+        assert "moves to cuda:1" in details(guard, Kind.PASSED_BY)[0]
         assert guard.transfers == []
 
     def test_a_conversion_of_the_dtype_moves_nothing(self, guard):
         Holder(kept=torch.ones(2)).double()
         Holder(kept=torch.ones(2)).share_memory()
-        assert details(guard, Kind.LEFT_BEHIND) == []
+        assert details(guard, Kind.PASSED_BY) == []
 
 
 class TestNoted:
