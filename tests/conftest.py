@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from faking import Tree
 
-
 # the tensors of tests are small; where several processes run them, torch's threads stand in line
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
