@@ -88,6 +88,7 @@ PACKAGES = [
             "report",
             "project",
             "inference",
+            "facts",
             "statistics",
             "baseline",
             "locating",
