@@ -12,12 +12,14 @@ import subprocess
 import sys
 import tarfile
 import venv
+import warnings
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import try_release
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = {
@@ -158,6 +160,22 @@ def test_the_installed_command_finds_a_bug(installed: Environment) -> None:
     result = installed.run("devlint", "check", "bad.py")
     assert result.returncode == 1, result.stderr
     assert "DEV101" in result.stdout
+
+
+def test_the_installed_command_does_what_it_is_for(installed: Environment, tmp_path: Path) -> None:
+    """As `scripts/try_release.py` tries it with each Python, in a workflow."""
+    try_release.try_out(installed.path / "bin", tmp_path)
+
+
+def test_the_oldest_python_is_enough(built: Distributions, tmp_path: Path) -> None:
+    oldest = try_release.VERSIONS[0]
+    assert built.metadata()["Requires-Python"] == f">={oldest}"
+    python = try_release.interpreter(oldest)
+    if python is None:
+        warnings.warn(f"NOT TRIED: there is no Python {oldest} here", stacklevel=1)
+        pytest.skip(f"there is no Python {oldest} here")
+    programs = try_release.install(python, built.wheel, tmp_path / "environment")
+    try_release.try_out(programs, tmp_path)
 
 
 def test_pytest_still_runs_where_devlint_is_and_torch_is_not(installed: Environment) -> None:
