@@ -11,6 +11,7 @@ import torch
 from runtime_guard.contracts import Watch
 from runtime_guard.core.patches import Patches
 from runtime_guard.core.torch_internals import as_subclass, enter, has_torch_function, real_device
+from runtime_guard.core.warning_places import keep_places
 from runtime_guard.recording.events import PROBLEMS, Event, Kind
 from runtime_guard.recording.ledger import Ledger
 from runtime_guard.recording.modes import RecordDispatchMode, RecordFunctionMode
@@ -91,6 +92,7 @@ class DeviceGuard(contextlib.ContextDecorator):
             return self
         patches = Patches()
         watch_module_moves(patches, real_device)
+        keep_places(patches)
         patches.set(torch.Tensor, "as_subclass", as_subclass)
         patches.set(torch.overrides, "has_torch_function", has_torch_function)
         modes = (RecordFunctionMode(), RecordDispatchMode())

@@ -177,7 +177,13 @@ _MACHINERY = (os.path.abspath(runpy.__file__), "<frozen runpy>")
 
 
 def _print_exception(error: BaseException) -> None:
-    traceback.print_exception(type(error), error, _without_machinery(error.__traceback__))
+    sys.stderr.write(traceback_of(error))
+
+
+def traceback_of(error: BaseException) -> str:
+    """As the interpreter prints what ends a program, without this package's frames."""
+    shown = _without_machinery(error.__traceback__)
+    return "".join(traceback.format_exception(type(error), error, shown))
 
 
 def _without_machinery(entry: TracebackType | None) -> TracebackType | None:

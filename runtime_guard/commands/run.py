@@ -88,6 +88,10 @@ def run_command(
     return outcome.exit_code
 
 
+NO_ACCELERATOR = (
+    "this machine has no accelerator, so that nothing can go to one or come from it: "
+    "add `--virtual cuda:1` to run on a virtual one"
+)
 WAIT_FOR_RANKS = 30.0
 """Seconds that rank 0 waits for the evidence of the others."""
 
@@ -118,7 +122,10 @@ def _render(kind: str, watched: Any, outcome: Outcome, title: str, ranks_beside:
 
         return json_report.render(evidence, device_map)
     if kind == "trace":
-        return trace.render(ledger)
-    return (
-        "\n".join(["", f"device guard: {title}", *summary_lines(ledger), *watched.peaks()]) + "\n"
-    )
+        return trace.render(ledger, died=evidence.died)
+    lines = [f"device guard: {title}"]
+    if evidence.died:
+        lines += ["the program died:", *(f"  {line}" for line in evidence.died.splitlines())]
+    if not evidence.accelerated:
+        lines.append(NO_ACCELERATOR)
+    return "\n".join(["", *lines, *summary_lines(ledger), *watched.peaks()]) + "\n"

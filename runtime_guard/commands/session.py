@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 import torch
 
 from runtime_guard.commands.children import heard_out
+from runtime_guard.commands.program import traceback_of
 from runtime_guard.core.sites import Site, is_users
 from runtime_guard.guard import DeviceGuard
 from runtime_guard.recording import module_moves, observers
@@ -46,7 +47,8 @@ class WatchedRun:
         """What the ledger holds now, and what ``error``, which ended the program, tells."""
         events = (*self.guard.ledger, *news_of(error, self.guard.ledger))
         process = this_process()
-        return Evidence(events, self.devices, () if process is None else (process,))
+        died = "" if error is None else traceback_of(error)
+        return Evidence(events, self.devices, () if process is None else (process,), died)
 
 
 _FORKED = "Cannot re-initialize CUDA in forked subprocess"

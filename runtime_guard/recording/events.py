@@ -130,6 +130,12 @@ class Event:
         return found[1] if found else RULES.get(self.kind, "")
 
     @property
+    def told(self) -> str:
+        """``detail`` with the rule."""
+        named = not self.rule or _RULE_SAID.search(self.detail)
+        return self.detail if named else f"{self.detail} {hint_at(self.rule)}"
+
+    @property
     def site(self) -> Site:
         """The user's line that stands for the event."""
         return nearest(self.stack)

@@ -29,6 +29,8 @@ class Evidence:
     """``virtual cuda:2``, ``cuda:1``; empty when the run had no accelerator."""
     processes: tuple[Process, ...] = ()
     """Those of a launched job that it comes from; none for a program run by itself."""
+    died: str = ""
+    """The traceback of the exception that ended the program; empty where none did."""
 
     @property
     def accelerated(self) -> bool:
@@ -42,7 +44,8 @@ class Evidence:
             for event in self.events
         )
         devices = f"{process}: {self.devices}" if self.devices else ""
-        return Evidence(tuple(marked), devices, self.processes)
+        died = f"[{process}] {self.died}" if self.died else ""
+        return Evidence(tuple(marked), devices, self.processes, died)
 
 
 def event_to_json(event: Event) -> dict[str, Any]:
@@ -97,6 +100,7 @@ def evidence_to_json(evidence: Evidence) -> dict[str, Any]:
     return {
         "version": 1,
         "devices": evidence.devices,
+        "died": evidence.died,
         "processes": [asdict(process) for process in evidence.processes],
         "events": [event_to_json(event) for event in evidence.events],
     }
@@ -110,6 +114,7 @@ def evidence_from_json(data: dict[str, Any]) -> Evidence:
         tuple(event_from_json(e) for e in data["events"]),
         data["devices"],
         tuple(Process(**process) for process in data.get("processes", ())),
+        data.get("died", ""),
     )
 
 
@@ -121,4 +126,5 @@ def merge_evidence(parts: Iterable[Evidence]) -> Evidence:
         tuple(event for part in found for event in part.events),
         devices,
         tuple(process for part in found for process in part.processes),
+        "\n".join(part.died for part in found if part.died),
     )

@@ -55,6 +55,9 @@ p { margin: .2rem 0; }
 """
 
 
+_NONE = "no accelerator: add --virtual cuda:1 for a virtual one"
+
+
 def render(
     evidence: Evidence,
     ledger: Ledger | None = None,
@@ -65,7 +68,8 @@ def render(
     lines = costs_by_line(evidence.events)
     parts = [
         f"<h1>{escape(title)}</h1>",
-        f"<p>Devices: {escape(evidence.devices or 'no accelerator')}</p>",
+        f"<p>Devices: {escape(evidence.devices or _NONE)}</p>",
+        _died(evidence.died),
         _totals(evidence.events),
         _problems(lines),
         _lines(lines),
@@ -100,6 +104,10 @@ def _table(
     return f"<table {attribute}><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
+def _died(traceback: str) -> str:
+    return f"<h2>The program died</h2><pre>{escape(traceback)}</pre>" if traceback else ""
+
+
 def _totals(events: tuple[Event, ...]) -> str:
     transfers = [e for e in events if e.kind is Kind.TRANSFER]
     figures = {
@@ -118,7 +126,7 @@ def _problems(lines: list[LineCost]) -> str:
         by_kind = sorted(line.problems, key=lambda event: event.kind.value)
         for kind, group in groupby(by_kind, key=lambda event: event.kind):
             events = list(group)
-            why = "".join(f"<p>{escape(event.detail)}</p>" for event in events)
+            why = "".join(f"<p>{escape(event.told)}</p>" for event in events)
             rows.append(
                 (
                     f"<code>{_place(line)}</code>",

@@ -25,5 +25,5 @@ def summary_lines(ledger: Ledger, tests: int | None = None) -> list[str]:
         lines.append("device bugs:")
         for event in sorted(problems, key=lambda e: (e.site.file, e.site.line)):
             times = f" ({event.count}x)" if event.count > 1 else ""
-            lines.append(f"  {event.site}  {event.kind.value}{times}: {event.detail}")
+            lines.append(f"  {event.site}  {event.kind.value}{times}: {event.told}")
     return lines

@@ -47,8 +47,22 @@ def trace_events(ledger: Ledger, process: int = 0) -> list[dict[str, Any]]:
     return events
 
 
-def render(ledger: Ledger, process: int = 0) -> str:
-    """The trace as JSON text."""
-    return (
-        json.dumps({"traceEvents": trace_events(ledger, process), "displayTimeUnit": "ms"}) + "\n"
-    )
+def render(ledger: Ledger, process: int = 0, died: str = "") -> str:
+    """The trace as JSON text; ``died`` is the traceback of what ended the program."""
+    events = trace_events(ledger, process)
+    if died:
+        end = max((entry.get("ts", 0.0) + entry.get("dur", 0.0) for entry in events), default=0.0)
+        arguments = {"traceback": died}
+        events.append(
+            {
+                "ph": "i",
+                "s": "g",
+                "name": "the program died",
+                "cat": "end",
+                "pid": process,
+                "tid": _PROBLEM_LANE,
+                "ts": end,
+                "args": arguments,
+            }
+        )
+    return json.dumps({"traceEvents": events, "displayTimeUnit": "ms"}) + "\n"

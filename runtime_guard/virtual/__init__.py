@@ -9,6 +9,7 @@ The modules:
     autocast, attention, kernels: what an accelerator computes otherwise than the host
     accelerator_api: what `torch.cuda` and the others say
     torch_imports, stand_ins, compilers: what has to be told that it is on such a machine
+    sharing: tensors that go to other processes
     process_groups, collectives: NCCL by means of gloo
 """
 

@@ -43,15 +43,23 @@ from runtime_guard.core.torch_internals import (
     storage_base,
     without_dispatch_modes,
 )
+from runtime_guard.core.warning_places import keep_places
 from runtime_guard.recording.module_moves import watch_module_moves
 from runtime_guard.virtual import accelerator_api, moves
 from runtime_guard.virtual.autocast import patch_autocast
 from runtime_guard.virtual.compilers import compiled_code_runs_eagerly, patch_compilers, say_once
 from runtime_guard.virtual.handlers import LEGACY_DTYPES, build_handlers, legacy_type
 from runtime_guard.virtual.legacy_types import legacy_sparse_types, legacy_types
-from runtime_guard.virtual.machine import Machine, UnsupportedVirtually, parse_machine, unsupported
+from runtime_guard.virtual.machine import (
+    Machine,
+    UnsupportedVirtually,
+    no_such_part,
+    parse_machine,
+    unsupported,
+)
 from runtime_guard.virtual.modes import DispatchMode, FunctionMode
 from runtime_guard.virtual.process_groups import patch_process_groups
+from runtime_guard.virtual.sharing import rebuild, share_between_processes
 from runtime_guard.virtual.stand_ins import give_originals_back
 from runtime_guard.virtual.torch_imports import TorchImports
 
@@ -133,6 +141,11 @@ def _nothing() -> None:
     return None
 
 
+def arrive(*sent: Any) -> torch.Tensor:
+    """A tensor that another process on a virtual machine sent to this one."""
+    return rebuild(active_machine(), *sent)
+
+
 class _ThreadHooks:
     """The pair of modes of one thread."""
 
@@ -200,6 +213,7 @@ class _Installed:
         """Those that were there before the block."""
         self.eager = contextlib.ExitStack()
         self.end_autocast: Callable[[], None] = _nothing
+        self.end_sharing: Callable[[], None] = _nothing
         self.default_device: torch.device | None = None
         self.default_dtype = torch.float32
         self.default_type: torch.device | None = None
@@ -215,6 +229,7 @@ class _Installed:
             except BaseException:
                 self.patches.undo()
                 self.end_autocast()
+                self.end_sharing()
                 raise
             self.imports.install()
             _entered.append(self.machine)
@@ -234,6 +249,7 @@ class _Installed:
             taken_back = self.patches.undo()
             give_originals_back(taken_back, self.modules)
             self.end_autocast()
+            self.end_sharing()
             _entered.remove(self.machine)
             install_meters(_entered[-1].meters if _entered else {})
             self.machine.set_sync_debug_mode(0)
@@ -320,7 +336,10 @@ class _Installed:
         if "cuda" in machine.counts:
             patch_process_groups(patches)
         self._patch_threads()
+        self.end_sharing = share_between_processes(patches, machine, arrive)
+        patches.set(torch._C, "__getattr__", no_such_part)
         watch_module_moves(patches, moves.device_of)
+        keep_places(patches)
 
     def _patch_dlpack(self) -> None:
         """``torch.utils.dlpack.to_dlpack`` calls C++ past every hook."""

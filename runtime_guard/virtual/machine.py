@@ -22,11 +22,31 @@ SYNC_DEBUG_MODES = ("default", "warn", "error")
 KNOWN_TYPES = ("cuda", "mps", "xpu")
 _device = torch.device
 """The real one: what the program sees in its place notes who names a device."""
-_SPEC = re.compile(r"\s*(cuda|mps|xpu)(?::(\d+))?\s*(?:@(.+))?")
+_SPEC = re.compile(
+    r"\s*(?:(?P<times>\d+)\s*x\s*)?(?P<kind>cuda|mps|xpu)(?::(?P<count>\d+))?\s*(?:@(?P<card>.+))?"
+)
 
 
 class UnsupportedVirtually(NotImplementedError):
     """Something that virtual accelerators cannot do; the message says what and why."""
+
+
+class NotInThisBuild(UnsupportedVirtually, AttributeError):
+    """A part of CUDA's own that PyTorch's C++ has not in this build."""
+
+
+_PARTS_OF_CUDA = ("_cuda_", "_nccl_", "_cudnn_", "_cufft_", "_cusparse", "_xpu_", "_mps_")
+
+
+def no_such_part(name: str) -> Any:
+    """``torch._C.__getattr__``: raises for what the build has not."""
+    sentence = f"module 'torch._C' has no attribute {name!r}"
+    if name.startswith(_PARTS_OF_CUDA):
+        raise NotInThisBuild(
+            f"torch._C.{name} on virtual devices: it belongs to the accelerator's own library, "
+            f"which this build of PyTorch has not ({sentence})"
+        )
+    raise AttributeError(sentence)
 
 
 def unsupported(what: str, why: str) -> Any:
@@ -39,8 +59,9 @@ def unsupported(what: str, why: str) -> Any:
 
 
 def parse_machine(spec: str) -> tuple[dict[str, int], dict[str, Profile]]:
-    """``"cuda:2@T4,mps"`` -> ``{"cuda": 2, "mps": 1}`` and what kind of cards they are.
+    """``"2xcuda@T4,mps"`` -> ``{"cuda": 2, "mps": 1}`` and what kind of cards they are.
 
+    ``cuda:2`` means two as well.
     Raises ``ValueError`` for a type that cannot be made virtual, for a count of 0, and for a kind
     of card that is unknown.
     """
@@ -50,16 +71,18 @@ def parse_machine(spec: str) -> tuple[dict[str, int], dict[str, Profile]]:
         match = _SPEC.fullmatch(part)
         if match is None:
             raise ValueError(
-                f"virtual devices {spec!r}: expected a list such as 'cuda:2' or 'cuda:1,mps' "
-                f"(types: {', '.join(KNOWN_TYPES)}; the number is how many there are)"
+                f"virtual devices {spec!r}: expected a list such as '2xcuda' or '1xcuda,mps' "
+                f"(types: {', '.join(KNOWN_TYPES)}; 'cuda:2' means two of them, too)"
             )
-        kind, count = match.group(1), int(match.group(2) or 1)
+        if match["times"] and match["count"]:
+            raise ValueError(f"virtual devices {spec!r}: two numbers of {match['kind']} devices")
+        kind, count = match["kind"], int(match["times"] or match["count"] or 1)
         if count < 1:
             raise ValueError(f"virtual devices {spec!r}: at least one device of type {kind}")
         if kind == "mps" and count != 1:
             raise ValueError(f"virtual devices {spec!r}: a machine has one mps device")
         counts[kind] = count
-        profiles[kind] = parse_profile(match.group(3)) if match.group(3) else UNLIMITED
+        profiles[kind] = parse_profile(match["card"]) if match["card"] else UNLIMITED
     return counts, profiles
 
 

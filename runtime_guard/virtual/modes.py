@@ -45,7 +45,7 @@ from runtime_guard.recording.events import Kind, hint_at
 from runtime_guard.recording.explanation import explain_operands, rule_for, with_explanation
 from runtime_guard.virtual import moves
 from runtime_guard.virtual.kernels import kernel_of
-from runtime_guard.virtual.machine import Machine
+from runtime_guard.virtual.machine import Machine, UnsupportedVirtually
 from runtime_guard.virtual.races import Watch
 
 __tracebackhide__ = True  # pytest shows the user's frames only
@@ -336,6 +336,22 @@ def refuse_without_kernel(func: Any, operands: Any) -> None:
             )
 
 
+def refuse_what_the_host_lacks(func: Any, operands: Any, error: NotImplementedError) -> None:
+    """Raise ``UnsupportedVirtually`` where the CPU's kernel of ``func`` is what is missing."""
+    text = str(error)
+    if "'CPU' backend" not in text and "not implemented for '" not in text:
+        return
+    device = next(
+        (d for d in map(moves.device_of, tensors_of(operands)) if d.type not in ("cpu", "meta")),
+        None,
+    )
+    if device is not None and not isinstance(error, UnsupportedVirtually):
+        raise UnsupportedVirtually(
+            f"{func.name()} on {device}: values are computed by the CPU, which has no such kernel "
+            f"({text.partition('. ')[0]})"
+        ) from None
+
+
 _KERNELS_IN_CPP = frozenset({"aten", "prim", "prims", "profiler", "torchvision", "torchaudio"})
 _Tensor = torch.Tensor
 _Parameter = torch.nn.Parameter
@@ -377,7 +393,11 @@ class DispatchMode(DispatchHook):
     def _dispatch_watched(
         self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None
     ) -> Any:
-        result = self._dispatch(func, args, kwargs)
+        try:
+            result = self._dispatch(func, args, kwargs)
+        except NotImplementedError as error:
+            refuse_what_the_host_lacks(func, [*args, *(kwargs or {}).values()], error)
+            raise
         races = Watch.current
         if races is not None and not moves.moving.active:
             races.launched(func, args, kwargs or {}, result)

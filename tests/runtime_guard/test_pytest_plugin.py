@@ -58,7 +58,7 @@ def test_a_marker_that_asks_for_what_cannot_be_fails_its_test(run):
         """
     )
     result.assert_outcomes(errors=2, passed=1)
-    result.stdout.fnmatch_lines(["virtual devices 'gpu:2': expected a list such as 'cuda:2'*"])
+    result.stdout.fnmatch_lines(["virtual devices 'gpu:2': expected a list such as '2xcuda'*"])
 
 
 def test_an_error_that_ends_a_test_is_told(run):

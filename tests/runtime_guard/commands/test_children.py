@@ -48,6 +48,23 @@ def test_one_that_asks_for_a_machine_itself_has_that_one():
         assert output(sys.executable, "-c", program) == "1"
 
 
+class Moving(torch.utils.data.Dataset):
+    def __len__(self):
+        return 2
+
+    def __getitem__(self, i):
+        return torch.full((2,), float(i)).to("cuda:1")
+
+
+@pytest.mark.parametrize("batch_size", [None, 1])
+def test_a_worker_hands_over_tensors_of_a_device_that_the_parent_has_not_used(batch_size):
+    with virtual_devices("2xcuda"):
+        loader = torch.utils.data.DataLoader(Moving(), batch_size=batch_size, num_workers=1)
+        got = list(loader)
+        assert [str(tensor.device) for tensor in got] == ["cuda:1"] * 2
+        assert [tensor.flatten().tolist() for tensor in got] == [[0, 0], [1, 1]]
+
+
 def test_one_without_torch_imports_none_of_it():
     program = "import sys; print({'torch', 'runtime_guard'} & set(sys.modules))"
     with virtual_devices("cuda:1"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 from html.parser import HTMLParser
 
@@ -59,6 +60,22 @@ def test_the_error_that_ends_the_program_is_summed_up(program, capsys):
     told = capsys.readouterr().err
     assert told.count("not-a-device: cuda(): argument 'device'") == 1
     assert "flag.py:2  not-a-device" in told
+
+
+@pytest.mark.parametrize("report", ["text", "json", "trace", "html"])
+def test_every_report_says_that_the_program_died(program, capsys, report):
+    (program / "dies.py").write_text("def f():\n    return {}['x']\nf()\n")
+    assert run_command(["dies.py"], virtual="1xcuda", report=report) == 1
+    told = html.unescape(capsys.readouterr().out)
+    assert "the program died" in told.lower() or report == "json"
+    for part in ("Traceback (most recent call last)", "line 2, in f", "KeyError: 'x'"):
+        assert part in told, part
+    assert "runtime_guard" not in told
+
+
+def test_a_report_of_a_run_that_went_well_speaks_of_no_death(capsys):
+    run_command(["-c", "print(1)"], virtual="1xcuda", report="text")
+    assert "died" not in capsys.readouterr().out
 
 
 def test_what_cannot_be_run_or_written_is_said_before_the_program_starts(capsys):
@@ -147,3 +164,5 @@ def test_a_run_without_any_accelerator(program, capsys):
     (program / "cpu.py").write_text("import torch; torch.ones(2).sum().item()")
     assert run_command(["cpu.py"], report="out.html") == 0
     assert "no accelerator" in (program / "out.html").read_text()
+    assert run_command(["cpu.py"]) == 0
+    assert "add `--virtual cuda:1`" in capsys.readouterr().err

@@ -1,8 +1,10 @@
 """Whose code a frame is: what runs tests is nobody's program."""
 
+import sysconfig
+
 import pytest
 
-from runtime_guard.core.sites import is_users
+from runtime_guard.core.sites import Site, is_users, nearest
 
 
 @pytest.mark.parametrize(
@@ -18,3 +20,21 @@ from runtime_guard.core.sites import is_users
 )
 def test_whose_code_it_is(file, users):
     assert is_users(file) is users
+
+
+def site(file: str) -> Site:
+    return Site(file, 1, 1, "f")
+
+
+PACKAGES = "/venv/lib/python3.11/site-packages"
+
+
+def test_the_line_of_an_installed_program_is_its_own_and_not_that_of_a_library():
+    train, helper = site(f"{PACKAGES}/app/train.py"), site(f"{PACKAGES}/app/helper.py")
+    library = site(f"{PACKAGES}/timm/layers.py")
+    assert nearest((library, helper, train)) == helper
+    assert nearest((library, site("/home/ann/train.py"), train)) == site("/home/ann/train.py")
+
+
+def test_a_console_script_is_nobodys_program():
+    assert not is_users(f"{sysconfig.get_path('scripts')}/app")

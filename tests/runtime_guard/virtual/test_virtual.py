@@ -1064,6 +1064,25 @@ OF_ONE = "(Tensor x) -> Tensor"
 
 
 class TestLimitsSayThemselves:
+    def test_what_the_hosts_kernels_or_the_build_lack(self):
+        x, kernel = torch.ones(1, 1, 4, 4, device="cuda"), torch.ones(1, 1, 2, 2, device="cuda")
+        for ask, named in (
+            (lambda: torch._cslt_compress(x), "aten::_cslt_compress on cuda:0"),
+            (
+                lambda: torch.cudnn_convolution(
+                    x, kernel, (0, 0), (1, 1), (1, 1), 1, False, False, False
+                ),
+                "aten::cudnn_convolution on cuda:0",
+            ),
+            (torch.cuda.memory._record_memory_history, "_cuda_record_memory_history"),
+            (lambda: torch.cuda.nccl.all_reduce([x]), "_nccl_all_reduce"),
+        ):
+            with pytest.raises(UnsupportedVirtually, match=named):
+                ask()
+        assert not hasattr(torch._C, "_cuda_of_no_build")
+        with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+            torch._C.nothing  # noqa: B018
+
     def test_what_needs_a_real_device(self):
         for ask in (
             torch.cuda.CUDAGraph,
