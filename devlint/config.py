@@ -67,6 +67,7 @@ class Config:
     min_confidence: Confidence = Confidence.LIKELY
     severity: Mapping[str, Severity] = field(default_factory=dict)
     knowledge: tuple[str, ...] = ()
+    rule_paths: tuple[str, ...] = ()
     require_suppression_reason: bool = False
     assume: Choices = field(default_factory=dict)
     overrides: tuple[Override, ...] = ()
@@ -77,6 +78,11 @@ class Config:
     def knowledge_files(self) -> tuple[Path, ...]:
         base = self.file.parent if self.file else self.root
         return tuple(base / path for path in self.knowledge)
+
+    def rule_files(self) -> tuple[Path, ...]:
+        """Files of rules, and folders of such; they are run, so `find_config` takes care."""
+        base = self.file.parent if self.file else self.root
+        return tuple(base / path for path in self.rule_paths)
 
     def baseline_file(self) -> Path:
         """The file of the baseline, whether it is there or not."""
@@ -172,7 +178,13 @@ def find_config(start: Path, explicit: Path | None = None) -> Config:
 
 
 def _keep_inside(config: Config) -> None:
-    """Raise ConfigError if a configuration that nobody named reads files outside of its project."""
+    """Raise ConfigError if a configuration that nobody named runs code, or reads files outside of
+    its project."""
+    if config.rule_paths:
+        raise ConfigError(
+            f"{config.file}: rule-paths: devlint would run the code of {config.rule_paths[0]!r}; "
+            "if that is meant, name the configuration with --config"
+        )
     root = os.path.realpath(config.root)
     for path, file in zip(config.knowledge, config.knowledge_files(), strict=True):
         if "\0" in path or not Path(os.path.realpath(file)).is_relative_to(root):
@@ -294,6 +306,7 @@ OPTIONS: dict[str, Reader] = {
     "min-confidence": _confidence,
     "severity": _severities,
     "knowledge": _strings,
+    "rule-paths": _strings,
     "require-suppression-reason": _flag,
     "assume": _choices,
     "baseline": _string,

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import importlib.util
 import pkgutil
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from types import ModuleType
 
 from devlint import banned
@@ -26,8 +28,11 @@ class RulePackError(Exception):
     """A rule pack that cannot be used; the message names the pack and the cause."""
 
 
-def load_rules() -> tuple[Rule, ...]:
-    """Every rule installed, by code. Raises RulePackError."""
+def load_rules(paths: Sequence[Path] = ()) -> tuple[Rule, ...]:
+    """Every rule installed and those of the paths, by code. Raises RulePackError.
+
+    paths: modules that define a `RULE`, and folders of such. They are run.
+    """
     rules: dict[str, tuple[Rule, str]] = {rule.code: (rule, "devlint itself") for rule in OWN_RULES}
     names = {rule.name for rule in OWN_RULES}
     packs = {(entry.name, entry.value): entry for entry in entry_points(group=GROUP)}
@@ -35,9 +40,11 @@ def load_rules() -> tuple[Rule, ...]:
         raise RulePackError(
             f"no rule pack is installed (entry-point group {GROUP!r}); reinstall devlint"
         )
-    for entry in packs.values():
-        pack = f"rule pack {entry.name!r} ({entry.value})"
-        for rule in _rules_of(entry, pack):
+    found = [(f"rule pack {entry.name!r} ({entry.value})", entry) for entry in packs.values()]
+    sources = [(pack, _modules_of(entry, pack)) for pack, entry in found]
+    sources += [(f"rule path {path}", _modules_at(path)) for path in paths]
+    for pack, modules in sources:
+        for rule in _rules_of(modules, pack):
             if rule.code in rules:
                 raise RulePackError(f"{pack} and {rules[rule.code][1]} both define {rule.code}")
             if rule.name in names:
@@ -78,9 +85,9 @@ def nearest(wanted: str, words: Iterable[str]) -> str:
     return f"; did you mean {candidates[close[0]]!r}?" if close else ""
 
 
-def _rules_of(entry: EntryPoint, pack: str) -> Iterator[Rule]:
+def _rules_of(modules: Iterable[ModuleType], pack: str) -> Iterator[Rule]:
     found = False
-    for module in _modules_of(entry, pack):
+    for module in modules:
         rule = getattr(module, "RULE", None)
         if rule is None:
             continue
@@ -89,7 +96,7 @@ def _rules_of(entry: EntryPoint, pack: str) -> Iterator[Rule]:
         found = True
         yield rule
     if not found:
-        raise RulePackError(f"{pack}: no module of the package defines RULE")
+        raise RulePackError(f"{pack}: no module there defines RULE")
 
 
 def _modules_of(entry: EntryPoint, pack: str) -> Iterator[ModuleType]:
@@ -99,3 +106,22 @@ def _modules_of(entry: EntryPoint, pack: str) -> Iterator[ModuleType]:
             yield importlib.import_module(info.name)
     except Exception as error:  # whatever a pack's import raises is that pack's failure
         raise RulePackError(f"{pack} cannot be loaded: {type(error).__name__}: {error}") from error
+
+
+def _modules_at(path: Path) -> Iterator[ModuleType]:
+    """The module in a file, or those in a folder, each run by itself."""
+    pack = f"rule path {path}"
+    if not path.exists():
+        raise RulePackError(f"{pack}: there is no such file or folder")
+    for file in sorted(path.glob("*.py")) if path.is_dir() else [path]:
+        spec = importlib.util.spec_from_file_location(f"devlint_rule_path.{file.stem}", file)
+        if spec is None or spec.loader is None:
+            raise RulePackError(f"{pack}: {file.name} is not a Python file")
+        module = importlib.util.module_from_spec(spec)
+        try:
+            spec.loader.exec_module(module)
+        except Exception as error:  # whatever its code raises is its failure
+            raise RulePackError(
+                f"{pack}: {file.name} cannot be loaded: {type(error).__name__}: {error}"
+            ) from error
+        yield module

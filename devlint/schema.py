@@ -41,6 +41,7 @@ DESCRIPTIONS = {
     "min-confidence": "The least confidence of findings that are shown.",
     "severity": "Severities by code, code prefix or name.",
     "knowledge": "TOML files that say what the APIs of libraries do to devices.",
+    "rule-paths": "Files or folders with rules of one's own; only with --config.",
     "require-suppression-reason": "Report suppressions that give no reason.",
     "assume": "Kinds of assumptions: true takes them for granted, false never makes them.",
     "baseline": "A file with findings that are not reported.",

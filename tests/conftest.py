@@ -13,6 +13,29 @@ from faking import Tree
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
+# Files of few tests that take long: environments, hooks, processes with torch. A worker takes a
+# file at a time; with these first none of them is left for the end, when others have nothing to do.
+LONG = (
+    "test_conformance.py",
+    "test_package.py",
+    "test_children.py",
+    "test_virtual.py",
+    "test_pre_commit.py",
+    "test_run_command.py",
+    "test_confirm.py",
+    "test_ranks.py",
+    "test_collectives.py",
+    "test_docs_site.py",
+    "test_no_trace.py",
+    "test_determinism.py",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    order = {name: number for number, name in enumerate(LONG)}
+    items.sort(key=lambda item: order.get(item.path.name, len(LONG)))
+
+
 @pytest.fixture(autouse=True)
 def _not_under_github_actions(monkeypatch: pytest.MonkeyPatch) -> None:
     """The format of reports depends on it, and our own tests run there too."""

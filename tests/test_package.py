@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import click
 import pytest
 import try_release
 
@@ -204,6 +205,34 @@ def test_importing_does_not_import_torch(module: str) -> None:
     """It takes seconds, and neither the linter nor a test run without the guard needs it."""
     code = f"import sys, {module}; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0
+
+
+STARTING = """
+import sys
+from devlint.__main__ import program
+try:
+    program()
+except SystemExit:
+    pass
+print(*sorted(name for name in sys.modules if name.split(".")[0] == "devlint"))
+print(*sorted({name.split(".")[0] for name in sys.modules} - sys.stdlib_module_names))
+"""
+
+
+def test_asking_for_the_version_imports_the_command_line_and_nothing_else(tmp_path: Path) -> None:
+    paths = os.pathsep.join((str(ROOT), str(ROOT / "rules")))
+    command = [sys.executable, "-S", "-c", STARTING, "--version"]
+    click_at = str(Path(click.__file__).parent.parent)
+    shown = subprocess.run(
+        command,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join((paths, click_at))},
+        capture_output=True,
+        text=True,
+    ).stdout.splitlines()
+    assert shown[0].startswith("devlint ")
+    assert shown[1].split() == ["devlint", "devlint.__main__", "devlint.cli", "devlint.version"]
+    assert set(shown[2].split()) <= {"__main__", "click", "devlint", "typing_extensions"}
 
 
 def name(requirement: str) -> str:

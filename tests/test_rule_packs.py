@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterator
 
 import pytest
+from click.testing import CliRunner
 from faking import Tree
 
+from devlint.cli import main
 from devlint.rules import RulePackError, find_rule, load_rules
 
 RULE = """\
 from devlint.findings import Severity
 from devlint.rule import Rule
 RULE = Rule("{code}", "{name}", Severity.ERROR, "S.", "", "", "", (), (), lambda facts: ())
+"""
+HERE = """\
+from devlint.findings import Confidence, Severity
+from devlint.rule import Claim, Rule
+
+def check(facts):
+    for move in facts.moves:
+        yield Claim(move.site, Severity.WARNING, Confidence.CERTAIN, "moved")
+
+RULE = Rule("HOUSE1", "no-moves", Severity.WARNING, "S.", "", "", "", (), (), check)
 """
 Install = Callable[[dict[str, str]], None]
 
@@ -58,7 +71,7 @@ def test_a_user_s_pack_is_found_beside_ours(install: Install) -> None:
         ({"bad": "import nothing_of_this_name"}, "cannot be loaded: ModuleNotFoundError"),
         ({"bad": "x = ("}, "cannot be loaded: SyntaxError"),
         ({"bad": "RULE = 3"}, "user_pack.bad.RULE is not a devlint.rule.Rule"),
-        ({"helper": "x = 1"}, "no module of the package defines RULE"),
+        ({"helper": "x = 1"}, "no module there defines RULE"),
         ({"mine": RULE.format(code="DEV101", name="mine")}, "both define DEV101"),
         ({"mine": RULE.format(code="USR1", name="sync-in-loop")}, "second rule named"),
     ],
@@ -81,3 +94,48 @@ def test_a_rule_is_found_by_code_or_name_in_any_case() -> None:
     by_code, by_name = find_rule(rules, "dev101"), find_rule(rules, "Mixed-Device-Operation")
     assert by_code is by_name is not None
     assert find_rule(rules, "DEV1") is None
+
+
+@pytest.mark.parametrize("path", ["house", "house/moves.py"])
+def test_rules_of_a_path_in_a_configuration_that_is_named(
+    tree: Tree, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    root = tree(
+        {
+            "house/moves.py": HERE,
+            "devlint.toml": f'rule-paths = ["{path}"]\nselect = ["HOUSE1"]\n',
+            "x.py": "import torch\n\nx = torch.ones(3).to('cpu')\n",
+        }
+    )
+    monkeypatch.chdir(root)
+    named = CliRunner().invoke(main, ["check", "--config", "devlint.toml", "x.py"])
+    assert named.exit_code == 1 and "warning[HOUSE1] no-moves: moved" in named.output
+
+
+def test_a_configuration_that_was_merely_found_runs_nothing(
+    tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran = "from pathlib import Path\nPath(__file__).with_name('RAN').touch()\n"
+    root = tree({"devlint.toml": 'rule-paths = ["house.py"]\n', "house.py": ran, "x.py": ""})
+    monkeypatch.chdir(root)
+    for arguments in (["check", "."], ["check", "x.py"], ["stats"], ["config"]):
+        refused = CliRunner().invoke(main, arguments)
+        assert refused.exit_code == 2
+        assert "rule-paths: devlint would run the code of 'house.py'" in refused.output
+    assert not (root / "RAN").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, "there is no such file or folder"),
+        ("x = 1\n", "no module there defines RULE"),
+        ("RULE = 1\n", "RULE is not a devlint.rule.Rule"),
+        ("1 / 0\n", "moves.py cannot be loaded: ZeroDivisionError: division by zero"),
+        ("def f(:\n", "moves.py cannot be loaded: SyntaxError"),
+    ],
+)
+def test_a_path_without_a_sound_rule_is_named(tree: Tree, text: str | None, message: str) -> None:
+    path = tree({} if text is None else {"moves.py": text}) / "moves.py"
+    with pytest.raises(RulePackError, match=rf"rule path .*moves\.py.*{re.escape(message)}"):
+        load_rules([path])

@@ -62,16 +62,17 @@ def configured_paths(config: Config) -> list[Path]:
     return paths
 
 
-def all_rules() -> tuple[Rule, ...]:
+def all_rules(paths: Sequence[Path] = ()) -> tuple[Rule, ...]:
+    """Every rule installed, and those at the paths."""
     try:
-        return load_rules()
+        return load_rules(paths)
     except RulePackError as error:
         raise Refusal(str(error)) from None
 
 
 def rules_for(config: Config) -> tuple[Rule, ...]:
-    """Every rule installed, after the selectors are found to mean some of them."""
-    rules = all_rules()
+    """Every rule installed or configured, after the selectors are found to mean some of them."""
+    rules = all_rules(config.rule_files())
     try:
         for where, selectors in config.selectors():
             validate(selectors, rules, where)
