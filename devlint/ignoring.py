@@ -16,11 +16,12 @@ from pathlib import Path
 
 from devlint.findings import Edit, Finding
 from devlint.fixing import Change
+from devlint.project.notebooks import read_notebook
 from devlint.project.source import SourceError, decode, line_starts, read
 from devlint.report import Report
 from devlint.suppression import RULES, UNUSED
 
-SUFFIX = ".py"  # the comments of other files are not at the ends of their lines
+MODULE, NOTEBOOK = ".py", ".ipynb"  # other files have no comments at the ends of their lines
 _LINE_ENDS = (tokenize.NL, tokenize.NEWLINE, tokenize.COMMENT)
 
 
@@ -65,17 +66,34 @@ def _rewritten(findings: Iterable[Finding], root: Path, rewrite: Rewrite) -> Rew
 
 
 def _change(file: Path, findings: Sequence[Finding], rewrite: Rewrite) -> Change | None:
-    if file.suffix != SUFFIX:
+    if file.suffix not in (MODULE, NOTEBOOK):
         return None
     try:
         before = read(file)
         decoded = decode(before)
-        text = rewrite(decoded.text, findings)
+        if file.suffix == NOTEBOOK:
+            text = _in_cells(decoded.text, findings, rewrite)
+        else:
+            text = rewrite(decoded.text, findings)
         if text is None:
             return None
         return Change(file, before, decoded.encode(text))
     except (SourceError, UnicodeEncodeError):
         return None
+
+
+def _in_cells(text: str, findings: Sequence[Finding], rewrite: Rewrite) -> str | None:
+    """A notebook whose cells are rewritten one by one; None if one of them cannot be."""
+    notebook = read_notebook(text)
+    sources: dict[int, str] = {}
+    for number in {finding.location.cell for finding in findings}:
+        cell = notebook.cell(number)
+        some = [finding for finding in findings if finding.location.cell == number]
+        source = rewrite(cell.source, some) if cell is not None else None
+        if source is None:
+            return None
+        sources[number] = source
+    return notebook.with_sources(sources)
 
 
 def suppressed(text: str, findings: Sequence[Finding], reason: str) -> str | None:

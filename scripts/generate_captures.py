@@ -43,7 +43,7 @@ class Capture:
 CAPTURES = (
     Capture("check", "devlint check train.py", width=112, lines=16),
     Capture("fix", "devlint check train.py --diff"),
-    Capture("guard", "devlint run --virtual cuda:1 train.py", width=132),
+    Capture("guard", "devlint run --virtual cuda:1 train.py", width=112, lines=12),
 )
 
 

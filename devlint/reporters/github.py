@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from devlint.findings import Finding, Location, Severity
+from devlint.findings import Finding, Location, Severity, source_name
 from devlint.report import Report
 from devlint.reporters.options import Options
-from devlint.reporters.wording import doubts, path_in, plain, sentence, summary
+from devlint.reporters.wording import doubts, in_cell, path_in, plain, sentence, summary
 
 LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.PERFORMANCE: "notice"}
 
@@ -26,7 +26,8 @@ def _lines(report: Report, options: Options) -> Iterator[str]:
         yield plain(sentence(finding))
         for related in finding.related:
             place = related.location
-            yield f"{where(place)}:{place.line}: {plain(related.message)}"
+            name = source_name(where(place), place.cell)
+            yield f"{name}:{place.line}: {plain(related.message)}"
         for doubt in doubts(finding):
             yield f"{doubt.word}: {plain(doubt.text)}"
 
@@ -36,13 +37,17 @@ def _lines(report: Report, options: Options) -> Iterator[str]:
         properties["endLine"] = place.end_line
         if place.line == place.end_line:  # columns of several lines mean nothing to GitHub
             properties |= {"col": place.column, "endColumn": place.end_column}
-        properties["title"] = f"{finding.rule} {finding.name}"
+        properties["title"] = f"{finding.rule} {finding.name}{in_cell(place.cell)}"
         yield _command(LEVELS[finding.severity], properties, "\n".join(story(finding)))
     for error in report.errors:
         at = Location(error.path, error.line, error.column, error.line, error.column)
         yield _command(
             "error",
-            {"file": where(at), "line": error.line, "title": "devlint: not checked"},
+            {
+                "file": where(at),
+                "line": error.line,
+                "title": f"devlint: not checked{in_cell(error.cell)}",
+            },
             plain(error.message),
         )
     if options.summary:

@@ -10,7 +10,7 @@ from typing import Any
 from devlint.findings import FileError, Finding, Severity
 from devlint.report import Report
 from devlint.reporters.options import Options
-from devlint.reporters.wording import path_in, plain, sentence
+from devlint.reporters.wording import in_cell, path_in, plain, sentence
 
 # GitLab knows info, minor, major, critical and blocker.
 LEVELS = {Severity.ERROR: "critical", Severity.WARNING: "major", Severity.PERFORMANCE: "minor"}
@@ -34,7 +34,9 @@ def _issues(report: Report, options: Options) -> Iterator[dict[str, Any]]:
 def _issue(finding: Finding, path: str) -> dict[str, Any]:
     place = finding.location
     return {
-        "description": plain(f"{finding.rule} {finding.name}: {sentence(finding)}"),
+        "description": plain(
+            f"{finding.rule} {finding.name}{in_cell(place.cell)}: {sentence(finding)}"
+        ),
         "check_name": finding.rule,
         "fingerprint": finding.fingerprint,
         "severity": LEVELS[finding.severity],
@@ -52,7 +54,7 @@ def _failure(error: FileError, path: str) -> dict[str, Any]:
     key = f"{error.path}\0{error.message}".encode(errors="backslashreplace")
     begin = {"line": error.line, "column": error.column}
     return {
-        "description": plain(f"could not be checked: {error.message}"),
+        "description": plain(f"could not be checked{in_cell(error.cell)}: {error.message}"),
         "check_name": "not-checked",
         "fingerprint": hashlib.sha256(key).hexdigest()[:16],
         "severity": UNCHECKED,

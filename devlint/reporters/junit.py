@@ -8,7 +8,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from devlint.findings import Finding
 from devlint.report import Report
 from devlint.reporters.options import Options
-from devlint.reporters.wording import doubts, path_in, place_in, plain, sentence
+from devlint.reporters.wording import doubts, in_cell, path_in, place_in, plain, sentence
 
 
 def render(report: Report, options: Options) -> str:
@@ -29,13 +29,15 @@ def render(report: Report, options: Options) -> str:
 
     for finding in report.findings:
         place = finding.location
-        name = f"{finding.rule} {finding.name} at {place.line}:{place.column}"
+        at = f"{place.line}:{place.column}{in_cell(place.cell)}"
+        name = f"{finding.rule} {finding.name} at {at}"
         attributes = {"message": plain(sentence(finding)), "type": finding.severity.value}
         failure = SubElement(case(name, place.path, place.line), "failure", attributes)
         failure.text = "\n".join(_story(finding, report, options))
     for error in report.errors:
         attributes = {"message": plain(error.message), "type": "not-checked"}
-        SubElement(case("can be checked", error.path, error.line), "error", attributes)
+        name = f"can be checked{in_cell(error.cell)}"
+        SubElement(case(name, error.path, error.line), "error", attributes)
     for path in silent:
         case("has no findings", path)
     indent(root)

@@ -114,6 +114,8 @@ class _Run:
                 "region": _region(place),
             }
         }
+        if place.cell:
+            location["logicalLocations"] = [{"name": f"cell {place.cell}", "kind": "cell"}]
         if message:
             location["message"] = {"text": plain(message)}
         return location
@@ -145,7 +147,8 @@ class _Run:
         }
 
     def notification(self, error: FileError) -> Object:
-        place = Location(error.path, error.line, error.column, error.line, error.column)
+        line, column = error.line, error.column
+        place = Location(error.path, line, column, line, column, cell=error.cell)
         return {
             "level": "error",
             "message": {"text": plain(error.message)},

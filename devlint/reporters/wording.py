@@ -139,3 +139,8 @@ def summary(report: Report, fixed: int = 0) -> str:
     if broken & report.checked:
         text += f" {plural(len(broken & report.checked), 'file')} could not be checked fully."
     return text
+
+
+def in_cell(cell: int) -> str:
+    """` in cell 3`, for formats that name a notebook by its file alone; nothing elsewhere."""
+    return f" in cell {cell}" if cell else ""

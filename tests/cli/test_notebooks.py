@@ -171,3 +171,29 @@ def test_a_script_of_cells_is_read_across_them_and_fixed(run: Run, tree: Tree) -
     assert places == [(12, 11)]
     run("--select", "DEV101,DEV001", "--fix", "--unsafe-fixes", "x.py")
     assert (root / "x.py").read_text() == SCRIPT.replace("c = a + b", "c = a + b.to(a.device)")
+
+
+@pytest.mark.parametrize(
+    ("form", "said"),
+    [
+        ("github", "title=DEV101 mixed-device-operation in cell 3"),
+        ("gitlab", "DEV101 mixed-device-operation in cell 3: "),
+        ("junit", 'name="DEV101 mixed-device-operation at 3:11 in cell 3"'),
+        ("sarif", '"name": "cell 3"'),
+    ],
+)
+def test_formats_that_know_no_cells_say_which_one(
+    run: Run, tree: Tree, form: str, said: str
+) -> None:
+    tree({"x.ipynb": notebook(MAKE, MEET)})
+    assert said in run("--format", form, "--select", "DEV101", "x.ipynb").stdout
+
+
+def test_suppressions_are_added_in_the_cell(run: Run, tree: Tree) -> None:
+    meet = [*MEET[:2], "c = a + b"]
+    before = notebook(MAKE, meet)
+    root = tree({"x.ipynb": before})
+    run("--select", "DEV101,DEV001", "--add-ignores", "to be mended", "x.ipynb")
+    comment = "  # devlint: ignore[DEV101] -- to be mended"
+    assert (root / "x.ipynb").read_text() == before.replace("c = a + b", f"c = a + b{comment}")
+    assert meetings(run("--format", "json", "x.ipynb")) == []
