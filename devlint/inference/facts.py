@@ -290,6 +290,9 @@ class Mention:
     refused: bool = False  # of a legacy type: its `device=` is one that it refuses
     global_rank: bool = False  # the index is the rank among all nodes
     returns: bool = False  # it brings to the current card what some input's device gave
+    on_purpose: str = ""  # why the code around it is for CUDA and nothing else
+    at_hand: str = ""  # a device that the code around it has, and that this is not: `q.device`
+    strays: bool = False  # on purpose, and to another card than the one that the code is given
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from devlint.project.cuda_builds import CudaBuilds
 from devlint.project.notebooks import Cell
 from devlint.project.python_text import python_text
 from devlint.project.source import ParsedFile, SourceError, digest, read
@@ -64,6 +65,7 @@ class Project:
         self._listings: dict[Path, frozenset[str]] = {}
         self._found: dict[tuple[Path, ...], dict[str, Path | None]] = {}
         self._settings: dict[Path, dict[str, str]] = {}
+        self.cuda_builds = CudaBuilds(self)
 
     def path_of(self, file: Path) -> str:
         """The file's path in reports: relative to the root, absolute outside of it."""
@@ -270,6 +272,10 @@ class Importer:
     def find(self, dotted: str) -> Path | None:
         """The file that the name stands for, not parsed."""
         return self.project.find(self.roots, dotted)
+
+    def needs_cuda(self, path: str) -> bool:
+        """Whether nothing but CUDA runs a file: the project builds what it needs for it."""
+        return self.project.cuda_builds.needed_by(self.project.root / path)
 
     def settings(self, path: str) -> dict[str, str]:
         """What may choose a default device for a file's program: modules beside it, or in the

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from devlint.findings import Applicability, Confidence, Severity
+from devlint.inference.domain.assumptions import Assumption, AssumptionKind
 from devlint.inference.facts import Facts, Mention, Site
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.helpers.blocks import blocks
@@ -133,21 +134,61 @@ def _returns(facts: Facts) -> Iterator[Claim]:
             )
 
 
+def _on_purpose(strays: list[Mention]) -> Claim:
+    """Code for CUDA: wrong is only what takes another card than the one that it was given."""
+    first, *others = strays
+    which = "the current card" if first.index is None else f"card {first.index}"
+    device = f"`{first.at_hand}`" if first.at_hand else "where the model is"
+    return Claim(
+        first.site,
+        Severity.WARNING,
+        Confidence.LIKELY,
+        f"`{first.text}` takes {which}, which need not be {device}{_more(others)}",
+        advice=_advice(first),
+        trace=twins(others),
+    )
+
+
+def _demands(facts: Facts, mentions: list[Mention]) -> Claim:
+    first, *others = mentions
+    kind, message = AssumptionKind.CUDA_CODE_RUNS_ELSEWHERE, "the code is to run without CUDA"
+    meant = [mention.on_purpose for mention in mentions if mention.on_purpose]
+    assumed = (Assumption(kind, first.site, f"{message}, though {meant[0]}"),) if meant else ()
+    return Claim(
+        first.site,
+        Severity.WARNING,
+        _confidence(mentions),
+        f"`{first.text}` demands an accelerator, which nothing asks for first{_more(others)}",
+        advice=_advice(first),
+        trace=twins(others),
+        fix=_fix(facts, mentions),
+        applicability=Applicability.UNSAFE,
+        assumptions=assumed,
+    )
+
+
+def _more(others: list[Mention]) -> str:
+    return f" (and {len(others)} more in this file)" if others else ""
+
+
+def _advice(mention: Mention) -> str:
+    if mention.at_hand:
+        return f"go by the device that is at hand: `{mention.at_hand}`"
+    return _ADVICE[0] if mention.in_main else _ADVICE[1]
+
+
 def _check(facts: Facts) -> Iterator[Claim]:
     yield from _returns(facts)
     for mentions in unguarded(facts, "DEV501"):
-        first, *others = mentions
-        more = f" (and {len(others)} more in this file)" if others else ""
-        yield Claim(
-            first.site,
-            Severity.WARNING,
-            _confidence(mentions),
-            f"`{first.text}` demands an accelerator, which nothing asks for first{more}",
-            advice=_ADVICE[0] if first.in_main else _ADVICE[1],
-            trace=twins(others),
-            fix=_fix(facts, mentions),
-            applicability=Applicability.UNSAFE,
-        )
+        meant = [mention for mention in mentions if mention.on_purpose]
+        strays = [mention for mention in meant if mention.strays]
+        others = [mention for mention in mentions if not mention.on_purpose]
+        if strays:
+            yield _on_purpose(strays)
+        elif meant and not others:
+            yield _demands(facts, meant)
+        if others:
+            yield _demands(facts, others)
 
 
 RULE = Rule(
@@ -158,8 +199,9 @@ RULE = Rule(
     what="""\
 Reports code that names an accelerator without asking whether it is there, and without letting
 anybody choose; and a bare `.cuda()` that brings an input back from the host to the current card
-instead of its own. One finding for the main part of a file and one for its functions and classes,
-with all places in the trace.""",
+instead of its own. In code that nothing but CUDA runs, only what takes the current card, or a
+numbered one, although a device is at hand (`self.device`, `q.device`, `args.device`). One finding
+for the main part of a file and one for its functions and classes, with all places in the trace.""",
     why="""\
 On a machine without that accelerator the line raises `AssertionError: Torch not compiled with CUDA
 enabled` or `RuntimeError: Found no NVIDIA driver`; on one with MPS or XPU it leaves the accelerator
@@ -234,6 +276,9 @@ function (`initialize`, `setup_…`), fails where `torch.cuda.is_available()` is
 are the methods of a class whose constructor does so or makes a `torch.cuda.Stream`, and what works
 with streams or calls a kernel that there is for CUDA only (`amp_C`, `flash_attn`, `…_cuda`). So is
 what is measured with `ProfilerActivity.CUDA`, timing events or a clock between two waits, and what
-is compared with the host (`for device in (cpu, cuda)`). A string that a variable holds is
-configuration, and so is the default of an option.""",
+is compared with the host (`for device in (cpu, cuda)`). Where a file, or a module that it imports,
+needs an extension that the project builds with `CUDAExtension`, where a script sets
+`CUDA_VISIBLE_DEVICES` or wraps its model for several cards, where all tensors are CUDA's by
+default, and where a layer is taken to the card and back, that it demands CUDA is `possible` only. A
+string that a variable holds is configuration, and so is the default of an option.""",
 )

@@ -5,27 +5,46 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from devlint.findings import Applicability, Confidence, Severity
-from devlint.inference.facts import Facts
+from devlint.inference.facts import Facts, Mention
 from devlint.rule import Claim, Rule
+from devlint_rules.helpers.mentions import twins
 from devlint_rules.helpers.ownership import rule_of_mention
 from devlint_rules.helpers.rewriting import add_argument, in_file
+from devlint_rules.helpers.scopes import function_around
+from devlint_rules.helpers.wording import and_more
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
-    for mention in facts.mentions:
-        if rule_of_mention(mention) != "DEV502" or mention.guarded:
-            continue
-        fixable = in_file(facts, mention.site)
+    for loads in _habits(facts):
+        first, *others = loads
+        fixes = [add_argument(load.site, 'map_location="cpu"') for load in loads]
+        fixable = in_file(facts, *(load.site for load in loads)) and all(fixes)
         yield Claim(
-            mention.site,
+            first.site,
             Severity.WARNING,
-            Confidence.LIKELY if mention.weights else Confidence.POSSIBLE,
-            f"`{mention.text}` puts tensors back on the device they were saved from, which may not "
-            "be there",
+            _confidence(first),
+            f"`{first.text}` puts tensors back on the device they were saved from, which may not "
+            f"be there{and_more(len(others))}",
             advice='say where they should go: `map_location="cpu"` or `map_location=device`',
-            fix=add_argument(mention.site, 'map_location="cpu"') if fixable else (),
+            trace=twins(others),
+            fix=tuple(part for fix in fixes for part in fix) if fixable else (),
             applicability=Applicability.UNSAFE,
         )
+
+
+def _confidence(load: Mention) -> Confidence:
+    sure = load.weights and not load.on_purpose
+    return Confidence.LIKELY if sure else Confidence.POSSIBLE
+
+
+def _habits(facts: Facts) -> Iterator[list[Mention]]:
+    """The loads of one function: it is one habit."""
+    habits: dict[tuple[int, Confidence], list[Mention]] = {}
+    for mention in facts.mentions:
+        if rule_of_mention(mention) == "DEV502" and not mention.guarded:
+            function = function_around(facts, mention.site.node)
+            habits.setdefault((id(function), _confidence(mention)), []).append(mention)
+    yield from habits.values()
 
 
 RULE = Rule(
@@ -33,7 +52,9 @@ RULE = Rule(
     name="load-without-map-location",
     severity=Severity.WARNING,
     summary="`torch.load` of tensors with no `map_location`.",
-    what="Reports `torch.load` and `torch.jit.load` without `map_location`.",
+    what="""\
+Reports `torch.load` and `torch.jit.load` without `map_location`. One finding for each function,
+with all places in the trace.""",
     why="""\
 `torch.load` restores each tensor on the device it was saved from. On a machine without that device
 it raises `RuntimeError: Attempting to deserialize object on a CUDA device but

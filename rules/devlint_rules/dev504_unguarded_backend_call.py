@@ -19,6 +19,12 @@ def _serves_others(facts: Facts, first: Mention) -> bool:
     )
 
 
+def _confidence(facts: Facts, mentions: list[Mention]) -> Confidence:
+    if any(mention.on_purpose for mention in mentions):
+        return Confidence.POSSIBLE
+    return Confidence.LIKELY if _serves_others(facts, mentions[0]) else Confidence.POSSIBLE
+
+
 def _check(facts: Facts) -> Iterator[Claim]:
     for mentions in unguarded(facts, "DEV504"):
         first, *others = mentions
@@ -26,7 +32,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
         yield Claim(
             first.site,
             Severity.WARNING,
-            Confidence.LIKELY if _serves_others(facts, first) else Confidence.POSSIBLE,
+            _confidence(facts, mentions),
             f"`{first.text}` raises where the backend is not there{more}",
             advice=(
                 "ask first (`if torch.cuda.is_available():`), or use `torch.accelerator`, which "

@@ -84,6 +84,9 @@ class Files:
     def find(self, dotted: str) -> ParsedFile | None:
         return self.modules.get(dotted)
 
+    def needs_cuda(self, path: str) -> bool:
+        return False
+
     def settings(self, path: str) -> dict[str, str]:
         texts = {name: file.text for name, file in self.modules.items()}
         return {name: text for name, text in texts.items() if SETS_DEFAULT.search(text.encode())}

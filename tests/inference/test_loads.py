@@ -192,6 +192,19 @@ def test_what_numpy_takes_as_it_is_loaded_is_of_the_host(use, found):
     assert brings_weights(f"def show(axes, other):{code}") == [found]
 
 
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("losses, steps = torch.load('model.pt')\nplt.plot(losses)", False),
+        ("curves = torch.load('model.pt')\nplt.plot(curves[0], label='loss')", False),
+        ("losses, net = torch.load('model.pt')\nplt.plot(other)", True),
+        ("losses, net = torch.load('model.pt')\nmodel.plot(losses)", True),
+    ],
+)
+def test_what_is_plotted_as_it_is_loaded_is_of_the_host(code, found):
+    assert brings_weights(code) == [found]
+
+
 RECORD = """
 def save_state(folder, net, epoch: int, best):
     record = {{}}

@@ -13,6 +13,7 @@ import libcst as cst
 
 from devlint.inference.collect import (
     availability_guards,
+    cuda_on_purpose,
     device_awareness,
     dropped_devices,
     invalid_devices,
@@ -412,6 +413,8 @@ def settle(unit: Unit) -> None:
                 guarded = meant
             elif note.bare and _communicates(note.function):
                 guarded = True
+            on_purpose = "" if guarded else cuda_on_purpose.reason(unit, note)
+            at_hand = "" if guarded else cuda_on_purpose.device_at_hand(unit, note)
             unit.facts.mentions.append(
                 Mention(
                     site=unit.frame.site(note.node),  # type: ignore[union-attr]
@@ -432,6 +435,9 @@ def settle(unit: Unit) -> None:
                     refused=note.refused,
                     global_rank=note.global_rank,
                     returns=note.returns and note.guarded and not (meant or in_main),
+                    on_purpose=on_purpose,
+                    at_hand=at_hand,
+                    strays=cuda_on_purpose.strays(note, on_purpose, at_hand),
                 )
             )
     unit.kept(Workers).settle(unit)
@@ -461,17 +467,12 @@ def _offers_host(note: MentionNote, mentions: Mentions) -> bool:
         holds("cuda-device-text", function.text) for function in around
     ):
         return False
-    given = (name for function in around for name in _parameters(function))
+    given = (name for function in around for name in cuda_on_purpose.parameters_of(function))
     if any(holds("device-name", each) for each in given):
         return True
     if note.node in mentions.unit.kept(Demands).classes.values():
         return False  # an object with a stream is for CUDA
     return holds("host-offering-text", mentions.text)
-
-
-def _parameters(function: Function) -> list[str]:
-    params = function.node.params
-    return [p.name.value for p in (*params.posonly_params, *params.params, *params.kwonly_params)]
 
 
 def _asks_about_card(note: MentionNote) -> bool:

@@ -29,6 +29,9 @@ _LOADS = ("torch.load", "torch.jit.load")
 _PLAIN = ("int", "float", "len", "str", "bool", "round", *_LOADS)
 
 
+_OF_HOST = ("np", "numpy", "plt", "ax", "axes")
+
+
 _PLAIN_METHODS = ("item", "tolist", "numel", "size")
 
 
@@ -130,9 +133,11 @@ class Scope:
         self.steps = [_Step(i, *found) for i, found in enumerate(walked.items())]
         self.by_node = {step.node: step for step in self.steps}
         self.bound: dict[str, list[tuple[int, cst.BaseExpression | None]]] = {}
+        self.unpacked: dict[str, cst.BaseExpression] = {}  # `a, b = value`
         for parameter in function.parameters if function is not None else ():
             self.bound[parameter.name] = [(-1, None)]
         for step in self.steps:
+            self.unpacked.update(_unpacked(step.node))
             for name, value in _bindings(step.node):
                 self.bound.setdefault(name, []).append((step.index, value))
 
@@ -216,7 +221,8 @@ class Scope:
                 node = node.func.value
             else:
                 return False
-        return self.followed(node) is load
+        unpacked = self.unpacked.get(node.value) if isinstance(node, cst.Name) else None
+        return self.followed(node) is load or unpacked is load
 
     def is_record(self, node: cst.BaseExpression) -> bool:
         """A dictionary that the function begins empty, and gives plain values under keys."""
@@ -268,6 +274,14 @@ def _bindings(node: cst.CSTNode) -> Iterator[tuple[str, cst.BaseExpression | Non
             yield name.value, None
     elif isinstance(node, cst.WithItem) and node.asname is not None:
         yield dotted(node.asname.name), node.item
+
+
+def _unpacked(node: cst.CSTNode) -> Iterator[tuple[str, cst.BaseExpression]]:
+    """The names that get the parts of a value."""
+    if isinstance(node, cst.Assign) and len(node.targets) == 1:
+        target = node.targets[0].target
+        if isinstance(target, (cst.Tuple, cst.List)):
+            yield from ((name.value, node.value) for name in every(target, cst.Name))
 
 
 def _binds(target: cst.CSTNode) -> bool:
@@ -392,18 +406,21 @@ def _is_of_host(unit: Unit, load: cst.Call, function: Function | None) -> bool:
     """Whatever comes of it goes to NumPy as it is, on every machine; or its kernels are the
     host's."""
     text = unit.source.text
-    if ".numpy()" in text:
+    if holds("host-reading-text", text):
         scope = _scope(unit, function)
-        if any(scope.is_loaded(node, load) for node in map(_read_by_host, scope.by_node) if node):
+        read = (node for step in scope.by_node for node in _read_by_host(step))
+        if any(scope.is_loaded(node, load) for node in read):
             return True
     return "quantize_dynamic" in text and _is_quantized(unit, load, function)
 
 
-def _read_by_host(node: cst.CSTNode) -> cst.BaseExpression | None:
-    """`x` of `x.numpy()`: a tensor of a card raises there."""
+def _read_by_host(node: cst.CSTNode) -> Iterator[cst.BaseExpression]:
+    """`x` of `x.numpy()` and of `plt.plot(x)`: a tensor of a card raises there."""
     if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
-        return node.func.value if node.func.attr.value == "numpy" else None
-    return None
+        if node.func.attr.value == "numpy":
+            yield node.func.value
+        elif dotted(node.func.value) in _OF_HOST:
+            yield from (arg.value for arg in node.args if not arg.star)
 
 
 def _is_quantized(unit: Unit, load: cst.Call, function: Function | None) -> bool:

@@ -66,6 +66,7 @@ class AssumptionKind(str, enum.Enum):
 
     # What kind of code it is
     SCRIPT_RUNS_ON_ACCELERATOR = "script-runs-on-accelerator"
+    CUDA_CODE_RUNS_ELSEWHERE = "cuda-code-runs-elsewhere"
     TEST_RUNS_ON_ACCELERATOR = "test-runs-on-accelerator"
     DATA_CODE_GETS_DEVICE_TENSORS = "data-code-gets-device-tensors"
     OBJECT_LEAVES_HOST = "object-leaves-host"
@@ -134,6 +135,7 @@ MEANINGS: Mapping[AssumptionKind, str] = {
     K.HOST_READS_OTHERS: "What the host reads as it is, in the same function, is not what is "
     "elsewhere here.",
     K.SCRIPT_RUNS_ON_ACCELERATOR: "A script that asks for no accelerator runs on one.",
+    K.CUDA_CODE_RUNS_ELSEWHERE: "Code that shows to be for CUDA is to run elsewhere, too.",
     K.TEST_RUNS_ON_ACCELERATOR: "A test, by the path of its file, runs on an accelerator.",
     K.DATA_CODE_GETS_DEVICE_TENSORS: "A file that prepares data, by its path, gets tensors on an "
     "accelerator.",

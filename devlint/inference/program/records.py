@@ -796,6 +796,9 @@ class Importer(Protocol):
     def find(self, dotted: str) -> object | None:
         """What stands for such a module, if the project has one; nothing is loaded."""
 
+    def needs_cuda(self, path: str) -> bool:
+        """Whether nothing but CUDA runs a file: the project builds what it needs for it."""
+
     def settings(self, path: str) -> abc.Mapping[str, str]:
         """What may choose a default device for a file's program: their texts by name."""
 

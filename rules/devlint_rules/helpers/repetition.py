@@ -43,6 +43,7 @@ def goes_through_host(facts: Facts, loop: Loop | None) -> bool:
     """Each turn of the loop hands a tensor as a whole to the host, which works on with it there."""
     return loop is not None and any(
         sync.call == ".cpu()"
+        and sync.needed
         and not sync.cold
         and sync.loop is not None
         and sync.loop.site.node is loop.site.node

@@ -1,0 +1,100 @@
+"""Code that nothing but CUDA runs, for another reason than the mention at hand; and the device that
+it has at hand all the same, where there may be several cards."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from devlint.inference.conventions import found, holds
+from devlint.inference.program.accelerator_notes import MentionNote, Mentions, functions
+from devlint.inference.program.records import Function, Unit
+from devlint.inference.syntax.text import code, dotted
+
+_BUILT = "it needs an extension that the project builds for CUDA"
+
+
+def reason(unit: Unit, note: MentionNote) -> str:
+    """Why it is for CUDA on purpose, as it reads after "though"; "" where nothing says so."""
+    importer, text = unit.context.importer, unit.source.text
+    if holds("visible-cards-chosen", text):
+        return "it chooses its card by CUDA_VISIBLE_DEVICES"
+    if any(_sets_default(other) for other in _beside(unit, note)):
+        return "it makes all its tensors on CUDA by default"
+    if any(_wraps_for_cards(other) for other in _beside(unit, note)):
+        return "it wraps its model for several cards"
+    if importer is not None and importer.needs_cuda(unit.source.path):
+        return _BUILT
+    if note.kind == "device" and _is_brought_back(note):
+        return "it takes a part of the model to the card and back"
+    return ""
+
+
+def strays(note: MentionNote, why: str, at_hand: str) -> bool:
+    """Code for CUDA takes the current card, or a numbered one, where it is given another, or works
+    with an object that was placed before."""
+    if why != _BUILT or note.kind != "device":
+        return False
+    around = functions(note.function)
+    return note.index is not None or bool(at_hand) or any(map(_is_of_object, around))
+
+
+def _beside(unit: Unit, note: MentionNote) -> list[MentionNote]:
+    """The mentions of the same function, and of the file's own statements, that nothing guards."""
+    notes = unit.kept(Mentions).notes.values()
+    return [o for o in notes if o.function in (note.function, None) and not o.guarded]
+
+
+def _sets_default(note: MentionNote) -> bool:
+    return isinstance(note.node, cst.Call) and holds("default-type-of-cuda", code(note.node))
+
+
+def _wraps_for_cards(note: MentionNote) -> bool:
+    """`DataParallel(net).cuda()`, which no condition guards."""
+    return note.kind == "device" and holds("multi-card-wrapper", note.text)
+
+
+def _is_brought_back(note: MentionNote) -> bool:
+    """`layer.cuda()`, and `layer.cpu()` in the same function."""
+    node, function = note.node, note.function
+    if function is None or not isinstance(node, cst.Call):
+        return False
+    name = dotted(node.func.value) if isinstance(node.func, cst.Attribute) else ""
+    return bool(name) and holds("brought-to-host", function.text, name)
+
+
+def device_at_hand(unit: Unit, note: MentionNote) -> str:
+    """A device that the code has been given and that the mention passes by: that of a parameter or
+    of the module, or the user's own option."""
+    if note.kind != "device":
+        return ""
+    for function in functions(note.function):
+        if function.info is not None and function.info.is_module:
+            return _of_module(function)
+        for name in parameters_of(function):
+            if holds("device-read-of", function.text, name):
+                return f"{name}.device"
+    options = found("device-option-read", unit.source.text)
+    is_option = holds("open-device-option", unit.source.text)
+    return options[0] if options and is_option else ""
+
+
+def _of_module(function: Function) -> str:
+    """`self.device`, where the class has that; in a method that runs once the module is placed."""
+    info = function.info
+    assert info is not None
+    if not _is_of_object(function):
+        return ""
+    if "self.device" in code(info.node):
+        return "self.device"
+    return "next(self.parameters()).device"
+
+
+def _is_of_object(function: Function) -> bool:
+    """A method, but for the constructor and its like."""
+    is_method = function.info is not None and not function.is_static
+    return is_method and not function.name.startswith("__") and "self" in parameters_of(function)
+
+
+def parameters_of(function: Function) -> list[str]:
+    params = function.node.params
+    return [p.name.value for p in (*params.posonly_params, *params.params, *params.kwonly_params)]

@@ -1,0 +1,125 @@
+"""Code that shows to be for CUDA: that it demands CUDA is only possible to be wrong there; that it
+takes another card than the one it was given is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from rule_checking import RULES
+
+from devlint import engine
+from devlint.config import Config
+from devlint.findings import Finding
+
+SETUP = 'setup(ext_modules=[CUDAExtension(name="fast_kernels", sources=["a.cu"])])\n'
+HEAD = "import torch\nfrom torch import nn\nimport fast_kernels\n\n\n"
+
+
+def shown(root: Path, code: str, setup: str = SETUP) -> list[Finding]:
+    """The findings of portability, at the confidence that users have."""
+    (root / "setup.py").write_text(setup)
+    (root / "net.py").write_text(code)
+    report = engine.check([root / "net.py"], Config(root), tuple(RULES.values()))
+    assert not report.errors
+    return [
+        finding for finding in report.findings if finding.rule in ("DEV501", "DEV502", "DEV504")
+    ]
+
+
+CACHE = HEAD + (
+    "class Cache(nn.Module):\n"
+    "    def __init__(self, size):\n"
+    "        super().__init__()\n"
+    "        self.keys = torch.zeros(size).cuda()\n"
+)
+
+
+def test_a_cache_beside_the_project_s_kernels(tmp_path: Path):
+    assert shown(tmp_path, CACHE) == []
+    (found,) = shown(tmp_path, CACHE, setup="")  # the extension is somebody else's
+    assert found.rule == "DEV501" and "demands an accelerator" in found.message
+
+
+@pytest.mark.parametrize(
+    ("code", "device"),
+    [
+        (
+            "def fused(q: torch.Tensor):\n"
+            "    scale = torch.ones(3, device=q.device)\n"
+            '    return fast_kernels.run(q, scale, torch.empty(3, device="cuda"))\n',
+            "q.device",
+        ),
+        (
+            "class Net(nn.Module):\n"
+            "    @property\n"
+            "    def where(self):\n"
+            "        return self.device\n"
+            "    def forward(self, ids):\n"
+            "        return fast_kernels.run(ids.cuda())\n",
+            "self.device",
+        ),
+        (
+            "parser = argparse.ArgumentParser()\n"
+            'parser.add_argument("--device", default="cuda:0")\n'
+            "args = parser.parse_args()\n"
+            "net = nn.Linear(3, 3).to(args.device)\n"
+            "print(net(torch.ones(3).cuda()))\n",
+            "args.device",
+        ),
+    ],
+)
+def test_another_card_than_the_one_at_hand(tmp_path: Path, code: str, device: str):
+    (found,) = shown(tmp_path, "import argparse\n" + HEAD + code)
+    assert f"takes the current card, which need not be `{device}`" in found.message
+    assert found.advice == f"go by the device that is at hand: `{device}`"
+
+
+def test_a_numbered_card(tmp_path: Path):
+    (found,) = shown(tmp_path, CACHE.replace(".cuda()", '.to("cuda:0")'))
+    assert "takes card 0, which need not be where the model is" in found.message
+
+
+SCRIPT = (
+    "import os\nimport torch\nfrom torch import nn\n\n{first}\n\n\ndef main():\n    {begin}\n"
+    "    net = nn.Linear(3, 3)\n    net.load_state_dict(torch.load('net.pt'))\n"
+    "    net = {net}\n    print(net(torch.ones(3).cuda()))\n\n\n"
+    "if __name__ == '__main__':\n    main()\n"
+)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"first": 'os.environ["CUDA_VISIBLE_DEVICES"] = "0"'},
+        {"begin": "torch.set_default_tensor_type('torch.cuda.FloatTensor')"},
+        {"net": "nn.DataParallel(net).cuda()"},
+    ],
+)
+def test_a_script_for_cards(tmp_path: Path, change: dict[str, str]):
+    usual = {"first": "", "begin": "pass", "net": "net.cuda()"}
+    assert shown(tmp_path, SCRIPT.format(**{**usual, **change}), setup="") == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {},
+        {"begin": "if torch.cuda.is_available(): torch.set_default_device('cuda')"},
+        {"first": 'print(os.environ["CUDA_VISIBLE_DEVICES"])'},
+    ],
+)
+def test_a_script_that_only_happens_to_run_there(tmp_path: Path, change: dict[str, str]):
+    usual = {"first": "", "begin": "pass", "net": "net.cuda()"}
+    found = shown(tmp_path, SCRIPT.format(**{**usual, **change}), setup="")
+    assert {finding.rule for finding in found} == {"DEV501", "DEV502"}
+
+
+def test_a_layer_that_is_taken_to_the_card_and_back(tmp_path: Path):
+    code = (
+        "import torch\n\n\ndef calibrate(model, x: torch.Tensor):\n"
+        "    for layer in model.layers:\n        layer.cuda()\n        x = layer(x)\n"
+        "        layer{back}\n    return x\n"
+    )
+    assert shown(tmp_path, code.format(back=".cpu()"), setup="") == []
+    assert [f.rule for f in shown(tmp_path, code.format(back=".eval()"), setup="")] == ["DEV501"]
