@@ -85,6 +85,7 @@ def finish_unit(unit: Unit) -> Facts:
         return unit.facts
     unit._finished = True
     unit.facts.accelerated = unit.accelerated
+    unit.facts.is_script = unit.is_script
     assert unit.frame is not None
     index = 0
     while index < len(unit.functions):  # inferring a function declares those nested in it

@@ -162,6 +162,7 @@ class Sync:
     elementwise: bool = False  # of one element of a tensor that the loop goes through
     needed: bool = False  # the host works on with it: it is not just kept, added up or shown
     inside: Site | None = None  # where the callee waits, when this is a call
+    perhaps: bool = False  # the value is a tensor in one of several cases only
 
 
 @dataclass(frozen=True, slots=True)
@@ -408,4 +409,5 @@ class Facts:
     worker_accesses: list[WorkerAccess] = field(default_factory=list)
     unread_contracts: list[UnreadContract] = field(default_factory=list)
     accelerated: bool = False  # the file shows that it is meant for accelerators
+    is_script: bool = False  # the file runs itself
     budgets_hit: list[str] = field(default_factory=list)  # honest notes for --verbose

@@ -1,13 +1,14 @@
 """Files that only CUDA runs: they need an extension that the project builds for it.
 
 A module that imports such an extension unguarded, or a module that does, raises at its import where
-there is no CUDA; a package of which one module does so is for CUDA as a whole.
+there is no CUDA; and what only such modules import is for them alone.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
@@ -22,7 +23,7 @@ _IMPORT = re.compile(
 )
 _SETUP = "setup.py"
 _DEPTH = 3  # of directories below the root that may have a setup of their own
-_MOST = 2_000  # directories that are looked through for them
+_MOST = 2_000  # directories, or files, that are looked through
 
 
 class ModuleName(Protocol):
@@ -50,11 +51,11 @@ class CudaBuilds:
         self.project = project
         self._extensions: frozenset[str] | None = None
         self._needs: dict[Path, bool] = {}
-        self._packages: dict[Path, bool] = {}
+        self._importers: dict[Path, set[Path]] | None = None
 
     def needed_by(self, file: Path) -> bool:
         """Whether nothing but CUDA runs a file."""
-        return bool(self.extensions()) and (self._imports(file) or self._is_of_package(file))
+        return bool(self.extensions()) and (self._imports(file) or self._serves_it(file))
 
     def extensions(self) -> frozenset[str]:
         """The modules that are built for CUDA, and not for the host, too."""
@@ -106,20 +107,32 @@ class CudaBuilds:
             for name in names.strip("()").split(","):
                 yield f"{source}.{name.split(' as ')[0].strip()}"
 
-    def _is_of_package(self, file: Path) -> bool:
-        """Another module of its top-level directory imports an extension itself."""
-        root = self.project.root
-        if root not in file.parents or file.parent == root:
-            return False
-        top = root / file.relative_to(root).parts[0]
-        if top not in self._packages:
-            self._packages[top] = any(self._imports_itself(other) for other in top.rglob("*.py"))
-        return self._packages[top]
-
-    def _imports_itself(self, file: Path) -> bool:
-        return file.name != _SETUP and any(
-            name in self.extensions() for name in self._imported(file)
+    def _serves_it(self, file: Path, seen: frozenset[Path] = frozenset()) -> bool:
+        """All that import it need an extension, or serve what does."""
+        importers = self._importers_of(file) - seen
+        seen |= importers | {file}
+        return bool(importers) and all(
+            self._imports(other) or self._serves_it(other, seen) for other in importers
         )
+
+    def _importers_of(self, file: Path) -> set[Path]:
+        if self._importers is None:
+            self._importers = {}
+            for other in islice(_modules(self.project.root), _MOST):
+                roots = self.project.search_path(other)
+                for name in self._imported(other):
+                    found = self.project.find(roots, name)
+                    if found is not None and found != other:
+                        self._importers.setdefault(found, set()).add(other)
+        return self._importers.get(file, set())
+
+
+def _modules(root: Path) -> Iterator[Path]:
+    waiting = [root]
+    while waiting:
+        directory = waiting.pop()
+        yield from sorted(directory.glob("*.py"))
+        waiting += _directories(directory)
 
 
 def _absolute(module: str, package: str) -> str:

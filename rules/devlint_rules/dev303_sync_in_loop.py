@@ -7,9 +7,11 @@ from collections.abc import Iterator
 import libcst as cst
 
 from devlint.findings import Confidence, Severity
+from devlint.inference.domain.placement import Variable, VariableKind
 from devlint.inference.facts import Facts, Hotness, Site, Sync
 from devlint.rule import Claim, Note, Rule
 from devlint_rules.helpers.chains import reduction
+from devlint_rules.helpers.uses import Use, use_of
 from devlint_rules.helpers.waiting import confidence
 from devlint_rules.helpers.wording import WAITS, and_more, loop_note, may_be_accelerator
 
@@ -31,20 +33,43 @@ def _group(sync: Sync) -> tuple[str, Site] | None:
     return ("loop", loop.site) if known or loop.trains else None
 
 
-def _advice(syncs: list[Sync]) -> str:
-    if all(sync.for_logging for sync in syncs):
-        return (
-            "log every n-th step, or add up on the device (`total += loss.detach()`) and read the "
-            "sum once after the loop"
-        )
-    if any(sync.call in ("if", "while", "assert") for sync in syncs):
+_BY_USE = {
+    Use.INDEX: "hand the number in from the host, which had it before it became a tensor",
+    Use.SIZE: "keep the number on the host, where sizes are known, beside the tensor",
+    Use.SUMMED: "add up on the device (`total += loss.detach()`) and read the sum once after the "
+    "loop",
+    Use.HANDED_ON: "keep the value on the device: a 0-dim tensor serves as a number does",
+}
+
+
+def _advice(facts: Facts, sync: Sync) -> str:
+    """By what becomes of the value."""
+    use, loop = use_of(facts, sync), sync.loop
+    in_loop = loop is not None
+    trains = loop is not None and loop.trains
+    if use is Use.TESTED:
+        placement = sync.operand.placement
+        if isinstance(placement, Variable) and placement.kind is VariableKind.INPUT:
+            return (
+                "ask once in the caller and hand the answer in, or let the device decide: "
+                "`torch.where`"
+            )
+        counter = ", or go by a counter of the host" if in_loop else ""
         return (
             "let the device decide: `torch.where`, or an operation that does no harm where it is "
-            "not needed"
+            f"not needed{counter}"
         )
-    if syncs[0].loop is None:
+    if use is Use.SHOWN or (use is Use.KEPT and trains):
+        if trains:
+            return "read it behind `backward` and `step`, and only every n-th step"
+        return "read it every n-th time only, or once after the loop"
+    if use is Use.SUMMED and not in_loop:
+        return "add up on the device, and read the sum where it is needed"
+    if use in _BY_USE:
+        return _BY_USE[use]
+    if not in_loop:
         return "keep the value on the device: a 0-dim tensor serves as a number does"
-    return "keep the value on the device, and read it once after the loop"
+    return "keep the value on the device, and read all of them once after the loop"
 
 
 def _claimed(sync: Sync, when: str) -> str:
@@ -75,7 +100,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
             Severity.PERFORMANCE,
             confidence(facts, first),
             _claimed(first, when + more),
-            advice=_advice([s for s in ranked if confidence(facts, s) is confidence(facts, first)]),
+            advice=_advice(facts, first),
             trace=(
                 *_where(kind, first),
                 *(Note(s.site, f"`{s.call}` waits here, too") for s in others),
@@ -210,5 +235,8 @@ def total(values: list[float]) -> float:
     twin="The guard counts the syncs at the line: more than one confirms it.",
     limits="""\
 Whether the wait costs anything depends on how long the queue is, which only a profile shows; hence
-severity `performance`. A sampling loop that has to read each token is right as it is.""",
+severity `performance`. A sampling loop that has to read each token is right as it is. It is a
+`possible` one where a `synchronize()` stands right above; where the number picks a layer or an
+element; where only an `isinstance` says that the value is a tensor; where the value is shown in a
+loop that evaluates; and in tests and reference implementations (`attention_ref`).""",
 )

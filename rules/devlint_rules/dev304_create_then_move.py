@@ -32,9 +32,14 @@ _RANDOM = ("rand", "randn", "randint", "randperm", "normal", "multinomial", "ber
 _SHARING = ("from_numpy", "as_tensor", "asarray", "frombuffer", "from_dlpack", "to_tensor")
 # These have a twin that works beside another tensor: `x.new_zeros`.
 _LIKE = ("zeros", "ones", "empty", "full")
-_CONTAINERS = (cst.List, cst.Tuple, cst.Dict, cst.ListComp, cst.GeneratorExp)
-# These copy Python's data, which is on the host: with `device=` they make the same copies.
+# These copy Python's data, which is on the host: only the tensor in between is saved.
 _COPYING = re.compile(r"tensor|\w*Tensor")
+_CONTAINERS = (cst.List, cst.Tuple, cst.Dict, cst.ListComp, cst.GeneratorExp)
+
+
+def _is_written(factory: cst.Call) -> bool:
+    """The data are written out in the code: `torch.tensor([0.1, 0.2])`."""
+    return bool(factory.args) and isinstance(factory.args[0].value, (cst.List, cst.Tuple))
 
 
 def _factory(move: Move) -> cst.Call | None:
@@ -44,7 +49,7 @@ def _factory(move: Move) -> cst.Call | None:
     call = move.creation.node
     if not isinstance(call, cst.Call) or _name(call).removeprefix("pil_") in _SHARING:
         return None
-    if _COPYING.fullmatch(_name(call)) and not (move.subject.scalar and _number(call)):
+    if _COPYING.fullmatch(_name(call)) and not (_is_written(call) or _number(call)):
         return None
     if isinstance(call.func, cst.Call):  # `ToTensor()(image)`
         return None
@@ -60,10 +65,13 @@ def _name(call: cst.Call) -> str:
 
 def _number(factory: cst.Call) -> cst.BaseExpression | None:
     """`v` of `torch.tensor(v)`, where it is no list: a kernel can fill that in."""
-    if text_of(factory.func) != "torch.tensor" or len(factory.args) != 1:
+    if text_of(factory.func).rpartition(".")[2] != "tensor" or not factory.args:
         return None
-    value = factory.args[0].value
-    return None if isinstance(value, _CONTAINERS) else value
+    first, *others = factory.args
+    value = first.value
+    keywords = all(arg.keyword is not None for arg in others)
+    is_one = not isinstance(value, _CONTAINERS) and not first.star and first.keyword is None
+    return value if keywords and is_one else None
 
 
 def _made_there(move: Move, factory: cst.Call) -> str | None:
@@ -72,10 +80,18 @@ def _made_there(move: Move, factory: cst.Call) -> str | None:
         return None
     if move.to_tensor:
         return _made_like(factory, device)
-    number = _number(factory)
-    if number is not None:
-        return f"torch.full((), {text_of(number)}, device={device})"
+    if _number(factory) is not None:
+        factory = _filled(factory)
     return with_argument(factory, f"device={device}")
+
+
+def _filled(factory: cst.Call) -> cst.Call:
+    """`torch.full((), v)` for `torch.tensor(v)`."""
+    called = text_of(factory.func)
+    text = text_of(factory).replace(f"{called}(", f"{called.removesuffix('tensor')}full((), ", 1)
+    call = parsed(text)
+    assert isinstance(call, cst.Call)
+    return call
 
 
 def _told(move: Move, factory: cst.Call) -> str | None:
@@ -109,7 +125,7 @@ def _made_like(factory: cst.Call, other: str) -> str | None:
     if not is_path(other) or argument(factory, "dtype") or argument(factory, "requires_grad"):
         return None
     name, called = _name(factory), text_of(factory.func)
-    number = _number(factory)
+    number = _number(factory) if len(factory.args) == 1 else None
     if number is not None:
         is_zero = isinstance(number, cst.BaseNumber) and not float(text_of(number) or 1)
         return f"{other}.new_zeros(())" if is_zero else f"{other}.new_full((), {text_of(number)})"
@@ -136,8 +152,11 @@ def _confidence(facts: Facts, move: Move, factory: cst.Call, hot: bool) -> Confi
     hot = hot and (move.function is not None or trains)
     if not trains and goes_through_host(facts, move.loop):
         return Confidence.POSSIBLE
-    if _number(factory) is not None or not (hot or move.in_step or move.function is not None):
-        return Confidence.LIKELY if hot else Confidence.POSSIBLE
+    if not (hot or move.in_step or move.function is not None):
+        return Confidence.POSSIBLE
+    if _COPYING.fullmatch(_name(factory)):
+        number = _number(factory) is not None and bool(move.in_step)
+        return Confidence.LIKELY if (hot or number) and not move.cold else Confidence.POSSIBLE
     once = not (hot or move.in_step) and is_set_up(facts, move.site.node)
     return Confidence.POSSIBLE if once or move.cold else Confidence.LIKELY
 
@@ -175,9 +194,9 @@ RULE = Rule(
     what="""\
 Reports a factory call whose result is moved at once: `torch.zeros(n).to(device)`, and what is
 computed of such tensors alone and then moved: `torch.triu(torch.ones(n, n)).to(device)`. Copies
-that cannot be avoided are no finding: `torch.from_numpy(a).to(device)`, and a list of Python's, of
-which `torch.tensor(xs, device=device)` makes the same copies. One number a kernel can fill in:
-`torch.full((), value, device=device)`.""",
+that cannot be avoided are no finding: `torch.from_numpy(a).to(device)`, and a list that a name
+holds, of which `torch.tensor(xs, device=device)` makes the same copies. One number a kernel can
+fill in: `torch.full((), value, device=device)`.""",
     why="""\
 The tensor is allocated and filled on the host, then allocated again and copied over the bus, which
 from pageable memory makes the host wait. `device=` fills it where it is needed.""",
@@ -247,7 +266,7 @@ other numbers on an accelerator from the same seed.""",
     limits="""\
 A tensor that gets a name before it is moved is reported where the next line moves it and nothing
 else reads it (`x = x.to(device)`, `return x.to(device)`). What is computed with a value that may be
-a tensor of somebody else's is not. Outside of a hot loop one number is `possible` only; so is what
-a function that does not run once per step makes before its loops, and what a loop makes that works
-on the host in each turn.""",
+a tensor of somebody else's is not. Python data that are written out are `possible` only outside of
+a hot loop, one number also outside of what runs once per step. So is what a script's function makes
+before its loops, and what a loop makes that works on the host in each turn.""",
 )

@@ -52,10 +52,16 @@ def _message(accesses: list[_Access]) -> str:
 
 
 def _whole(access: _Access) -> str:
-    """The tensor of which the operand is an element."""
+    """The tensor of which the operand is an element: for the loop's variable what that is over."""
     node = access.operand.site.node
     while isinstance(node, cst.Subscript):
         node = node.value
+    loop = access.loop.site.node
+    if isinstance(loop, cst.For) and isinstance(node, cst.Name):
+        targets = loop.target.elements if isinstance(loop.target, cst.Tuple) else ()
+        names = [loop.target, *(element.value for element in targets)]
+        if any(isinstance(name, cst.Name) and name.value == node.value for name in names):
+            return short(loop.iter)
     return short(node)
 
 

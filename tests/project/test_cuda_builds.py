@@ -62,14 +62,22 @@ def test_a_module_beside_the_package_s_own_import(tmp_path: Path):
     assert needs_cuda(built, "net/loss.py")
 
 
-def test_a_module_of_the_same_top_level_directory(tmp_path: Path):
-    built = project(tmp_path, app__model="import fast_kernels", app__serve__stream="import torch")
-    assert needs_cuda(built, "app/serve/stream.py")
+APP = {"app__model": "import fast_kernels", "app__stream": "import torch"}
 
 
-def test_a_script_beside_it_that_imports_nothing_of_it(tmp_path: Path):
-    built = project(tmp_path, app__model="import fast_kernels", plot="import torch")
-    assert not needs_cuda(built, "plot.py")
+def test_a_module_that_only_such_files_import(tmp_path: Path):
+    run = "from app import model\nfrom app.stream import tokens"
+    assert needs_cuda(project(tmp_path, **APP, run=run), "app/stream.py")
+
+
+def test_a_module_that_others_import_as_well(tmp_path: Path):
+    run = "from app import model\nfrom app.stream import tokens"
+    other = "from app.stream import tokens"
+    assert not needs_cuda(project(tmp_path, **APP, run=run, other=other), "app/stream.py")
+
+
+def test_a_module_that_nobody_imports(tmp_path: Path):
+    assert not needs_cuda(project(tmp_path, **APP), "app/stream.py")
 
 
 def test_modules_that_import_each_other(tmp_path: Path):

@@ -43,6 +43,7 @@ from devlint.inference.program.records import Frame
 from devlint.inference.summaries.waits import (
     function_site,
     hot_one,
+    in_evaluation,
     invariant,
     is_elementwise,
     loop_fact,
@@ -112,10 +113,13 @@ def settle(frame: Frame) -> None:
                     function=function_site(frame),
                     in_module=frame.in_module,
                     guards_error=note.guards_error,
-                    evaluates=note.evaluates or roles.evaluates(frame.function),
+                    evaluates=note.evaluates
+                    or roles.evaluates(frame.function)
+                    or in_evaluation(note.loop),
                     elementwise=is_elementwise(note),
                     needed=note.needed,
                     inside=note.inside,
+                    perhaps=note.perhaps,
                 )
             )
             own(frame, "sync", len(facts.syncs) - 1)

@@ -11,7 +11,7 @@ from devlint.inference.confidence.policy import strength
 from devlint.inference.conventions import holds
 from devlint.inference.domain.assumptions import Assumption, AssumptionKind
 from devlint.inference.domain.containers import Mapping, Sequence
-from devlint.inference.domain.host import Host
+from devlint.inference.domain.host import Const, Host
 from devlint.inference.domain.path_conditions import exclude
 from devlint.inference.domain.placement import CPU, Variable, VariableKind
 from devlint.inference.domain.provenance import Site, StepKind
@@ -23,7 +23,7 @@ from devlint.inference.program.assumption_sites import at, guess, is_out_of_sigh
 from devlint.inference.program.device_awareness import works_on_device
 from devlint.inference.program.events import HostReadNote, LateReadNote, SyncNote
 from devlint.inference.program.records import Frame
-from devlint.inference.syntax.text import dotted, shorten
+from devlint.inference.syntax.text import dotted, every, shorten
 
 _GUESSED = frozenset(
     {"float()", "int()", "bool()", "round()", "f-string", "print()", "range()"}
@@ -70,6 +70,7 @@ def sync(
                     or type(frame.current) is cst.AugAssign,
                     needed=_is_needed(frame, consumer),
                     inside=inside,
+                    perhaps=any(type(v) in (Const, Host) for v in alternatives(value)),
                 )
             )
             return
@@ -125,9 +126,25 @@ def test_of(frame: Frame, node: cst.CSTNode, value: Value, keyword: str) -> None
             continue
         shown = type(node) is cst.Comparison and tensor.is_sure
         shown = shown or (value is tensor and is_computed(frame, tensor))
+        if _is_counter(frame, tensor):
+            continue
         if tensor.evidence is None or shown or _is_result(node):
             sync(frame, node, keyword, tensor, node)
             return
+
+
+def _is_counter(frame: Frame, tensor: Tensor) -> bool:
+    """It is made of a name that the function counts with: `step += 1`. A model may be told the
+    step, and is no reason to take it for a tensor."""
+    if tensor.evidence is None or tensor.origin is None or frame.function is None:
+        return False
+    nodes = [step.node for step in tensor.origin.chain()]
+    return any(
+        holds("counted-name", frame.function.text, name.value)
+        for node in nodes
+        if isinstance(node, cst.BaseExpression)
+        for name in every(node, cst.Name)
+    )
 
 
 def is_computed(frame: Frame, tensor: Tensor) -> bool:

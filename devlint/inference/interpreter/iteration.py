@@ -163,6 +163,14 @@ def _assigned_in(loop: cst.For, replaced: str) -> cst.Subscript | None:
     return None
 
 
+def _is_distinct(node: cst.BaseExpression) -> bool:
+    """`x.unique()`, `set(x)`: few of many, and to find them the host has waited already."""
+    name = node.func if isinstance(node, cst.Call) else None
+    if isinstance(name, cst.Attribute):
+        return name.attr.value in ("unique", "unique_consecutive")
+    return isinstance(name, cst.Name) and name.value == "set"
+
+
 def hotness_of(frame: Frame, node: cst.For | cst.While | cst.CompFor, iterable: Value) -> Hotness:
     """How often the body runs for each unit of work, by what it iterates over."""
     if isinstance(node, cst.While):
@@ -180,6 +188,8 @@ def hotness_of(frame: Frame, node: cst.For | cst.While | cst.CompFor, iterable: 
         holds("epoch-variable", over) and not holds("step-loop", target)
     ):
         return Hotness.EPOCHS
+    if _is_distinct(node.iter):
+        return Hotness.COLD
     if type(iterable) is Tensor and iterable.is_sure:
         return Hotness.HOT
     if (

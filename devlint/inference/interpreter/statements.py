@@ -440,6 +440,8 @@ def _with(frame: Frame, node: cst.With) -> bool:
         if item.asname is not None:
             assign(frame, item.asname.name, value, item.item)
     frame.evaluating += evaluating
+    if evaluating and frame.loop is not None:
+        frame.loop.evaluates = True
     frame.guards += fake  # its tensors need no device
     frame.expecting += expects
     falls = block(frame, node.body) or expects > 0

@@ -49,6 +49,7 @@ class SyncNote:
     for_logging: bool = False
     needed: bool = False
     inside: Site | None = None
+    perhaps: bool = False
 
 
 @dataclass(slots=True, eq=False)

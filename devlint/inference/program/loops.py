@@ -28,6 +28,7 @@ class LoopState:
     feeds_device: bool = False
     outer: LoopState | None = None
     trains: bool = False  # a backward pass or an optimizer's step is in its body
+    evaluates: bool = False  # something in its body runs without gradients
     wraps_training: bool = False  # a hot loop in its body trains
     breaks: list[Environment] = field(default_factory=list)
     continues: list[Environment] = field(default_factory=list)

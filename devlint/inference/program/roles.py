@@ -45,6 +45,11 @@ def is_cold(function: Function | None) -> bool:
     )
 
 
+def _is_compared(function: Function) -> bool:
+    """A test, or a plain implementation that tests compare another one with."""
+    return holds("reference-function", function.name)
+
+
 def prepares(function: Function | None) -> bool:
     """A function that builds something once, or that prepares data on the host."""
     if function is None:
@@ -154,13 +159,13 @@ def settle(unit: Unit) -> None:
         elif kind == "copy" and found is not None:
             copy = facts.hidden_copies[index]
             facts.hidden_copies[index] = replace(copy, in_step=function.name)
-        elif kind == "sync" and (found is not None or building):
+        elif kind == "sync" and (found is not None or building or _is_compared(function)):
             sync = facts.syncs[index]
             facts.syncs[index] = replace(
                 sync,
                 in_step=function.name if found is not None else "",
                 called_in=found.called_in if found is not None else None,
-                cold=sync.cold or building,
+                cold=sync.cold or building or (found is None and _is_compared(function)),
             )
     unit.owned.clear()
 

@@ -48,6 +48,17 @@ def _heat(loop: LoopState) -> Hotness:
     return loop.hotness
 
 
+def in_evaluation(loop: LoopState | None) -> bool:
+    """A loop around it runs something without gradients, and none trains."""
+    around, evaluates = loop, False
+    while around is not None:
+        if around.trains:
+            return False
+        evaluates = evaluates or around.evaluates
+        around = around.outer
+    return evaluates
+
+
 def function_site(frame: Frame) -> Site | None:
     return frame.site(frame.function.node) if frame.function is not None else None
 
@@ -75,6 +86,8 @@ def is_elementwise(note: SyncNote) -> bool:
     loop, origin = note.loop, note.tensor.origin
     if loop is None or origin is None or isinstance(loop.node, cst.While):
         return False
+    if hot_one(loop) is not loop:
+        return False  # a loop over a few: of which the one around it asks again and again
     if note.call not in _NUMBERS:
         return False
     newest = origin.node if origin.kind is StepKind.COMPUTED else None

@@ -80,6 +80,18 @@ def line_before(facts: Facts, statement: cst.CSTNode) -> tuple[cst.BaseSmallStat
     return None
 
 
+def statements_before(facts: Facts, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """The statements of the same block above the one that a node is in, the nearest first."""
+    tree = getattr(facts.source, "tree", None)
+    inner = node
+    for step in path_to(tree, node) if isinstance(tree, cst.Module) else ():
+        if isinstance(step, (cst.IndentedBlock, cst.Module)):
+            index = next(i for i, each in enumerate(step.body) if each is inner)
+            yield from reversed(step.body[:index])
+            return
+        inner = step
+
+
 def is_written(facts: Facts, node: cst.CSTNode) -> bool:
     """Whether the tensor that a node stands for is changed in place right there: `x.add_(y)`,
     `x += y`, `x[0] = y`, `out=x`. A copy that is moved would be changed in its stead."""

@@ -16,7 +16,9 @@ _SCOPES = (cst.FunctionDef, cst.Lambda, cst.ClassDef)
 
 
 def is_set_up(facts: Facts, node: cst.CSTNode) -> bool:
-    """Outside of the loops of its function: paid once for all their turns."""
+    """In a script and outside of the loops of its function: paid once for all their turns."""
+    if not facts.is_script:
+        return False  # others may call the function again and again
     tree = getattr(facts.source, "tree", None)
     for step in path_to(tree, node) if isinstance(tree, cst.Module) else ():
         if isinstance(step, (*_LOOPS, *_COMPREHENSIONS)):
