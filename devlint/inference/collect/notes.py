@@ -12,7 +12,7 @@ from devlint.inference.collect import call_contexts
 from devlint.inference.collect.contradictions import FAR
 from devlint.inference.collect.explanation import operand
 from devlint.inference.confidence.policy import strength
-from devlint.inference.conventions import holds
+from devlint.inference.conventions import found, holds
 from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import INDIRECT, Tensor
@@ -50,6 +50,9 @@ from devlint.inference.summaries.waits import (
 )
 from devlint.inference.syntax.text import dotted
 
+_UNLISTED = ("type", "pin_memory", "__len__")  # methods of tensors that no schema names
+
+
 Note = (
     HiddenCopyNote
     | MoveNote
@@ -73,7 +76,7 @@ def settle(frame: Frame) -> None:
             of_module = move.of_module or (_is_called(move) and not move.subject.is_sure)
             if move.discarded and not of_module and (_is_guess(move.subject) or _is_called(move)):
                 continue  # perhaps a module, which moves in place
-            if move.discarded and _is_stub(frame):
+            if move.discarded and (_is_stub(frame) or _is_no_tensor(frame, move)):
                 continue
             if not of_module and not move.subject.is_sure and move.method != "cuda":
                 continue
@@ -223,6 +226,16 @@ def _is_stub(frame: Frame) -> bool:
         and function.info is not None
         and function.name in ("to", "cuda", "cpu")
     )
+
+
+def _is_no_tensor(frame: Frame, move: MoveNote) -> bool:
+    """The function calls a method of it that tensors do not have: `net.llm.resize(…)`."""
+    name, function = dotted(move.subject_node), frame.function
+    if not name or function is None:
+        return False
+    known = frame.unit.context.knowledge.methods
+    called = found("called-method-of", function.text, name)
+    return any(method not in known and method not in _UNLISTED for method in called)
 
 
 def _is_called(move: MoveNote) -> bool:

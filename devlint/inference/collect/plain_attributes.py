@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import libcst as cst
+
 from devlint.findings import Confidence
+from devlint.inference.collect.availability_guards import Demands
 from devlint.inference.collect.explanation import operand
 from devlint.inference.conventions import holds
 from devlint.inference.domain.containers import Sequence
@@ -20,8 +23,9 @@ from devlint.inference.interpreter.class_attributes import (
     moves_plain_attribute,
     registers_by_name,
 )
-from devlint.inference.program.accelerator_notes import Mentions
+from devlint.inference.program.accelerator_notes import MentionNote, Mentions
 from devlint.inference.program.records import AttributeNote, ClassInfo, Frame, Unit
+from devlint.inference.syntax.text import dotted
 
 _TELLS_OF_PARTS = ("parameters", "named_parameters", "modules", "named_modules", "state_dict")
 
@@ -120,5 +124,17 @@ def _by_switch(unit: Unit, tensor: Tensor) -> bool:
         noted = made_in.kept(Mentions).notes.get(step.node) if made_in is not None else None
         if noted is not None:
             is_helper = noted.function is not None and noted.function.info is None
-            return is_helper and noted.guarded and noted.index is None
+            is_switched = is_helper or _by_own_flag(unit, noted)
+            return is_switched and noted.guarded and noted.index is None
+    return False
+
+
+def _by_own_flag(unit: Unit, noted: MentionNote) -> bool:
+    """`x.cuda() if self.use_gpu else x`: who makes the object says where all of it is to be."""
+    around = unit.kept(Demands).found_around(unit, noted.function, noted.node)
+    for test, branch in around:
+        if isinstance(test, (cst.If, cst.IfExp)) and branch is test.body:
+            owner, _, flag = dotted(test.test).rpartition(".")
+            if owner == "self" and holds("accelerator-flag", flag):
+                return True
     return False
