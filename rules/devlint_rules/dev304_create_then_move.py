@@ -99,6 +99,8 @@ def _told(move: Move, factory: cst.Call) -> str | None:
     text, call = _made_there(move, factory), move.site.node
     if text is not None or move.creation is None or not takes_device(move.creation):
         return text
+    if move.method == "type_as" and isinstance(call, cst.Call) and len(call.args) == 1:
+        return _made_like(factory, text_of(call.args[0].value))
     given = list(_asked_for(call)) if isinstance(call, cst.Call) else []
     made: cst.BaseExpression = factory
     for name, value in given:
