@@ -49,7 +49,7 @@ def _factory(move: Move) -> cst.Call | None:
     call = move.creation.node
     if not isinstance(call, cst.Call) or _name(call).removeprefix("pil_") in _SHARING:
         return None
-    if _COPYING.fullmatch(_name(call)) and not (_is_written(call) or _number(call)):
+    if _COPYING.fullmatch(_name(call)) and not (_is_written(call) or _is_number(move, call)):
         return None
     if isinstance(call.func, cst.Call):  # `ToTensor()(image)`
         return None
@@ -61,6 +61,15 @@ def _factory(move: Move) -> cst.Call | None:
 def _name(call: cst.Call) -> str:
     func = call.func
     return func.attr.value if isinstance(func, cst.Attribute) else short(func)
+
+
+def _is_number(move: Move, factory: cst.Call) -> bool:
+    """A number that is written out, or that a name may hold."""
+    return _is_literal(factory) or (_number(factory) is not None and move.subject.scalar)
+
+
+def _is_literal(factory: cst.Call) -> bool:
+    return isinstance(_number(factory), (cst.BaseNumber, cst.UnaryOperation))
 
 
 def _number(factory: cst.Call) -> cst.BaseExpression | None:
@@ -157,7 +166,7 @@ def _confidence(facts: Facts, move: Move, factory: cst.Call, hot: bool) -> Confi
     if not (hot or move.in_step or move.function is not None):
         return Confidence.POSSIBLE
     if _COPYING.fullmatch(_name(factory)):
-        number = _number(factory) is not None and bool(move.in_step)
+        number = _is_literal(factory) and bool(move.in_step)
         return Confidence.LIKELY if (hot or number) and not move.cold else Confidence.POSSIBLE
     once = not (hot or move.in_step) and is_set_up(facts, move.site.node)
     return Confidence.POSSIBLE if once or move.cold else Confidence.LIKELY
