@@ -1,6 +1,15 @@
 """devlint: static analysis of device placement in PyTorch code. Never imports torch."""
 
+from typing import TypeVar
+
 from devlint.version import __version__ as __version__
+
+T = TypeVar("T")
+
+
+def reveal_device(value: T) -> T:
+    """Return the value. `devlint check` says where it is, and why (DEV004)."""
+    return value
 
 
 def load_ipython_extension(shell: object) -> None:

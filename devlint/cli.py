@@ -19,6 +19,7 @@ COMMANDS = {
     "check": "Check files and directories.",
     "config": "Print the configuration in effect.",
     "confirm": "Run a program, and say of each finding whether it really happens.",
+    "infer": "Show where every tensor and module of a file is, and why.",
     "init": "Set devlint up for a project: configuration, hook, baseline.",
     "explain": "Explain a rule.",
     "rules": "List the rules.",

@@ -16,12 +16,12 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
 
-from devlint import banned
+from devlint import banned, revealed
 from devlint.rule import Rule
 from devlint.suppression import RULES as SUPPRESSION_RULES
 
 GROUP = "devlint.rules"
-OWN_RULES = (*SUPPRESSION_RULES, banned.RULE)  # those of no pack
+OWN_RULES = (*SUPPRESSION_RULES, banned.RULE, revealed.RULE)  # those of no pack
 
 
 class RulePackError(Exception):

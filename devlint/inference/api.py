@@ -9,11 +9,13 @@ from devlint.inference.collect import (
     ignored_devices,
     listeners,
     notes,
+    places,
     rebindings,
     undetached_reads,
 )
+from devlint.inference.collect.observing import observing
 from devlint.inference.collect.plain_attributes import settle_class
-from devlint.inference.facts import Facts
+from devlint.inference.facts import Facts, Placed
 from devlint.inference.interpreter import (
     calls,
     contracts,
@@ -104,5 +106,15 @@ def finish_unit(unit: Unit) -> Facts:
     undetached_reads.leave(unit.frame)
     undetached_reads.settle(unit)
     contracts.settle(unit)
+    places.settle(unit)
     unit.facts.mistaken_devices += unit.mistaken.values()
     return unit.facts
+
+
+def places_in(
+    parsed: Parsed, importer: Importer | None = None, knowledge: Knowledge | None = None
+) -> tuple[Placed, ...]:
+    """Where every value of one file is. The importer must be one that nothing was inferred with."""
+    with observing(parsed) as observer:
+        infer_file(parsed, importer, knowledge)
+        return observer.settle()

@@ -384,6 +384,36 @@ class UnreadContract:
     message: str
 
 
+class ValueKind(str, enum.Enum):
+    """What a value is that has a place."""
+
+    TENSOR = "tensor"
+    MODULE = "module"
+    DEVICE = "device"  # a `torch.device`, or what stands for one
+
+
+@dataclass(frozen=True, slots=True)
+class Whereabouts:
+    """One of the things that a value may be, or hold, and where that is."""
+
+    kind: ValueKind
+    placement: Placement
+    steps: tuple[Step, ...]
+    assumptions: Assumptions = ()
+    held: bool = False  # in a list, a tuple or a dict
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A value with its places. `site` is its name's or its expression's; `binds`: it is given
+    that name there."""
+
+    site: Site
+    name: str
+    whereabouts: tuple[Whereabouts, ...]
+    binds: bool = False
+
+
 @dataclass(slots=True)
 class Facts:
     """All facts of one file, each list in source order of inference."""
@@ -408,6 +438,7 @@ class Facts:
     mistaken_devices: list[MistakenDevice] = field(default_factory=list)
     worker_accesses: list[WorkerAccess] = field(default_factory=list)
     unread_contracts: list[UnreadContract] = field(default_factory=list)
+    revealed: list[Placed] = field(default_factory=list)  # arguments of `reveal_device`
     accelerated: bool = False  # the file shows that it is meant for accelerators
     is_script: bool = False  # the file runs itself
     budgets_hit: list[str] = field(default_factory=list)  # honest notes for --verbose

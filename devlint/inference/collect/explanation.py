@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from devlint.inference.domain.provenance import Site, Step, StepKind
+from devlint.inference.domain.provenance import Provenance, Site, Step, StepKind
 from devlint.inference.domain.tensors import (
     DEFAULT,
     GRAD,
@@ -57,9 +57,14 @@ _VERBS = {
 
 def history(tensor: Tensor) -> tuple[Step, ...]:
     """The steps that explain a value's place, oldest first: where it began, and what moved it."""
-    if tensor.origin is None:
+    return steps(tensor.origin)
+
+
+def steps(origin: Provenance | None) -> tuple[Step, ...]:
+    """The same of any provenance."""
+    if origin is None:
         return ()
-    chain = list(tensor.origin.chain())
+    chain = list(origin.chain())
     telling = [o for o in chain if o.kind is not StepKind.COMPUTED]
     computed = [o for o in chain if o.kind is StepKind.COMPUTED]
     # A computation tells something only as the last step, and only one of them does.

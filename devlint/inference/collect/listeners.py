@@ -15,6 +15,7 @@ from devlint.inference.collect import (
     invalid_devices,
     nonleaves,
     notes,
+    places,
     rebindings,
     syncs,
     undetached_reads,
@@ -33,6 +34,7 @@ from devlint.inference.program.events import (
     DeviceChosen,
     DeviceCompared,
     DeviceFormatted,
+    DeviceRevealed,
     Formatted,
     FunctionCalled,
     FunctionLeft,
@@ -141,6 +143,11 @@ def _type_named(frame: Frame, event: TypeNamed) -> None:
 @_listens(DeviceFormatted)
 def _device_formatted(frame: Frame, event: DeviceFormatted) -> None:
     hard_coded_accelerators.of_name(frame, event.node, event.index)
+
+
+@_listens(DeviceRevealed)
+def _device_revealed(frame: Frame, event: DeviceRevealed) -> None:
+    places.reveal(frame, event.node, event.value, event.value_node)
 
 
 @_listens(Compared)

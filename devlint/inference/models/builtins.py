@@ -46,7 +46,13 @@ from devlint.inference.models.libraries import made, operands_of
 from devlint.inference.models.moves import chosen
 from devlint.inference.models.places import on_accelerator
 from devlint.inference.models.unification import meet, tensors_in
-from devlint.inference.program.events import HostWaits, NonLeafUsed, NumberTaken, TensorMade
+from devlint.inference.program.events import (
+    DeviceRevealed,
+    HostWaits,
+    NonLeafUsed,
+    NumberTaken,
+    TensorMade,
+)
 from devlint.inference.program.records import (
     Arguments,
     Frame,
@@ -114,6 +120,14 @@ def _device(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
 
 def _context(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     return devices.CONTEXT
+
+
+def _reveal(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    """`reveal_device(value)` returns the value."""
+    for value, argument in arguments.all()[:1]:
+        frame.emit(DeviceRevealed(node, value, argument))
+        return value
+    return UNKNOWN
 
 
 def _true(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
@@ -761,6 +775,7 @@ def call_builtin(frame: Frame, node: cst.Call, name: str, arguments: Arguments) 
 
 
 FUNCTIONS: dict[str, Handler] = {
+    "devlint.reveal_device": _reveal,
     "os.environ.get": _variable,
     "os.getenv": _variable,
     "torch.device": _device,

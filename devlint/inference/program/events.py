@@ -210,6 +210,15 @@ class Called:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class DeviceRevealed:
+    """The code asks where a value is: `reveal_device(value)`."""
+
+    node: cst.Call
+    value: Value
+    value_node: cst.CSTNode
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class TypeNamed:
     """An attribute names a type of tensors."""
 
