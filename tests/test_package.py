@@ -31,7 +31,15 @@ PACKAGES = {
 INFERENCE_PARTS = ("collect", "interpreter", "models", "program", "summaries", "syntax")
 GUARD_PARTS = ("core", "agreement", "recording", "virtual", "reports", "commands", "startup")
 NOT_SOURCE = shutil.ignore_patterns(
-    ".git", ".venv*", ".*_cache", ".hypothesis", "__pycache__", "build", "dist", "*.egg-info"
+    ".git",
+    "node_modules",
+    ".venv*",
+    ".*_cache",
+    ".hypothesis",
+    "__pycache__",
+    "build",
+    "dist",
+    "*.egg-info",
 )
 
 

@@ -7,5 +7,6 @@ checking      the check of one open document, with all open texts in the place o
 scheduling    checks one after the other on a thread; those that edits made stale are cancelled
 diagnostics   findings and errors as diagnostics
 actions       fixes and suppressions as code actions
+places        where values are, as hovers and inlay hints
 application   the messages of the protocol, each with its handler
 """

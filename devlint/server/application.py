@@ -20,11 +20,12 @@ from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol, default_converter
 from pygls.uris import to_fs_path
 
-from devlint.server import actions
+from devlint.server import actions, places
 from devlint.server.checking import Checked, check
 from devlint.server.diagnostics import diagnostics
 from devlint.server.documents import Documents
-from devlint.server.scheduling import Schedule
+from devlint.server.places import Inferred
+from devlint.server.scheduling import Schedule, one_thread
 from devlint.server.settings import (
     SECTION,
     Settings,
@@ -83,7 +84,9 @@ class Server:
         )
         self.documents = Documents(Path.cwd())
         self.settings = Settings()
-        self.checks: Schedule[Checked] = Schedule()
+        thread = one_thread()
+        self.checks: Schedule[Checked] = Schedule(thread)
+        self.inferred: Schedule[Inferred | None] = Schedule(thread)
         self.folders: tuple[Path, ...] = ()
         self.waiting: dict[str, asyncio.TimerHandle] = {}
         self.tasks: set[asyncio.Task[None]] = set()
@@ -107,6 +110,8 @@ class Server:
             types.NOTEBOOK_DOCUMENT_DID_CLOSE: self.did_close_notebook,
             types.TEXT_DOCUMENT_DIAGNOSTIC: self.diagnostic,
             types.TEXT_DOCUMENT_CODE_ACTION: self.code_actions,
+            types.TEXT_DOCUMENT_HOVER: self.hover,
+            types.TEXT_DOCUMENT_INLAY_HINT: self.inlay_hints,
             types.CODE_ACTION_RESOLVE: self.resolve_action,
             types.WORKSPACE_DID_CHANGE_CONFIGURATION: self.did_change_configuration,
             types.WORKSPACE_DID_CHANGE_WATCHED_FILES: self.did_change_files,
@@ -155,6 +160,7 @@ class Server:
         """Let no check hold up the end of the process."""
         for timer in self.waiting.values():
             timer.cancel()
+        self.inferred.close()
         self.checks.close()
 
     def _can(self, capability: str) -> bool:
@@ -243,7 +249,7 @@ class Server:
 
     def _changed(self, uri: str, delay: int) -> None:
         """A document is another one: check it when its user pauses."""
-        self.checks.forget(uri)
+        self._forget(uri)
         self._stop_waiting(uri)
         if self._is_pushed(uri):
             self.waiting[uri] = asyncio.get_running_loop().call_later(
@@ -251,7 +257,7 @@ class Server:
             )
 
     def _gone(self, uri: str, parts: Iterable[str]) -> None:
-        self.checks.forget(uri)
+        self._forget(uri)
         self._stop_waiting(uri)
         for part in parts:
             self._publish(part, [])
@@ -259,12 +265,19 @@ class Server:
     def _renew(self, first: str | None = None) -> None:
         """All that is open is checked anew, one after the other."""
         self.checks.forget_all()
+        self.inferred.forget_all()
         uris = sorted(self.documents.checked(), key=lambda uri: uri != first)
         pushed = [uri for uri in uris if self._is_pushed(uri)]
         if pushed:
             self._start(self._push(pushed))
         if uris and self.pulls and self._can("workspace.diagnostics.refresh_support"):
             self.protocol.workspace_diagnostic_refresh(None)
+        if uris and self._can("workspace.inlay_hint.refresh_support"):
+            self.protocol.workspace_inlay_hint_refresh(None)
+
+    def _forget(self, uri: str) -> None:
+        self.checks.forget(uri)
+        self.inferred.forget(uri)
 
     def _stop_waiting(self, uri: str) -> None:
         timer = self.waiting.pop(uri, None)
@@ -358,6 +371,40 @@ class Server:
             self.protocol.window_show_message(
                 types.ShowMessageParams(types.MessageType.Error, f"{NAME}: {message}")
             )
+
+    # ------------------------------------------------------------------ places
+
+    async def hover(self, params: types.HoverParams) -> types.Hover | None:
+        """Where the value under the cursor is, and why."""
+        uri, encoding = params.text_document.uri, self.documents.encoding
+        inferred = await self._inferred(self.documents.of(uri))
+        return places.hover(inferred, uri, params.position, encoding) if inferred else None
+
+    async def inlay_hints(self, params: types.InlayHintParams) -> list[types.InlayHint]:
+        """The devices of the names that are bound in a range."""
+        uri, encoding = params.text_document.uri, self.documents.encoding
+        if not self.settings.inlay_hints:
+            return []
+        inferred = await self._inferred(self.documents.of(uri))
+        if inferred is None:
+            return []
+        return list(places.inlay_hints(inferred, uri, params.range, encoding))
+
+    async def _inferred(self, uri: str) -> Inferred | None:
+        """The values of a document; None if it cannot be parsed, or was changed meanwhile."""
+        if not self._is_to_be_checked(uri):
+            return None
+        file, snapshot = self.documents.file(uri), self.documents.snapshot()
+        settings, folders = self.settings, self.folders
+
+        def work(_: Event) -> Inferred | None:
+            return places.infer(file, snapshot, configured(file, settings, folders))
+
+        try:
+            return await self.inferred.result(uri, work)
+        except SettingsError as error:
+            self._say(uri, str(error))
+            return None
 
     # ------------------------------------------------------------------ code actions
 

@@ -29,8 +29,8 @@ class _Running(Generic[Result]):
 class Schedule(Generic[Result]):
     """The checks of all documents, by URI."""
 
-    def __init__(self) -> None:
-        self._pool = ThreadPoolExecutor(1, thread_name_prefix="devlint-check")
+    def __init__(self, pool: ThreadPoolExecutor) -> None:
+        self._pool = pool
         self._running: dict[str, _Running[Result]] = {}
 
     async def result(self, uri: str, work: Work[Result]) -> Result | None:
@@ -75,3 +75,8 @@ class Schedule(Generic[Result]):
         """Cancel all, and end the thread when it can."""
         self.forget_all()
         self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+def one_thread() -> ThreadPoolExecutor:
+    """The thread of all checks: an interpreter's limits and tables are of the whole process."""
+    return ThreadPoolExecutor(1, thread_name_prefix="devlint-check")

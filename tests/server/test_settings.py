@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -70,6 +72,20 @@ def test_settings_are_read_and_what_is_wrong_is_said() -> None:
     ]
     assert "did you mean 'select'" in wrong[0]
     assert read_settings(["x"])[1]
+
+
+def test_the_extension_and_the_page_have_every_setting_with_its_default() -> None:
+    root = Path(__file__).resolve().parents[2]
+    page = (root / "docs/editors.md").read_text(encoding="utf-8")
+    package = json.loads((root / "editors/vscode/package.json").read_text(encoding="utf-8"))
+    properties = package["contributes"]["configuration"]["properties"]
+    own = {"devlint.command", "devlint.trace.server"}  # of the extension alone
+    defaults = {name: each["default"] for name, each in properties.items() if name not in own}
+    settings, wrong = read_settings({n.removeprefix("devlint."): v for n, v in defaults.items()})
+    assert wrong == [] and settings == Settings()
+    assert len(defaults) == len(fields(Settings))
+    for name in defaults:
+        assert f"`{name.removeprefix('devlint.')}`" in page
 
 
 def test_a_file_of_no_project_is_not_taken_to_be_of_the_whole_disk(
