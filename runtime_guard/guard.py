@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import torch
+from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from runtime_guard.contracts import Watch
 from runtime_guard.core.patches import Patches
@@ -16,7 +17,8 @@ from runtime_guard.recording.events import PROBLEMS, Event, Kind
 from runtime_guard.recording.ledger import Ledger
 from runtime_guard.recording.modes import RecordDispatchMode, RecordFunctionMode
 from runtime_guard.recording.module_moves import settle, watch_module_moves
-from runtime_guard.recording.observers import Observer, Policy, add_observer, remove_observer
+from runtime_guard.recording.observers import Observer, add_observer, remove_observer
+from runtime_guard.recording.policies import Gate, Policy
 from runtime_guard.virtual import context, races
 from runtime_guard.virtual.context import remove_dispatch_mode, remove_function_mode
 
@@ -29,7 +31,11 @@ class DeviceGuard(contextlib.ContextDecorator):
     because PyTorch does.  With ``on_contract`` the device contracts of every function of the user's
     are checked, else those of decorated ones only (docs/contracts.md).  With ``on_race`` races
     between virtual streams are looked for.  ``allow`` names functions or modules whose transfers
-    and syncs no policy objects to.  Works inside and around
+    and syncs no policy objects to.  ``on_transfer`` may say it per direction
+    (``{"D2H": "raise"}``); with ``implicit_only`` nothing is objected to that the program
+    asks for by name (``.to``, ``.item()``), with ``after_steps`` nothing before so many
+    steps of optimizers or calls of
+    ``step``, with ``first_only`` each line is objected to once.  Works inside and around
     ``virtual_devices``; may be nested and entered again, the ledger then goes on.
     """
 
@@ -37,18 +43,25 @@ class DeviceGuard(contextlib.ContextDecorator):
         self,
         *,
         on_mixed: Policy = "raise",
-        on_transfer: Policy = "record",
+        on_transfer: Policy | Mapping[str, Policy] = "record",
         on_sync: Policy = "record",
         on_contract: Policy | None = None,
         on_race: Policy | None = None,
         allow: tuple[str, ...] = (),
+        implicit_only: bool = False,
+        after_steps: int = 0,
+        first_only: bool = False,
     ) -> None:
-        self._observer = Observer(on_mixed, on_transfer, on_sync, frozenset(allow), on_contract)
+        self._gate = Gate(implicit_only, after_steps, first_only)
+        self._observer = Observer(
+            on_mixed, on_transfer, on_sync, frozenset(allow), on_contract, gate=self._gate
+        )
         self._watch = Watch() if on_contract is not None else None
         if on_race not in (None, "raise", "warn", "record"):
             raise ValueError(f"on_race={on_race!r}: expected 'raise', 'warn' or 'record'")
         self._on_race = on_race
         self._races: list[races.Races | None] = []
+        self._step_hooks: list[Any] = []
         self._entered: list[tuple[Any, ...]] = []
 
     @property
@@ -85,6 +98,9 @@ class DeviceGuard(contextlib.ContextDecorator):
             self._races.append(races.Watch.current)
             races.Watch.current = races.Races(machine, self._on_race)
         add_observer(self._observer)
+        if self._gate.after_steps:
+            hook = register_optimizer_step_post_hook(lambda *_: self.step())
+            self._step_hooks.append(hook)
         if self._watch is not None:
             self._watch.__enter__()
         if machine is not None:
@@ -102,6 +118,8 @@ class DeviceGuard(contextlib.ContextDecorator):
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self._step_hooks:
+            self._step_hooks.pop().remove()
         if self._races:
             races.Watch.current = self._races.pop()
         if self._watch is not None:
@@ -115,16 +133,20 @@ class DeviceGuard(contextlib.ContextDecorator):
         settle()
         remove_observer(self._observer)
 
+    def step(self) -> None:
+        """One step of the warm-up that ``after_steps`` counts is over."""
+        self._gate.steps += 1
+
     @contextlib.contextmanager
     def forbid_syncs(self) -> Iterator[None]:
-        """Inside, this thread's syncs raise ``DevicePolicyError``."""
-        with self._observer.policy_in_this_thread("on_sync", "raise"):
+        """Inside, syncs of this thread or task raise ``DevicePolicyError``."""
+        with self._observer.policy_here("on_sync", "raise"):
             yield
 
     @contextlib.contextmanager
     def forbid_transfers(self) -> Iterator[None]:
-        """Inside, this thread's transfers raise ``DevicePolicyError``."""
-        with self._observer.policy_in_this_thread("on_transfer", "raise"):
+        """Inside, transfers of this thread or task raise ``DevicePolicyError``."""
+        with self._observer.policy_here("on_transfer", "raise"):
             yield
 
     @contextlib.contextmanager
@@ -135,7 +157,7 @@ class DeviceGuard(contextlib.ContextDecorator):
         """
         if not isinstance(reason, str) or not reason:
             raise ValueError("allow(reason): say why, for example allow('logging')")
-        with self._observer.allowed_in_this_thread():
+        with self._observer.allowed_here():
             yield
 
     def count(self, kind: Kind | str) -> int:

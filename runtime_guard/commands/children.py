@@ -20,8 +20,9 @@ from pathlib import Path
 from runtime_guard.commands import ranks
 from runtime_guard.core import inheritance
 from runtime_guard.guard import DeviceGuard
+from runtime_guard.recording import policies
 from runtime_guard.recording.evidence import Evidence
-from runtime_guard.recording.observers import Policy
+from runtime_guard.recording.policies import Policy
 from runtime_guard.virtual.context import enter_inherited, leave_inherited
 
 _joined = contextlib.ExitStack()
@@ -41,8 +42,9 @@ def join() -> None:
     atexit.register(_joined.close)
     if folder:
         wish, _, path = folder.partition(":")
+        options = policies.parse(os.environ.get(policies.VARIABLE, ""))
         policy: Policy = "record" if wish == "record" else "raise"
-        guard = _joined.enter_context(DeviceGuard(on_mixed=policy))
+        guard = _joined.enter_context(DeviceGuard(on_mixed=policy, **options))
         _joined.callback(leave_evidence, guard, path)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import os
 import re
 import traceback
 from collections.abc import Iterable, Iterator
@@ -14,7 +15,7 @@ from runtime_guard.commands.children import heard_out
 from runtime_guard.commands.program import traceback_of
 from runtime_guard.core.sites import Site, is_users
 from runtime_guard.guard import DeviceGuard
-from runtime_guard.recording import module_moves, observers
+from runtime_guard.recording import module_moves, observers, policies
 from runtime_guard.recording.budgets import format_size
 from runtime_guard.recording.cards import this_process
 from runtime_guard.recording.device_map import ModelWatcher
@@ -151,6 +152,7 @@ def watch(
         guard = DeviceGuard(
             on_mixed="record" if keep_going else "raise",
             on_contract="record" if contracts else None,
+            **policies.parse(os.environ.get(policies.VARIABLE, "")),
         )
         stack.enter_context(guard)
         stack.enter_context(heard_out(guard, keep_going=keep_going))

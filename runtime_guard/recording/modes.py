@@ -115,6 +115,10 @@ class RecordFunctionMode(FunctionHook):
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
         try:
+            reading = observers.READERS.get(func)
+            if reading is not None:
+                with observers.read_as(reading):
+                    return func(*args)
             result = func(*args, **kwargs) if kwargs else func(*args)
         except (RuntimeError, TypeError) as error:
             explain_error(error, getattr(func, "__name__", str(func)), args, kwargs)

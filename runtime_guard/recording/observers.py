@@ -9,8 +9,9 @@ from __future__ import annotations
 import contextlib
 import threading
 import warnings
-from collections.abc import Iterator, Sequence
-from typing import Literal
+from collections.abc import Iterator, Mapping, Sequence
+from contextvars import ContextVar
+from types import MappingProxyType
 
 import torch
 
@@ -18,8 +19,7 @@ from runtime_guard.core.placement import PassedBy, placement_of
 from runtime_guard.core.sites import Site, Stack, nearest, user_stack
 from runtime_guard.recording.events import Event, Kind, hint_at
 from runtime_guard.recording.ledger import Ledger
-
-Policy = Literal["raise", "warn", "record"]
+from runtime_guard.recording.policies import Gate, Policy, by_direction, check_policy
 
 
 class DevicePolicyError(RuntimeError):
@@ -30,71 +30,77 @@ class DevicePolicyWarning(UserWarning):
     """A guard's policy asks to be told of what happened."""
 
 
+_NO_POLICIES: Mapping[str, Policy] = MappingProxyType({})
+
+
 class Observer:
     """A ledger with the policies that decide what else to do than count."""
 
     def __init__(
         self,
         on_mixed: Policy = "raise",
-        on_transfer: Policy = "record",
+        on_transfer: Policy | Mapping[str, Policy] = "record",
         on_sync: Policy = "record",
         allow: frozenset[str] = frozenset(),
         on_contract: Policy | None = None,
         *,
         hidden_only: bool = False,
+        gate: Gate | None = None,
     ) -> None:
-        for name, policy in (
-            ("on_contract", on_contract or "raise"),
-            ("on_mixed", on_mixed),
-            ("on_transfer", on_transfer),
-            ("on_sync", on_sync),
-        ):
-            if policy not in ("raise", "warn", "record"):
-                raise ValueError(f"{name}={policy!r}: expected 'raise', 'warn' or 'record'")
+        check_policy("on_contract", on_contract or "raise")
         self.ledger = Ledger()
-        self.on_mixed: Policy = on_mixed
+        self.on_mixed: Policy = check_policy("on_mixed", on_mixed)
         self.on_contract: Policy | None = on_contract
-        self.on_transfer: Policy = on_transfer
-        self.on_sync: Policy = on_sync
-        self._local = threading.local()
+        self.on_transfer = by_direction(on_transfer)
+        self.on_sync: Policy = check_policy("on_sync", on_sync)
+        self.gate = Gate() if gate is None else gate
+        # of the calling thread, and of the calling task of an event loop
+        self._here: ContextVar[Mapping[str, Policy]] = ContextVar("policies", default=_NO_POLICIES)
+        self._allows: ContextVar[int] = ContextVar("allows", default=0)
         self.allowed = set(allow)
         self.hidden_only = hidden_only
         """Object to no sync that the program asks for by its name, such as ``synchronize``."""
 
-    @property
     def sync_policy(self) -> Policy:
         """``on_sync``, or the stricter policy of the innermost ``forbid_syncs`` block."""
-        policy: Policy = getattr(self._local, "on_sync", None) or self.on_sync
-        return policy
+        return self._here.get().get("on_sync", self.on_sync)
 
-    @property
-    def transfer_policy(self) -> Policy:
+    def transfer_policy(self, direction: str) -> Policy:
         """``on_transfer``, or that of the innermost ``forbid_transfers`` block."""
-        policy: Policy = getattr(self._local, "on_transfer", None) or self.on_transfer
-        return policy
+        found = self._here.get().get("on_transfer")
+        return self.on_transfer.get(direction, "record") if found is None else found
+
+    def objects_to(self, policy: Policy, key: str, what: str, stack: Stack) -> bool:
+        """Is more to be done about ``what`` than to record it?
+
+        A ``forbid_…`` block (``key``) knows no warm-up.  While ``torch.compile`` traces or CUDA
+        captures a graph nothing is objected to: it runs once, and not in the program's time.
+        """
+        if policy == "record" or self.is_allowed(stack) or _being_compiled():
+            return False
+        return key in self._here.get() or self.gate.passes(what, nearest(stack))
 
     @contextlib.contextmanager
-    def policy_in_this_thread(self, name: str, policy: Policy) -> Iterator[None]:
-        """``on_sync`` or ``on_transfer`` is ``policy`` for the calling thread in the block."""
-        before = getattr(self._local, name, None)
-        setattr(self._local, name, policy)
+    def policy_here(self, name: str, policy: Policy) -> Iterator[None]:
+        """``on_sync`` or ``on_transfer`` is ``policy`` for the calling thread or task."""
+        token = self._here.set({**self._here.get(), name: policy})
         try:
             yield
         finally:
-            setattr(self._local, name, before)
+            self._here.reset(token)
 
     @contextlib.contextmanager
-    def allowed_in_this_thread(self) -> Iterator[None]:
-        """No policy objects to the calling thread in the block."""
-        self._local.allowed = getattr(self._local, "allowed", 0) + 1
+    def allowed_here(self) -> Iterator[None]:
+        """No policy objects to the calling thread or task in the block."""
+        token = self._allows.set(self._allows.get() + 1)
         try:
             yield
         finally:
-            self._local.allowed -= 1
+            self._allows.reset(token)
 
     def is_allowed(self, stack: Stack) -> bool:
         """Is the calling code inside an ``allow`` block, or in an allowed module or function?"""
-        if getattr(self._local, "allowed", 0):
+        if self._allows.get():
             return True
         return any(
             name == site.function or f"/{name.replace('.', '/')}" in site.file.replace("\\", "/")
@@ -145,6 +151,34 @@ def unobserved() -> Iterator[None]:
         yield
     finally:
         _local.unobserved = False
+
+
+@contextlib.contextmanager
+def read_as(what: str) -> Iterator[None]:
+    """Syncs of this thread in the block are called ``what``: ``bool(t)`` is no ``.item()``."""
+    _local.reading = what
+    try:
+        yield
+    finally:
+        _local.reading = ""
+
+
+def _being_compiled() -> bool:
+    compiler = getattr(torch, "compiler", None)
+    if compiler is not None and compiler.is_compiling():
+        return True
+    return bool(torch.cuda.is_available() and torch.cuda.is_current_stream_capturing())
+
+
+READERS = {
+    torch.Tensor.__bool__: "bool",
+    torch.Tensor.__float__: "float",
+    torch.Tensor.__int__: "int",
+    torch.Tensor.__index__: "__index__",
+    torch.Tensor.__complex__: "complex",
+    torch.Tensor.__contains__: "in",
+}
+"""Ways to read one value without saying so."""
 
 
 def mixed_policy() -> Policy:
@@ -201,9 +235,10 @@ def transfer(
             seconds=seconds,
             shape=describe_tensor(tensor),
         )
-        if observer.transfer_policy != "record" and not observer.is_allowed(stack):
+        policy = observer.transfer_policy(event.direction)
+        if observer.objects_to(policy, "on_transfer", what, stack):
             _object(
-                observer.transfer_policy,
+                policy,
                 f"transfer {event.direction} of {describe_tensor(tensor)} ({nbytes} bytes, "
                 f"{source} to {target}) by {what} at {nearest(stack)}",
             )
@@ -222,13 +257,15 @@ def sync(
     if not observing():
         return
     stack = user_stack() if stack is None else stack
+    what = getattr(_local, "reading", "") or what
     for observer in _observers:
         observer.ledger.record(Kind.SYNC, stack, what, detail=detail, seconds=seconds)
         if observer.hidden_only and not hidden:
             continue
-        if observer.sync_policy != "record" and not observer.is_allowed(stack):
+        policy = observer.sync_policy()
+        if observer.objects_to(policy, "on_sync", what, stack):
             _object(
-                observer.sync_policy,
+                policy,
                 f"sync by {what} ({detail}) at {nearest(stack)}",
             )
 

@@ -451,6 +451,16 @@ def _reads_host(what: str) -> Handler:
     return handler
 
 
+def _reads_one(what: str) -> Handler:
+    """``bool(t)`` and its siblings: ``.item()`` that the program does not ask for by name."""
+
+    def handler(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:
+        with observers.read_as(what):
+            return mode.enter(func, args, kwargs)
+
+    return handler
+
+
 def _prints(what: str) -> Handler:
     """``repr``, ``str`` and ``format`` of a tensor: one sync, then PyTorch's own formatting."""
 
@@ -503,8 +513,12 @@ def _copying(position: int) -> Handler:
     """``copy_`` and ``x[i] = value``: the gradient of a value from elsewhere goes back to it."""
 
     def handler(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:
-        result = mode.run(func, args, kwargs)
         value = args[position] if len(args) > position else kwargs.get("other")
+        mode.writes_number = position == 2 and not isinstance(value, torch.Tensor)
+        try:
+            result = mode.run(func, args, kwargs)
+        finally:
+            mode.writes_number = False
         if position == 2 and observers.observing():
             _note_element(args[0], args[1])
         if isinstance(value, torch.Tensor) and value.requires_grad and torch.is_grad_enabled():
@@ -764,6 +778,8 @@ def build_handlers() -> dict[Any, Handler]:
     if hasattr(torch, "get_device"):
         table[torch.get_device] = _get_device
     table[tensor.numpy] = _numpy
+    for reader, what in observers.READERS.items():
+        table[reader] = _reads_one(what)
     table[tensor.tolist] = _reads_host("tolist")
     table[tensor.__repr__] = _prints("repr")
     table[tensor.__format__] = _prints("format")

@@ -155,6 +155,9 @@ class FunctionMode(FunctionHook):
         """Arguments of the C++ function that is running, for the factories inside composites."""
         self.quiet = 0
         """Above 0 syncs are not recorded: they belong to one that was recorded already."""
+        self.writes_number = False
+        """Is ``x[i] = 5.0`` running?  C++ makes a tensor of the number where ``x`` is
+        (``scalarToTensorNonNativeDeviceType`` in ``ATen/TensorIndexing.h``)."""
 
     def __torch_function__(
         self,
@@ -620,6 +623,8 @@ class DispatchMode(DispatchHook):
         for written, value in pairs:
             self._adopt_buffers([written], [value])
             target, source = moves.device_of(written), moves.device_of(value)
+            if self.function_mode.writes_number and value.dim() == 0:
+                source = target
             for tensor in (written, value):
                 placement = placement_of(tensor)
                 if placement is not None and placement.move is not None:

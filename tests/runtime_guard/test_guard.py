@@ -232,7 +232,7 @@ class TestSyncs:
             if (x > 0).any():
                 pass
         (event,) = guard.syncs
-        assert event.what == "item"
+        assert event.what == "bool"
 
 
 class TestBlocksWithinBlocks:
