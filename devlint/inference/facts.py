@@ -130,6 +130,7 @@ class Move:
     recursive: bool = False  # that function calls itself in a loop
     cold: bool = False  # in code that runs once, or now and then
     to_tensor: bool = False  # `.to(other)`: the target is a tensor, its dtype counts too
+    kept: str = ""  # the subject's attribute of the object, which only its constructor sets
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +162,7 @@ class Sync:
     evaluates: bool = False  # in code that evaluates: no gradients, or by its name
     elementwise: bool = False  # of one element of a tensor that the loop goes through
     needed: bool = False  # the host works on with it: it is not just kept, added up or shown
+    invariant: bool = False  # what is read does not change in the loop
     inside: Site | None = None  # where the callee waits, when this is a call
     perhaps: bool = False  # the value is a tensor in one of several cases only
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from devlint.findings import Applicability, Confidence, Severity
+from devlint.inference.domain.placement import CPU
 from devlint.inference.facts import Facts, Hotness, Move, Site
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.helpers.blocks import line_before
@@ -39,9 +40,34 @@ def _fix(facts: Facts, move: Move) -> tuple[Replacement, ...]:
     )
 
 
+def _is_kept(move: Move) -> bool:
+    """`self.window.to(x.device)`, of a tensor that the constructor made on the host, wherever one
+    call is one step."""
+    if not (move.kept and move.in_step) or move.cold or move.guarded or move.discarded:
+        return False
+    subject = move.subject
+    on_host = subject.by_default and subject.placement == CPU and not subject.moved
+    return on_host and not move.of_module and move.target not in (None, CPU)
+
+
+def _of_kept(facts: Facts, move: Move) -> Claim:
+    name = move.subject.name
+    return Claim(
+        move.site,
+        Severity.PERFORMANCE,
+        Confidence.POSSIBLE if is_cold_file(facts) else Confidence.LIKELY,
+        f"`{name}` is made once, on the CPU, and transferred in every call of `{move.in_step}`",
+        advice=f'keep it where the module is: `self.register_buffer("{move.kept}", …, '
+        "persistent=False)` in the constructor",
+        trace=history(move.subject),
+    )
+
+
 def _check(facts: Facts) -> Iterator[Claim]:
     for move in facts.moves:
         if not _is_repeated(move) or move.loop is None:
+            if _is_kept(move):
+                yield _of_kept(facts, move)
             continue
         name = move.subject.name
         yield Claim(
@@ -64,7 +90,8 @@ RULE = Rule(
     summary="The same tensor is transferred in every iteration.",
     what="""\
 Reports a move inside a hot loop (over batches, steps, tokens or time steps) whose tensor and whose
-target both stay the same in that loop.""",
+target both stay the same in that loop, or in `forward`, or what else runs once per step, the move
+of a tensor that the constructor made on the host.""",
     why="""\
 Each iteration copies the same bytes across the bus and allocates for them, and from pageable memory
 the host waits for the copy. One transfer before the loop does the same.""",

@@ -6,5 +6,6 @@ The modules:
     observers, modes: who is told, and the hooks that watch real devices
     explanation: where the operands of a contradiction came from
     module_moves, attributes, device_map: what `Module.to` moves, and what it leaves behind
+    gradients: leaves whose gradient is lost since they were moved
     cards: which of a machine's devices is this process's own
 """

@@ -96,8 +96,8 @@ EPOCH = """
     ("moves", "weight", "contradicts"),
     [
         ("rows, labels = rows.to(device), labels.to(device)", "", False),
-        # through a criterion handed in and the output of a model handed in: too long a story
-        ("rows, labels = rows.to(device), labels.to(device)", "weight=torch.ones(3)", False),
+        # through a criterion handed in and the output of a model handed in
+        ("rows, labels = rows.to(device), labels.to(device)", "weight=torch.ones(3)", True),
         ("labels = labels.to(device)", "", True),
     ],
 )

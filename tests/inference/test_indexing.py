@@ -159,3 +159,29 @@ def test_numbers_in_all_dimensions_in_sight_may_leave_a_number():
     """
     sure = [m for m in met(code) if "possible" not in m]
     assert len(sure) == 1 and "pairs[:2]@" in sure[0], sure
+
+
+LOOKUP = """
+    def looked_up(index, table{annotation}):
+        return {table}[index]
+
+    def main(index, table, device):
+        index = index.to(device)
+        return looked_up({index}, {given})
+"""
+
+
+@pytest.mark.parametrize(
+    ("table", "index", "given", "found"),
+    [
+        ("torch.eye(4)", "index.long()", "table", 1),  # made by the helper
+        ("table", "index.long()", "torch.eye(4)", 1),  # handed in
+        ("table", "index.long()", "torch.eye(4).to(device)", 0),
+        ("table", "3", "torch.eye(4)", 0),
+        ("table", "torch.arange(3)", "torch.eye(4).to(device)", 0),  # a host index is copied
+        ("table", "index.long()", "[1, 2]", 0),  # no tensor at all
+    ],
+)
+def test_an_index_is_a_constraint_of_the_function_that_calls_complete(table, index, given, found):
+    code = LOOKUP.format(annotation="=None", table=table, index=index, given=given)
+    assert len([each for each in met(code) if each.startswith("index")]) == found

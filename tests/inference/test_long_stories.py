@@ -1,4 +1,4 @@
-"""What is no more than likely, and took a long story to tell, is only possible."""
+"""What is no more than likely, and took a long story to tell, says so: it stays likely."""
 
 import pytest
 from given import met
@@ -17,7 +17,7 @@ TABLE = """
     ("made", "used", "confidence"),
     [
         ("torch.rand(size)", "self.shares", "likely"),
-        ("torch.rand(size)", "(1 - self.shares)", "possible"),
+        ("torch.rand(size)", "(1 - self.shares)", "likely"),
     ],
 )
 def test_what_was_made_and_kept_and_computed_with(made, used, confidence):
@@ -38,7 +38,7 @@ BRANCHES = """
     ("held", "odd", "confidence"),
     [
         ("x.cuda()", "held", "likely"),  # moved there and back is one kind of step
-        ("x.cuda()", "held.exp()", "possible"),
+        ("x.cuda()", "held.exp()", "likely"),
     ],
 )
 def test_one_branch_brings_it_to_the_host(held, odd, confidence):

@@ -48,3 +48,25 @@ def test_the_set_up_of_tests_says_that_there_is_one_process(size, found):
                 dist.all_reduce(torch.ones(3, device="cuda:0"))
     """
     assert per_rank(code) == [found]
+
+
+@pytest.mark.parametrize(
+    ("rank", "is_global"),
+    [
+        ("dist.get_rank()", True),
+        ("dist.get_rank() if dist.is_initialized() else 0", True),
+        ("dist.get_rank() if dist.is_initialized() else int(os.environ['LOCAL_RANK'])", True),
+        ("dist.get_rank() % torch.cuda.device_count()", False),
+        ("int(os.environ['LOCAL_RANK'])", False),
+        ("args.rank if args.rank >= 0 else dist.get_rank()", False),  # it may be of this node
+    ],
+)
+def test_a_rank_is_global_if_it_is_so_on_one_way(rank, is_global):
+    code = f"""
+        import os
+        import torch.distributed as dist
+        def start(args):
+            rank = {rank}
+            torch.cuda.set_device(rank)
+    """
+    assert any(fact.global_rank for fact in given(code).mentions) is is_global

@@ -386,7 +386,7 @@ TABLE = """
         ("", "self.shares[turn]", "possible"),
         ("", "self.shares[self.turns]", "possible"),
         ("", "1 - self.shares[turn]", "possible"),
-        ("", "self.shares[:turn]", "possible"),
+        ("", "self.shares[:turn]", "likely"),
         ("", "self.shares", "likely"),
     ],
 )

@@ -11,12 +11,12 @@ from devlint.inference.collect import call_contexts
 from devlint.inference.collect.explanation import operand
 from devlint.inference.confidence.policy import strength
 from devlint.inference.domain.assumptions import Assumption, AssumptionKind
-from devlint.inference.domain.placement import CPU
+from devlint.inference.domain.placement import CPU, Variable, VariableKind
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.facts import Meeting, Operand
 from devlint.inference.models.unification import decider
-from devlint.inference.program.assumption_sites import at, of_code
+from devlint.inference.program.assumption_sites import at, of_code, of_value
 from devlint.inference.program.records import Frame, MeetingDraft
 from devlint.inference.syntax.text import shorten
 
@@ -41,8 +41,9 @@ def settle(frame: Frame) -> None:
         left = operand(frame, draft.left, draft.left_node)
         right = operand(frame, draft.right, draft.right_node)
         assumed = [*draft.assumptions, *_with_host_inputs(frame, draft)]
+        assumed += _of_sources(frame, draft.left, draft.right)
         if strength(draft.assumptions) == 1:
-            assumed += _of_story(frame, draft.node, left, right)
+            assumed += _of_story(frame, draft, left, right)
         facts.meetings.append(
             Meeting(
                 site=frame.site(draft.node),
@@ -60,13 +61,29 @@ def settle(frame: Frame) -> None:
     frame.drafts.clear()
 
 
+def _of_sources(frame: Frame, *tensors: Tensor) -> Iterator[Assumption]:
+    """A move says where its source is not: what the function brings to a device itself, on this
+    path or on another one, its callers mostly hand in from the host."""
+    places = [tensor.place for tensor in tensors]
+    for tensor in tensors:
+        place = tensor.place
+        if type(place) is not Variable or place not in frame.brought or CPU not in places:
+            continue
+        if place.kind is VariableKind.INPUT:
+            message = "{} is on an accelerator already, though this function brings it to one"
+            kind = AssumptionKind.SOURCE_OF_MOVE_IS_ACCELERATED
+            yield of_value(frame, kind, tensor, message)
+
+
 def _of_story(
-    frame: Frame, node: cst.CSTNode, left: Operand, right: Operand
+    frame: Frame, draft: MeetingDraft, left: Operand, right: Operand
 ) -> Iterator[Assumption]:
     """What has to be assumed of a story that is not certain anyway."""
-    if _is_far_fetched(left, right):
+    kinds = {each.kind for each in draft.assumptions}
+    is_known = AssumptionKind.BATCH_BELONGS_TOGETHER in kinds
+    if not is_known and _is_far_fetched(left, right):
         message = "each step of the long way to here is as it seems"
-        yield at(frame, AssumptionKind.LONG_STORY_HOLDS, node, message)
+        yield at(frame, AssumptionKind.LONG_STORY_HOLDS, draft.node, message)
     if _is_assembled(frame, left, right):
         message = "what this function puts into lists is not on the host"
         yield at(frame, AssumptionKind.LIST_IS_JOINED_ON_DEVICE, left.site.node, message)

@@ -23,7 +23,7 @@ from devlint.inference.collect.availability_guards import Demands
 from devlint.inference.collect.workers import Workers
 from devlint.inference.conventions import holds
 from devlint.inference.domain.containers import Sequence
-from devlint.inference.domain.host import GLOBAL_RANK, Const, External
+from devlint.inference.domain.host import GLOBAL_RANK, Const, External, Host
 from devlint.inference.domain.placement import CPU, Device, Placement, Variable, VariableKind
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import Tensor
@@ -373,12 +373,13 @@ def _index(value: Value) -> int | None:
 
 
 def _is_global_rank(value: Value | None, node: cst.CSTNode) -> bool:
+    """The number of a card is the rank among all processes, on one way to here at least."""
     if value is None:
         return False
     found = alternatives(value)
     if GLOBAL_RANK not in found or "local" in shorten(node):
         return False
-    return all(v is GLOBAL_RANK or type(v) is Const for v in found)
+    return all(type(v) is Const or (type(v) is Host and not v.array) for v in found)
 
 
 def settle(unit: Unit) -> None:

@@ -47,6 +47,7 @@ from devlint.inference.summaries.waits import (
     invariant,
     is_elementwise,
     loop_fact,
+    reads_the_same,
 )
 from devlint.inference.syntax.text import dotted
 
@@ -99,6 +100,7 @@ def settle(frame: Frame) -> None:
                     statement=move.node if move.discarded else None,
                     function=function_site(frame),
                     cold=move.cold,
+                    kept=_kept(frame, move.subject_node),
                 )
             )
             own(frame, "move", len(facts.moves) - 1)
@@ -121,6 +123,7 @@ def settle(frame: Frame) -> None:
                     or in_evaluation(note.loop),
                     elementwise=is_elementwise(note),
                     needed=note.needed,
+                    invariant=reads_the_same(frame, note),
                     inside=note.inside,
                     perhaps=note.perhaps,
                 )
@@ -199,6 +202,17 @@ def settle(frame: Frame) -> None:
                 )
             )
     frame.notes.clear()
+
+
+def _kept(frame: Frame, node: cst.CSTNode) -> str:
+    """`window` of `self.window`, which nobody sets but the constructor."""
+    owner, _, name = dotted(node).partition(".")
+    if owner != "self" or frame.info is None or not name:
+        return ""
+    makers = [info.methods.get("__init__") for info in frame.info.lineage()]
+    bodies = {id(maker.node.body) for maker in makers if maker is not None}
+    suites = [suite for info in frame.info.lineage() for suite, _ in info.assigned.get(name, ())]
+    return name if suites and all(id(suite) in bodies for suite in suites) else ""
 
 
 def _is_far_fetched(shown: Operand) -> bool:

@@ -20,7 +20,7 @@ from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.models.places import is_output, on_accelerator
 from devlint.inference.models.unification import in_test, tensors_in
 from devlint.inference.program.assumption_sites import at, guess, is_out_of_sight, of_value
-from devlint.inference.program.device_awareness import works_on_device
+from devlint.inference.program.device_awareness import is_for_host, works_on_device
 from devlint.inference.program.events import HostReadNote, LateReadNote, SyncNote
 from devlint.inference.program.records import Frame
 from devlint.inference.syntax.text import dotted, every, shorten
@@ -217,15 +217,22 @@ def read_by_host(
         guessed = guess(frame, tensor)
         if guessed is not None and not chosen:
             assumed += [guessed, *_of_output(frame, node, tensor, assumed)]
-        minds = guessed is None and not chosen and sink == ".numpy()"
-        if minds and strength(assumed) == 0 and works_on_device(frame, tensor):
-            message = f"the code around `{shorten(value_node)}` works on an accelerator"
-            site = at(frame, AssumptionKind.CALLER_IS_ACCELERATED, value_node, message)
-            weak = AssumptionKind.INPUT_MAY_BE_ACCELERATED
-            assumed = [site if each.kind is weak else each for each in assumed]
-        elif frame.unit.is_test and type(tensor.place) is Variable:
+        if frame.unit.is_test and type(tensor.place) is Variable:
             assumed.append(in_test(frame))
         is_weak = strength(assumed) == 0
+        if guessed is None and not chosen and sink == ".numpy()" and is_weak:
+            weak = AssumptionKind.INPUT_MAY_BE_ACCELERATED
+            if works_on_device(frame, tensor):
+                message = f"the code around `{shorten(value_node)}` works on an accelerator"
+                surer = at(frame, AssumptionKind.CALLER_IS_ACCELERATED, value_node, message)
+                assumed = [surer if each.kind is weak else each for each in assumed]
+                is_weak = False
+            elif _is_detached(tensor) and not is_for_host(frame):
+                message = "{} is detached since a model is trained with it, on an accelerator"
+                surer = of_value(
+                    frame, AssumptionKind.DETACHED_INPUT_IS_ACCELERATED, tensor, message
+                )
+                assumed = [surer if each.kind is weak else each for each in assumed]
         if is_weak and sink == ".numpy()" and tensor.is_sure and _is_input(tensor):
             frame.host_inputs.add(tensor.place)
         is_open = is_weak and sink == ".numpy()" and not frame.choosing
@@ -278,6 +285,14 @@ def _is_gradient(tensor: Tensor) -> bool:
     steps = list(tensor.origin.chain()) if tensor.origin is not None else []
     read = (step.node.attr.value for step in steps if isinstance(step.node, cst.Attribute))
     return "grad" in read and tensor.is_sure
+
+
+def _is_detached(tensor: Tensor) -> bool:
+    """`t.detach().view(-1).numpy()`: whoever detaches a tensor has autograd in mind, and whoever
+    does not copy it to the host forgot the other half of it."""
+    steps = tensor.origin.chain() if tensor.origin is not None else ()
+    called = (step.node.func for step in steps if isinstance(step.node, cst.Call))
+    return any(isinstance(f, cst.Attribute) and f.attr.value == "detach" for f in called)
 
 
 def _is_input(tensor: Tensor) -> bool:

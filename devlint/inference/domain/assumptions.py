@@ -52,10 +52,13 @@ class AssumptionKind(str, enum.Enum):
     CALLEE_BRINGS_TOGETHER = "callee-brings-together"
     CALLEE_IS_MODEL = "callee-is-model"
     NAME_SUGGESTS_MODEL = "name-suggests-model"
+    BATCH_BELONGS_TOGETHER = "batch-belongs-together"
 
     # Who calls
     CALLER_IS_ACCELERATED = "caller-is-accelerated"
+    DETACHED_INPUT_IS_ACCELERATED = "detached-input-is-accelerated"
     INPUT_MAY_BE_ACCELERATED = "input-may-be-accelerated"
+    SOURCE_OF_MOVE_IS_ACCELERATED = "source-of-move-is-accelerated"
     CALLER_HANDS_IN_TENSORS = "caller-hands-in-tensors"
     CALLERS_ARE_NOT_ALL_ON_HOST = "callers-are-not-all-on-host"
     NO_CALLER_IN_SIGHT = "no-caller-in-sight"
@@ -119,8 +122,13 @@ MEANINGS: Mapping[AssumptionKind, str] = {
     K.CALLEE_IS_MODEL: "A function out of sight computes with its arguments as a model does, "
     "though it is not called like one.",
     K.NAME_SUGGESTS_MODEL: "What is called `model`, `net` or the like is a model.",
+    K.BATCH_BELONGS_TOGETHER: "All parts of a batch are needed where one of them was moved to.",
     K.CALLER_IS_ACCELERATED: "Callers hand in tensors on an accelerator.",
+    K.DETACHED_INPUT_IS_ACCELERATED: "The same, of a tensor that the function "
+    "detaches, and does not copy.",
     K.INPUT_MAY_BE_ACCELERATED: "The same, of an input that the host reads as it is.",
+    K.SOURCE_OF_MOVE_IS_ACCELERATED: "What a function brings to a device itself, elsewhere in it, "
+    "is on one already.",
     K.CALLER_HANDS_IN_TENSORS: "Callers that may hand in arrays hand in tensors, too.",
     K.CALLERS_ARE_NOT_ALL_ON_HOST: "The calls in sight hand in what is on the host, and others do "
     "not.",

@@ -70,6 +70,8 @@ class Host(Value):
             return None
         if self._content == other._content:
             return self
+        if GLOBAL_RANK in (self, other):
+            return None  # one branch may have what no card has
         return ARRAY if self.array else HOST
 
     @property

@@ -34,7 +34,7 @@ from devlint.inference.interpreter.conditions import (
     truth_of,
 )
 from devlint.inference.models import gradients
-from devlint.inference.models.unification import meet, written
+from devlint.inference.models.unification import belongs_to_moved_batch, meet, written
 from devlint.inference.program import tests
 from devlint.inference.program.events import (
     Chosen,
@@ -43,6 +43,7 @@ from devlint.inference.program.events import (
     DeviceCompared,
     Formatted,
     OperandChosen,
+    Tested,
 )
 from devlint.inference.program.records import EVALUATORS, Frame, Instance
 from devlint.inference.syntax.words import asks_for_accelerator, is_cold
@@ -91,6 +92,9 @@ def combine(
 ) -> Value:
     """The result of a binary operator."""
     kinds = (type(left), type(right))
+    for operand in (left, right):
+        if type(operand) is Tensor:
+            _show_computed(frame, operand)
     if symbol == "%" and type(left) in (Const, Host) and _is_text(left_node):
         frame.emit(Formatted(node, "%", right, right_node))
         return HOST
@@ -130,6 +134,14 @@ def combine(
     if any(type(v) is Tensor for side in (left, right) for v in alternatives(side)):
         return meet(frame, node, symbol, [(left, left_node), (right, right_node)])
     return UNKNOWN
+
+
+def _show_computed(frame: Frame, operand: Tensor) -> None:
+    """What was moved before, `x.to(device)`, and is computed with, is a tensor: modules have no
+    arithmetic, and numbers no device. So is a part of a batch of which another part was moved."""
+    evidence = operand.evidence
+    if evidence is not None and (evidence.was_moved or belongs_to_moved_batch(frame, operand)):
+        evidence.mark_tensor()
 
 
 def _are_tensors(value: Value) -> bool:
@@ -196,7 +208,9 @@ def _comparison(frame: Frame, node: cst.Comparison) -> Value:
     left = frame.eval(node.left)
     left_node = node.left
     result: Value = HOST
-    for target in node.comparisons:
+    for number, target in enumerate(node.comparisons):
+        if number:  # `a <= t <= b` asks each comparison but the last for its truth
+            frame.emit(Tested(node, result, "if"))
         right = frame.eval(target.comparator)
         operator = target.operator
         if isinstance(operator, (cst.Is, cst.IsNot)):
@@ -216,7 +230,7 @@ def _comparison(frame: Frame, node: cst.Comparison) -> Value:
                     result = choose((_mask(v), when) for v, when in cases(met))
         left, left_node = right, target.comparator
     frame.emit(Compared(node))
-    return result if len(node.comparisons) == 1 else HOST
+    return result
 
 
 def _mask(met: Value) -> Value:

@@ -11,15 +11,13 @@ from __future__ import annotations
 import libcst as cst
 
 from devlint.inference.conventions import holds
-from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.host import GLOBAL_RANK, NONE, RANK_VARIABLES, Const, External, Host
 from devlint.inference.domain.kinds import Evidence
-from devlint.inference.domain.placement import CPU, Device
+from devlint.inference.domain.placement import CPU
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import (
     DEFAULT,
-    EMPTY,
     LOADED,
     MASK,
     MATRIX,
@@ -43,8 +41,13 @@ from devlint.inference.interpreter.iteration import targets_of
 from devlint.inference.models import gradients, objects
 from devlint.inference.models.modules import member, parameter_in
 from devlint.inference.models.places import on_accelerator
-from devlint.inference.models.unification import contradiction, note, tensors_in
-from devlint.inference.program.assumption_sites import of_value
+from devlint.inference.models.unification import (
+    contradiction,
+    index_contradiction,
+    leave_index_to_callers,
+    note,
+    tensors_in,
+)
 from devlint.inference.program.events import (
     ElementNote,
     HiddenCopyNote,
@@ -186,7 +189,11 @@ def _tensor_item(
     for value, expression in indices:
         beside = any(_is_beside(v, base) for v in alternatives(value))
         for index in alternatives(value):
-            if type(index) is Tensor and index.is_sure:
+            if type(index) is not Tensor:
+                continue
+            if not beside:
+                leave_index_to_callers(frame, node, base, index)
+            if index.is_sure:
                 if not beside:
                     _copy_index(frame, node, base, index, expression)
                     _check_index(frame, node, base, index, expression)
@@ -310,23 +317,8 @@ def _check_index(
     frame: Frame, node: cst.Subscript, base: Tensor, index: Tensor, expression: cst.CSTNode
 ) -> None:
     """A tensor on the CPU refuses to be read at an index on an accelerator."""
-    place = base.place
-    if index.traits & SCALAR:
-        return
-    on_host = type(place) is Device and place.type == "cpu"
-    if on_host and base.traits & EMPTY:
-        return  # a placeholder: something else stands here by now
-    if on_host:
-        found = contradiction(frame, base, index, pointwise=False)
-    elif type(place) is Device and type(index.place) is Device and index.place.is_accelerator:
-        found = contradiction(frame, index, base, pointwise=False)
-    else:
-        found = None
+    found = index_contradiction(frame, base, index)
     if found is not None:
-        if index.traits & MAYBE_SCALAR:  # a 0-dim index is read as a number
-            message = "{} has at least one dimension"
-            assumed = of_value(frame, AssumptionKind.VALUE_HAS_DIMENSIONS, index, message)
-            found = (*found, assumed)
         note(frame, node, MeetingKind.INDEX, "index", base, node.value, index, expression, found)
 
 

@@ -36,7 +36,7 @@ def factory_of(frame: Frame, tensor: Tensor, node: cst.BaseExpression) -> cst.CS
     if any(step.kind is not StepKind.COMPUTED for step in origin.chain() if step.parent):
         return None
     latest = frame.fresh
-    if latest is not None and not _is_last_use(frame, latest.name):
+    if latest is not None and not _is_last_use(frame, latest, node):
         latest = None
     if isinstance(node, cst.Name):
         if latest is None or latest.name != node.value:
@@ -49,15 +49,34 @@ def factory_of(frame: Frame, tensor: Tensor, node: cst.BaseExpression) -> cst.CS
     return factory if made.holds(node) and factory in made.factories else None
 
 
-def _is_last_use(frame: Frame, name: str) -> bool:
-    """`x = x.to(d)`, `return x.to(d)`: nothing else reads the tensor before the move."""
-    statement = frame.current
+def _is_last_use(frame: Frame, latest: Assigned, moved: cst.BaseExpression) -> bool:
+    """`x = x.to(d)`, `return x.to(d)`, or `y = x.exp().to(d)` where the function never reads `x`
+    but to rebind it: nothing else reads the tensor before the move.
+
+    A tensor that is no more than made, and moved under another name, mostly stands for data.
+    """
+    statement, name = frame.current, latest.name
     if isinstance(statement, cst.Return):
-        return sum(each.value == name for each in every(statement, cst.Name)) == 1
+        return _mentions(statement, name) == 1
     if not isinstance(statement, cst.Assign) or len(statement.targets) != 1:
         return False
     target = statement.targets[0].target
-    return isinstance(target, cst.Name) and target.value == name
+    if isinstance(target, cst.Name) and target.value == name:
+        return True
+    if frame.function is None or _mentions(statement, name) != 1:
+        return False
+    if isinstance(moved, cst.Name) and latest.before is None:
+        return False
+    known = 1
+    step: Assigned | None = latest
+    while step is not None:
+        known += 1 + _mentions(step.value, name)
+        step = step.before
+    return _mentions(frame.function.node, name) == known
+
+
+def _mentions(node: cst.CSTNode, name: str) -> int:
+    return sum(each.value == name for each in every(node, cst.Name))
 
 
 def is_receiver(inner: cst.CSTNode, node: cst.CSTNode) -> bool:

@@ -138,6 +138,8 @@ def move_of_tensor(
     batch = tensor.evidence if tensor.traits & LOADED else None
     if batch is not None and (batch.part or not discarded):
         batch.mark_tensor()  # a whole batch may move in place, its parts are tensors
+        if batch.part and tensor.origin is not None:
+            frame.batch_moves.setdefault(tensor.origin.root.node, []).append(place)
     frame.emit(PlaceSettled(tensor))
     if discarded and tensor.evidence is not None and not tensor.evidence.is_tensor:
         # In place if it is a module, lost if it is a tensor: the ordinary caller means a module.
@@ -165,6 +167,8 @@ def move_of_tensor(
         return Tensor(None, step, traits, tensor.evidence)
     if frame.loop is not None and on_accelerator(Tensor(place)) >= 1:
         frame.loop.feeds_device = True
+    if type(tensor.place) is Variable and place != CPU and not discarded:
+        frame.brought.add(tensor.place)
     evidence = tensor.evidence
     if evidence is not None:
         evidence.moved = True

@@ -126,6 +126,39 @@ def contradiction(frame: Frame, odd: Tensor, anchor: Tensor, pointwise: bool) ->
     return tuple(assumed)
 
 
+def index_contradiction(frame: Frame, base: Tensor, index: Tensor) -> Assumptions | None:
+    """That a tensor may not be read at an index, as in `contradiction`.
+
+    An index on the host is copied to wherever the tensor is. One on an accelerator is refused by a
+    tensor on the host or on another card.
+    """
+    if index.traits & SCALAR:
+        return None  # read as a number
+    place = base.place
+    if _on_cpu(base):
+        if base.traits & EMPTY:
+            return None  # a placeholder: something else stands here by now
+        found = contradiction(frame, base, index, pointwise=False)
+    elif type(place) is Device and type(index.place) is Device and index.place.is_accelerator:
+        found = contradiction(frame, index, base, pointwise=False)
+    else:
+        return None
+    if found is not None and index.traits & MAYBE_SCALAR:
+        message = "{} has at least one dimension"
+        return (*found, of_value(frame, AssumptionKind.VALUE_HAS_DIMENSIONS, index, message))
+    return found
+
+
+def leave_index_to_callers(frame: Frame, node: cst.CSTNode, base: Tensor, index: Tensor) -> None:
+    """`table[index]`, of which one is a parameter, or both: a call may put them apart."""
+    place = base.place
+    is_host = index.evidence is not None and index.evidence.is_host
+    if place is None or place is index.place or index.place in (None, CPU) or is_host:
+        return
+    if Variable in (type(place), type(index.place)):
+        add_pending(frame, node, MeetingKind.INDEX, "index", base, index, pointwise=False)
+
+
 def never_meet(frame: Frame, a: Tensor, b: Tensor) -> bool:
     """They belong to different branches, or one to another branch than this code."""
     when = frame.when
@@ -365,7 +398,12 @@ def meet(
         _show_inputs(candidates)
     known = anchor.evidence
     if known is not None and not known.is_tensor:
-        sure_ones = [c for c in candidates if c[0].evidence is None and c[0].place is not None]
+        sure_ones = [
+            c
+            for c in candidates
+            if c[0].place is not None
+            and (c[0].evidence is None or belongs_to_moved_batch(frame, c[0]))
+        ]
         if sure_ones:  # what is no more than perhaps a tensor does not decide where the result is
             rival, anchor = anchor, max(sure_ones, key=_weight)[0]
             if _exempt(anchor) or (indirect and _is_made_up(anchor)):
@@ -522,6 +560,8 @@ def _compare(
             if kind is MeetingKind.CALLEE:
                 said = _of_callee(frame, node, operation, tensor, expression, candidates)
                 assumed.append(said)
+            elif assumed and _belongs_with(frame, tensor, candidates):
+                assumed.append(_with_its_batch(frame, expression))
             several = counts[number] > 1 and number != -1
             if several:
                 several = not stands_in(frame, tensor, [t for t, _, n in candidates if n == number])
@@ -645,6 +685,9 @@ def _of_callee(
     if _are_inputs(operation, odd, expression, candidates):
         message = f"`{operation}` is a model, by its name"
         return at(frame, AssumptionKind.NAME_SUGGESTS_MODEL, node, message)
+    if _belongs_with(frame, odd, candidates) and is_criterion(frame, node, operation):
+        odd.show()
+        return _with_its_batch(frame, expression)
     message = f"`{operation}` computes with its arguments as a model does"
     return at(frame, AssumptionKind.CALLEE_IS_MODEL, node, message)
 
@@ -663,6 +706,42 @@ def _are_inputs(
         and holds("input-expression", shorten(node))
         for t, node, _ in candidates
     )
+
+
+def belongs_to_moved_batch(frame: Frame, part: Tensor) -> bool:
+    """A part of a batch of which the function moved another part: `images.to(device)` says that
+    `labels` is on the host, and that both are tensors."""
+    evidence, origin = part.evidence, part.origin
+    if evidence is None or origin is None or not (evidence.part and part.traits & LOADED):
+        return False
+    return origin.root.node in frame.batch_moves
+
+
+def _belongs_with(frame: Frame, odd: Tensor, candidates: list[Candidate]) -> bool:
+    """A part of a batch meets something where another part of the batch was moved to."""
+    if not belongs_to_moved_batch(frame, odd) or odd.origin is None or odd.traits & INDIRECT:
+        return False
+    goals = frame.batch_moves[odd.origin.root.node]
+    return any(
+        same_place(t.place, goal) for t, _, _ in candidates if t is not odd for goal in goals
+    )
+
+
+def _with_its_batch(frame: Frame, expression: cst.CSTNode) -> Assumption:
+    message = f"`{shorten(expression)}` is needed where the rest of its batch was moved to"
+    return at(frame, AssumptionKind.BATCH_BELONGS_TOGETHER, expression, message)
+
+
+def is_criterion(frame: Frame, node: cst.CSTNode, operation: str) -> bool:
+    """A callee out of sight that computes a loss: by its name, or since its result is gone back
+    through: `loss = crit(out, y)`, `loss.backward()`."""
+    if holds("criterion-callee", operation.rpartition(".")[2]):
+        return True
+    statement, function = frame.current, frame.function
+    if not isinstance(statement, cst.Assign) or statement.value is not node or function is None:
+        return False
+    names = [dotted(target.target) for target in statement.targets]
+    return any(name and f"{name}.backward(" in function.text for name in names)
 
 
 def _joins(operation: str) -> bool:

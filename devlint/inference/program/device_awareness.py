@@ -38,16 +38,10 @@ def works_on_device(frame: Frame, tensor: Tensor) -> bool:
     its device. The data of a script are where it read them, until it moves them.
     """
     unit, function = frame.unit, frame.function
-    name = function.name if function is not None else ""
-    if unit.is_test or unit.host_script or not unit.accelerated or name in ("", "<lambda>"):
+    if not unit.accelerated or function is None or is_for_host(frame):
         return False
-    assert function is not None
     info = function.info
-    place = f"{unit.source.path}.{info.name}" if info is not None else unit.source.path
     outer = function.outer.function if function.outer is not None else None
-    names = name if outer is None else f"{outer.name} {name}"
-    if holds("host-work-name", names) or holds("showing-place", place):
-        return False
     asked = type(tensor.place) is Variable and _is_asked(unit.source.text, tensor.place.name)
     if unit.is_script and not frame.in_module:
         return asked
@@ -62,6 +56,19 @@ def works_on_device(frame: Frame, tensor: Tensor) -> bool:
 def computes_loss(function: Function) -> bool:
     """By its name, or that of its file."""
     return holds("loss-place", function.name) or holds("loss-place", function.unit.source.path)
+
+
+def is_for_host(frame: Frame) -> bool:
+    """The function is a test's or a script's of the host, or it shows, writes or converts."""
+    unit, function = frame.unit, frame.function
+    name = function.name if function is not None else ""
+    if function is None or unit.is_test or unit.host_script or name in ("", "<lambda>"):
+        return True
+    info = function.info
+    place = f"{unit.source.path}.{info.name}" if info is not None else unit.source.path
+    outer = function.outer.function if function.outer is not None else None
+    names = name if outer is None else f"{outer.name} {name}"
+    return holds("host-work-name", names) or holds("showing-place", place)
 
 
 def minds_devices(function: Function, parameter: str) -> bool:

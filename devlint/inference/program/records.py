@@ -283,8 +283,10 @@ class Frame:
     """One function (or module body) being inferred."""
 
     __slots__ = (
+        "batch_moves",
         "bound",
         "branches",
+        "brought",
         "caught",
         "chain",
         "choices",
@@ -386,6 +388,9 @@ class Frame:
         self.drafts: dict[Any, MeetingDraft] = {}
         self.pendings: dict[Any, Pending] = {}
         self.notes: list[Any] = []  # what becomes facts when the function is done
+        self.brought: set[Variable] = set()  # the places of what the function moves to a device
+        # Where parts of batches were moved, by what the batches came from.
+        self.batch_moves: dict[cst.CSTNode, list[Placement]] = {}
         self.unsynchronized: set[cst.CSTNode] = set()  # non-blocking copies to the host
         # Of gradients.py: reads of what may be recorded, calls whose results may be, and what a
         # backward pass goes through, if there is one.

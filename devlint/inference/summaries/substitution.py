@@ -170,8 +170,11 @@ def _check_pending(
                 )
                 continue
             contract = pending.kind is MeetingKind.CONTRACT
+            is_index = pending.kind is MeetingKind.INDEX
             if contract:
                 found = contracts.broken(frame, a, b)
+            elif is_index:
+                found = unification.index_contradiction(frame, a, b)
             else:
                 found = unification.contradiction(frame, a, b, pending.pointwise)
                 if found is not None and unification.is_placeholder(pending.operation, a, b):
@@ -189,7 +192,7 @@ def _check_pending(
             left_node = _argument(pending.left, binding, node)
             right_node = _argument(pending.right, binding, node)
             holder, handed = pending.right, pending.left
-            if not contract and unification.authority(a) > unification.authority(b):
+            if not (contract or is_index) and unification.authority(a) > unification.authority(b):
                 a, b, left_node, right_node = b, a, right_node, left_node
                 holder, handed = pending.left, pending.right
             of_module = as_module and holder.place in binding.owners

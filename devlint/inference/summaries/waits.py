@@ -13,11 +13,13 @@ from devlint.inference.program.loops import LoopState
 from devlint.inference.program.records import Frame
 from devlint.inference.syntax.text import dotted, shorten
 
+_FEW = (cst.List, cst.Tuple, cst.Set)  # a loop over what is written out
+
 
 def hot_one(loop: LoopState | None) -> LoopState | None:
     """The innermost hot loop: one over a few items in it runs as often as it does."""
     around = loop
-    while around is not None and around.hotness is Hotness.COLD:
+    while around is not None and _heat(around) is Hotness.COLD:
         around = around.outer
     return around if around is not None and _heat(around) is Hotness.HOT else loop
 
@@ -42,7 +44,10 @@ def loop_fact(frame: Frame, loop: LoopState | None) -> Loop | None:
 
 
 def _heat(loop: LoopState) -> Hotness:
-    """A loop around the training loop turns once per epoch, whatever it is called."""
+    """What a loop does says more than what it is called: one that takes a step of its own is hot,
+    one around the training loop turns once per epoch."""
+    if loop.hotness is Hotness.COLD and loop.trains and not isinstance(loop.over, _FEW):
+        return Hotness.HOT
     if loop.hotness is Hotness.HOT and loop.wraps_training and not loop.trains:
         return Hotness.EPOCHS
     return loop.hotness
@@ -132,6 +137,36 @@ def prefixes(path: str) -> set[str]:
     """`a`, `a.b` and `a.b.c` of `a.b.c`."""
     parts = path.split(".")
     return {".".join(parts[: i + 1]) for i in range(len(parts))}
+
+
+def reads_the_same(frame: Frame, note: SyncNote) -> bool:
+    """`mask.sum().item()`, of a mask that the loop neither binds nor writes: names, and methods of
+    tensors that change nothing."""
+    loop = hot_one(note.loop)
+    if loop is None or isinstance(loop.node, cst.While):
+        return False
+    methods = frame.unit.context.knowledge.methods
+    node: cst.CSTNode = note.tensor_node
+    while isinstance(node, (cst.Call, cst.Attribute)) and not dotted(node):
+        if isinstance(node, cst.Call):
+            name = node.func.attr.value if isinstance(node.func, cst.Attribute) else ""
+            if name not in methods or name.endswith("_") or not all(map(_is_plain, node.args)):
+                return False
+            node = node.func
+        assert isinstance(node, cst.Attribute)
+        node = node.value
+    path = dotted(node)
+    return bool(path) and prefixes(path).isdisjoint(loop.assigned | loop.rebound)
+
+
+def _is_plain(argument: cst.Arg) -> bool:
+    """A number or the like: the same in every turn."""
+    value = argument.value
+    if isinstance(value, cst.UnaryOperation):
+        value = value.expression
+    return isinstance(value, (cst.Integer, cst.Float, cst.SimpleString)) or (
+        isinstance(value, cst.Name) and value.value in ("True", "False", "None")
+    )
 
 
 def invariant(move: MoveNote, of_module: bool) -> bool:

@@ -63,8 +63,12 @@ def claims(
 
 def with_both_meant(meeting: Meeting) -> Assumptions:
     """Where one of two devices is a guess, something out of sight mostly brings them together; not
-    where what is out of place is made in sight, and never moved."""
-    guessed = any(each.kind in _GUESSES for each in meeting.assumptions)
+    where what is out of place is made in sight, and never moved, nor where the other part of its
+    batch was moved in sight."""
+    kinds = {each.kind for each in meeting.assumptions}
+    if AssumptionKind.BATCH_BELONGS_TOGETHER in kinds:
+        return meeting.assumptions
+    guessed = not kinds.isdisjoint(_GUESSES)
     made = meeting.left.steps and meeting.left.steps[0].kind is StepKind.CREATED
     if not meeting.assumptions or (made and not meeting.left.moved and not guessed):
         return meeting.assumptions

@@ -1,0 +1,77 @@
+"""A move says where its source is not, and where the rest of its batch is wanted."""
+
+import pytest
+from given import host_reads, met, settled
+
+EPOCH = """
+    def epoch(model, loader, {criterion}, device):
+        model.to(device)
+        for images, labels in loader:
+            {move}
+            out = model(images)
+            loss = {criterion}(out, labels)
+            {after}
+"""
+
+
+@pytest.mark.parametrize(
+    ("move", "criterion", "after", "found"),
+    [
+        ("images = images.to(device)", "crit", "loss.backward()", 1),
+        ("images = images.to(device)", "criterion", "log(loss)", 1),
+        ("images = images.to(device)", "meter", "log(loss)", 0),  # it may read them anywhere
+        ("images, labels = images.to(device), labels.to(device)", "crit", "loss.backward()", 0),
+        ("pass", "crit", "loss.backward()", 0),  # nothing was moved: the loader may do it
+    ],
+)
+def test_the_rest_of_a_moved_batch_is_wanted_there_too(move, criterion, after, found):
+    code = EPOCH.format(move=move, criterion=criterion, after=after)
+    clashes = [each for each in met(code) if "labels@cpu" in each and "likely" in each]
+    assert len(clashes) == found
+
+
+@pytest.mark.parametrize(
+    ("other", "confidence"), [("rows.to(device).exp()", "possible"), ("rows.exp()", "likely")]
+)
+def test_a_move_on_another_path_says_that_its_source_is_on_the_host(other, confidence):
+    code = f"""
+    class Net(nn.Module):
+        pass
+
+    def scaled(rows: torch.Tensor, fast, device):
+        if fast:
+            return {other}
+        return rows * torch.arange(4.0)
+    """
+    assert [each.rpartition(" ")[2] for each in met(code)] == [confidence]
+
+
+@pytest.mark.parametrize(
+    ("use", "found"),
+    [
+        ("x - torch.arange(3)", 1),
+        ("torch.arange(3) * x", 1),
+        ("x == torch.arange(3)", 1),
+        ("call(x, torch.arange(3))", 0),  # a module, as far as this shows
+    ],
+)
+def test_what_is_moved_and_computed_with_is_a_tensor(use, found):
+    code = f"""
+    def residual(x, device):
+        x = x.to(device)
+        return {use}
+    """
+    assert len(met(code)) == found
+
+
+@pytest.mark.parametrize(
+    ("read", "confidence"),
+    [
+        ("t.detach().view(-1).numpy()", "likely"),
+        ("t.view(-1).numpy()", "possible"),
+        ("t.detach().cpu().numpy()", None),
+    ],
+)
+def test_who_detaches_a_tensor_has_training_in_mind(read, confidence):
+    reads = host_reads(settled(f"def packed(t: torch.Tensor):\n    return {read}\n"))
+    assert [each.rpartition(" ")[2] for each in reads] == ([confidence] if confidence else [])
