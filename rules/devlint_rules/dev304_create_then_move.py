@@ -165,9 +165,8 @@ def _confidence(facts: Facts, move: Move, factory: cst.Call, hot: bool) -> Confi
         return Confidence.POSSIBLE
     if not (hot or move.in_step or move.function is not None):
         return Confidence.POSSIBLE
-    if _COPYING.fullmatch(_name(factory)):
-        number = _is_literal(factory) and bool(move.in_step)
-        return Confidence.LIKELY if (hot or number) and not move.cold else Confidence.POSSIBLE
+    if _COPYING.fullmatch(_name(factory)) and not (_is_literal(factory) or hot):
+        return Confidence.POSSIBLE
     once = not (hot or move.in_step) and is_set_up(facts, move.site.node)
     return Confidence.POSSIBLE if once or move.cold else Confidence.LIKELY
 
@@ -278,6 +277,6 @@ other numbers on an accelerator from the same seed.""",
 A tensor that gets a name before it is moved is reported where the next line moves it and nothing
 else reads it (`x = x.to(device)`, `return x.to(device)`). What is computed with a value that may be
 a tensor of somebody else's is not. Python data that are written out are `possible` only outside of
-a hot loop, one number also outside of what runs once per step. So is what a script's function makes
-before its loops, and what a loop makes that works on the host in each turn.""",
+a hot loop, but for one number. So is what a script's function makes before its loops, and what a
+loop makes that works on the host in each turn.""",
 )

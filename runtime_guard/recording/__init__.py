@@ -7,5 +7,6 @@ The modules:
     explanation: where the operands of a contradiction came from
     module_moves, attributes, device_map: what `Module.to` moves, and what it leaves behind
     gradients: leaves whose gradient is lost since they were moved
+    policies: what a guard objects to, from when on, how often
     cards: which of a machine's devices is this process's own
 """

@@ -77,7 +77,9 @@ def settle(frame: Frame) -> None:
             of_module = move.of_module or (_is_called(move) and not move.subject.is_sure)
             if move.discarded and not of_module and (_is_guess(move.subject) or _is_called(move)):
                 continue  # perhaps a module, which moves in place
-            if move.discarded and (_is_stub(frame) or _is_no_tensor(frame, move)):
+            if move.discarded and _is_stub(frame):
+                continue
+            if move.discarded and not of_module and _is_no_tensor(frame, move):
                 continue
             if not of_module and not move.subject.is_sure and move.method != "cuda":
                 continue
