@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+
 from devlint.findings import Applicability, Confidence, Severity
 from devlint.inference.facts import Facts, Mention
+from devlint.inference.syntax.text import every
 from devlint.rule import Claim, Rule
 from devlint_rules.helpers.mentions import twins
 from devlint_rules.helpers.ownership import rule_of_mention
@@ -13,27 +16,42 @@ from devlint_rules.helpers.rewriting import add_argument, in_file
 from devlint_rules.helpers.scopes import function_around
 from devlint_rules.helpers.wording import and_more
 
+_PARAMETER = "map_location"
+_ADVICE = 'say where they should go: `map_location="cpu"` or `map_location=device`'
+_ADVICE_UNREAD = "pass on what the function is given: `map_location=map_location`"
+
 
 def _check(facts: Facts) -> Iterator[Claim]:
     for loads in _habits(facts):
         first, *others = loads
-        fixes = [add_argument(load.site, 'map_location="cpu"') for load in loads]
+        place = "map_location" if _is_unread(facts, first) else '"cpu"'
+        fixes = [add_argument(load.site, f"map_location={place}") for load in loads]
         fixable = in_file(facts, *(load.site for load in loads)) and all(fixes)
         yield Claim(
             first.site,
             Severity.WARNING,
-            _confidence(first),
+            _confidence(facts, first),
             f"`{first.text}` puts tensors back on the device they were saved from, which may not "
             f"be there{and_more(len(others))}",
-            advice='say where they should go: `map_location="cpu"` or `map_location=device`',
+            advice=_ADVICE_UNREAD if _is_unread(facts, first) else _ADVICE,
             trace=twins(others),
             fix=tuple(part for fix in fixes for part in fix) if fixable else (),
             applicability=Applicability.UNSAFE,
         )
 
 
-def _confidence(load: Mention) -> Confidence:
-    sure = load.weights and not load.on_purpose
+def _is_unread(facts: Facts, load: Mention) -> bool:
+    """The function takes a `map_location`, and its body never mentions it."""
+    function = function_around(facts, load.site.node)
+    if not isinstance(function, cst.FunctionDef):
+        return False
+    params = (*function.params.params, *function.params.kwonly_params)
+    names = [each.value for each in every(function.body, cst.Name)]
+    return any(p.name.value == _PARAMETER for p in params) and not {_PARAMETER, "locals"} & {*names}
+
+
+def _confidence(facts: Facts, load: Mention) -> Confidence:
+    sure = (load.weights and not load.on_purpose) or _is_unread(facts, load)
     return Confidence.LIKELY if sure else Confidence.POSSIBLE
 
 
@@ -43,7 +61,7 @@ def _habits(facts: Facts) -> Iterator[list[Mention]]:
     for mention in facts.mentions:
         if rule_of_mention(mention) == "DEV502" and not mention.guarded:
             function = function_around(facts, mention.site.node)
-            habits.setdefault((id(function), _confidence(mention)), []).append(mention)
+            habits.setdefault((id(function), _confidence(facts, mention)), []).append(mention)
     yield from habits.values()
 
 
@@ -82,6 +100,14 @@ from torch import load
 def embeddings(path):
     table = load(path)
     return table["weight"]
+""",
+        """\
+import torch
+
+
+def fetched(path, map_location=None):
+    with open(path, "rb") as file:
+        return torch.load(file)
 """,
     ),
     good=(
