@@ -70,14 +70,14 @@ def confidence(facts: Facts, sync: Sync) -> Confidence:
         or not _on_accelerator(facts, sync)
     ):
         return Confidence.POSSIBLE
-    if sync.evaluates and sync.for_logging and not sync.invariant:
+    loop = sync.loop
+    trains = loop is not None and loop.trains
+    if sync.evaluates and sync.for_logging and not (sync.invariant or trains):
         return Confidence.POSSIBLE
     if not sync.elementwise and use_of(facts, sync) is Use.INDEX:
         return Confidence.POSSIBLE  # the host needs it
     if sync.elementwise or sync.invariant:
         return Confidence.LIKELY
-    loop = sync.loop
-    trains = loop is not None and loop.trains
     if sync.evaluates and not trains and (loop is None or not loop.nested):
         return Confidence.POSSIBLE
     if sync.call in _NUMBERS:
