@@ -1,13 +1,17 @@
 """devlint: static analysis of device placement in PyTorch code. Never imports torch."""
 
-from typing import TypeVar
-
+# Nothing of the standard library is imported here: `python -m devlint` runs this file while the
+# folder that is checked still comes first in `sys.path`.
 from devlint.version import __version__ as __version__
 
-T = TypeVar("T")
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    T = TypeVar("T")
 
 
-def reveal_device(value: T) -> T:
+def reveal_device(value: "T") -> "T":
     """Return the value. `devlint check` says where it is, and why (DEV004)."""
     return value
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib.metadata import entry_points
 
 import pytest
 from faking import Tree
@@ -18,7 +19,12 @@ b = torch.ones(3, device="cpu")
 print(a + b)
 """
 SETTINGS = "[flake8]\nselect = DEV\n"
-LOCAL = "[flake8:local-plugins]\nextension =\n    DEV = devlint.flake8_plugin:Plugin\n"
+INSTALLED = any(found.name == "DEV" for found in entry_points(group="flake8.extension"))
+LOCAL = (
+    ""  # an installed devlint is there already; a second entry would say everything twice
+    if INSTALLED
+    else "[flake8:local-plugins]\nextension =\n    DEV = devlint.flake8_plugin:Plugin\n"
+)
 ENABLED = f"{SETTINGS}enable-extensions = DEV\n{LOCAL}"
 
 

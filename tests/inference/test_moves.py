@@ -313,7 +313,7 @@ def build(kind, device):
 def prepare(args, extend):
     net = build(args.kind, args.device)
     net.to(args.device)
-    return net.train()
+    return net
 """
 
 

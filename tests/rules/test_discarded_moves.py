@@ -71,6 +71,6 @@ def start(conf, index):
     net = restore(conf, torch.device("cuda"))
     {use}
     net.to(index)
-    return net.translate(3)
+    return net
 """)
     assert [finding.rule for finding in found].count("DEV201") == count
