@@ -36,6 +36,8 @@ class Expectation:
     """How often it has to happen."""
     related: bool = False
     """May it happen at a related location of the finding, once its own lines have run?"""
+    of_own: frozenset[Kind] = frozenset()
+    """What shows it as well, where it happens to what comes from the finding's own lines."""
     holds: Callable[[Event], bool] = field(default=lambda event: True)
     says: str = ""
     unseen: Callable[[Finding], str] = field(default=lambda finding: "")
@@ -134,6 +136,7 @@ EXPECTATIONS: dict[str, Expectation] = {
     ),
     "DEV205": Expectation(
         frozenset({Kind.PASSED_BY, Kind.LEFT_BEHIND}),
+        of_own=frozenset({Kind.MIXED}),
         related=True,
         says="the attribute stayed where it was",
     ),
@@ -248,7 +251,9 @@ def _evidence_for(finding: Finding, evidence: Evidence, executed: Lines, root: s
     matching = [event for event in events if _touches(event, own)]
     if expectation.related and (matching or _ran(own, executed)):
         related = [span_of(place, root) for place in finding.get("related", ())]
-        matching = [e for e in events if any(_touches(e, span) for span in (own, *related))]
+        elsewhere = [e for e in events if any(_touches(e, span) for span in related)]
+        matching += [e for e in elsewhere if e not in matching]
+    matching += [e for e in evidence.events if e.kind in expectation.of_own and _made_at(e, own)]
     return matching if sum(event.count for event in matching) >= expectation.times else []
 
 
@@ -265,6 +270,11 @@ def _ran(span: Span, executed: Lines) -> bool:
 
 def _touches(event: Event, span: Span) -> bool:
     return any(_overlaps(site, span) for site in (*event.stack, *event.origins))
+
+
+def _made_at(event: Event, span: Span) -> bool:
+    """Was a tensor that it is about made, moved or computed there?"""
+    return any(_overlaps(site, span) for site in event.origins)
 
 
 def _overlaps(site: Site, span: Span) -> bool:
