@@ -9,6 +9,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import generated_pages
+
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "assumptions.md"
 
@@ -46,14 +48,7 @@ the assumption. Findings of at least 0.97 are `certain`, of at least 0.85 `likel
 
 
 def main(arguments: list[str]) -> int:
-    page = TEXT + table()
-    if "--check" in arguments:
-        stale = not PAGE.is_file() or PAGE.read_text(encoding="utf-8") != page
-        if stale:
-            print(f"{PAGE.relative_to(ROOT)} is stale: run {Path(__file__).name}")
-        return int(stale)
-    PAGE.write_text(page, encoding="utf-8")
-    return 0
+    return generated_pages.update({PAGE: TEXT + table()}, Path(__file__).name, arguments)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+import generated_pages
 from rich.console import Console
 from rich.text import Text
 
@@ -122,16 +123,7 @@ def main(arguments: list[str]) -> int:
     IMAGES.mkdir(exist_ok=True)
     wanted = {IMAGES / name: svg for name, svg in pictures().items()}
     wanted |= {page: filled(page.read_text(encoding="utf-8")) for page in PAGES}
-    stale = 0
-    for file, text in wanted.items():
-        if file.is_file() and file.read_text(encoding="utf-8") == text:
-            continue
-        if "--check" in arguments:
-            print(f"{file.relative_to(ROOT)} is stale: run scripts/generate_captures.py")
-            stale = 1
-        else:
-            file.write_text(text, encoding="utf-8")
-    return stale
+    return generated_pages.update(wanted, "generate_captures.py", arguments)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import generated_pages
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -163,17 +164,8 @@ def facts_page() -> str:
 
 
 def main(arguments: list[str]) -> int:
-    stale = 0
-    for name, page in (("reference.md", reference_page()), ("facts.md", facts_page())):
-        file = DOCS / name
-        if file.is_file() and file.read_text(encoding="utf-8") == page:
-            continue
-        if "--check" in arguments:
-            print(f"docs/{name} is stale: run scripts/generate_reference_docs.py")
-            stale = 1
-        else:
-            file.write_text(page, encoding="utf-8")
-    return stale
+    wanted = {DOCS / "reference.md": reference_page(), DOCS / "facts.md": facts_page()}
+    return generated_pages.update(wanted, "generate_reference_docs.py", arguments)
 
 
 if __name__ == "__main__":

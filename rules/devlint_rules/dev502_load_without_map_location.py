@@ -24,7 +24,8 @@ _ADVICE_UNREAD = "pass on what the function is given: `map_location=map_location
 def _check(facts: Facts) -> Iterator[Claim]:
     for loads in _habits(facts):
         first, *others = loads
-        place = "map_location" if _is_unread(facts, first) else '"cpu"'
+        unread = _is_unread(facts, first)
+        place = "map_location" if unread else '"cpu"'
         fixes = [add_argument(load.site, f"map_location={place}") for load in loads]
         fixable = in_file(facts, *(load.site for load in loads)) and all(fixes)
         yield Claim(
@@ -33,7 +34,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
             _confidence(facts, first),
             f"`{first.text}` puts tensors back on the device they were saved from, which may not "
             f"be there{and_more(len(others))}",
-            advice=_ADVICE_UNREAD if _is_unread(facts, first) else _ADVICE,
+            advice=_ADVICE_UNREAD if unread else _ADVICE,
             trace=twins(others),
             fix=tuple(part for fix in fixes for part in fix) if fixable else (),
             applicability=Applicability.UNSAFE,

@@ -221,17 +221,17 @@ def read_by_host(
             assumed.append(in_test(frame))
         is_weak = strength(assumed) == 0
         if guessed is None and not chosen and sink == ".numpy()" and is_weak:
-            weak = AssumptionKind.INPUT_MAY_BE_ACCELERATED
+            surer: Assumption | None = None
             if works_on_device(frame, tensor):
                 message = f"the code around `{shorten(value_node)}` works on an accelerator"
                 surer = at(frame, AssumptionKind.CALLER_IS_ACCELERATED, value_node, message)
-                assumed = [surer if each.kind is weak else each for each in assumed]
                 is_weak = False
             elif _is_detached(tensor) and not is_for_host(frame):
                 message = "{} is detached since a model is trained with it, on an accelerator"
-                surer = of_value(
-                    frame, AssumptionKind.DETACHED_INPUT_IS_ACCELERATED, tensor, message
-                )
+                kind = AssumptionKind.DETACHED_INPUT_IS_ACCELERATED
+                surer = of_value(frame, kind, tensor, message)
+            if surer is not None:
+                weak = AssumptionKind.INPUT_MAY_BE_ACCELERATED
                 assumed = [surer if each.kind is weak else each for each in assumed]
         if is_weak and sink == ".numpy()" and tensor.is_sure and _is_input(tensor):
             frame.host_inputs.add(tensor.place)

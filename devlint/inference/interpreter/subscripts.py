@@ -193,10 +193,10 @@ def _tensor_item(
                 continue
             if not beside:
                 leave_index_to_callers(frame, node, base, index)
+            if not beside and index.is_sure:
+                _copy_index(frame, node, base, index, expression)
+                _check_index(frame, node, base, index, expression)
             if index.is_sure:
-                if not beside:
-                    _copy_index(frame, node, base, index, expression)
-                    _check_index(frame, node, base, index, expression)
                 masked = masked or bool(index.traits & MASK) or _is_boolean(expression, index)
     if masked:
         frame.emit(HostWaits(node, "mask indexing", base, node.value))

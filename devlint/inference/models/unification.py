@@ -685,7 +685,7 @@ def _of_callee(
     if _are_inputs(operation, odd, expression, candidates):
         message = f"`{operation}` is a model, by its name"
         return at(frame, AssumptionKind.NAME_SUGGESTS_MODEL, node, message)
-    if _belongs_with(frame, odd, candidates) and is_criterion(frame, node, operation):
+    if _belongs_with(frame, odd, candidates) and _is_criterion(frame, node, operation):
         odd.show()
         return _with_its_batch(frame, expression)
     message = f"`{operation}` computes with its arguments as a model does"
@@ -732,7 +732,7 @@ def _with_its_batch(frame: Frame, expression: cst.CSTNode) -> Assumption:
     return at(frame, AssumptionKind.BATCH_BELONGS_TOGETHER, expression, message)
 
 
-def is_criterion(frame: Frame, node: cst.CSTNode, operation: str) -> bool:
+def _is_criterion(frame: Frame, node: cst.CSTNode, operation: str) -> bool:
     """A callee out of sight that computes a loss: by its name, or since its result is gone back
     through: `loss = crit(out, y)`, `loss.backward()`."""
     if holds("criterion-callee", operation.rpartition(".")[2]):
