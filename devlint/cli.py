@@ -26,6 +26,7 @@ COMMANDS = {
     "server": "Serve an editor with findings and fixes while one types.",
     "stats": "Count the findings by rule, folder, confidence and fix.",
     "run": "Run a program under the guard, and report its transfers and syncs.",
+    "test": "Run a test suite on the CPU and on virtual devices, and show what differs.",
 }
 
 

@@ -73,6 +73,9 @@ class Config:
     overrides: tuple[Override, ...] = ()
     command_line: Layer = field(default_factory=Layer)
     baseline: str = USUAL_NAME
+    jobs: int | None = None  # processes that check; None: what the command thinks best
+    cache: bool = True
+    cache_dir: str = ".devlint_cache"
     known: frozenset[str] | None = None  # fingerprints of findings that are not reported
 
     def knowledge_files(self) -> tuple[Path, ...]:
@@ -88,6 +91,11 @@ class Config:
         """The file of the baseline, whether it is there or not."""
         base = self.file.parent if self.file else self.root
         return base / self.baseline
+
+    def cache_folder(self) -> Path | None:
+        """Where commands keep the outcomes of checks; None: nowhere."""
+        base = self.file.parent if self.file else self.root
+        return base / self.cache_dir if self.cache else None
 
     def selectors(self) -> Iterable[tuple[str, Iterable[str]]]:
         """Every selector with where it was written, for validation."""
@@ -178,14 +186,22 @@ def find_config(start: Path, explicit: Path | None = None) -> Config:
 
 
 def _keep_inside(config: Config) -> None:
-    """Raise ConfigError if a configuration that nobody named runs code, or reads files outside of
-    its project."""
+    """Raise ConfigError if a configuration that nobody named runs code, or reads or writes files
+    outside of its project."""
     if config.rule_paths:
         raise ConfigError(
             f"{config.file}: rule-paths: devlint would run the code of {config.rule_paths[0]!r}; "
             "if that is meant, name the configuration with --config"
         )
     root = os.path.realpath(config.root)
+    folder = config.cache_folder()
+    if folder is not None and (
+        "\0" in config.cache_dir or Path(root) not in Path(os.path.realpath(folder)).parents
+    ):
+        raise ConfigError(
+            f"{config.file}: cache-dir: {config.cache_dir!r} lies outside of the project; "
+            "if that is meant, name the configuration with --config"
+        )
     for path, file in zip(config.knowledge, config.knowledge_files(), strict=True):
         if "\0" in path or not Path(os.path.realpath(file)).is_relative_to(root):
             raise ConfigError(
@@ -239,6 +255,12 @@ def _string(value: object, where: str) -> str:
 def _flag(value: object, where: str) -> bool:
     if not isinstance(value, bool):
         raise ConfigError(f"{where} must be true or false, not {value!r}")
+    return value
+
+
+def _count(value: object, where: str) -> int:
+    if type(value) is not int or value < 1:
+        raise ConfigError(f"{where} must be a whole number from 1 on, not {value!r}")
     return value
 
 
@@ -310,6 +332,9 @@ OPTIONS: dict[str, Reader] = {
     "require-suppression-reason": _flag,
     "assume": _choices,
     "baseline": _string,
+    "jobs": _count,
+    "cache": _flag,
+    "cache-dir": _string,
     "overrides": _overrides,
 }
 OVERRIDE_OPTIONS: dict[str, Reader] = {
@@ -363,6 +388,8 @@ def _toml(value: object) -> str:
         return f'"{NEVER}"'
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
     if isinstance(value, (Severity, Confidence)):
         return f'"{value.value}"'
     if isinstance(value, Mapping):

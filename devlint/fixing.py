@@ -86,6 +86,7 @@ def fix(
     contents: Mapping[Path, bytes] | None = None,
     progress: engine.Progress | None = None,
     infer: Infer | None = None,
+    interrupt: Callable[[], None] | None = None,
 ) -> Fixed:
     """Check, and fix in memory what can be fixed; nothing is written. Arguments as of `check`.
 
@@ -95,7 +96,15 @@ def fix(
     given = dict(contents or {})
 
     def check(files: Sequence[Path], current: Mapping[Path, bytes]) -> Report:
-        return engine.check(files, config, rules, contents=current, progress=progress, infer=infer)
+        return engine.check(
+            files,
+            config,
+            rules,
+            contents=current,
+            progress=progress,
+            infer=infer,
+            interrupt=interrupt,
+        )
 
     def tried(refused: Set[str]) -> _Trial:
         trial = _Trial(dict(given), dict(given), before)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -74,11 +74,15 @@ class Placements:
 
 
 def placements(
-    file: Path, config: Config, contents: Mapping[Path, bytes] | None = None
+    file: Path,
+    config: Config,
+    contents: Mapping[Path, bytes] | None = None,
+    interrupt: Callable[[], None] | None = None,
 ) -> Placements:
     """Infer one file (absolute). `contents`: what is to be taken for the content of some files.
 
-    Raises SourceError for a file that cannot be read, and KnowledgeError.
+    Raises SourceError for a file that cannot be read, KnowledgeError, and what `interrupt` raises,
+    which is called at each statement.
     """
     project = Project(config.root, contents)
     known = knowledge.load(config.knowledge_files())
@@ -87,7 +91,7 @@ def placements(
         parsed = project.parse(file)
         importer = Importer(project, project.search_path(file))
         importer.size += len(parsed.text)
-        found = places_in(parsed, importer, known)
+        found = places_in(parsed, importer, known, interrupt)
         values = (_in_cells(each, project) for each in _located(found, parsed))
         ordered = sorted(values, key=lambda each: each.location)
         return Placements(parsed.path, tuple(_lines(parsed, project)), tuple(ordered))
@@ -114,7 +118,10 @@ def _in_cells(value: Placement, project: Project) -> Placement:
 def _lines(parsed: ParsedFile, project: Project) -> Iterator[tuple[int, int, str]]:
     cells = project.cells.get(parsed.path)
     if not cells:
-        for number, text in enumerate(split_lines(parsed.written or parsed.text), 1):
+        lines = split_lines(parsed.written or parsed.text)
+        if lines and not lines[-1]:
+            lines.pop()  # behind the last line end
+        for number, text in enumerate(lines, 1):
             yield 0, number, text
         return
     for cell in cells:

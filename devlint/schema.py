@@ -18,6 +18,7 @@ FRAGMENTS: dict[Reader, Fragment] = {
     config._strings: {"type": "array", "items": {"type": "string"}},
     config._string: {"type": "string"},
     config._flag: {"type": "boolean"},
+    config._count: {"type": "integer", "minimum": 1},
     config._severity: {"enum": SEVERITIES},
     config._fail_on: {"enum": [*SEVERITIES, NEVER]},
     config._confidence: {"enum": [confidence.value for confidence in Confidence]},
@@ -45,6 +46,9 @@ DESCRIPTIONS = {
     "require-suppression-reason": "Report suppressions that give no reason.",
     "assume": "Kinds of assumptions: true takes them for granted, false never makes them.",
     "baseline": "A file with findings that are not reported.",
+    "jobs": "How many processes check files; by default one for each core.",
+    "cache": "Keep the outcomes of checks for the next one.",
+    "cache-dir": "The folder that they are kept in.",
     "overrides": "What holds for the files that some paths match.",
 }
 

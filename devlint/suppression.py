@@ -59,20 +59,6 @@ class Suppression:
     removable: Location  # what goes when it is removed: white space before it too
     used: set[str] = field(default_factory=set)  # those of `codes`, or "" for every rule
 
-    def takes(self, finding: Finding) -> bool:
-        """Whether it suppresses the finding; notes which code did."""
-        first, last = self.statement
-        if not self.whole_file and not first <= finding.location.line <= last:
-            return False
-        if not self.codes:
-            if any(finding.rule == rule.code for rule in RULES):
-                return False  # else nothing could ever be said of a suppression of everything
-            self.used.add("")
-            return True
-        matching = [code for code in self.codes if _means(code, finding.rule, finding.name)]
-        self.used.update(matching)
-        return bool(matching)
-
 
 @dataclass(slots=True)
 class Suppressions:
@@ -85,11 +71,54 @@ class Suppressions:
         """The findings that stay, and those that are suppressed."""
         kept: list[Finding] = []
         suppressed: list[Finding] = []
+        whole_file = _Codes(entry for entry in self.entries if entry.whole_file)
+        by_line = self._by_line()
         for finding in findings:
             # Every suppression is asked, so that each one that is of use is known to be.
-            taken = [entry.takes(finding) for entry in self.entries]
+            codes = (whole_file, *by_line.get(finding.location.line, ()))
+            taken = [each.take(finding) for each in codes]
             (suppressed if any(taken) else kept).append(finding)
         return kept, suppressed
+
+    def _by_line(self) -> dict[int, list[_Codes]]:
+        """For each line the suppressions of its statements."""
+        statements: dict[tuple[int, int], list[Suppression]] = {}
+        for entry in self.entries:
+            if not entry.whole_file:
+                statements.setdefault(entry.statement, []).append(entry)
+        lines: dict[int, list[_Codes]] = {}
+        for (first, last), entries in statements.items():
+            codes = _Codes(entries)
+            for line in range(first, last + 1):
+                lines.setdefault(line, []).append(codes)
+        return lines
+
+
+class _Codes:
+    """The suppressions of one statement, or of the whole file, by their codes."""
+
+    def __init__(self, entries: Iterable[Suppression]) -> None:
+        self.waiting: dict[str, list[Suppression]] = {}  # those of no use so far; "" for all rules
+        for entry in entries:
+            for code in entry.codes or ("",):
+                self.waiting.setdefault(code, []).append(entry)
+
+    def take(self, finding: Finding) -> bool:
+        """Whether one suppresses the finding; notes which codes did."""
+        if not self.waiting:
+            return False
+        rule = finding.rule
+        meant = [rule[:end] for end in range(1, len(rule) + 1)]
+        if finding.name.upper() not in meant:
+            meant.append(finding.name.upper())
+        if not any(rule == own.code for own in RULES):
+            meant.append("")  # else nothing could ever be said of a suppression of everything
+        found = [code for code in meant if code in self.waiting]
+        for code in found:
+            for entry in self.waiting[code]:
+                entry.used.add(code)
+            self.waiting[code] = []
+        return bool(found)
 
 
 def matters(text: str, has_findings: bool) -> bool:

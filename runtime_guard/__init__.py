@@ -13,7 +13,8 @@ Each part may import only what stands above it (``tests/test_layers.py``).
     guard: who watches, real devices too
     conformance: whether virtual devices do what PyTorch does
     reports: a ledger as a page, as text and as data
-    commands: `devlint run` and `devlint confirm`
+    commands: `devlint run`, `devlint confirm` and `devlint test`
+    drive: witnesses for findings that no command was given for
     pytest_plugin: the guard in tests
     startup: the start of programs whose parent is on a virtual machine
 """

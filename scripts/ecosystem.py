@@ -20,6 +20,7 @@ import argparse
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -38,6 +39,7 @@ else:
 
 ROOT = Path(__file__).resolve().parent.parent
 LIST = Path(__file__).with_suffix(".toml")
+HOST = "https://github.com"
 WORKING_TREE = "."
 PARTS = ("devlint", "rules")
 SECONDS = 900  # for one repository with one revision
@@ -58,7 +60,7 @@ class Repository:
     commit: str = ""
 
     def link(self, path: str, line: int) -> str:
-        return f"https://github.com/{self.name}/blob/{self.commit}/{path}#L{line}"
+        return f"{HOST}/{self.name}/blob/{self.commit}/{path}#L{line}"
 
 
 @dataclass(frozen=True, order=True)
@@ -121,10 +123,14 @@ def difference(
 
 
 def git(*arguments: str | Path) -> bytes:
-    done = subprocess.run(["git", *map(str, arguments)], capture_output=True)
+    quietly = {"GIT_TERMINAL_PROMPT": "0", "GIT_LFS_SKIP_SMUDGE": "1"}
+    done = subprocess.run(
+        ["git", *map(str, arguments)], env={**os.environ, **quietly}, capture_output=True
+    )
     if done.returncode:
         said = done.stderr.decode(errors="replace").strip().splitlines()
-        raise Failure(f"git {arguments[0]}: {said[-1] if said else 'failed'}")
+        what = arguments[2] if arguments[0] == "-C" else arguments[0]
+        raise Failure(f"git {what}: {said[-1] if said else 'failed'}")
     return done.stdout
 
 
@@ -145,13 +151,16 @@ def listed(file: Path, cache: Path) -> list[Repository]:
 
 
 def clone(name: str, commit: str, cache: Path) -> Path:
-    """A shallow clone at one commit."""
+    """A shallow clone at one commit; one that did not come to its end is begun anew."""
     folder = cache / name.replace("/", "+") / commit
-    if not (folder / ".git" / "FETCH_HEAD").exists() or not any(folder.glob("*")):
+    if not folder.exists():
         print(f"fetching {name}", file=sys.stderr)
-        git("init", "-q", folder)
-        git("-C", folder, "fetch", "-q", "--depth=1", f"https://github.com/{name}.git", commit)
-        git("-C", folder, "-c", "core.symlinks=false", "checkout", "-q", "--detach", "FETCH_HEAD")
+        coming = folder.with_name(f"{commit}.part")
+        shutil.rmtree(coming, ignore_errors=True)
+        git("init", "-q", coming)
+        git("-C", coming, "fetch", "-q", "--depth=1", f"{HOST}/{name}.git", commit)
+        git("-C", coming, "-c", "core.symlinks=false", "checkout", "-q", "--detach", "FETCH_HEAD")
+        coming.rename(folder)
     return folder
 
 

@@ -3,9 +3,9 @@
 
     python3 scripts/fuzz.py [--seed 0] [--inputs 1000] [--seconds 60] [TARGET...]
 
-Targets are `check`, `fix`, `notebook`, `magics` and `config`, all of them if none is named. Prints
-how many inputs each got and every failure; an input that fails is written to `--keep DIR`. Exits
-with 1 after a failure. The same seed gives the same inputs.
+Targets are `check`, `fix`, `suppression`, `notebook`, `magics`, `config`, `baseline` and `outcome`,
+all of them if none is named. Prints how many inputs each got and every failure; an input that fails
+is written to `--keep DIR`. Exits with 1 after a failure. The same seed gives the same inputs.
 """
 
 from __future__ import annotations
@@ -20,16 +20,28 @@ import tempfile
 import time
 import traceback
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from devlint import engine
+from devlint.baseline import BaselineError, read_baseline, write_baseline
+from devlint.checking.executors import InProcess
+from devlint.checking.groups import groups_of
+from devlint.checking.outcome import Outcome
+from devlint.checking.plain_data import from_plain, to_plain
+from devlint.checking.session import Setting
 from devlint.config import Config, ConfigError, Policy, find_config, to_toml
+from devlint.findings import Confidence
 from devlint.fixing import fix
+from devlint.ignoring import with_ignores, without_unused_ignores
+from devlint.inference.api import infer_file
 from devlint.project.magics import python_of
 from devlint.project.python_text import python_text
 from devlint.project.source import SourceError
+from devlint.report import Report
 from devlint.rules import load_rules
+from devlint.suppression import RULES as SUPPRESSION_RULES
 
 ROOT = Path(__file__).resolve().parent.parent
 BATCH = 40  # files of one check
@@ -127,7 +139,7 @@ def programs(chance: random.Random) -> Iterator[str]:
         yield mutated(chance.choice(pool), pool, chance)
 
 
-def defects(report: engine.Report) -> Iterator[tuple[str, str]]:
+def defects(report: Report) -> Iterator[tuple[str, str]]:
     for error in report.errors:
         if "defect of devlint" in error.message or " failed: " in error.message:
             yield error.path, error.message
@@ -194,6 +206,49 @@ def compiles(data: bytes) -> bool:
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         return False
     return True
+
+
+def fuzz_suppression(chance: random.Random, folder: Path) -> Step:
+    """What gets a suppression is not found again, and what is removed was of no use."""
+    source = programs(chance)
+    rules = load_rules()
+    file = folder / "m.py"
+    config = Config(folder, min_confidence=Confidence.POSSIBLE)
+
+    def found_in(data: bytes) -> Report:
+        file.write_bytes(data)
+        return engine.check([file], config, rules)
+
+    def codes(report: Report) -> Counter[str]:
+        return Counter(finding.rule for finding in report.findings)
+
+    def step() -> Fed:
+        text = next(source)
+        latest.append(text)
+        if not compiles(text.encode("utf-8", "replace")):
+            return 0, []
+        before = found_in(text.encode("utf-8", "replace"))
+        said = [message for _, message in defects(before)]
+        ignored = with_ignores(before, chance.choice(["", "meant", "a -- b"]))
+        for change in ignored.changes:
+            after = found_in(change.after)
+            if codes(after) - Counter(f.rule for f in ignored.left) - remarks(before):
+                said.append("suppressed, and yet found; or the suppression is remarked upon")
+            kept = without_unused_ignores(after)
+            if any(codes(found_in(each.after)) - codes(after) for each in kept.changes):
+                said.append("what is found again was suppressed by what is removed")
+        relieved = without_unused_ignores(before)
+        if any(codes(found_in(each.after)) - codes(before) for each in relieved.changes):
+            said.append("found after an unused suppression is removed")
+        return 1, [(message, text) for message in said]
+
+    return step
+
+
+def remarks(report: Report) -> Counter[str]:
+    """What a report says of suppressions."""
+    ours = {rule.code for rule in SUPPRESSION_RULES}
+    return Counter(finding.rule for finding in report.findings if finding.rule in ours)
 
 
 def fuzz_notebook(chance: random.Random, folder: Path) -> Step:
@@ -308,12 +363,68 @@ def fuzz_config(chance: random.Random, folder: Path) -> Step:
     return step
 
 
+BASELINE = """\
+# Findings that were there when devlint was adopted: `devlint check` passes over them.
+src/a%20b.py DEV101 0123456789abcdef
+src/net.py DEV201 fedcba9876543210
+<<<<<<< ours
+x.ipynb DEV304 00ff00ff00ff00ff
+"""
+
+
+def fuzz_baseline(chance: random.Random, folder: Path) -> Step:
+    """Any baseline is read or refused, and what is read is written as it is read."""
+    file = folder / ".devlint-baseline"
+
+    def step() -> Fed:
+        text = mutated(BASELINE, [BASELINE], chance)
+        latest.append(text)
+        file.write_bytes(text.encode("utf-8", "replace"))
+        try:
+            entries = read_baseline(file)
+        except BaselineError:
+            return 1, []
+        write_baseline(file, entries)
+        is_same = read_baseline(file) == entries
+        return 1, [] if is_same else [("is not written as it is read", text)]
+
+    return step
+
+
+def fuzz_outcome(chance: random.Random, folder: Path) -> Step:
+    """Any JSON is an outcome of a check or is refused, and is written as it is read."""
+    file = folder / "m.py"
+    texts = seeds("fixtures/rules/*/*.py")
+    rules = load_rules()
+    config = Config(folder, min_confidence=Confidence.POSSIBLE)
+    known = []
+    for text in chance.sample(texts, 8):
+        setting = Setting.of(config, rules, {file: text.encode()}, infer_file)
+        (outcome,) = InProcess(setting)(groups_of([(file, len(text))]), lambda _: None)
+        known.append(json.dumps(to_plain(outcome)))
+
+    def step() -> Fed:
+        text = mutated(chance.choice(known), known, chance)
+        latest.append(text)
+        try:
+            outcome = from_plain(Outcome, json.loads(text))
+        except (ValueError, RecursionError):
+            return 1, []
+        again = from_plain(Outcome, json.loads(json.dumps(to_plain(outcome))))
+        return 1, [] if again == outcome else [("is not written as it is read", text)]
+
+    return step
+
+
 TARGETS: dict[str, Target] = {
     "magics": fuzz_magics,
     "notebook": fuzz_notebook,
     "config": fuzz_config,
+    "baseline": fuzz_baseline,
+    "outcome": fuzz_outcome,
     "check": fuzz_check,
     "fix": fuzz_fix,
+    "suppression": fuzz_suppression,
 }
 
 

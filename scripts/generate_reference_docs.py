@@ -89,7 +89,9 @@ def kind(fragment: dict[str, Any]) -> str:
         return ", ".join(f'`"{choice}"`' for choice in fragment["enum"])
     if fragment["type"] == "array":
         return f"list of {'tables' if fragment['items']['type'] == 'object' else 'strings'}"
-    return {"boolean": "true or false", "object": "table", "string": "string"}[fragment["type"]]
+    return {"boolean": "true or false", "object": "table", "string": "string", "integer": "number"}[
+        fragment["type"]
+    ]
 
 
 def options() -> Iterator[str]:

@@ -36,6 +36,8 @@ NAMESPACES = {
 
 # Python-level arguments that every factory has and a schema spells otherwise or not at all.
 _NOT_PARAMETERS = {"layout", "pin_memory"}
+# Parameters whose schema says `int` for what Python spells as a constant or a string.
+_NOT_NUMBERS = {"dtype", "layout", "memory_format", "reduction", "device", "out_dtype"}
 
 
 class Argument(typing.NamedTuple):
@@ -44,6 +46,7 @@ class Argument(typing.NamedTuple):
     name: str
     is_tensor: bool
     keyword_only: bool
+    is_number: bool
 
 
 def native_functions() -> dict[str, str]:
@@ -77,6 +80,12 @@ def _is_tensor(kind: object) -> bool:
     return str(kind) in ("Tensor", "Optional[Tensor]", "List[Tensor]", "List[Optional[Tensor]]")
 
 
+def _is_number(name: str, kind: object) -> bool:
+    """A number or several: a size, a dimension, a bound."""
+    plain = re.sub(r"(?:Optional|List)\[(.*?)\]+$", r"\1", str(kind))
+    return plain in ("int", "float", "number") and name not in _NOT_NUMBERS
+
+
 def _tags(schemas: list[Any]) -> set[str]:
     """The names of the tags of the overloads."""
     names = set()
@@ -87,8 +96,8 @@ def _tags(schemas: list[Any]) -> set[str]:
     return names
 
 
-def merged_parameters(overloads: list[list[Argument]]) -> tuple[list[str], set[str]]:
-    """One order of parameters for all overloads, and which take tensors.
+def merged_parameters(overloads: list[list[Argument]]) -> tuple[list[str], set[str], set[str]]:
+    """One order of parameters for all overloads; which take tensors, and which take numbers only.
 
     A position that is a tensor in one overload and not in another (`max(input, dim)`,
     `max(input, other)`) is a tensor parameter by every name it has.
@@ -119,7 +128,14 @@ def merged_parameters(overloads: list[list[Argument]]) -> tuple[list[str], set[s
     later += [argument.name for argument in keyword_only]
     tensors.update(argument.name for argument in keyword_only if argument.is_tensor)
     names += [name for name in dict.fromkeys(later) if name not in names]
-    return names, tensors
+    others = {a.name for part in (*positions, keyword_only) for a in part if not a.is_number}
+    others |= {
+        a.name
+        for part in positions
+        if not all(o.is_number or o.name == "dtype" for o in part)
+        for a in part
+    }
+    return names, tensors, set(names) - others
 
 
 def from_schemas(overloads: list[Any], *, is_method: bool) -> Entry | None:
@@ -134,16 +150,23 @@ def from_schemas(overloads: list[Any], *, is_method: bool) -> Entry | None:
     rename = {} if is_method else {"self": "input"}
     arguments = [
         [
-            Argument(rename.get(a.name, a.name), _is_tensor(a.type), a.kwarg_only)
+            Argument(
+                rename.get(a.name, a.name),
+                _is_tensor(a.type),
+                a.kwarg_only,
+                # `add_(2, x)` of old is called with what goes by keyword today
+                _is_number(a.name, a.type) and not a.kwarg_only,
+            )
             for a in schema.arguments[1 if is_method else 0 :]
         ]
         for schema in plain
     ]
-    params, tensors = merged_parameters(arguments)
+    params, tensors, numbers = merged_parameters(arguments)
     params = [name for name in params if name not in _NOT_PARAMETERS]
     if len(plain) < len(overloads) and any(a.is_out for s in overloads for a in s.arguments):
         params.append("out")
     entry: Entry = {"params": params, "tensors": sorted(tensors)}
+    entry["numbers"] = sorted(numbers.intersection(params))
 
     tags = _tags(plain)
     takes_tensor = is_method or bool(tensors)

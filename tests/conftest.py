@@ -27,6 +27,7 @@ LONG = (
     "test_collectives.py",
     "test_docs_site.py",
     "test_no_trace.py",
+    "test_suite.py",
     "test_determinism.py",
 )
 

@@ -32,6 +32,9 @@ fail-on = "never"
 min-confidence = "certain"
 knowledge = ["devices.toml"]
 require-suppression-reason = true
+jobs = 3
+cache = false
+cache-dir = "kept"
 
 [tool.devlint.assume]
 name-suggests-model = false
@@ -66,6 +69,9 @@ def test_every_option_is_read(tree: Tree) -> None:
         severity={"DEV301": Severity.WARNING},
         knowledge=("devices.toml",),
         require_suppression_reason=True,
+        jobs=3,
+        cache=False,
+        cache_dir="kept",
         assume={AssumptionKind.NAME_SUGGESTS_MODEL: False},
         overrides=(
             Override(
@@ -161,6 +167,8 @@ def test_a_file_given_is_used_in_place_of_those_found(tree: Tree) -> None:
         ("zzz = 1", "[tool.devlint] has no option 'zzz'"),
         ("select = 'DEV1'", "select must be a list of strings, not 'DEV1'"),
         ("ignore = [1]", "ignore must be a list of strings, not [1]"),
+        ("jobs = 0", "jobs must be a whole number from 1 on, not 0"),
+        ("jobs = true", "jobs must be a whole number from 1 on, not True"),
         ("force-exclude = 'yes'", "force-exclude must be true or false, not 'yes'"),
         ("fail-on = 'warnings'", "not 'warnings'; did you mean 'warning'?"),
         ("fail-on = 1", 'fail-on must be one of "error", "warning", "performance", "never"'),
@@ -206,6 +214,17 @@ def test_the_example_of_the_page_is_valid(tree: Tree) -> None:
     config = find_config(tree({"pyproject.toml": example}))
     assert config.paths == ("src", "train.py")
     assert config.overrides[0].paths == ("tests/**", "benchmarks")
+
+
+@pytest.mark.parametrize("path", ["../kept", "/tmp/kept", "link/kept", ".", "a\\u0000b"])
+def test_a_project_writes_nothing_outside_of_itself_unless_its_configuration_is_named(
+    tree: Tree, path: str
+) -> None:
+    root = tree({"p/devlint.toml": f'cache-dir = "{path}"\n'}) / "p"
+    (root / "link").symlink_to(root.parent)
+    with pytest.raises(ConfigError, match="lies outside of the project"):
+        find_config(root)
+    assert find_config(root, root / "devlint.toml").cache_dir
 
 
 @pytest.mark.parametrize("path", ["../devices.toml", "/etc/passwd", "link.toml", "a\\u0000b"])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -138,6 +140,72 @@ def test_a_revision_that_is_not_there(
 ) -> None:
     assert run(tmp_path, "nowhere", history[0]) == 2
     assert "nowhere" in capsys.readouterr().err
+
+
+Commits = Callable[[dict[str, str]], str]
+
+
+@pytest.fixture
+def origin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Commits:
+    """Commits to a repository `owner/name` of a host that is a folder; the new one's name."""
+    host, work = tmp_path / "host", tmp_path / "work"
+    monkeypatch.setattr(ecosystem, "HOST", host.as_uri())
+    bare = host / "owner" / "name.git"
+    subprocess.run(["git", "init", "-q", "--bare", str(bare)], check=True)
+    subprocess.run(["git", "init", "-q", str(work)], check=True)
+
+    def git(*arguments: str) -> str:
+        names = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+        command = ["git", "-C", str(work), *names, *arguments]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+    def commit(files: dict[str, str]) -> str:
+        for name, text in files.items():
+            (work / name).write_text(text)
+        git("add", ".")
+        git("commit", "-q", "-m", "one more")
+        git("push", "-q", str(bare), "HEAD:refs/heads/main")
+        return git("rev-parse", "HEAD")
+
+    return commit
+
+
+def test_a_repository_is_fetched_once_at_its_commit(
+    origin: Commits, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    pinned = origin({"x.py": "x = 1\n"})
+    origin({"x.py": "x = 2\n", "later.py": ""})
+    listing = tmp_path / "list.toml"
+    listing.write_text(f'[repositories]\n"owner/name" = "{pinned}"\n')
+    (found,) = ecosystem.listed(listing, tmp_path / "cache")
+    assert (found.folder / "x.py").read_text() == "x = 1\n"
+    assert not (found.folder / "later.py").exists()
+    assert found.commit == pinned and "fetching owner/name" in capfd.readouterr().err
+    shutil.rmtree(tmp_path / "host")  # nothing is asked of it again
+    assert ecosystem.listed(listing, tmp_path / "cache") == [found]
+    assert "fetching" not in capfd.readouterr().err
+
+
+def test_a_fetch_that_failed_is_made_anew(origin: Commits, tmp_path: Path) -> None:
+    missing = "c0ffee" + "0" * 34
+    for _ in range(2):
+        with pytest.raises(ecosystem.Failure, match="git fetch"):
+            ecosystem.clone("owner/name", missing, tmp_path / "cache")
+    with pytest.raises(ecosystem.Failure, match="git fetch"):
+        ecosystem.clone("owner/gone", missing, tmp_path / "cache")
+    there = origin({"x.py": ""})
+    half = tmp_path / "cache" / "owner+name" / f"{there}.part"
+    half.mkdir(parents=True)
+    (half / "left.py").write_text("")
+    folder = ecosystem.clone("owner/name", there, tmp_path / "cache")
+    assert [each.name for each in folder.glob("*.py")] == ["x.py"]
+
+
+def test_a_link_that_leads_out_of_a_repository_is_a_file(origin: Commits, tmp_path: Path) -> None:
+    (tmp_path / "work" / "out.py").symlink_to("/etc/passwd")
+    folder = ecosystem.clone("owner/name", origin({}), tmp_path / "cache")
+    assert not (folder / "out.py").is_symlink()
+    assert (folder / "out.py").read_text() == "/etc/passwd"
 
 
 def test_every_repository_of_the_list_is_pinned_to_a_commit() -> None:

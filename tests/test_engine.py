@@ -308,6 +308,18 @@ def test_the_interpreter_is_left_as_it_was(tree: Tree) -> None:
     assert (sys.getrecursionlimit(), gc.isenabled(), gc.get_freeze_count()) == before
 
 
+def test_what_somebody_else_keeps_from_being_collected_is_kept(tree: Tree) -> None:
+    root = tree({"x.py": "a + b\n"})
+    frozen = gc.get_freeze_count()
+    gc.freeze()
+    try:
+        faking.check(root)
+        assert gc.get_freeze_count() > 0
+    finally:
+        if not frozen:
+            gc.unfreeze()
+
+
 def test_an_interrupt_gets_through(tree: Tree) -> None:
     def infer(parsed: ParsedFile, importer: Importer, knowledge: Knowledge) -> Facts:
         raise KeyboardInterrupt

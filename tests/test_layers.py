@@ -53,6 +53,7 @@ PACKAGES = [
             "conformance",
             "reports",
             "commands",
+            "drive",
             "pytest_plugin",
             "startup",
         ),

@@ -1,6 +1,14 @@
 """The rooms of a check, which `devlint.engine` puts together.
 
-session       one check: what its files share, and one file from source to findings
+groups        the files of a check, cut into runs of neighbours that are inferred on their own
+outcome       all that the check of a group says, as plain data
+plain_data    records as JSON and back
+session       the check of one group: each file from source to findings
+executors     who checks the groups: the interface, and this process
+processes     the executor that checks groups in processes of their own
+cache         outcomes of earlier checks, kept in a folder
+answers       whether what a kept outcome rests on is as it was
+settling      the outcomes of all groups become the report
 open_findings findings that wait until all calls were seen
 placing       claims of rules become findings: places, traces, excerpts
 fixes         the fix of a claim as edits of the file

@@ -5,34 +5,33 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from devlint.checking.outcome import Outcome, Told
 from devlint.findings import Finding, Related, source_name
 from devlint.project.notebooks import Cell
 from devlint.project.python_text import in_cell
-from devlint.report import Report, in_order
 
 Cells = Sequence[Cell]
 
 
-def with_cells(report: Report, cells: Mapping[str, Cells]) -> None:
+def with_cells(outcome: Outcome, cells: Mapping[str, Cells]) -> None:
     """Say of each place in a notebook (given by its path) in which cell it is, and add the cells
     that could not be read."""
     if not cells:
         return
-    report.findings = in_order(_finding(finding, cells) for finding in report.findings)
-    report.suppressed = in_order(_finding(finding, cells) for finding in report.suppressed)
-    report.known = in_order(_finding(finding, cells) for finding in report.known)
+    outcome.told = [Told(_finding(told.finding, cells), told.given) for told in outcome.told]
+    outcome.suppressed = [_finding(finding, cells) for finding in outcome.suppressed]
     for path, those in cells.items():
-        lines = report.excerpts.pop(path, {})
+        lines = outcome.excerpts.pop(path, {})
         for cell in those:
             name = source_name(path, cell.number)
             shown = {n - cell.line + 1: lines[n] for n in lines if cell.line <= n <= cell.last}
             if shown:
-                report.excerpts[name] = shown
-            if cell.error is not None and path in report.checked:
+                outcome.excerpts[name] = shown
+            if cell.error is not None and path in outcome.checked:
                 error = cell.error.at(path)
-                report.errors.append(replace(error, cell=cell.number))
+                outcome.errors.append(replace(error, cell=cell.number))
                 if cell.error.excerpt is not None:
-                    report.excerpts.setdefault(name, {})[error.line] = cell.error.excerpt
+                    outcome.excerpts.setdefault(name, {})[error.line] = cell.error.excerpt
 
 
 def _finding(finding: Finding, cells: Mapping[str, Cells]) -> Finding:

@@ -13,24 +13,18 @@ Name = tuple[str, Location, str]  # a finding's: its rule, place and message
 
 
 class OpenFindings:
-    """The findings that wait, what each rests on, and what the calls seen so far hand in."""
+    """The findings that wait, each with what it rests on, and what the calls seen so far hand
+    in."""
 
     def __init__(self) -> None:
         self.feeds = Feeds()
-        self.given: dict[Name, Given] = {}
-        self.waiting: list[Finding] = []
-
-    def rests_on(self, finding: Finding, given: Given) -> None:
-        self.given[_name_of(finding)] = given
-
-    def is_open(self, finding: Finding) -> bool:
-        return _name_of(finding) in self.given
+        self.waiting: list[tuple[Finding, Given]] = []
 
     def settled(self) -> Iterator[Finding]:
         """The findings, with what has to be assumed against the calls in sight, or without what
         these show."""
-        for finding in self.waiting:
-            verdict = self.feeds.verdict(self.given[_name_of(finding)])
+        for finding, given in self.waiting:
+            verdict = self.feeds.verdict(given)
             kept = [_shown(each) if verdict.rises else each for each in finding.assumptions]
             against = (
                 Assumption(kind.value, finding.location, message)
@@ -40,8 +34,9 @@ class OpenFindings:
 
     def callees(self, is_shown: Callable[[Finding], bool]) -> set[str]:
         """The names of the functions whose further callers may change what is reported."""
-        given = ((finding, self.given[_name_of(finding)]) for finding in self.waiting)
-        return {each.mentioned for finding, each in given if each.waits or is_shown(finding)}
+        return {
+            given.mentioned for finding, given in self.waiting if given.waits or is_shown(finding)
+        }
 
 
 def _shown(assumption: Assumption) -> Assumption:
@@ -51,5 +46,5 @@ def _shown(assumption: Assumption) -> Assumption:
     return replace(assumption, kind=AssumptionKind.CALLER_IS_ACCELERATED.value)
 
 
-def _name_of(finding: Finding) -> Name:
+def name_of(finding: Finding) -> Name:
     return finding.rule, finding.location, finding.message

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -15,16 +16,24 @@ RECURSION_LIMIT = 60_000
 Result = TypeVar("Result")
 
 
+def cores() -> int:
+    """How many processes can run at once."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 @contextmanager
 def without_garbage_collection() -> Iterator[None]:
     """Trees have no cycles, and looking for some in them takes as long as half of parsing."""
-    enabled = gc.isenabled()
+    enabled, frozen = gc.isenabled(), gc.get_freeze_count()
     gc.disable()
     gc.freeze()  # modules and tables: nothing in them is to be collected
     try:
         yield
     finally:
-        gc.unfreeze()
+        if not frozen:
+            gc.unfreeze()
         if enabled:
             gc.enable()
 

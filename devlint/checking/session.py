@@ -1,32 +1,33 @@
-"""One check: what its files share, and the way of one file from source to findings."""
+"""The check of one group of files: the way of each from source to findings."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
 from devlint import banned, knowledge
 from devlint.checking.cells import with_cells
 from devlint.checking.fingerprints import with_fingerprints
-from devlint.checking.open_findings import OpenFindings
+from devlint.checking.open_findings import Name, name_of
+from devlint.checking.outcome import Outcome, Told
 from devlint.checking.placing import Layouts, excerpts, finding_of, lay_out_claims
 from devlint.checking.resources import collect_recent
 from devlint.config import Config, Policy
 from devlint.findings import FileError, Finding, Location
+from devlint.inference.call_contexts import Feed, Given
 from devlint.inference.confidence.policy import confidence
 from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.inference.facts import Facts
 from devlint.knowledge import Knowledge
 from devlint.locating import Layout
-from devlint.project.callers import CALLERS_BUDGET, files_that_mention
-from devlint.project.imports import TREE_BUDGET, Importer, Project
+from devlint.project.cuda_builds import CudaBuilds
+from devlint.project.imports import TREE_BUDGET, Importer, Project, Trees
 from devlint.project.notebooks import OtherLanguage
 from devlint.project.source import ParsedFile, SourceError, lines_of
-from devlint.report import Report, in_order
 from devlint.rule import Claim, Rule
 from devlint.suppression import (
     Suppressions,
@@ -39,6 +40,8 @@ from devlint.suppression import (
 COLLECT_AFTER = 400_000  # characters of source parsed between two collections of cycles
 NOTED_IMPORTS = 5  # of those that were not followed, by name
 
+STAGES = ("parse", "inference", "rules", "locating")
+
 Claims = list[tuple[Rule, Claim]]
 
 
@@ -48,59 +51,109 @@ class Infer(Protocol):
     def __call__(self, parsed: ParsedFile, importer: Importer, knowledge: Knowledge) -> Facts: ...
 
 
-class Session:
-    """One check: what its files share. `check_file` each, then `finish`."""
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What all groups of a check share.
 
-    def __init__(
-        self,
+    contents: what is to be taken for the content of some files instead of what is on disk.
+    infer: the inference, or what stands in for it.
+    interrupt: called between units of work; what it raises, no Exception, ends the check.
+    """
+
+    config: Config
+    rules: tuple[Rule, ...]
+    policy: Policy
+    knowledge: Knowledge
+    contents: Mapping[Path, bytes]
+    infer: Infer
+    interrupt: Callable[[], None]
+
+    def is_shown(self, finding: Finding) -> bool:
+        minimum = self.policy.min_confidence_for(finding.location.path)
+        return finding.confidence.rank >= minimum.rank
+
+    def judged(self, finding: Finding) -> Finding | None:
+        """A finding, as sure as what it rests on leaves it; None if that is too little."""
+        if not finding.assumptions:
+            return finding
+        kinds = (AssumptionKind(each.kind) for each in finding.assumptions)
+        sure = confidence(kinds, self.config.assume)
+        return None if sure is None else replace(finding, confidence=sure)
+
+    @classmethod
+    def of(
+        cls,
         config: Config,
         rules: tuple[Rule, ...],
         contents: Mapping[Path, bytes],
         infer: Infer,
+        interrupt: Callable[[], None] | None = None,
+    ) -> Setting:
+        """Raises KnowledgeError for the user's knowledge files."""
+        known = knowledge.load(config.knowledge_files())
+        policy = Policy(config, rules)
+        return cls(config, rules, policy, known, contents, infer, interrupt or _go_on)
+
+
+class Session:
+    """The check of one group: `check_file` each, then `finish`; nothing that is inferred is shared
+    with others."""
+
+    def __init__(
+        self,
+        setting: Setting,
+        allowance: int | None = None,
+        trees: Trees | None = None,
+        cuda_builds: CudaBuilds | None = None,
     ) -> None:
-        self.config = config
-        self.rules = rules
-        self.policy = Policy(config, rules)
-        self.infer = infer
-        self.project = Project(config.root, contents)
-        self.knowledge = knowledge.load(config.knowledge_files())
+        self.setting = setting
+        self.project = Project(
+            setting.config.root,
+            setting.contents,
+            allowance=allowance,
+            trees=trees,
+            cuda_builds=cuda_builds,
+        )
         self.importer = Importer(self.project, ())
-        self.report = Report(config.root)
-        self.open = OpenFindings()
+        self.outcome = Outcome()
+        self.feeds: set[Feed] = set()
+        self.given: dict[Name, Given] = {}  # what findings wait for
         self.collected = 0  # characters parsed before the last collection of cycles
-        self.seconds = dict.fromkeys(("parse", "inference", "rules", "locating"), 0.0)
+        self.seconds = dict.fromkeys(STAGES, 0.0)
 
     def check_file(self, file: Path) -> None:
         """Check one file; whatever goes wrong is an error of the report."""
-        report = self.report
+        outcome = self.outcome
         path = self.project.path_of(file)
         try:
             with self.clock("parse"):
                 parsed = self.project.parse(file)
         except OtherLanguage as other:
-            report.notes.append((path, other.message))
+            outcome.notes.append((path, other.message))
             return
         except SourceError as error:
             entry = error.at(path)
-            report.errors.append(entry)
+            outcome.errors.append(entry)
             if error.excerpt is not None:
-                report.excerpts.setdefault(entry.source, {})[error.line] = error.excerpt
+                outcome.excerpts.setdefault(entry.source, {})[error.line] = error.excerpt
             return
         try:
             self.check_parsed(file, parsed)
-            report.checked.add(path)
+            outcome.checked.append(path)
         except RecursionError:
-            report.errors.append(FileError(path, 1, 1, "is too deeply nested to be analysed"))
+            outcome.is_sound = False
+            outcome.errors.append(FileError(path, 1, 1, "is too deeply nested to be analysed"))
         except Exception as error:
-            report.errors.append(FileError(path, 1, 1, f"was not analysed: {_defect(error)}"))
+            outcome.is_sound = False
+            outcome.errors.append(FileError(path, 1, 1, f"was not analysed: {_defect(error)}"))
 
     def check_parsed(self, file: Path, parsed: ParsedFile) -> None:
         with self.clock("inference"):
             facts = self.facts_of(file, parsed)
-        self.open.feeds.add(facts.feeds)
+        self.feeds |= facts.feeds
         self.project.checked += len(parsed.text)
         self.note_limits(parsed.path, facts)
-        running = self.policy.rules_for(parsed.path)
+        running = self.setting.policy.rules_for(parsed.path)
         with self.clock("rules"):
             claims, complete = self.claims(parsed, facts, running)
         with self.clock("locating"):
@@ -112,7 +165,8 @@ class Session:
             self.take(parsed, findings, layouts)
 
     def facts_of(self, file: Path, parsed: ParsedFile) -> Facts:
-        return self.infer(parsed, self.importer_for(file, parsed), self.knowledge)
+        self.setting.interrupt()
+        return self.setting.infer(parsed, self.importer_for(file, parsed), self.setting.knowledge)
 
     def importer_for(self, file: Path, parsed: ParsedFile) -> Importer:
         """The importer of the file before, if it fits: with it goes what was inferred so far."""
@@ -127,7 +181,7 @@ class Session:
 
     def note_limits(self, path: str, facts: Facts) -> None:
         """Note where the inference gave up, and imports that it did not follow."""
-        notes = self.report.notes
+        notes = self.outcome.notes
         notes += [(path, note) for note in facts.budgets_hit]
         refused = sorted(self.importer.refused)
         if refused:
@@ -144,8 +198,11 @@ class Session:
         claims: Claims = []
         complete = True
         for rule in running:
+            self.setting.interrupt()
             try:
-                claims += [(rule, claim) for claim in self.claims_of(rule, parsed, facts)]
+                for claim in self.claims_of(rule, parsed, facts):
+                    claims.append((rule, claim))
+                    self.setting.interrupt()
             except Exception as error:
                 complete = False
                 self.rule_failed(rule, parsed.path, _defect(error))
@@ -153,38 +210,32 @@ class Session:
 
     def claims_of(self, rule: Rule, parsed: ParsedFile, facts: Facts) -> Iterable[Claim]:
         if rule is banned.RULE:
-            return banned.claims_of_bans(parsed, self.knowledge.bans)
+            return banned.claims_of_bans(parsed, self.setting.knowledge.bans)
         return rule.check(facts)
 
     def findings(self, parsed: ParsedFile, claims: Claims, layouts: Layouts) -> list[Finding]:
         findings: dict[tuple[str, Location, str], Finding] = {}
         for rule, claim in claims:
-            severity = self.policy.severity_of(rule, claim.severity, parsed.path)
+            self.setting.interrupt()
+            severity = self.setting.policy.severity_of(rule, claim.severity, parsed.path)
             finding = finding_of(rule, claim, severity, parsed, layouts)
             if finding is None:
                 self.rule_failed(
                     rule, parsed.path, "it claims something of a place not in the file"
                 )
                 continue
-            finding = self.judged(finding)
+            finding = self.setting.judged(finding)
             if finding is None:
                 continue  # it rests on what is not to be assumed
             # A site that is inferred in several contexts may be claimed twice.
             findings.setdefault((rule.code, finding.location, claim.message), finding)
             if claim.given is not None:
-                self.open.rests_on(finding, claim.given)
+                self.given[name_of(finding)] = claim.given
         return with_fingerprints(findings.values(), parsed.text)
 
-    def judged(self, finding: Finding) -> Finding | None:
-        """A finding, as sure as what it rests on leaves it; None if that is too little."""
-        if not finding.assumptions:
-            return finding
-        kinds = (AssumptionKind(each.kind) for each in finding.assumptions)
-        sure = confidence(kinds, self.config.assume)
-        return None if sure is None else replace(finding, confidence=sure)
-
     def rule_failed(self, rule: Rule, path: str, reason: str) -> None:
-        self.report.errors.append(FileError(path, 1, 1, f"rule {rule.code} failed: {reason}"))
+        self.outcome.is_sound = False
+        self.outcome.errors.append(FileError(path, 1, 1, f"rule {rule.code} failed: {reason}"))
 
     def suppress(
         self,
@@ -203,87 +254,47 @@ class Session:
             remarks, silenced = found.split(remarks)
             kept += remarks
             suppressed += silenced
-        self.report.suppressed += suppressed
+        self.outcome.suppressed += suppressed
         return kept
 
     def remarks(self, found: Suppressions, running: Sequence[Rule], path: str) -> list[Finding]:
         """The findings of the rules about suppressions, if they run."""
         on = {rule.code: rule for rule in running}
-        need_reason = self.config.require_suppression_reason
+        need_reason = self.setting.config.require_suppression_reason
         return [
             replace(
                 finding,
-                severity=self.policy.severity_of(on[finding.rule], finding.severity, path),
+                severity=self.setting.policy.severity_of(on[finding.rule], finding.severity, path),
             )
-            for finding in check_suppressions(found, running, self.rules, need_reason)
+            for finding in check_suppressions(found, running, self.setting.rules, need_reason)
             if finding.rule in on
         ]
 
     def take(self, parsed: ParsedFile, findings: Sequence[Finding], layouts: Layouts) -> None:
-        """Show the findings, or keep them until all calls were seen; and the lines they are on."""
+        """Keep the findings, and the lines that those are on which may be shown."""
         texts = {source.path: source.written or source.text for source in (*layouts, parsed)}
         for finding in findings:
-            is_open = self.open.is_open(finding)
-            if is_open or self.is_shown(finding):
+            given = self.given.get(name_of(finding))
+            if given is not None or self.setting.is_shown(finding):
                 for path, number, text in excerpts(finding, texts):
-                    self.report.excerpts.setdefault(path, {})[number] = text
-            if is_open:
-                self.open.waiting.append(finding)
-            else:
-                self.show(finding)
+                    self.outcome.excerpts.setdefault(path, {})[number] = text
+            self.outcome.told.append(Told(finding, given))
 
-    def is_shown(self, finding: Finding) -> bool:
-        minimum = self.policy.min_confidence_for(finding.location.path)
-        return finding.confidence.rank >= minimum.rank
-
-    def show(self, finding: Finding) -> None:
-        """Report a finding, if it is sure enough and not known before."""
-        if not self.is_shown(finding):
-            self.report.below_confidence += 1
-            self.report.hidden.add(finding.fingerprint)
-        elif finding.fingerprint in (self.config.known or ()):
-            self.report.known.append(finding)
-        else:
-            self.report.findings.append(finding)
-
-    def look_up_callers(self, others: Sequence[Path]) -> None:
-        """Infer other files of the project that may call what findings rest on, the nearest first.
-
-        So a file that is checked alone gets the findings that it gets with the others, as far as
-        a budget goes.
-        """
-        left = CALLERS_BUDGET
-        near = [self.config.root / finding.location.path for finding in self.open.waiting]
+    def feeds_of(self, file: Path) -> None:
+        """Note what the calls of a file hand in, and nothing else."""
         with self.clock("inference"):
-            for file in files_that_mention(self.callees(), others, near):
-                try:
-                    parsed = self.project.parse(file)
-                    left -= len(parsed.text)
-                    if left < 0:
-                        break
-                    self.open.feeds.add(self.facts_of(file, parsed).feeds)
-                except Exception:
-                    continue  # reported when that file is checked
+            parsed = self.project.parse(file)
+            self.feeds |= self.facts_of(file, parsed).feeds
 
-    def callees(self) -> set[str]:
-        """The functions whose callers may tell whether a finding is to be shown."""
-        return self.open.callees(self.is_shown)
-
-    def finish(self) -> Report:
-        report = self.report
-        for finding in self.open.settled():
-            judged = self.judged(finding)
-            if judged is not None:
-                self.show(judged)
-        report.findings = in_order(report.findings)
-        report.suppressed = in_order(report.suppressed)
-        report.known = in_order(report.known)
-        report.compared = self.config.known is not None
-        with_cells(report, self.project.cells)
-        report.errors.sort()
-        report.digests = self.project.digests
-        report.seconds = self.seconds
-        return report
+    def finish(self) -> Outcome:
+        """The outcome, with the cells of notebooks, after the last file."""
+        outcome = self.outcome
+        with_cells(outcome, self.project.cells)
+        outcome.feeds = sorted(self.feeds, key=feed_rank)
+        outcome.digests = {str(file): d.hex() for file, d in self.project.digests.items()}
+        outcome.seconds = self.seconds
+        outcome.asked = self.project.asked
+        return outcome
 
     @contextmanager
     def clock(self, stage: str) -> Iterator[None]:
@@ -292,6 +303,17 @@ class Session:
             yield
         finally:
             self.seconds[stage] += time.process_time() - start
+
+
+def _go_on() -> None:
+    """The interrupt of a check that nobody interrupts."""
+
+
+def feed_rank(feed: Feed) -> tuple[str, ...]:
+    """Their order, which no hash decides."""
+    through = feed.through
+    by = (through.function, through.parameter) if through else ()
+    return feed.function, str(feed.parameter), feed.source.value, *by
 
 
 def _defect(error: Exception) -> str:

@@ -16,7 +16,7 @@ from devlint.baseline import BaselineError, Entry, entry_of, read_baseline, writ
 from devlint.commands.known import stale
 from devlint.commands.messages import errors_of
 from devlint.commands.options import UNCHECKED, Refusal, configuring, paths_argument
-from devlint.commands.settings import configured, configured_paths, rules_for
+from devlint.commands.settings import configured, configured_paths, rules_for, with_jobs
 from devlint.knowledge import KnowledgeError
 from devlint.reporters.wording import plural
 from devlint.terminal import emit, show
@@ -67,7 +67,7 @@ def prune(paths: tuple[Path, ...], baseline: Path | None, **settings: Any) -> No
 
 def _work(verb: str, paths: tuple[Path, ...], baseline: Path | None, settings: Any) -> None:
     absolute = [Path(os.path.abspath(path)) for path in paths]
-    config = configured(absolute, settings)
+    config = with_jobs(configured(absolute, settings))
     rules = rules_for(config)
     file = Path(os.path.abspath(baseline)) if baseline else config.baseline_file()
     before: frozenset[Entry] = frozenset()
@@ -77,7 +77,9 @@ def _work(verb: str, paths: tuple[Path, ...], baseline: Path | None, settings: A
         if verb != "create":
             before = read_baseline(file)
         known = replace(config, known=frozenset(entry.fingerprint for entry in before))
-        report = engine.check(absolute or configured_paths(config), known, rules)
+        report = engine.check(
+            absolute or configured_paths(config), known, rules, cache=config.cache_folder()
+        )
     except (BaselineError, KnowledgeError) as error:
         raise Refusal(str(error)) from None
     gone = set(stale(report, before, config, rules))

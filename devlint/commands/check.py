@@ -26,7 +26,7 @@ from devlint.commands.options import (
     outputs,
     paths_argument,
 )
-from devlint.commands.settings import configured, configured_paths, rules_for
+from devlint.commands.settings import configured, configured_paths, rules_for, with_jobs
 from devlint.comparison import check_staged
 from devlint.config import Config
 from devlint.findings import FileError
@@ -137,7 +137,7 @@ def command(
     if STDIN in paths:
         absolute = [Path(os.path.abspath(stdin_filename or "<stdin>"))]
         contents = {absolute[0]: sys.stdin.buffer.read()}
-    config = configured(absolute, settings)
+    config = with_jobs(configured(absolute, settings))
     if remove_unused_ignores:
         layer = config.command_line
         unused = (*layer.extend_select, UNUSED.code)
@@ -155,7 +155,14 @@ def command(
                 to_check, config, rules, unsafe=unsafe_fixes, contents=contents, progress=bar
             )
         else:
-            report = engine.check(to_check, config, rules, contents=contents, progress=bar)
+            report = engine.check(
+                to_check,
+                config,
+                rules,
+                contents=contents,
+                progress=bar,
+                cache=config.cache_folder(),
+            )
     except (KnowledgeError, RevisionError) as error:
         raise Refusal(str(error)) from None
     except KeyboardInterrupt:

@@ -90,6 +90,9 @@ _NO_SETTINGS: dict[str, Any] = {
     "select": (),
     "extend_select": (),
     "ignore": (),
+    "jobs": None,
+    "no_cache": False,
+    "cache_dir": None,
 }
 
 

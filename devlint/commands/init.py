@@ -11,7 +11,7 @@ import click
 from devlint import engine
 from devlint.baseline import USUAL_NAME, entry_of, write_baseline
 from devlint.commands.options import Refusal
-from devlint.commands.settings import all_rules
+from devlint.commands.settings import all_rules, with_jobs
 from devlint.config import Config, ConfigError, find_config
 from devlint.knowledge import KnowledgeError
 from devlint.reporters.wording import plural, tally
@@ -88,7 +88,7 @@ def _baseline(config: Config, yes: bool) -> None:
         return
     try:
         paths = [config.root / path for path in config.paths]
-        report = engine.check(paths, config, all_rules())
+        report = engine.check(paths, with_jobs(config), all_rules())
     except KnowledgeError as error:
         raise Refusal(str(error)) from None
     found = tally(report.findings)

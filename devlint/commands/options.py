@@ -90,6 +90,20 @@ _CONFIGURING: tuple[Decorator, ...] = (
         "--no-gitignore", is_flag=True, help="Check what .gitignore files ignore, too."
     ),
     click.option(
+        "--jobs",
+        "-j",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Check with N processes; 1: with this one.  [default: one for each core]",
+    ),
+    click.option("--no-cache", is_flag=True, help="Neither use nor keep outcomes of other checks."),
+    click.option(
+        "--cache-dir",
+        type=click.Path(path_type=Path),
+        metavar="DIR",
+        help="Where they are kept.  [default: .devlint_cache in the project]",
+    ),
+    click.option(
         "--config",
         "config_file",
         type=click.Path(path_type=Path),

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from devlint.checking.resources import cores
 from devlint.commands.options import Refusal
 from devlint.config import NEVER, Config, ConfigError, find_config
 from devlint.findings import Confidence, Severity
@@ -23,6 +24,7 @@ def configured(paths: Sequence[Path], settings: Mapping[str, Any]) -> Config:
         config = find_config(_start(paths), Path(os.path.abspath(file)) if file else None)
     except ConfigError as error:
         raise Refusal(str(error)) from None
+    directory = settings["cache_dir"]
     fail_on, min_confidence = settings["fail_on"], settings["min_confidence"]
     if fail_on:
         config = replace(config, fail_on=None if fail_on == NEVER else Severity(fail_on))
@@ -33,10 +35,18 @@ def configured(paths: Sequence[Path], settings: Mapping[str, Any]) -> Config:
         extend_exclude=(*config.extend_exclude, *settings["exclude"]),
         force_exclude=config.force_exclude or settings["force_exclude"],
         respect_gitignore=config.respect_gitignore and not settings["no_gitignore"],
+        jobs=settings["jobs"] or config.jobs,
+        cache=config.cache and not settings["no_cache"],
+        cache_dir=os.path.abspath(directory) if directory else config.cache_dir,
         command_line=Layer(
             settings["select"] or None, settings["extend_select"], settings["ignore"]
         ),
     )
+
+
+def with_jobs(config: Config) -> Config:
+    """The configuration with a number of processes: as many as there are cores, if it says none."""
+    return replace(config, jobs=config.jobs or cores())
 
 
 def _start(paths: Sequence[Path]) -> Path:

@@ -15,7 +15,7 @@ from devlint import engine
 from devlint.commands.known import baseline_of
 from devlint.commands.messages import errors_of
 from devlint.commands.options import UNCHECKED, Refusal, configuring, paths_argument, text_or_json
-from devlint.commands.settings import configured, configured_paths, rules_for
+from devlint.commands.settings import configured, configured_paths, rules_for, with_jobs
 from devlint.knowledge import KnowledgeError
 from devlint.statistics import as_object, as_text, count
 from devlint.terminal import emit
@@ -32,11 +32,13 @@ def command(paths: tuple[Path, ...], depth: int, form: str, **settings: Any) -> 
     Exit codes: 0, 2 usage or configuration errors, 3 some file could not be checked.
     """
     absolute = [Path(os.path.abspath(path)) for path in paths]
-    config = configured(absolute, settings)
+    config = with_jobs(configured(absolute, settings))
     rules = rules_for(config)
     entries = baseline_of(config, None, False)
     try:
-        report = engine.check(absolute or configured_paths(config), config, rules)
+        report = engine.check(
+            absolute or configured_paths(config), config, rules, cache=config.cache_folder()
+        )
     except KnowledgeError as error:
         raise Refusal(str(error)) from None
     known = frozenset(entry.fingerprint for entry in entries)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from devlint.inference.collect import (
     contradictions,
     dropped_devices,
@@ -56,19 +58,24 @@ def new_context(knowledge: Knowledge, importer: Importer | None) -> Context:
 
 
 def infer_file(
-    parsed: Parsed, importer: Importer | None = None, knowledge: Knowledge | None = None
+    parsed: Parsed,
+    importer: Importer | None = None,
+    knowledge: Knowledge | None = None,
+    interrupt: Callable[[], None] | None = None,
 ) -> Facts:
     """The facts about one file.
 
     `importer` finds the project's other files. Files checked with one importer share what was
-    inferred of the files that they import. Raises nothing for any file that parses, but for
-    RecursionError on one nested deeper than the interpreter's stack.
+    inferred of the files that they import. `interrupt` is called at each statement; what it raises
+    ends the inference, and nothing more may be inferred with this importer. Raises nothing else for
+    any file that parses, but for RecursionError on one nested deeper than the interpreter's stack.
     """
     context: Context | None = getattr(importer, "inference_context", None)
     if context is None:
         context = new_context(knowledge if knowledge is not None else load(), importer)
         if importer is not None:
             importer.inference_context = context  # type: ignore[attr-defined]
+    context.interrupt = interrupt
     return infer_with(context, parsed)
 
 
@@ -112,9 +119,12 @@ def finish_unit(unit: Unit) -> Facts:
 
 
 def places_in(
-    parsed: Parsed, importer: Importer | None = None, knowledge: Knowledge | None = None
+    parsed: Parsed,
+    importer: Importer | None = None,
+    knowledge: Knowledge | None = None,
+    interrupt: Callable[[], None] | None = None,
 ) -> tuple[Placed, ...]:
     """Where every value of one file is. The importer must be one that nothing was inferred with."""
     with observing(parsed) as observer:
-        infer_file(parsed, importer, knowledge)
+        infer_file(parsed, importer, knowledge, interrupt)
         return observer.settle()

@@ -79,12 +79,12 @@ class Feeds:
     """What all calls seen so far hand to parameters."""
 
     def __init__(self, feeds: Iterable[Feed] = ()) -> None:
-        self._feeds: dict[str, set[Feed]] = {}
+        self._feeds: dict[str, dict[Feed, None]] = {}  # in the order of the files
         self.add(feeds)
 
     def add(self, feeds: Iterable[Feed]) -> None:
         for feed in feeds:
-            self._feeds.setdefault(feed.function, set()).add(feed)
+            self._feeds.setdefault(feed.function, {})[feed] = None
 
     def verdict(self, given: Given) -> Verdict:
         """What the calls say of a fact that needs this parameter to live on a device."""

@@ -42,6 +42,8 @@ class Call:
         takes part. A parameter that takes a list of tensors counts too.
     host: the parameters that must be on the CPU (`lengths` of pack_padded_sequence).
     indices: the parameters at which the first operand is read: where it is, or on the CPU.
+    numbers: the parameters that take numbers only: sizes, dimensions, bounds. A tensor without
+        dimensions is taken for one, too, and the host waits for its value.
     results: how many tensors it returns (0: one value, n: a tuple of n, -1: a list or tuple of
         unknown length). Where `scalar` is "without-dim", a call without `dim` returns one value.
     host_results: the positions among several results that are host tensors in any case.
@@ -72,6 +74,7 @@ class Call:
 
     params: tuple[str, ...] = ()
     tensors: frozenset[str] = frozenset()
+    numbers: frozenset[str] = frozenset()
     agreement: Agreement = Agreement.POINTWISE
     result: Result = Result.OPERANDS
     host: frozenset[str] = frozenset()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from devlint.project.source import SourceError, read
@@ -13,7 +13,10 @@ CALLERS_BUDGET = 400_000
 
 
 def files_that_mention(
-    names: Iterable[str], files: Iterable[Path], near: Iterable[Path]
+    names: Iterable[str],
+    files: Iterable[Path],
+    near: Iterable[Path],
+    read: Callable[[Path], bytes] = read,
 ) -> Iterator[Path]:
     """The files in whose text one of the names stands, those next to `near` first.
 

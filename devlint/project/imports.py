@@ -8,9 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from libcst import Module
+
+from devlint.project.asked import Asked
 from devlint.project.cuda_builds import CudaBuilds
 from devlint.project.notebooks import Cell
-from devlint.project.python_text import python_text
+from devlint.project.python_text import PythonText, python_text
 from devlint.project.source import ParsedFile, SourceError, digest, read
 
 # All in characters of source. A tree takes about 100 times the memory of its source.
@@ -20,12 +23,16 @@ IMPORTER_BUDGET = 900_000  # that one importer loads, since whoever infers keeps
 # good for a single file, and for many files as much as keeps their check fast.
 IMPORT_ALLOWANCE = 300_000
 IMPORT_SHARE = 0.2
+CHANGED = ""  # the digest of no content
 # What makes tensors elsewhere than on the host, where nobody says where.
 SETS_DEFAULT = re.compile(
     rb"^[ \t]*torch\.set_default_(?:tensor_type\([\"']?torch\.cuda"
     rb"|device\((?![\"']cpu|None|torch\.device\([\"']cpu))",
     re.M,
 )
+
+# Python puts the directory of the file that it runs first on its search path.
+_MAIN = re.compile(rb"^if __name__ == [\"']__main__[\"']", re.M)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +44,36 @@ class ModuleName:
     root: Path
 
 
+class Trees:
+    """The trees of the files that were parsed last: those that one project drops, the next one
+    need not parse again."""
+
+    def __init__(self, budget: int = TREE_BUDGET) -> None:
+        self.budget = budget  # in characters of their sources
+        self._parsed: OrderedDict[tuple[Path, bytes], tuple[PythonText, Module]] = OrderedDict()
+        self._size = 0
+
+    def parse(self, file: Path, data: bytes, name: bytes) -> tuple[PythonText, Module]:
+        """The text and tree of a content, given with its digest. Raises SourceError."""
+        known = self._parsed.pop((file, name), None)
+        if known is None:
+            text = python_text(file, data)
+            known = text, text.tree()
+            self._size += len(text.text)
+        self._parsed[file, name] = known
+        while self._size > self.budget and len(self._parsed) > 1:
+            (text, _) = self._parsed.popitem(last=False)[1]
+            self._size -= len(text.text)
+        return known
+
+
 class Project:
     """The files under one root directory, each parsed when first asked for.
 
     contents: what is to be taken for the content of some files instead of what is on disk.
+    allowance: the characters that may be parsed for imports only; None: as for a single file.
+    trees, cuda_builds: what is known from others of the same root.
+    asked: what was asked of it, with the answers.
     digests: of the contents that were parsed, as they were at first.
     cells: of the notebooks that were parsed, by path.
     checked, parsed: the characters of the files whose check is done, and of all that were parsed.
@@ -52,7 +85,13 @@ class Project:
         root: Path,
         contents: Mapping[Path, bytes] | None = None,
         budget: int = TREE_BUDGET,
+        allowance: int | None = None,
+        trees: Trees | None = None,
+        cuda_builds: CudaBuilds | None = None,
     ) -> None:
+        self.asked = Asked()
+        self.allowance = allowance
+        self.trees = trees
         self.root = root
         self.contents = contents or {}
         self.checked = 0
@@ -65,7 +104,7 @@ class Project:
         self._listings: dict[Path, frozenset[str]] = {}
         self._found: dict[tuple[Path, ...], dict[str, Path | None]] = {}
         self._settings: dict[Path, dict[str, str]] = {}
-        self.cuda_builds = CudaBuilds(self)
+        self._cuda_builds = cuda_builds
 
     def path_of(self, file: Path) -> str:
         """The file's path in reports: relative to the root, absolute outside of it."""
@@ -98,11 +137,19 @@ class Project:
         """Where the imports of a file are looked up, in the order of Python's `sys.path`.
 
         For a module of a package that is the directory above the package, for any other file, as
-        for a script, its own directory; then the project root and `src/`.
+        for a script, its own directory; then the project root and `src/`. A script among the
+        modules of a package (`if __name__ == "__main__":`) finds its neighbours, too.
         """
         in_package = self.has_file(file.parent, "__init__.py")
         first = self.name_of(file).root if in_package else file.parent
-        return tuple(dict.fromkeys((first, self.root, self.root / "src")))
+        last = (file.parent,) if in_package and self._is_script(file) else ()
+        return tuple(dict.fromkeys((first, self.root, self.root / "src", *last)))
+
+    def _is_script(self, file: Path) -> bool:
+        try:
+            return _MAIN.search(self._content(file)) is not None
+        except SourceError:
+            return False
 
     def parse(self, file: Path) -> ParsedFile:
         """The parsed file. Raises SourceError."""
@@ -126,34 +173,55 @@ class Project:
         """
         try:
             if file not in self._trees:
-                allowed = IMPORT_ALLOWANCE + IMPORT_SHARE * self.checked
-                if self.parsed - self.checked + file.stat().st_size > allowed:
+                allowance = IMPORT_ALLOWANCE if self.allowance is None else self.allowance
+                allowed = allowance + IMPORT_SHARE * self.checked
+                size = size_of(file)
+                if size < 0 or self.parsed - self.checked + size > allowed:
+                    self.asked.sizes.setdefault(str(file), size)
                     return None
             return self.parse(file)
         except (SourceError, OSError):
             return None  # reported where the file itself is checked
 
     def _parse(self, file: Path) -> ParsedFile:
-        data = self._content(file)
-        self.digests.setdefault(file, digest(data))
-        source = python_text(file, data)
+        data = self.content(file)
+        name = digest(data)
+        # One that this project parsed and dropped is parsed anew: what it gets must not depend on
+        # what others parsed.
+        trees = Trees(0) if self.trees is None or file in self.digests else self.trees
+        self.digests.setdefault(file, name)
+        source, tree = trees.parse(file, data, name)
         self.parsed += len(source.text)
-        name = self.name_of(file)
+        module = self.name_of(file)
         path = self.path_of(file)
         if source.cells:
             self.cells[path] = source.cells
         return ParsedFile(
             path,
-            name.dotted,
-            name.is_package,
+            module.dotted,
+            module.is_package,
             source.text,
-            source.tree(),
+            tree,
             file,
             source.written,
         )
 
-    def _content(self, file: Path) -> bytes:
+    def content(self, file: Path) -> bytes:
         """What is to be taken for the content of a file. Raises SourceError."""
+        try:
+            data = self._content(file)
+        except SourceError as error:
+            known = self.asked.contents.get(str(file))
+            self.asked.contents[str(file)] = (
+                error.message if known in (None, error.message) else CHANGED
+            )
+            raise
+        name, known = digest(data).hex(), self.asked.contents.get(str(file))
+        # It may be written to while it is checked: then no content is what was seen.
+        self.asked.contents[str(file)] = name if known in (None, name) else CHANGED
+        return data
+
+    def _content(self, file: Path) -> bytes:
         data = self.contents.get(file)
         return read(file) if data is None else data
 
@@ -172,10 +240,16 @@ class Project:
 
     def has_file(self, directory: Path, name: str) -> bool:
         """Whether there is such a file, by a listing that is read once for each directory."""
-        return name in self._listing(directory) and (directory / name).is_file()
+        known = self.asked.files.setdefault(str(directory), {})
+        if name not in known:
+            known[name] = name in self._listing(directory) and (directory / name).is_file()
+        return known[name]
 
     def has_directory(self, directory: Path, name: str) -> bool:
-        return name in self._listing(directory) and (directory / name).is_dir()
+        known = self.asked.directories.setdefault(str(directory), {})
+        if name not in known:
+            known[name] = name in self._listing(directory) and (directory / name).is_dir()
+        return known[name]
 
     def find(self, roots: tuple[Path, ...], dotted: str) -> Path | None:
         """The file of the module that a dotted name stands for in these directories."""
@@ -211,15 +285,29 @@ class Project:
         found = self._settings.get(directory)
         if found is None:
             found = self._settings[directory] = {}
-            for name in self._listing(directory):
-                if not name.endswith(".py") or name.startswith("test_"):
-                    continue
+            asked = self.asked.settings[str(directory)] = {}
+            for name in self.modules_in(directory):
                 try:
                     data = self._content(directory / name)
                 except SourceError:
                     continue  # reported where the file itself is checked
                 if SETS_DEFAULT.search(data):
                     found[name.removesuffix(".py")] = data.decode(errors="replace")
+                    asked[name] = digest(data).hex()
+        return found
+
+    def modules_in(self, directory: Path) -> list[str]:
+        """The files of a directory that may choose a default device."""
+        names = sorted(self._listing(directory))
+        return [name for name in names if name.endswith(".py") and not name.startswith("test_")]
+
+    def needs_cuda(self, file: Path) -> bool:
+        """Whether nothing but CUDA runs a file."""
+        found = self.asked.cuda.get(str(file))
+        if found is None:
+            if self._cuda_builds is None:
+                self._cuda_builds = CudaBuilds(Project(self.root))
+            found = self.asked.cuda[str(file)] = self._cuda_builds.needed_by(file)
         return found
 
     def _listing(self, directory: Path) -> frozenset[str]:
@@ -231,6 +319,14 @@ class Project:
                 names = frozenset()
             self._listings[directory] = names
         return names
+
+
+def size_of(file: Path) -> int:
+    """The size of a file; -1 where there is none."""
+    try:
+        return file.stat().st_size
+    except (OSError, ValueError):
+        return -1
 
 
 class Importer:
@@ -275,7 +371,7 @@ class Importer:
 
     def needs_cuda(self, path: str) -> bool:
         """Whether nothing but CUDA runs a file: the project builds what it needs for it."""
-        return self.project.cuda_builds.needed_by(self.project.root / path)
+        return self.project.needs_cuda(self.project.root / path)
 
     def settings(self, path: str) -> dict[str, str]:
         """What may choose a default device for a file's program: modules beside it, or in the

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from threading import Event
 
 from lsprotocol import types
 
@@ -14,7 +15,7 @@ from devlint.ignoring import suppressed
 from devlint.project.python_text import python_text
 from devlint.project.source import SourceError
 from devlint.reporters.wording import plain
-from devlint.server.checking import Checked
+from devlint.server.checking import Checked, unless
 from devlint.server.diagnostics import SOURCE, of_finding
 from devlint.server.positions import range_of, units
 from devlint.suppression import RULES
@@ -39,11 +40,18 @@ def quick_fixes(
         yield from _suppression(finding, diagnostic, checked, uri, encoding)
 
 
-def fix_all(checked: Checked, encoding: str) -> types.WorkspaceEdit | None:
-    """All safe fixes of a file, as `devlint check --fix` makes them; None if there are none."""
+def fix_all(checked: Checked, encoding: str, cancelled: Event) -> types.WorkspaceEdit | None:
+    """All safe fixes of a file, as `devlint check --fix` makes them; None if there are none.
+
+    Raises Stale soon after it was cancelled.
+    """
     configured, snapshot = checked.configured, checked.snapshot
     fixed = fixing.fix(
-        [checked.file], configured.config, configured.rules, contents=snapshot.contents
+        [checked.file],
+        configured.config,
+        configured.rules,
+        contents=snapshot.contents,
+        interrupt=unless(cancelled),
     )
     edits: dict[str, list[types.TextEdit]] = {}
     for change in fixed.changes:

@@ -87,6 +87,7 @@ class Server:
         thread = one_thread()
         self.checks: Schedule[Checked] = Schedule(thread)
         self.inferred: Schedule[Inferred | None] = Schedule(thread)
+        self.fixed: Schedule[types.WorkspaceEdit | None] = Schedule(thread)
         self.folders: tuple[Path, ...] = ()
         self.waiting: dict[str, asyncio.TimerHandle] = {}
         self.tasks: set[asyncio.Task[None]] = set()
@@ -161,6 +162,7 @@ class Server:
         for timer in self.waiting.values():
             timer.cancel()
         self.inferred.close()
+        self.fixed.close()
         self.checks.close()
 
     def _can(self, capability: str) -> bool:
@@ -266,6 +268,7 @@ class Server:
         """All that is open is checked anew, one after the other."""
         self.checks.forget_all()
         self.inferred.forget_all()
+        self.fixed.forget_all()
         uris = sorted(self.documents.checked(), key=lambda uri: uri != first)
         pushed = [uri for uri in uris if self._is_pushed(uri)]
         if pushed:
@@ -278,6 +281,7 @@ class Server:
     def _forget(self, uri: str) -> None:
         self.checks.forget(uri)
         self.inferred.forget(uri)
+        self.fixed.forget(uri)
 
     def _stop_waiting(self, uri: str) -> None:
         timer = self.waiting.pop(uri, None)
@@ -397,8 +401,8 @@ class Server:
         file, snapshot = self.documents.file(uri), self.documents.snapshot()
         settings, folders = self.settings, self.folders
 
-        def work(_: Event) -> Inferred | None:
-            return places.infer(file, snapshot, configured(file, settings, folders))
+        def work(cancelled: Event) -> Inferred | None:
+            return places.infer(file, snapshot, configured(file, settings, folders), cancelled)
 
         try:
             return await self.inferred.result(uri, work)
@@ -429,10 +433,13 @@ class Server:
         """The edits of the fix of all, which take a few checks to find."""
         if action.kind != actions.FIX_ALL or not isinstance(action.data, str):
             return action
-        checked = await self._checked(self.documents.of(action.data))
+        uri = self.documents.of(action.data)
+        checked = await self._checked(uri)
         if checked is not None:
             encoding = self.documents.encoding
-            action.edit = await self.checks.run(lambda: actions.fix_all(checked, encoding))
+            action.edit = await self.fixed.result(
+                uri, lambda cancelled: actions.fix_all(checked, encoding, cancelled)
+            )
             action = self._shown(action)
         if action.edit is None:
             action.edit = types.WorkspaceEdit(changes={})

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
 
 from devlint import engine
 from devlint.findings import FileError, Finding, Location
-from devlint.inference.api import infer_file
-from devlint.inference.facts import Facts
-from devlint.knowledge import Knowledge, KnowledgeError
-from devlint.project.imports import Importer, Project
-from devlint.project.source import ParsedFile
+from devlint.knowledge import KnowledgeError
+from devlint.project.imports import Project
 from devlint.report import Report
 from devlint.server.documents import Snapshot
 from devlint.server.positions import Lines
@@ -22,6 +19,16 @@ from devlint.server.settings import Configured, SettingsError
 
 class Stale(BaseException):
     """Nobody waits for this check any more. No `except Exception` of a check may catch it."""
+
+
+def unless(cancelled: Event) -> Callable[[], None]:
+    """What a piece of work calls at every step: it raises Stale once the work was cancelled."""
+
+    def interrupt() -> None:
+        if cancelled.is_set():
+            raise Stale
+
+    return interrupt
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,18 +64,11 @@ class Checked:
 def check(file: Path, snapshot: Snapshot, configured: Configured, cancelled: Event) -> Checked:
     """Check one document. Raises Stale soon after it was cancelled, and SettingsError for the
     knowledge files of the configuration."""
-
-    def infer(parsed: ParsedFile, importer: Importer, knowledge: Knowledge) -> Facts:
-        if cancelled.is_set():
-            raise Stale
-        return infer_file(parsed, importer, knowledge)
-
-    config = configured.config
-    if cancelled.is_set():
-        raise Stale
+    config, interrupt = configured.config, unless(cancelled)
+    interrupt()
     try:
         report = engine.check(
-            [file], config, configured.rules, contents=snapshot.contents, infer=infer
+            [file], config, configured.rules, contents=snapshot.contents, interrupt=interrupt
         )
     except KnowledgeError as error:
         raise SettingsError(str(error)) from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 
 from lsprotocol import types
 from pygls.uris import from_fs_path
@@ -14,6 +15,7 @@ from devlint.knowledge import KnowledgeError
 from devlint.placements import Placement, Placements, Where, placements
 from devlint.project.source import SourceError
 from devlint.reporters.wording import plain
+from devlint.server.checking import unless
 from devlint.server.documents import Snapshot
 from devlint.server.positions import lines_in, range_of
 from devlint.server.settings import Configured, SettingsError
@@ -38,10 +40,13 @@ class Inferred:
                 yield value
 
 
-def infer(file: Path, snapshot: Snapshot, configured: Configured) -> Inferred | None:
-    """Infer one document; None if its text cannot be parsed. Raises SettingsError."""
+def infer(
+    file: Path, snapshot: Snapshot, configured: Configured, cancelled: Event
+) -> Inferred | None:
+    """Infer one document; None if its text cannot be parsed. Raises Stale soon after it was
+    cancelled, and SettingsError."""
     try:
-        found = placements(file, configured.config, snapshot.contents)
+        found = placements(file, configured.config, snapshot.contents, unless(cancelled))
     except KnowledgeError as error:
         raise SettingsError(str(error)) from None
     except (SourceError, RecursionError):

@@ -1,7 +1,8 @@
 """Checks one after the other on a thread of their own; those that edits made stale are cancelled.
 
 A document has one check, which all who ask for it wait for, until an edit or a changed setting
-makes it stale: then it is cancelled, and whoever asks next begins another.
+makes it stale: then it is cancelled, and whoever asks next begins another. So are the values of a
+document, and the fix of all in it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ from typing import Generic, TypeVar
 from devlint.server.checking import Stale
 
 Result = TypeVar("Result")
-Other = TypeVar("Other")
 Work = Callable[[Event], Result]
 
 
@@ -53,12 +53,8 @@ class Schedule(Generic[Result]):
             except Stale:
                 return None
 
-        result = await self.run(guarded)
+        result = await asyncio.get_running_loop().run_in_executor(self._pool, guarded)
         return None if cancelled.is_set() else result
-
-    async def run(self, work: Callable[[], Other]) -> Other:
-        """The result of other work on the same thread: no two checks run at a time."""
-        return await asyncio.get_running_loop().run_in_executor(self._pool, work)
 
     def forget(self, uri: str) -> None:
         """The document has changed: what is known of it is stale."""

@@ -34,6 +34,8 @@ _SHARING = ("from_numpy", "as_tensor", "asarray", "frombuffer", "from_dlpack", "
 _LIKE = ("zeros", "ones", "empty", "full")
 # These copy Python's data, which is on the host: only the tensor in between is saved.
 _COPYING = re.compile(r"tensor|\w*Tensor")
+# What these return is one number.
+_NUMBERS = frozenset({"float", "int", "bool", "len"})
 _CONTAINERS = (cst.List, cst.Tuple, cst.Dict, cst.ListComp, cst.GeneratorExp)
 
 
@@ -83,13 +85,25 @@ def _number(factory: cst.Call) -> cst.BaseExpression | None:
     return value if keywords and is_one else None
 
 
+def _is_surely_number(value: cst.BaseExpression) -> bool:
+    """`0.5`, `float(coefficient)`, `2 * len(batch)`: no name, which may hold an array."""
+    if isinstance(value, cst.BinaryOperation):
+        return _is_surely_number(value.left) and _is_surely_number(value.right)
+    if isinstance(value, cst.UnaryOperation):
+        return _is_surely_number(value.expression)
+    if isinstance(value, cst.Call):
+        return text_of(value.func) in _NUMBERS
+    return isinstance(value, cst.BaseNumber)
+
+
 def _made_there(move: Move, factory: cst.Call) -> str | None:
     device = move_target(move.site.node)
     if device is None or move.creation is None or not takes_device(move.creation):
         return None
     if move.to_tensor:
         return _made_like(factory, device)
-    if _number(factory) is not None:
+    number = _number(factory)
+    if number is not None and _is_surely_number(number):
         factory = _filled(factory)
     return with_argument(factory, f"device={device}")
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import takewhile
 
 import libcst as cst
 
 from devlint.findings import Confidence, Severity
 from devlint.inference.facts import Facts, Hotness, Move, Site
 from devlint.rule import Claim, Note, Rule
+from devlint_rules.helpers.blocks import path_to
 from devlint_rules.helpers.rewriting import short
-from devlint_rules.helpers.wording import loop_note
+from devlint_rules.helpers.wording import is_host, loop_note
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
@@ -21,6 +23,8 @@ def _check(facts: Facts) -> Iterator[Claim]:
             yield _in_recursion(move, move.function)
         if not move.invariant or move.loop is None or move.loop.hotness is not Hotness.HOT:
             continue
+        if _is_offloaded(facts, move):
+            continue
         yield Claim(
             move.site,
             Severity.PERFORMANCE,
@@ -30,6 +34,28 @@ def _check(facts: Facts) -> Iterator[Claim]:
             advice=f"move it once before the loop: `{short(move.site.node)}`",
             trace=(loop_note(move.loop),),
         )
+
+
+def _is_offloaded(facts: Facts, move: Move) -> bool:
+    """Under a condition of its own the loop brings the module back to the host: `if args.offload:
+    vae.cpu()`. Whoever asks for that pays for it on purpose."""
+    tree, loop = getattr(facts.source, "tree", None), move.loop
+    if not isinstance(tree, cst.Module) or loop is None:
+        return False
+    return any(
+        is_host(other.target)
+        and other.loop is not None
+        and other.loop.site.node is loop.site.node
+        and other.subject.name == move.subject.name
+        and any(
+            isinstance(step, cst.If)
+            for step in takewhile(
+                lambda step: step is not loop.site.node, path_to(tree, other.site.node)
+            )
+        )
+        for other in facts.moves
+        if other.of_module
+    )
 
 
 def _in_recursion(move: Move, function: Site) -> Claim:
@@ -119,6 +145,17 @@ def train(model: nn.Module, epochs, device):
         loss.backward()
         model.cpu()
         torch.save(model.state_dict(), "model.pt")
+""",
+        """\
+from torch import nn
+from torch.utils.data import DataLoader
+
+
+def encode(vae: nn.Module, dataset, offload, device):
+    for batch in DataLoader(dataset):
+        yield vae.to(device)(batch.to(device))
+        if offload:
+            vae.cpu()  # on purpose: its memory is needed
 """,
     ),
     check=_check,

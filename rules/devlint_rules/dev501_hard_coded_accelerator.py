@@ -11,7 +11,7 @@ from devlint.findings import Applicability, Confidence, Severity
 from devlint.inference.domain.assumptions import Assumption, AssumptionKind
 from devlint.inference.facts import Facts, Mention, Site
 from devlint.rule import Claim, Replacement, Rule
-from devlint_rules.helpers.blocks import blocks
+from devlint_rules.helpers.blocks import assignment_of
 from devlint_rules.helpers.mentions import twins, unguarded
 from devlint_rules.helpers.ownership import rule_of_mention
 from devlint_rules.helpers.rewriting import (
@@ -55,12 +55,8 @@ def _fix(facts: Facts, mentions: list[Mention]) -> tuple[Replacement, ...]:
 
 def _name_of(facts: Facts, mention: Mention) -> str | None:
     """`device` of `device = torch.device("cuda")`."""
-    for block in blocks(facts):
-        for line in block.statements:
-            for small in line.body if isinstance(line, cst.SimpleStatementLine) else ():
-                if isinstance(small, cst.Assign) and small.value is mention.site.node:
-                    return text_of(small.targets[0].target) if len(small.targets) == 1 else None
-    return None
+    found = assignment_of(facts, mention.site.node)
+    return text_of(found.targets[0].target) if found and len(found.targets) == 1 else None
 
 
 def _of_input(facts: Facts, node: cst.CSTNode) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 import libcst as cst
 
@@ -44,11 +45,16 @@ def _check(facts: Facts) -> Iterator[Claim]:
 def _is_unread(facts: Facts, load: Mention) -> bool:
     """The function takes a `map_location`, and its body never mentions it."""
     function = function_around(facts, load.site.node)
-    if not isinstance(function, cst.FunctionDef):
-        return False
+    return isinstance(function, cst.FunctionDef) and _ignores_parameter(function)
+
+
+@lru_cache(maxsize=64)  # a function may have many loads
+def _ignores_parameter(function: cst.FunctionDef) -> bool:
     params = (*function.params.params, *function.params.kwonly_params)
-    names = [each.value for each in every(function.body, cst.Name)]
-    return any(p.name.value == _PARAMETER for p in params) and not {_PARAMETER, "locals"} & {*names}
+    if not any(p.name.value == _PARAMETER for p in params):
+        return False
+    names = {each.value for each in every(function.body, cst.Name)}
+    return not {_PARAMETER, "locals"} & names
 
 
 def _confidence(facts: Facts, load: Mention) -> Confidence:
@@ -72,8 +78,9 @@ RULE = Rule(
     severity=Severity.WARNING,
     summary="`torch.load` of tensors with no `map_location`.",
     what="""\
-Reports `torch.load` and `torch.jit.load` without `map_location`. One finding for each function,
-with all places in the trace.""",
+Reports `torch.load` and `torch.jit.load` without `map_location`; `load_state_dict_from_url` only in
+a function that takes a `map_location` itself. One finding for each function, with all places in the
+trace.""",
     why="""\
 `torch.load` restores each tensor on the device it was saved from. On a machine without that device
 it raises `RuntimeError: Attempting to deserialize object on a CUDA device but
@@ -106,6 +113,13 @@ def embeddings(path):
 import torch
 
 
+def published(url, map_location=None):
+    return torch.hub.load_state_dict_from_url(url)
+""",
+        """\
+import torch
+
+
 def fetched(path, map_location=None):
     with open(path, "rb") as file:
         return torch.load(file)
@@ -123,6 +137,7 @@ def resume(model, path, device):
 import torch
 
 checkpoint = torch.load("checkpoint.pt", map_location="cpu", weights_only=True)
+weights = torch.hub.load_state_dict_from_url("https://models.example/net.pt")  # of a host
 print(checkpoint["epoch"])
 """,
         """\

@@ -1,4 +1,4 @@
-"""Whole programs under the guard: `devlint run` and `devlint confirm`.
+"""Whole programs under the guard: `devlint run`, `devlint confirm` and `devlint test`.
 
 The modules:
 
@@ -6,4 +6,7 @@ The modules:
     program, session: a command line run in this process, and the guard around it
     children: processes that the program starts
     ranks: the evidence of several processes
+    suite: the command `devlint test`, two runs of a suite held against each other
+    suite_plugin, suite_records: how each test ended, from inside pytest, and as data
+    placing: what tests make is put on the card
 """

@@ -334,9 +334,7 @@ class Confirmation:
     @property
     def exit_code(self) -> int:
         """1 when a finding of severity ``error`` was confirmed, else 0."""
-        return int(
-            any(f["verdict"] == "confirmed" and f.get("severity") == "error" for f in self.findings)
-        )
+        return exit_code_for(self.findings)
 
 
 def confirm(
@@ -373,6 +371,11 @@ def confirm(
         outcome,
         evidence,
     )
+
+
+def exit_code_for(findings: Sequence[Finding]) -> int:
+    """1 when a judged finding of severity ``error`` was confirmed, else 0."""
+    return int(any(f["verdict"] == "confirmed" and f.get("severity") == "error" for f in findings))
 
 
 def findings_of(report: Mapping[str, Any]) -> list[Finding]:
@@ -438,6 +441,14 @@ def render_json(report: Mapping[str, Any], confirmation: Confirmation) -> str:
     )
 
 
+def read_report(findings_file: str) -> Any:
+    """The JSON of a file, or of standard input for ``-``."""
+    if findings_file == "-":
+        return json.load(sys.stdin)
+    with open(findings_file, encoding="utf-8") as file:
+        return json.load(file)
+
+
 def run_confirm(
     findings_file: str,
     command: Sequence[str],
@@ -454,11 +465,7 @@ def run_confirm(
     output goes to stderr, so that stdout is one JSON object.  Raises ``ValueError`` (and its kind
     ``CommandError``) and ``OSError`` for what the user has to correct: usage errors, exit code 2.
     """
-    if findings_file == "-":
-        report = json.load(sys.stdin)
-    else:
-        with open(findings_file, encoding="utf-8") as file:
-            report = json.load(file)
+    report = read_report(findings_file)
     write = sys.stdout.write if write is None else write
     with contextlib.ExitStack() as stack:
         if output_format == "json":

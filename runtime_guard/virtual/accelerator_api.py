@@ -7,6 +7,7 @@ Memory figures are those of the live storages (``memory``).
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import sys
 import time
@@ -108,9 +109,15 @@ class VirtualEvent:
         raise UnsupportedVirtually("Event.ipc_handle on virtual devices: there is no device")
 
     def elapsed_time(self, end: VirtualEvent) -> float:
-        """Milliseconds from this event to ``end``.  Raises if one of them was not recorded."""
+        """Milliseconds from this event to ``end``.
+
+        Raises ``ValueError`` if one of them takes no time or was not recorded
+        (``c10/cuda/CUDAEvent.h``).
+        """
+        if not (self.enable_timing and end.enable_timing):
+            raise ValueError("Both events must be created with argument 'enable_timing=True'.")
         if self._time is None or end._time is None:
-            raise RuntimeError("Both events must be recorded before calculating elapsed time.")
+            raise ValueError("Both events must be recorded before calculating elapsed time.")
         return (end._time - self._time) * 1000.0
 
 
@@ -194,10 +201,36 @@ def default_stream(stream_type: type[VirtualStream], index: int) -> VirtualStrea
     return stream
 
 
+def state_on_host(state: Any) -> Any:
+    """The state of a generator, which lies on the host whatever the generator's device.
+
+    Raises PyTorch's ``TypeError`` for one on a device (``check_rng_state`` of ATen): what
+    ``torch.load(…, map_location="cuda")`` gives back.
+    """
+    if isinstance(state, torch.Tensor) and state.device.type != "cpu":
+        raise TypeError("RNG state must be a torch.ByteTensor")
+    return state
+
+
+def rng_state_setter(real: Callable[[torch.Tensor], None]) -> Callable[[torch.Tensor], None]:
+    """``torch.set_rng_state`` that refuses a state on a device."""
+
+    @functools.wraps(real)
+    def set_rng_state(new_state: torch.Tensor) -> None:
+        real(state_on_host(new_state))
+
+    return set_rng_state
+
+
 class HostGenerator(torch.Generator):
     """A generator of the host that knows the line that made it."""
 
     made: Site
+
+    def set_state(self, state: torch.Tensor) -> HostGenerator:
+        """Go on from a state, which lies on the host."""
+        super().set_state(state_on_host(state))
+        return self
 
     def __reduce__(self) -> Any:
         return restored_on_host, (self.get_state(),)
@@ -220,6 +253,11 @@ class VirtualGenerator(torch.Generator):
     def device(self) -> torch.device:  # type: ignore[override]
         """The accelerator it fills tensors of."""
         return self._virtual_device
+
+    def set_state(self, state: torch.Tensor) -> VirtualGenerator:
+        """Go on from a state, which lies on the host."""
+        super().set_state(state_on_host(state))
+        return self
 
     def clone_state(self) -> VirtualGenerator:
         """A generator of the same device that goes on from the same state."""
@@ -519,6 +557,7 @@ def module_api(machine: Machine, kind: str, module: Any) -> dict[str, Any]:
             for i in range(machine.counts[kind])
         ),
         "empty_cache": _nothing,
+        "get_allocator_backend": lambda: "native",
         **memory_api(machine, kind),
         "memory_snapshot": lambda *_, **__: [],
         "reset_accumulated_memory_stats": _nothing,

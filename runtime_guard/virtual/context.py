@@ -310,6 +310,9 @@ class _Installed:
         if hasattr(torch, "accelerator"):  # since torch 2.6
             patches.update(torch.accelerator, accelerator_api.accelerator_api(machine))
         patches.set(torch, "Generator", accelerator_api.generator_factory(machine, base.generator))
+        set_rng_state = accelerator_api.rng_state_setter(torch.set_rng_state)
+        patches.set(torch, "set_rng_state", set_rng_state)
+        patches.set(torch.random, "set_rng_state", set_rng_state)
         stream = type(
             "Stream",
             (accelerator_api.VirtualStream,),

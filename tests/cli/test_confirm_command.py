@@ -66,6 +66,11 @@ def test_paths_are_relative_to_a_root_that_can_be_given(checked: Path) -> None:
         (["missing.json", "--", "x.py"], "missing.json: cannot be read: No such file"),
         (["x.py", "--", "x.py"], "x.py: is not JSON"),
         (["findings.json"], "COMMAND"),
+        (["findings.json", "--drive", "--", "x.py"], "--drive is for findings without a COMMAND"),
+        (["findings.json", "--drive", "--virtual", "cuda:2"], "no --virtual"),
+        (["findings.json", "--witnesses", "w", "--", "x.py"], "are options of --drive"),
+        (["missing.json", "--drive"], "missing.json: cannot be read: No such file"),
+        (["findings.json", "--drive", "--witnesses", "x.py/w"], "cannot be written"),
         (["findings.json", "--", "ls"], "'ls' is not a Python program"),
         (["findings.json", "--virtual", "qpu", "--", "x.py"], "virtual devices 'qpu'"),
     ],
@@ -77,6 +82,44 @@ def test_what_the_user_has_to_correct_exits_with_2(
     assert result.returncode == 2
     assert words in result.stderr
     assert "Traceback" not in result.stderr
+
+
+DRIVEN = """\
+import torch
+
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(8, 3)
+        print("spoken")
+
+    def forward(self, x):
+        return self.layer(x) + torch.ones(3)
+"""
+
+
+def test_driven_findings_say_aloud_that_code_is_run_and_keep_a_witness(tree: Tree) -> None:
+    root = tree({"x.py": DRIVEN})
+    devlint(root, "check", "x.py", "--select", "DEV102", "--format", "json", "-o", "findings.json")
+    result = devlint(root, "confirm", "--drive", "findings.json", "--witnesses", "kept")
+    assert result.returncode == 1
+    assert "--drive IMPORTS AND RUNS the project's code, for 1 finding" in result.stderr
+    assert "✗ confirmed           x.py:11 DEV102" in result.stdout
+    assert "witness: python kept/dev102_x_11.py" in result.stdout
+    assert result.stdout.endswith("1 confirmed\n")
+    assert "spoken" not in result.stdout
+    assert (root / "kept" / "dev102_x_11.py").is_file()
+
+
+def test_what_a_run_has_decided_is_not_driven(checked: Path) -> None:
+    report = json.loads((checked / "findings.json").read_text())
+    report["findings"][0].update(verdict="refuted", reason="it ran", evidence=[])
+    (checked / "judged.json").write_text(json.dumps(report))
+    result = devlint(checked, "confirm", "--drive", "judged.json", "--format", "json")
+    assert result.returncode == 0
+    assert "for 0 findings" in result.stderr
+    assert json.loads(result.stdout) == report
 
 
 def test_without_torch_it_says_how_to_get_it() -> None:

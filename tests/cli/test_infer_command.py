@@ -82,7 +82,7 @@ def test_every_name_has_its_place_beside_it(tree: Tree) -> None:
     }
     assert [
         line.partition(" | ")[2].partition("  # ")[0].rstrip() for line in done.output.splitlines()
-    ] == [line.rstrip() for line in PROGRAM.split("\n")]
+    ] == [line.rstrip() for line in PROGRAM.splitlines()]
 
 
 def test_a_line_says_why_and_what_is_assumed(tree: Tree) -> None:

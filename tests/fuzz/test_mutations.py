@@ -5,7 +5,16 @@ from __future__ import annotations
 import fuzz
 import pytest
 
-INPUTS = {"magics": 300, "notebook": 100, "config": 200, "check": 80, "fix": 12}
+INPUTS = {
+    "magics": 300,
+    "notebook": 100,
+    "config": 200,
+    "baseline": 200,
+    "outcome": 200,
+    "check": 80,
+    "fix": 12,
+    "suppression": 12,
+}
 
 
 @pytest.mark.parametrize("target", fuzz.TARGETS)

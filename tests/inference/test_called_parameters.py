@@ -189,3 +189,46 @@ def test_an_object_that_chose_a_device_is_not_fed_from_the_host(
 ):
     code = KEPT.format(moves=moves, fetched=fetched, outputs=outputs)
     assert bool(shown(PLAIN + code)) is contradicts
+
+
+MOVED_AND_CALLED = """
+    from nets import Backbone, build
+
+    def run({given}):
+        {made}
+        {moved}
+        return {name}(torch.zeros(1, 3))
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "made", "moved", "name"),
+    [
+        ("device", "pass", "vgg = Backbone().to(device)", "vgg"),
+        ("device", "pass", "encode = build('x').to(device)", "encode"),
+        ("", "pass", "vgg = Backbone().cuda()", "vgg"),
+        ("vgg, device", "pass", "vgg = vgg.to(device)", "vgg"),
+    ],
+)
+def test_what_is_moved_and_called_is_a_module_whatever_its_name(given, made, moved, name):
+    code = MOVED_AND_CALLED.format(given=given, made=made, moved=moved, name=name)
+    assert len(met(code)) == 1
+
+
+def test_what_is_called_and_not_moved_may_be_anything():
+    code = MOVED_AND_CALLED.format(given="vgg, device", made="pass", moved="pass", name="vgg")
+    assert met(code) == []
+
+
+@pytest.mark.parametrize("made", ["Backbone()", "build('x')"])
+def test_what_is_moved_by_itself_and_called_is_a_module(made):
+    """`net.to(device)` alone is of use to what moves in place."""
+    code = f"""
+    from nets import Backbone, build
+
+    def run(device):
+        net = {made}
+        net.to(device)
+        return net(torch.zeros(1, 3))
+    """
+    assert len(met(code)) == 1

@@ -73,6 +73,14 @@ def test_a_row_may_speak_of_a_name():
     assert not row.compiled("net.work").search("the_net_work")
 
 
+@pytest.mark.parametrize("row", [r for r in ROWS.values() if r.of], ids=lambda r: r.id)
+def test_a_row_about_a_name_holds_of_no_text_without_it(row):
+    """A question about a name first looks whether the text has it."""
+    for example in row.examples:
+        assert conventions.holds(row.id, example, row.of)
+        assert not row.compiled("quux").search(example)
+
+
 def test_words_stand_where_the_row_says():
     (row,) = read_conventions(SOUND).values()
     assert row.regex == r"(?:\A|_)(?:model|net(work)?)\Z"

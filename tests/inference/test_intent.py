@@ -75,3 +75,22 @@ def test_what_is_moved_and_computed_with_is_a_tensor(use, found):
 def test_who_detaches_a_tensor_has_training_in_mind(read, confidence):
     reads = host_reads(settled(f"def packed(t: torch.Tensor):\n    return {read}\n"))
     assert [each.rpartition(" ")[2] for each in reads] == ([confidence] if confidence else [])
+
+
+@pytest.mark.parametrize(
+    ("norm", "confidence"),
+    [
+        ("nn.utils.clip_grad_norm_(model.parameters(), 1.0)", "likely"),
+        ("nn.utils.clip_grad_norm_(list(model.parameters()), 1.0)", "likely"),
+        ("sum(p.grad.norm() for p in model.parameters())", "likely"),
+    ],
+)
+def test_the_norm_of_gradients_is_where_they_train(norm, confidence):
+    code = f"""
+    import numpy as np
+
+    def is_finite(model):
+        norm = {norm}
+        return not np.isinf(norm)
+    """
+    assert [each.rpartition(" ")[2] for each in host_reads(settled(code))] == [confidence]

@@ -179,3 +179,34 @@ def test_what_a_base_out_of_sight_makes_of_its_arguments(base, found):
     assert state.device == torch.device("cpu")
     """
     assert mistakes(code) == found
+
+
+@pytest.mark.parametrize(
+    ("test", "use", "found"),
+    [
+        ('x.device == "cuda"', "x.log_softmax(-1)", [Mistake.NEVER_EQUAL]),
+        ('x.device != "cpu"', "x.log_softmax(-1)", [Mistake.ALWAYS_UNEQUAL]),
+        ('x.device == y.device == "cuda"', "x.log_softmax(-1)", [Mistake.NEVER_EQUAL]),
+        ('y.device == x.device == "cuda"', "x.log_softmax(-1)", [Mistake.NEVER_EQUAL]),
+        ('x.device == "cuda"', "y.log_softmax(-1)", []),  # `x` may be an object of any kind
+        ('x.device == "cuda"', "x.to(0)", []),  # as above: modules have that method, too
+        ('x.device.type == "cuda"', "x.log_softmax(-1)", []),
+        ("x.device == y.device", "x.log_softmax(-1)", []),
+    ],
+)
+def test_what_has_methods_of_tensors_has_a_torch_device(test, use, found):
+    code = f"""
+    def run(x, y):
+        if {test}:
+            return {use}
+        return {use}
+    """
+    assert mistakes(code) == found
+
+
+def test_a_torch_device_equals_no_string_at_all():
+    code = """
+    def run(x: torch.Tensor, device="gpu"):
+        return x.device == "gpu", device == "cuda"
+    """
+    assert mistakes(code) == [Mistake.NEVER_EQUAL]

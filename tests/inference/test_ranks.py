@@ -70,3 +70,24 @@ def test_a_rank_is_global_if_it_is_so_on_one_way(rank, is_global):
             torch.cuda.set_device(rank)
     """
     assert any(fact.global_rank for fact in given(code).mentions) is is_global
+
+
+@pytest.mark.parametrize(
+    ("group", "load", "guarded"),
+    [
+        # each process loads: onto the one card that it was saved from
+        ('dist.init_process_group("nccl")', 'torch.load("net.pt")', False),
+        ('dist.init_process_group("nccl")', 'torch.load("net.pt") if rank == 0 else {}', True),
+        ("pass", 'torch.load("net.pt")', True),  # one process, on a card in any case
+    ],
+)
+def test_a_load_of_every_rank_is_no_matter_of_the_cards_being_there(group, load, guarded):
+    code = f"""
+        import torch.distributed as dist
+        def train(net, rank):
+            assert torch.cuda.is_available()
+            {group}
+            net.cuda()
+            net.load_state_dict({load})
+    """
+    assert [fact.guarded for fact in given(code).mentions if fact.kind == "load"] == [guarded]

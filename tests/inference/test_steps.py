@@ -1,7 +1,9 @@
 """What a step costs: loops that take one, reads that could stand before, chains of names."""
 
 import pytest
-from given import given
+from given import given, settled
+
+from devlint.inference.facts import Hotness
 
 TRAINING = """
     def run(net, optimizer, batch, {over}):
@@ -106,3 +108,31 @@ def test_an_attribute_that_only_the_constructor_sets(other, kept):
     """
     moves = [move for move in given(code).moves if move.method == "to"]
     assert [move.kept for move in moves] == [kept]
+
+
+@pytest.mark.parametrize(
+    ("target", "over"),
+    [("j", "k"), ("i, j", "enumerate(k)"), ("i, j", "zip(k, k)"), ("j", "reversed(k)")],
+)
+def test_a_loop_goes_through_a_tensor_element_by_element(target, over):
+    code = f"""
+    def bins(size, device):
+        k = torch.linspace(-1.0, 1.0, steps=size, device=device)
+        for {target} in {over}:
+            if -0.5 <= j <= 0.5:
+                print(j.shape)
+    """
+    found = settled(code).syncs
+    assert found
+    assert all(sync.loop is not None and sync.loop.hotness is Hotness.HOT for sync in found)
+
+
+def test_a_loop_over_what_is_no_tensor_is_not_known_to_be_hot():
+    code = """
+    def bins(names, x: torch.Tensor):
+        for i, name in enumerate(names):
+            print(i, x.max().item())
+    """
+    (found,) = settled(code).syncs
+    assert found.loop is not None
+    assert found.loop.hotness is Hotness.COLD

@@ -21,7 +21,7 @@ def project(root: Path, **files: str) -> Project:
 
 
 def needs_cuda(built: Project, path: str) -> bool:
-    return built.cuda_builds.needed_by(built.root / path)
+    return built.needs_cuda(built.root / path)
 
 
 @pytest.mark.parametrize(

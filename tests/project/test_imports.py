@@ -179,3 +179,28 @@ def test_no_settings_are_looked_for_in_a_pipe(tree: Tree) -> None:
     root = tree({"main.py": "import torch\n"})
     os.mkfifo(root / "pipe.py")
     assert importer(Project(root), "main.py").settings("main.py") == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('import helper\n\nif __name__ == "__main__":\n    helper.run()\n', True),
+        ("import helper\n\nhelper.run()\n", False),  # as a module of the package it finds none
+    ],
+)
+def test_a_script_among_the_modules_of_a_package_finds_its_neighbours(
+    tree: Tree, text: str, found: bool
+) -> None:
+    project = Project(
+        tree({"style/__init__.py": "", "style/train.py": text, "style/helper.py": "run = print"})
+    )
+    neighbour = importer(project, "style/train.py").find("helper")
+    assert (neighbour == project.root / "style" / "helper.py") is found
+
+
+def test_a_script_of_a_package_finds_the_project_first(tree: Tree) -> None:
+    text = 'if __name__ == "__main__":\n    pass\n'
+    project = Project(
+        tree({"p/__init__.py": "", "p/run.py": text, "p/net.py": "", "net/__init__.py": ""})
+    )
+    assert importer(project, "p/run.py").find("net") == project.root / "net" / "__init__.py"

@@ -31,9 +31,9 @@ class Head(nn.Module):
 CLEAN = BUG.replace("randn(3)", "randn(3, device=x.device)")
 
 
-def environment() -> dict[str, str]:
-    """Of a process that imports devlint from where these tests are."""
-    paths = os.pathsep.join((str(ROOT), str(ROOT / "rules")))
+def environment(packs: Path | None = None) -> dict[str, str]:
+    """Of a process that imports devlint from where these tests are, and some rule packs."""
+    paths = os.pathsep.join(map(str, (ROOT, ROOT / "rules", *([packs] if packs else []))))
     return {**os.environ, "PYTHONPATH": paths}
 
 
@@ -129,11 +129,13 @@ async def editing(
     encodings: list[str] | None = None,
     options: Any = None,
     settings: Any = None,
+    packs: Path | None = None,
 ) -> AsyncIterator[Editor]:
     """An editor with a folder open.
 
     like: the editor whose capabilities it has. pulls: whether it asks for diagnostics, instead of
     being sent them. options: for the start. settings: the answer to a question for them.
+    packs: a folder of rule packs that are installed for the server.
     """
     editor = Editor()
     if settings is not None:
@@ -149,7 +151,7 @@ async def editing(
     if encodings is not None:
         capabilities.general = capabilities.general or types.GeneralClientCapabilities()
         capabilities.general.position_encodings = encodings
-    await editor.client.start_io(*COMMAND, env=environment(), cwd=folder)
+    await editor.client.start_io(*COMMAND, env=environment(packs), cwd=folder)
     params = types.InitializeParams(
         capabilities,
         root_uri=folder.as_uri(),

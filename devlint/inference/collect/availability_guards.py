@@ -7,6 +7,8 @@ streams, with kernels of CUDA's or with NCCL is for CUDA alone.
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import libcst as cst
 
 from devlint.inference.conventions import holds
@@ -31,17 +33,29 @@ _LEAVING = (cst.Return, cst.Raise, cst.Continue, cst.Break)
 _CALLS_THAT_LEAVE = ("exit", "_exit", "skip", "quit")
 
 
+# By function: the conditions around what is there, each once.
+Places = dict[Function | None, dict[Branches, None]]
+
+
 class Demands:
     """What one file's walk found."""
 
     def __init__(self, unit: Unit) -> None:
-        self.asked: dict[Function | None, list[Branches]] = {}  # they leave where there is none
-        self.uses: dict[Function | None, list[Branches]] = {}  # of what is for CUDA alone
-        self.collectives: dict[Function | None, list[Branches]] = {}  # on tensors of a card
+        self.asked: Places = {}  # they leave where there is none
+        self.uses: Places = {}  # of what is for CUDA alone
+        self.collectives: Places = {}  # on tensors of a card
         self.required: set[Function | None] = set()  # they fail without CUDA, in any case
         self.choose: set[Function | None] = set()  # they choose a card, in any case
         self.classes: dict[ClassInfo, cst.CSTNode] = {}  # objects that only CUDA has, from where on
         self.around: dict[Function | None, dict[cst.CSTNode, Branches]] = {}
+        # Once the file was walked:
+        self.callers: dict[tuple[Function | None, int], bool] = {}  # whether they ask
+
+    @cached_property
+    def set_up(self) -> bool:
+        """Other code of the file runs behind what fails without CUDA. To be asked for once the file
+        was walked."""
+        return any(map(_sets_up, self.required))
 
     def found_around(
         self, unit: Unit, function: Function | None, node: cst.CSTNode | None
@@ -84,7 +98,7 @@ def _asks(frame: Frame, node: cst.CSTNode, test: cst.CSTNode, fails: bool) -> No
     around: Branches = ()  # a question about a device is the whole function's: it knows of others
     if "is_available" in words(test):
         around = _beside_the_host(demands.found_around(frame.unit, function, node), node)
-    demands.asked.setdefault(function, []).append(around)
+    demands.asked.setdefault(function, {})[around] = None
     if fails and is_passed(around, ()):
         demands.required.add(function)
         _of_class(demands, function, node)
@@ -103,7 +117,7 @@ def of_call(frame: Frame, node: cst.CSTNode, function: Function) -> None:
         (demands.required if fails else demands.choose).add(caller)
     if not fails and function.unit is frame.unit:
         return
-    demands.asked.setdefault(caller, []).append(around)
+    demands.asked.setdefault(caller, {})[around] = None
     if is_passed(around, ()):
         _of_class(demands, caller, node)
 
@@ -143,10 +157,10 @@ def of_use(frame: Frame, node: cst.CSTNode) -> None:
     _note(frame, node, frame.unit.kept(Demands).uses)
 
 
-def _note(frame: Frame, node: cst.CSTNode, kept: dict[Function | None, list[Branches]]) -> Branches:
+def _note(frame: Frame, node: cst.CSTNode, kept: Places) -> Branches:
     """Keep the conditions around a node, which it gives back."""
     around = frame.unit.kept(Demands).found_around(frame.unit, frame.function, node)
-    kept.setdefault(frame.function, []).append(around)
+    kept.setdefault(frame.function, {})[around] = None
     return around
 
 
@@ -196,7 +210,7 @@ def is_met(unit: Unit, function: Function | None, node: cst.CSTNode) -> bool:
     demands = unit.kept(Demands)
     if _is_beside(unit, demands.uses, function, node):
         return True
-    if any(map(_sets_up, demands.required)) or _of_such_a_class(function, node):
+    if demands.set_up or _of_such_a_class(function, node):
         return True
     return bool(demands.asked) and _callers_ask(unit, function, CALLERS)
 
@@ -208,7 +222,7 @@ def is_for_nccl(unit: Unit, function: Function | None, node: cst.CSTNode) -> boo
 
 def _is_beside(
     unit: Unit,
-    uses: dict[Function | None, list[Branches]],
+    uses: Places,
     function: Function | None,
     node: cst.CSTNode,
 ) -> bool:
@@ -248,10 +262,14 @@ def _callers_ask(unit: Unit, function: Function | None, depth: int) -> bool:
     """All calls in the file come from where it is known that an accelerator is there."""
     if function is None or not depth or not function.callers:
         return False
-    return all(
-        _asks_at(unit, call.caller, call.node) or _callers_ask(unit, call.caller, depth - 1)
-        for call in function.callers
-    )
+    known = unit.kept(Demands).callers
+    ask = known.get((function, depth))
+    if ask is None:
+        ask = known[function, depth] = all(
+            _asks_at(unit, call.caller, call.node) or _callers_ask(unit, call.caller, depth - 1)
+            for call in function.callers
+        )
+    return ask
 
 
 def _asks_at(unit: Unit, function: Function | None, node: cst.CSTNode | None) -> bool:

@@ -18,9 +18,10 @@ def reason(unit: Unit, note: MentionNote) -> str:
     importer, text = unit.context.importer, unit.source.text
     if holds("visible-cards-chosen", text):
         return "it chooses its card by CUDA_VISIBLE_DEVICES"
-    if any(_sets_default(other) for other in _beside(unit, note)):
+    beside = unit.kept(_Unguarded)
+    if beside.tells(note, beside.setting_default):
         return "it makes all its tensors on CUDA by default"
-    if any(_wraps_for_cards(other) for other in _beside(unit, note)):
+    if beside.tells(note, beside.wrapping):
         return "it wraps its model for several cards"
     if importer is not None and importer.needs_cuda(unit.source.path):
         return _BUILT
@@ -38,10 +39,19 @@ def strays(note: MentionNote, why: str, at_hand: str) -> bool:
     return note.index is not None or bool(at_hand) or any(map(_is_of_object, around))
 
 
-def _beside(unit: Unit, note: MentionNote) -> list[MentionNote]:
-    """The mentions of the same function, and of the file's own statements, that nothing guards."""
-    notes = unit.kept(Mentions).notes.values()
-    return [o for o in notes if o.function in (note.function, None) and not o.guarded]
+class _Unguarded:
+    """The functions with mentions that nothing guards and that tell of others, too. To be asked
+    for once the file was walked."""
+
+    def __init__(self, unit: Unit) -> None:
+        notes = [note for note in unit.kept(Mentions).notes.values() if not note.guarded]
+        self.setting_default = {note.function for note in notes if _sets_default(note)}
+        self.wrapping = {note.function for note in notes if _wraps_for_cards(note)}
+
+    @staticmethod
+    def tells(note: MentionNote, functions: set[Function | None]) -> bool:
+        """One is in the function of a mention, or in the file's own statements."""
+        return note.function in functions or None in functions
 
 
 def _sets_default(note: MentionNote) -> bool:
@@ -84,7 +94,7 @@ def _of_module(function: Function) -> str:
     assert info is not None
     if not _is_of_object(function):
         return ""
-    if "self.device" in code(info.node):
+    if "self.device" in info.text:
         return "self.device"
     return "next(self.parameters()).device"
 

@@ -6,14 +6,15 @@ side by side, to be compared; what a card takes is measured.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 
 import libcst as cst
 
 from devlint.inference.collect.availability_guards import Demands
 from devlint.inference.conventions import holds
 from devlint.inference.program.records import Function, Unit
-from devlint.inference.syntax.control_dependence import is_passed
+from devlint.inference.syntax.control_dependence import Branches, is_passed
 from devlint.inference.syntax.text import code, dotted
 from devlint.inference.syntax.words import asks_for_accelerator
 
@@ -68,12 +69,7 @@ def _values(unit: Unit, function: Function | None, name: str) -> Iterator[cst.Ba
     for place in places:
         if place is not None and any(p.name == name for p in place.parameters):
             return
-        bound = [
-            assign.value
-            for assign in unit.kept(Demands).walked(unit, place)
-            if isinstance(assign, cst.Assign)
-            if any(dotted(target.target) == name for target in assign.targets)
-        ]
+        bound = _seen(unit, place).bound.get(name)
         if bound:
             yield from bound
             return
@@ -82,42 +78,84 @@ def _values(unit: Unit, function: Function | None, name: str) -> Iterator[cst.Ba
 def is_beside_host(unit: Unit, function: Function | None, node: cst.CSTNode) -> bool:
     """`for device in (torch.device("cpu"), torch.device("cuda"))`: both are meant; and a module
     may have a name for each of them, for those who choose."""
-    walked = unit.kept(Demands).walked(unit, function)
-    if function is None:
-        named = [each.value for each in walked if isinstance(each, cst.Assign)]
-        if any(value is node for value in named) and isinstance(node, cst.Call):
-            maker = dotted(node.func)
-            return any(code(v) in (f'{maker}("cpu")', f"{maker}('cpu')") for v in named)
-    for row in walked:
-        if isinstance(row, (cst.Tuple, cst.List)):
-            values = [element.value for element in row.elements]
-            if any(value is node for value in values):
-                return any(holds("host-device", code(value)) for value in values)
-    return False
+    seen = _seen(unit, function)
+    if function is None and node in seen.values and isinstance(node, cst.Call):
+        maker = dotted(node.func)
+        return not seen.on_host.isdisjoint((f'{maker}("cpu")', f"{maker}('cpu')"))
+    return seen.is_in_row_with_host(node)
 
 
 def is_measured(unit: Unit, function: Function | None, node: cst.CSTNode) -> bool:
     """The kernels of a card are what the code is there to measure."""
     if "ProfilerActivity" not in unit.source.text and "torch.cuda." not in unit.source.text:
         return False
-    walked = unit.kept(Demands).walked(unit, function)
-    then = walked.get(node, ())
-    around = {n: branches for n, branches in walked.items() if is_passed(branches, then)}
-    return any(_measures(each) for each in around) or (
-        any(
-            isinstance(each, cst.Call) and holds("clock-callee", dotted(each.func))
-            for each in around
-        )
-        and sum(_is_call(each, "torch.cuda.synchronize") for each in around) > 1
-    )
+    then = unit.kept(Demands).found_around(unit, function, node)
+    around: Counter[str] = Counter()
+    for branches, found in _seen(unit, function).measuring.items():
+        if is_passed(branches, then):
+            around += found
+    return around["measures"] > 0 or (around["clock"] > 0 and around["synchronizes"] > 1)
 
 
-def _measures(node: cst.CSTNode) -> bool:
-    """`ProfilerActivity.CUDA`, `torch.cuda.Event(enable_timing=True)`."""
+class _Seen:
+    """What the questions here look for in one function, or in the module."""
+
+    def __init__(self, walked: Mapping[cst.CSTNode, Branches]) -> None:
+        self.bound: dict[str, list[cst.BaseExpression]] = {}  # by name, what is assigned to it
+        self.values: set[cst.CSTNode] = set()  # of assignments
+        self.on_host: set[str] = set()  # the sources of some: `torch.device("cpu")`
+        self.measuring: dict[Branches, Counter[str]] = {}  # what is done under these conditions
+        self._rows: dict[cst.CSTNode, cst.Tuple | cst.List] = {}  # by their elements
+        self._with_host: dict[cst.CSTNode, bool] = {}  # rows, once asked for
+        for node, branches in walked.items():
+            if isinstance(node, cst.Assign):
+                self._bind(node)
+            elif isinstance(node, (cst.Tuple, cst.List)):
+                self._rows.update((element.value, node) for element in node.elements)
+            else:
+                found = _measuring(node)
+                if found:
+                    self.measuring.setdefault(branches, Counter())[found] += 1
+
+    def is_in_row_with_host(self, node: cst.CSTNode) -> bool:
+        """It is an element of a tuple or list, and so is the host."""
+        row = self._rows.get(node)
+        if row is not None and row not in self._with_host:
+            values = [code(element.value) for element in row.elements]
+            self._with_host[row] = any(holds("host-device", value) for value in values)
+        return row is not None and self._with_host[row]
+
+    def _bind(self, node: cst.Assign) -> None:
+        self.values.add(node.value)
+        given = node.value.args if isinstance(node.value, cst.Call) else ()
+        if len(given) == 1 and isinstance(given[0].value, cst.SimpleString):
+            self.on_host.add(code(node.value))
+        for name in {dotted(target.target) for target in node.targets}:
+            self.bound.setdefault(name, []).append(node.value)
+
+
+class _SeenIn:
+    """Of one file, by function."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.by_function: dict[Function | None, _Seen] = {}
+
+
+def _seen(unit: Unit, function: Function | None) -> _Seen:
+    known = unit.kept(_SeenIn).by_function
+    if function not in known:
+        known[function] = _Seen(unit.kept(Demands).walked(unit, function))
+    return known[function]
+
+
+def _measuring(node: cst.CSTNode) -> str:
+    """What a node does to measure kernels: `ProfilerActivity.CUDA`,
+    `torch.cuda.Event(enable_timing=True)`, a call of a clock, `torch.cuda.synchronize()`."""
     if isinstance(node, cst.Attribute):
-        return dotted(node).endswith("ProfilerActivity.CUDA")
-    return _is_call(node, "torch.cuda.Event") and "enable_timing" in code(node)
-
-
-def _is_call(node: cst.CSTNode, name: str) -> bool:
-    return isinstance(node, cst.Call) and dotted(node.func) == name
+        return "measures" if dotted(node).endswith("ProfilerActivity.CUDA") else ""
+    callee = dotted(node.func) if isinstance(node, cst.Call) else ""
+    if callee == "torch.cuda.Event" and "enable_timing" in code(node):
+        return "measures"
+    if callee == "torch.cuda.synchronize":
+        return "synchronizes"
+    return "clock" if callee and holds("clock-callee", callee) else ""

@@ -7,7 +7,7 @@ joins a process group, which functions workers run, and what serves the host, to
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 
 import libcst as cst
 
@@ -120,8 +120,12 @@ def _has_state(frame: Frame, module: Instance) -> bool:
 
 def _of_cards(frame: Frame, node: cst.Call, value: Value, given: cst.CSTNode) -> None:
     """`device_ids=[rank]`."""
-    if type(value) is Sequence and any(_is_global_rank(v, given) for v in value.items or ()):
+    if type(value) is Sequence and any(_is_global_rank(v) for v in value.items or ()):
         _note(frame, node, "device", global_rank=True)
+
+
+# They load what is published; `map_location` is their third parameter.
+_URL_LOADS = ("torch.hub.load_state_dict_from_url", "torch.utils.model_zoo.load_url")
 
 
 def _of_library(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> None:
@@ -132,6 +136,11 @@ def _of_library(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
     elif name in ("torch.load", "torch.jit.load"):
         if arguments.get(1, "map_location") is None and not arguments.open:
             _note(frame, node, "load", mapped="mmap" in arguments.keywords)
+    elif name in _URL_LOADS:
+        parameters = frame.function.parameters if frame.function is not None else ()
+        asked = any(each.name == "map_location" for each in parameters)
+        if asked and arguments.get(2, "map_location") is None and not arguments.open:
+            _note(frame, node, "load")  # what is published is on the host, if nobody asks
     elif name == "torch.set_default_tensor_type":
         _note(frame, node, "legacy-type")
     elif name == "torch.set_default_device":
@@ -142,7 +151,7 @@ def _of_library(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
         given = arguments.node(0, "device")
         if name == "torch.cuda.device" and invalid_devices.asked_for_its_card(given) is not None:
             pass  # -1 for a tensor of the host, and nothing happens
-        elif name == "torch.cuda.set_device" and _is_global_rank(arguments.get(0, "device"), node):
+        elif name == "torch.cuda.set_device" and _is_global_rank(arguments.get(0, "device")):
             _note(frame, node, "device", global_rank=True)
         else:
             _note(frame, node, "backend", bare=name == "torch.cuda.current_device")
@@ -163,7 +172,7 @@ def _of_cuda(frame: Frame, node: cst.Call, receiver: Value, arguments: Arguments
         if not arguments.open:
             _note(frame, node, "device", bare=True, returns=_came_down(receiver))
         return
-    if _is_global_rank(given, node):
+    if _is_global_rank(given):
         _note(frame, node, "device", global_rank=True)
     elif isinstance(arguments.node(0, "device"), (cst.Integer, cst.SimpleString)):
         _note(frame, node, "device", _index(given))
@@ -195,7 +204,7 @@ def _of_device(frame: Frame, node: cst.Call, pair: tuple[Value, cst.CSTNode] | N
     if pair is None:
         return
     value, given = pair
-    if _is_global_rank(value, node):
+    if _is_global_rank(value):
         _note(frame, node, "device", global_rank=True)
         return
     if isinstance(given, cst.SimpleString) and type(value) is Const:
@@ -213,7 +222,7 @@ def _of_torch_device(frame: Frame, node: cst.Call, arguments: Arguments) -> None
     index = arguments.get(1, "index")
     if index is None:
         _note(frame, node, "device", place.index, bare=place.index is None)
-    elif _is_global_rank(index, node):
+    elif _is_global_rank(index):
         _note(frame, node, "device", global_rank=True)
     elif isinstance(arguments.node(1, "index"), cst.Integer):
         _note(frame, node, "device", _index(index))
@@ -303,7 +312,7 @@ def of_choice(frame: Frame, node: cst.IfExp, chosen: Value) -> None:
 
 def of_name(frame: Frame, node: cst.FormattedString, index: Value) -> None:
     """`f"cuda:{rank}"`."""
-    if len(node.parts) == 2 and _is_global_rank(index, node):
+    if len(node.parts) == 2 and _is_global_rank(index):
         _note(frame, node, "device", global_rank=True)
 
 
@@ -372,12 +381,12 @@ def _index(value: Value) -> int | None:
     return int(text) if text.isdigit() else None
 
 
-def _is_global_rank(value: Value | None, node: cst.CSTNode) -> bool:
+def _is_global_rank(value: Value | None) -> bool:
     """The number of a card is the rank among all processes, on one way to here at least."""
     if value is None:
         return False
     found = alternatives(value)
-    if GLOBAL_RANK not in found or "local" in shorten(node):
+    if GLOBAL_RANK not in found:
         return False
     return all(type(v) is Const or (type(v) is Host and not v.array) for v in found)
 
@@ -410,6 +419,9 @@ def settle(unit: Unit) -> None:
                 group or availability_guards.is_for_nccl(unit, note.function, note.node)
             ):
                 guarded = True
+            elif note.kind == "load" and group and _runs_per_rank(note, is_script):
+                # every rank puts its copy on the card that was saved from, however many there are
+                guarded = _under_rank_test(note)
             elif note.global_rank:
                 guarded = meant
             elif note.bare and _communicates(note.function):
@@ -453,11 +465,8 @@ def _has_reason(unit: Unit, note: MentionNote) -> bool:
         return True
     if note.kind == "device":
         return device_awareness.is_beside_host(*at) or device_awareness.is_measured(*at)
-    with_tensors = any(
-        other.kind == "device" and other.function is note.function
-        for other in unit.kept(Mentions).notes.values()
-    )
-    return with_tensors and device_awareness.is_measured(*at)
+    with_tensors = unit.kept(Mentions).with_devices
+    return note.function in with_tensors and device_awareness.is_measured(*at)
 
 
 def _offers_host(note: MentionNote, mentions: Mentions) -> bool:
@@ -539,34 +548,62 @@ def _under_rank_test(note: MentionNote) -> bool:
     function = note.function
     if function is None:
         return False
-    own = function.node
-    if any(_under(own, lambda node: node is note.node)):
+    ranks = function.unit.kept(_UnderRankTests)
+    if note.node in ranks.nodes_of(function):
         return True
-    name = function.name
-    calls = [
-        under
-        for other in function.unit.functions
-        if other is not function and f"{name}(" in other.text
-        for under in _under(
-            other.node,
-            lambda node: (
-                isinstance(node, cst.Call) and dotted(node.func).rpartition(".")[2] == name
-            ),
-        )
-    ]
-    return bool(calls) and all(calls)
+    return ranks.all_calls_of(function)
 
 
-def _under(
-    node: cst.CSTNode, wanted: Callable[[cst.CSTNode], bool], under: bool = False
-) -> Iterator[bool]:
-    """For each node that is wanted: whether a test of the rank is around it."""
-    if wanted(node):
-        yield under
-        return
-    tests = isinstance(node, (cst.If, cst.IfExp)) and holds("rank-condition", words(node.test))
-    for part in parts(node):
-        yield from _under(part, wanted, under or tests)
+class _UnderRankTests:
+    """What stands under a test of the rank in one file, by function."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
+        self._nodes: dict[Function, set[cst.CSTNode]] = {}
+        self._all_calls: dict[Function, bool] = {}
+        # By the last name of what is called: each function that does, and whether all calls there
+        # stand under such a test.
+        self._callers: dict[str, dict[Function, bool]] | None = None
+
+    def nodes_of(self, function: Function) -> set[cst.CSTNode]:
+        """All nodes of a function that do."""
+        if function not in self._nodes:
+            found = _under(function.node)
+            self._nodes[function] = {node for node, under in found if under}
+        return self._nodes[function]
+
+    def all_calls_of(self, function: Function) -> bool:
+        """A function is called in its file, and each time under a test."""
+        known = self._all_calls.get(function)
+        if known is None:
+            found = [
+                under
+                for caller, under in self._calls_of(function.name).items()
+                if caller is not function and f"{function.name}(" in caller.text
+            ]
+            known = self._all_calls[function] = bool(found) and all(found)
+        return known
+
+    def _calls_of(self, name: str) -> Mapping[Function, bool]:
+        if self._callers is None:
+            self._callers = {}
+            for function in self.unit.functions:
+                for node, under in _under(function.node):
+                    callee = dotted(node.func) if isinstance(node, cst.Call) else ""
+                    if callee:
+                        callers = self._callers.setdefault(callee.rpartition(".")[2], {})
+                        callers[function] = callers.get(function, True) and under
+        return self._callers.get(name, {})
+
+
+def _under(node: cst.CSTNode) -> Iterator[tuple[cst.CSTNode, bool]]:
+    """All nodes in a node: for each, whether a test of the rank is around it."""
+    waiting = [(node, False)]
+    while waiting:
+        node, under = waiting.pop()
+        yield node, under
+        tests = isinstance(node, (cst.If, cst.IfExp)) and holds("rank-condition", words(node.test))
+        waiting += [(part, under or tests) for part in parts(node)]
 
 
 def _has_tensor(function: Function | None) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from devlint.inference.conventions import holds
+from devlint.inference.conventions import found, holds
 from devlint.inference.domain.containers import Sequence
 from devlint.inference.domain.host import ASSUMED, Const, DeviceValue, External
 from devlint.inference.domain.placement import CPU, CUDA, Device
@@ -20,6 +20,7 @@ from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.facts import Mistake, MistakenDevice
 from devlint.inference.models.devices import CONTEXT, parse_device, place_of
 from devlint.inference.program.accelerator_notes import Mentions
+from devlint.inference.program.events import ComparisonNote, DeviceCompared
 from devlint.inference.program.records import Arguments, Frame, Function, Instance
 from devlint.inference.syntax.text import code, dotted, shorten
 from devlint.inference.syntax.words import words
@@ -66,24 +67,49 @@ def of_argument(
         _note(frame, node, mistake, shorten(given), function.name, inferred=True)
 
 
-def of_comparison(
-    frame: Frame, node: cst.CSTNode, operator: cst.BaseCompOp, left: Value, right: Value
-) -> None:
-    """`x.device == "cuda"`, `torch.device(d) in ("cpu", "mps")`."""
+def of_comparison(frame: Frame, event: DeviceCompared) -> None:
+    """A device and a text: `x.device == y.device == "cuda"`, `x.device in ("cpu", "mps")`."""
+    node, operator, left, right = event.node, event.operator, event.left, event.right
     if isinstance(operator, (cst.Equal, cst.NotEqual)):
         if any(_is_gpu(a) and _names_cuda(b) for a, b in ((left, right), (right, left))):
             _note(frame, node, Mistake.NO_SUCH_TYPE, shorten(node), "", inferred=True)
             return
-        sides = (left, right) if type(left) is DeviceValue else (right, left)
-        found = _is_device(sides[0]) and _names_device(sides[1])
+        device, other = (left, right) if type(left) is DeviceValue else (right, left)
+        named, text = _names_device(other), type(other) is Const and type(other.value) is str
     elif isinstance(operator, (cst.In, cst.NotIn)) and type(right) is Sequence and right.items:
-        found = _is_device(left) and all(_names_device(item) for item in right.items)
+        device, named = left, all(_names_device(item) for item in right.items)
+        text = named
     else:
         return
-    if found:
-        never = isinstance(operator, (cst.Equal, cst.In))
-        mistake = Mistake.NEVER_EQUAL if never else Mistake.ALWAYS_UNEQUAL
+    if not text or type(device) is not DeviceValue:
+        return
+    never = isinstance(operator, (cst.Equal, cst.In))
+    mistake = Mistake.NEVER_EQUAL if never else Mistake.ALWAYS_UNEQUAL
+    # of what is equal to one another, one `torch.device` is enough
+    equal = [v for v in (device, *event.before) if type(v) is DeviceValue]
+    if any(each.sure for each in equal):
         _note(frame, node, mistake, shorten(node), "")
+    elif named:
+        frame.notes.append(ComparisonNote(node, mistake))
+
+
+# Methods that others have as well as tensors: modules, lists, dicts, arrays, strings.
+_SHARED = frozenset(
+    {"to", "cuda", "cpu", "xpu", "type", "float", "double", "half", "bfloat16", "apply_", "numpy"}
+    | {"size", "item", "index", "copy", "get", "sort", "split", "share_memory_", "requires_grad_"}
+)
+
+
+def settle_comparison(frame: Frame, note: ComparisonNote) -> None:
+    """The function calls a method of tensors on what it asks for its device: a `torch.device`."""
+    function, known = frame.function, frame.unit.context.knowledge.methods
+    if function is None or not isinstance(note.node, cst.Comparison):
+        return
+    sides = (note.node.left, *(target.comparator for target in note.node.comparisons))
+    for owner, _, name in (dotted(side).rpartition(".") for side in sides):
+        called = found("called-method-of", function.text, owner) if name == "device" else ()
+        if any(method in known and method not in _SHARED for method in called):
+            _note(frame, note.node, note.mistake, shorten(note.node), "")
 
 
 def of_choice(frame: Frame, node: cst.IfExp) -> None:
@@ -181,11 +207,6 @@ def _mistake(value: Value, given: cst.CSTNode) -> Mistake | None:
         return Mistake.CONTEXT
     flag = type(value) is Const and type(value.value) is bool and value is not ASSUMED
     return Mistake.FLAG if flag and isinstance(given, cst.Name) else None
-
-
-def _is_device(value: Value) -> bool:
-    """A `torch.device` for sure, and no string that names one."""
-    return type(value) is DeviceValue and value.sure
 
 
 def _names_device(value: Value) -> bool:

@@ -212,7 +212,7 @@ def _argument_given(frame: Frame, event: ArgumentGiven) -> None:
 
 @_listens(DeviceCompared)
 def _device_compared(frame: Frame, event: DeviceCompared) -> None:
-    invalid_devices.of_comparison(frame, event.node, event.operator, event.left, event.right)
+    invalid_devices.of_comparison(frame, event)
 
 
 @_listens(OperandChosen)

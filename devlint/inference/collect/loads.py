@@ -7,8 +7,10 @@ those of the host, and where the host has a load of its own.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import libcst as cst
 
@@ -100,10 +102,31 @@ _OWN = "@"  # in a place: it goes by a name of the function's own
 
 
 class _Scopes:
-    """The scopes of a file that were asked for."""
+    """The scopes of a file that were asked for. To be asked for once the file was walked."""
 
     def __init__(self, unit: Unit) -> None:
+        self.unit = unit
         self.by_function: dict[Function | None, Scope] = {}
+
+    @cached_property
+    def saving(self) -> list[Function]:
+        """The functions that save something."""
+        return [function for function in self.unit.functions if "save(" in function.text]
+
+    @cached_property
+    def written(self) -> dict[str, list[tuple[Function, cst.BaseExpression]]]:
+        """What `torch.save` writes in functions, by the name of the file."""
+        found: dict[str, list[tuple[Function, cst.BaseExpression]]] = {}
+        for function in self.saving:
+            if "torch.save(" in function.text:
+                scope = _scope(self.unit, function)
+                for call in scope.by_node:
+                    if not isinstance(call, cst.Call) or dotted(call.func) != "torch.save":
+                        continue
+                    if len(call.args) > 1:
+                        name = _file_name(scope.followed(call.args[1].value))
+                        found.setdefault(name, []).append((function, call.args[0].value))
+        return found
 
 
 def _scope(unit: Unit, function: Function | None) -> Scope:
@@ -151,13 +174,10 @@ class Scope:
             return False
         if any(
             step.index < then.index and is_passed(step.around, then.around)
-            for step, where in self._saves()
-            if where == place
+            for step in self._saves.get(place, ())
         ):
             return True
-        for other in self.unit.functions:
-            if "save(" not in other.text:
-                continue
+        for other in self.unit.kept(_Scopes).saving:
             calls = [self.by_node.get(c.node) for c in other.callers if c.caller is self.function]
             called = any(
                 call.index < then.index and is_passed(call.around, then.around)
@@ -170,16 +190,19 @@ class Scope:
 
     def _leaves(self, place: str) -> bool:
         """Whoever calls the function finds the place written."""
-        return any(
-            where == place and _OWN not in where and is_passed(step.around, ())
-            for step, where in self._saves()
+        return _OWN not in place and any(
+            is_passed(step.around, ()) for step in self._saves.get(place, ())
         )
 
-    def _saves(self) -> Iterator[tuple[_Step, str]]:
+    @cached_property
+    def _saves(self) -> dict[str, list[_Step]]:
+        """Its calls that save, by the place that they save to."""
+        found: dict[str, list[_Step]] = {}
         for step in self.steps:
             target = _saved_to(step.node)
             if target is not None:
-                yield step, self.place(target, step.index)
+                found.setdefault(self.place(target, step.index), []).append(step)
+        return found
 
     def place(self, node: cst.BaseExpression, at: int) -> str:
         """Where a file or a buffer is, in words that do not depend on the names used."""
@@ -207,37 +230,54 @@ class Scope:
         bound = self.bound.get(node.value, ()) if isinstance(node, cst.Name) else ()
         return bound[0][1] or node if len(bound) == 1 else node
 
-    def is_loaded(self, node: cst.BaseExpression, load: cst.Call) -> bool:
-        """It is what was loaded, or an element or a view of it; no entry, beside which are others
-        for a module."""
-        while not isinstance(node, cst.Name) and node is not load:
+    @cached_property
+    def read_by_host(self) -> set[cst.CSTNode]:
+        """What the host reads as it is, or a part or a view of which: calls that load, say."""
+        read = (node for step in self.by_node for node in _read_by_host(step))
+        return {whole for node in read for whole in self._wholes(node)}
+
+    def _wholes(self, node: cst.BaseExpression) -> Iterator[cst.CSTNode]:
+        """What a node is, or is an element or a view of; of no entry, beside which are others for a
+        module."""
+        while not isinstance(node, cst.Name):
+            yield node
             if isinstance(node, cst.Subscript):
                 if any(every(node.slice[0], cst.SimpleString)):
-                    return False
+                    return
                 node = node.value
             elif isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
                 if node.func.attr.value in _MOVES:
-                    return False
+                    return
                 node = node.func.value
             else:
-                return False
-        unpacked = self.unpacked.get(node.value) if isinstance(node, cst.Name) else None
-        return self.followed(node) is load or unpacked is load
+                return
+        yield self.followed(node)
+        if node.value in self.unpacked:
+            yield self.unpacked[node.value]
 
     def is_record(self, node: cst.BaseExpression) -> bool:
         """A dictionary that the function begins empty, and gives plain values under keys."""
         made = self.followed(node)
         if not isinstance(node, cst.Name) or code(made) not in ("{}", "dict()"):
             return False
-        values = [
-            step.node.value
-            for step in self.steps
-            if isinstance(step.node, cst.Assign)
-            if isinstance(step.node.targets[0].target, cst.Subscript)
-            if dotted(step.node.targets[0].target.value) == node.value
-        ]
-        uses = sum(isinstance(n, cst.Name) and n.value == node.value for n in self.by_node)
+        values = self._entries.get(node.value, [])
+        uses = self._uses[node.value]
         return uses == len(values) + 2 and all(map(self._is_plain, values))  # made, and saved
+
+    @cached_property
+    def _entries(self) -> dict[str, list[cst.BaseExpression]]:
+        """By name, what is put there under a key."""
+        found: dict[str, list[cst.BaseExpression]] = {}
+        for step in self.steps:
+            if isinstance(step.node, cst.Assign):
+                target = step.node.targets[0].target
+                if isinstance(target, cst.Subscript):
+                    found.setdefault(dotted(target.value), []).append(step.node.value)
+        return found
+
+    @cached_property
+    def _uses(self) -> Counter[str]:
+        return Counter(node.value for node in self.by_node if isinstance(node, cst.Name))
 
     def _is_plain(self, node: cst.BaseExpression) -> bool:
         if self.function is not None:
@@ -353,17 +393,11 @@ def _is_plain(unit: Unit, load: cst.Call, function: Function | None) -> bool:
     name = _file_name(_scope(unit, function).followed(load.args[0].value))
     if not name:
         return False
-    saved = []
-    for other in unit.functions:
-        if "torch.save(" in other.text and (info is None or other.info is info):
-            scope = _scope(unit, other)
-            saved += [
-                _is_number(call.args[0].value, info) or scope.is_record(call.args[0].value)
-                for call in scope.by_node
-                if isinstance(call, cst.Call)
-                if dotted(call.func) == "torch.save" and len(call.args) > 1
-                if _file_name(scope.followed(call.args[1].value)) == name
-            ]
+    saved = [
+        _is_number(value, info) or _scope(unit, other).is_record(value)
+        for other, value in unit.kept(_Scopes).written.get(name, ())
+        if info is None or other.info is info
+    ]
     return bool(saved) and all(saved)
 
 
@@ -406,11 +440,8 @@ def _is_of_host(unit: Unit, load: cst.Call, function: Function | None) -> bool:
     """Whatever comes of it goes to NumPy as it is, on every machine; or its kernels are the
     host's."""
     text = unit.source.text
-    if holds("host-reading-text", text):
-        scope = _scope(unit, function)
-        read = (node for step in scope.by_node for node in _read_by_host(step))
-        if any(scope.is_loaded(node, load) for node in read):
-            return True
+    if holds("host-reading-text", text) and load in _scope(unit, function).read_by_host:
+        return True
     return "quantize_dynamic" in text and _is_quantized(unit, load, function)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from devlint.inference.collect import call_contexts
+from devlint.inference.collect import call_contexts, invalid_devices
 from devlint.inference.collect.contradictions import FAR
 from devlint.inference.collect.explanation import operand
 from devlint.inference.confidence.policy import strength
@@ -30,6 +30,7 @@ from devlint.inference.facts import (
 from devlint.inference.program import roles
 from devlint.inference.program.assumption_sites import at
 from devlint.inference.program.events import (
+    ComparisonNote,
     ElementNote,
     HiddenCopyNote,
     HostReadNote,
@@ -55,7 +56,8 @@ _UNLISTED = ("type", "pin_memory", "__len__")  # methods of tensors that no sche
 
 
 Note = (
-    HiddenCopyNote
+    ComparisonNote
+    | HiddenCopyNote
     | MoveNote
     | SyncNote
     | HostReadNote
@@ -72,7 +74,9 @@ def settle(frame: Frame) -> None:
     site = frame.site
     for note in frame.notes:
         kind = type(note)
-        if kind is MoveNote:
+        if kind is ComparisonNote:
+            invalid_devices.settle_comparison(frame, note)
+        elif kind is MoveNote:
             move: MoveNote = note
             of_module = move.of_module or (_is_called(move) and not move.subject.is_sure)
             if move.discarded and not of_module and (_is_guess(move.subject) or _is_called(move)):
@@ -250,7 +254,7 @@ def _is_no_tensor(frame: Frame, move: MoveNote) -> bool:
     if not name or function is None:
         return False
     known = frame.unit.context.knowledge.methods
-    called = found("called-method-of", function.text, name)
+    called = set(found("called-method-of", function.text, name))
     return any(method not in known and method not in _UNLISTED for method in called)
 
 

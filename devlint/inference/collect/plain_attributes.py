@@ -16,6 +16,7 @@ from devlint.inference.domain.tensors import MAYBE_SCALAR, PARAMETER, Tensor
 from devlint.inference.domain.value import UNKNOWN, alternatives
 from devlint.inference.facts import MeetingKind, PlainAttribute
 from devlint.inference.interpreter.class_attributes import (
+    RegisteredModules,
     is_handed_on,
     is_own,
     keep_note,
@@ -66,6 +67,7 @@ def _note_filled_lists(info: ClassInfo, frame: Frame) -> None:
     """Modules appended to a plain list that an attribute holds."""
     if not info.is_module:
         return
+    registered = RegisteredModules(frame)
     for name, held in info.attributes.items():
         for value in alternatives(held):
             value = latest(value)
@@ -73,7 +75,7 @@ def _note_filled_lists(info: ClassInfo, frame: Frame) -> None:
                 continue
             if is_handed_on(info, name, value.node):
                 continue
-            if any(is_own(frame, m) for m in modules_in(value.any())):
+            if any(is_own(frame, m, registered) for m in modules_in(value.any())):
                 stand_in = Tensor(CPU, frame.origin(StepKind.CREATED, value.node), 0)
                 keep_note(
                     info,

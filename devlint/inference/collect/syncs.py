@@ -165,7 +165,10 @@ def of_number(
     frame: Frame, node: cst.CSTNode, call: str, value: Value, value_node: cst.CSTNode
 ) -> None:
     """A tensor is taken where a number is wanted: for a size, a bound, a comparison."""
-    if type(value) is Tensor and is_computed(frame, value):
+    if type(value) is not Tensor:
+        return
+    declared = value.is_sure and value.evidence is not None and value.evidence.is_declared
+    if declared or is_computed(frame, value):
         sync(frame, node, call, value, value_node)
 
 
@@ -280,11 +283,18 @@ def _is_measured(frame: Frame, tensor: Tensor) -> bool:
     return counted
 
 
+# What is read of a parameter's gradient: itself, or all their norms in one number.
+_OF_GRADIENTS = frozenset({"grad", "clip_grad_norm_", "clip_grad_norm", "get_total_norm"})
+
+
 def _is_gradient(tensor: Tensor) -> bool:
-    """The gradient of what a caller hands in, a list of parameters, say: it is where they train."""
+    """The gradient of what a caller hands in, a list of parameters, say, or the norm of it: it is
+    where they train."""
     steps = list(tensor.origin.chain()) if tensor.origin is not None else []
-    read = (step.node.attr.value for step in steps if isinstance(step.node, cst.Attribute))
-    return "grad" in read and tensor.is_sure
+    read = {step.node.attr.value for step in steps if isinstance(step.node, cst.Attribute)}
+    called = (dotted(step.node.func) for step in steps if isinstance(step.node, cst.Call))
+    read.update(name.rpartition(".")[2] for name in called)
+    return tensor.is_sure and not read.isdisjoint(_OF_GRADIENTS)
 
 
 def _is_detached(tensor: Tensor) -> bool:

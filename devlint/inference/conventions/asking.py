@@ -22,7 +22,7 @@ def holds(convention: str, text: str, name: str = "") -> bool:
 
     name: of which a row with `<name>` speaks.
     """
-    held = _pattern(convention, name).search(text) is not None
+    held = _searched(convention, text, name)
     if held and _held is not None:
         _held.add(convention)
     return held
@@ -31,11 +31,10 @@ def holds(convention: str, text: str, name: str = "") -> bool:
 def found(convention: str, text: str, name: str = "") -> list[str]:
     """The places in a text that the convention speaks of: of each the first group, if it has one,
     else all."""
-    matches = _pattern(convention, name).finditer(text)
-    places = [match[1] if match.re.groups else match[0] for match in matches]
+    places = _found(convention, text, name)
     if places and _held is not None:
         _held.add(convention)
-    return places
+    return list(places)
 
 
 def without(convention: str, text: str, instead: str = "") -> str:
@@ -54,8 +53,26 @@ def leave_out(ids: Iterable[str], held: set[str] | None = None) -> None:
     global _left_out, _held
     _left_out = frozenset(ids)
     _held = held
-    _regex.cache_clear()
-    _named.cache_clear()
+    for answers in (_searched, _found, _regex, _named):
+        answers.cache_clear()
+
+
+# The same is asked of the text of a file or a function for much of what stands in it.
+
+
+@lru_cache(maxsize=4096)
+def _searched(convention: str, text: str, name: str) -> bool:
+    if name not in text:
+        return False  # every row about a name has it in its patterns
+    return _pattern(convention, name).search(text) is not None
+
+
+@lru_cache(maxsize=512)
+def _found(convention: str, text: str, name: str) -> tuple[str, ...]:
+    if name not in text:
+        return ()
+    matches = _pattern(convention, name).finditer(text)
+    return tuple(match[1] if match.re.groups else match[0] for match in matches)
 
 
 def _pattern(convention: str, name: str) -> re.Pattern[str]:

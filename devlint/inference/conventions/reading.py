@@ -94,13 +94,24 @@ _KEYS = frozenset(
 
 @cache
 def conventions() -> Mapping[str, Convention]:
-    """All rows, by id."""
+    """All rows, by id. A pattern is compiled when it is asked for: to compile all of them takes
+    longer than a check of a small file, which asks for few."""
     file = resources.files("devlint.knowledge") / "conventions.toml"
-    return read_conventions(file.read_text(encoding="utf-8"))
+    return _rows(file.read_text(encoding="utf-8"))
 
 
 def read_conventions(text: str) -> Mapping[str, Convention]:
     """The rows of a text. Raises ConventionError for one that is not sound."""
+    rows = _rows(text)
+    for row in rows.values():
+        try:
+            row.compiled()
+        except re.error as error:
+            raise ConventionError(f"{row.id}: not a regular expression: {error}") from None
+    return rows
+
+
+def _rows(text: str) -> Mapping[str, Convention]:
     try:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -124,10 +135,6 @@ def _read_row(name: str, table: object) -> Convention:
     if not isinstance(ignore_case, bool):
         raise ConventionError(f"{name}: ignore-case: expected true or false")
     regex = _regex(name, table)
-    try:
-        re.compile(regex)
-    except re.error as error:
-        raise ConventionError(f"{name}: not a regular expression: {error}") from None
     examples, counter_examples = (_texts(name, table, k) for k in ("example", "counter-example"))
     of = table.get("of", "")
     if not isinstance(of, str) or bool(of) != (NAME in regex):

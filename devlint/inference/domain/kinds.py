@@ -11,6 +11,7 @@ class Evidence:
     """Whether a value of unknown type is a tensor: shown by how it is used, here or later on."""
 
     __slots__ = (
+        "_declared",
         "_host",
         "_tensor",
         "either",
@@ -26,7 +27,7 @@ class Evidence:
     )
 
     def __init__(self, tensor: bool = False, parents: tuple[Evidence, ...] = ()) -> None:
-        self._tensor = tensor
+        self._tensor = self._declared = tensor  # from the start: by an annotation, by what made it
         self._host = False
         self.moved = False  # the function itself moves it somewhere
         self.in_place = False  # the function moves it as modules are moved: `x.to(device)` alone
@@ -47,6 +48,16 @@ class Evidence:
     def mark_host(self) -> None:
         self._host = True
 
+    def mark_number(self) -> None:
+        """It stands for a size, so it is a number unless it is shown to be a tensor.
+
+        What a tensor is computed with is a tensor, so all that a number was computed from are
+        numbers.
+        """
+        if not self.is_tensor:
+            for evidence in list(self.ancestry()):
+                evidence._host = True
+
     @property
     def is_host(self) -> bool:
         """Shown to be no tensor, by its own use or by that of all it was computed from."""
@@ -59,14 +70,19 @@ class Evidence:
         """Shown of the value itself, or of one that it was computed from."""
         if self._host or self._tensor or not self.parents:
             return self._tensor and not self._host
-        return any(each._tensor and not each._host for each in self._ancestry())
+        return any(each._tensor and not each._host for each in self.ancestry())
+
+    @property
+    def is_declared(self) -> bool:
+        """It is a tensor from the start, or what it was computed from: no use had to show it."""
+        return any(each._declared for each in self.ancestry())
 
     @property
     def was_moved(self) -> bool:
         """The function itself moves it somewhere, or one that it was computed from."""
-        return any(each.moved for each in self._ancestry())
+        return any(each.moved for each in self.ancestry())
 
-    def _ancestry(self) -> Iterator[Evidence]:
+    def ancestry(self) -> Iterator[Evidence]:
         """The value's evidence and that of what it was computed from, but for what is no tensor."""
         asked: list[Evidence] = [self]
         for evidence in asked:  # grows on the way

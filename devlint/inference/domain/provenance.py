@@ -58,7 +58,18 @@ class Provenance:
     `assumed`: that of a move that is taken to have been made, since it is in one branch.
     """
 
-    __slots__ = ("assumed", "before", "kind", "node", "note", "parent", "rival", "source", "when")
+    __slots__ = (
+        "_root",
+        "assumed",
+        "before",
+        "kind",
+        "node",
+        "note",
+        "parent",
+        "rival",
+        "source",
+        "when",
+    )
 
     def __init__(
         self,
@@ -76,10 +87,16 @@ class Provenance:
         self.source = source
         self.parent = parent
         self.note = note
+        self._root: Provenance | None = None if parent is None else parent.root
         # Of a computation: an operand that decides where its result is, should it be a tensor.
         self.rival: Value | None = None
         self.when: PathCondition = ALWAYS if parent is None else parent.when
         self.assumed: PathCondition = ALWAYS if parent is None else parent.assumed
+
+    @property
+    def root(self) -> Provenance:
+        """The creation, or the parameter, with which the history begins."""
+        return self if self._root is None else self._root
 
     def known(self, when: PathCondition) -> Provenance:
         """The same step, of a value that comes about under this condition."""
@@ -103,11 +120,3 @@ class Provenance:
         while step is not None:
             yield step
             step = step.parent
-
-    @property
-    def root(self) -> Provenance:
-        """The creation, or the parameter, with which the history begins."""
-        step = self
-        while step.parent is not None:
-            step = step.parent
-        return step

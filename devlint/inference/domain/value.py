@@ -206,6 +206,7 @@ class _Alternatives:
             if merged is not None:
                 if merged is not value:
                     merged.stand_for(value)
+                self.is_too_many = merged is TOP
                 self.kept[index] = merged, either(meanwhile, when)
                 return
         self.kept.append((value, when))

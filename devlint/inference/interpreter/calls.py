@@ -24,6 +24,7 @@ from devlint.inference.domain.value import (
     PLACED,
     UNKNOWN,
     Union,
+    Unknown,
     Value,
     alternatives,
     choose,
@@ -256,9 +257,15 @@ def _move_of_unknown(
         return base
     wait_for_copies(frame, name, target, arguments)
     step = Provenance(StepKind.MOVED, node, frame.unit.source, None)
+    evidence = Evidence()
+    evidence.moved = True
     if frame.statement is node and isinstance(node.func, cst.Attribute):
-        frame.unit.moved_objects.add(dotted(node.func.value))
-    return Tensor(target, step, 0, Evidence())
+        path = dotted(node.func.value)
+        frame.unit.moved_objects.add(path)
+        if path and type(base) is Unknown:  # alone: it moves in place, as modules do
+            evidence.in_place = True
+            frame.hold(path, Tensor(target, step, 0, evidence))
+    return Tensor(target, step, 0, evidence)
 
 
 def _call_on_instance(
@@ -423,13 +430,9 @@ def call_unknown(frame: Frame, node: cst.Call, callee: Value, arguments: Argumen
         _called_by_name(frame, node, callee, arguments)
     if names_loader(frame, node.func) and not any(tensors_in(v) for v, _ in values):
         return UNKNOWN
-    if (
-        type(callee) is Tensor
-        and callee.evidence is not None
-        and not callee.evidence.is_tensor
-        and (holds("criterion-callee", last) or holds("module-name", last))
-    ):
-        for value, _ in values:
+    if type(callee) is Tensor and callee.evidence is not None and not callee.evidence.is_tensor:
+        named = holds("criterion-callee", last) or holds("module-name", last)
+        for value, _ in values if named else ():
             for tensor in tensors_in(value):
                 if not _is_whole_batch(tensor):
                     tensor.show()

@@ -7,8 +7,6 @@ rigid variable, δ(self): whoever writes the class does not choose it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import libcst as cst
 
 from devlint.inference.conventions import found, holds, without
@@ -52,7 +50,7 @@ from devlint.inference.program.events import NonLeafUsed
 from devlint.inference.program.loops import Flag
 from devlint.inference.program.records import AttributeNote, ClassInfo, Frame, Instance, Written
 from devlint.inference.syntax.attribute_moves import is_mover
-from devlint.inference.syntax.text import code, dotted, names_in, parts
+from devlint.inference.syntax.text import code, dotted
 
 _OF_MODULES = frozenset({"to", "cuda", "xpu", "npu"})  # the moves of a module as a whole
 
@@ -253,9 +251,7 @@ def told_apart(info: ClassInfo, name: str, found: Value) -> Value:
     if type(found) is not Union or found is not info.attributes.get(name):
         return found
     suites = _suites_of(info, name)
-    if len(suites) < 2 or not any(
-        _suites_of(info, n) == suites for n in info.assigned if n != name
-    ):
+    if len(suites) < 2 or len(_assigned_with(info, suites)) < 2:
         return found
     choice = info.together.setdefault(suites, Predicate())
     by_source: dict[cst.CSTNode, cst.BaseSuite] = {v: suite for suite, v in info.assigned[name]}
@@ -282,8 +278,17 @@ def _awaits(info: ClassInfo, name: str) -> bool:
     suites = _suites_of(info, name)
     if len(suites) < 2:
         return False
-    names = [n for n in info.assigned if n == name or _suites_of(info, n) == suites]
-    return any(holds("emptiness-test", info.text, f"self.{n}") for n in names)
+    return any(
+        holds("emptiness-test", info.text, f"self.{n}") for n in _assigned_with(info, suites)
+    )
+
+
+def _assigned_with(info: ClassInfo, suites: frozenset[cst.BaseSuite]) -> list[str]:
+    """The attributes to which these suites give a value of their own, and no other ones."""
+    if not info.alike:
+        for name in info.assigned:
+            info.alike.setdefault(_suites_of(info, name), []).append(name)
+    return info.alike.get(suites, [])
 
 
 def _suites_of(info: ClassInfo, name: str) -> frozenset[cst.BaseSuite]:
@@ -341,18 +346,24 @@ def write_parameter_data(
 
 def settle_writes(info: ClassInfo, frame: Frame) -> None:
     """What a method leaves in the attributes that it assigns."""
+    registered = RegisteredModules(frame)
     for name, value, node, source, flags in frame.writes:
         left = [env[f"self.{name}"] for env in frame.exits if f"self.{name}" in env]
         if left and not any(_survives(value, final) for final in left):
             continue
-        kept = _write_value(info, frame, name, latest(value), node, source)
+        kept = _write_value(info, frame, registered, name, latest(value), node, source)
         info.branches.setdefault(name, []).append(Written(kept, flags, source))
 
 
 def _write_value(
-    info: ClassInfo, frame: Frame, name: str, value: Value, node: cst.CSTNode, source: cst.CSTNode
+    info: ClassInfo,
+    frame: Frame,
+    registered: RegisteredModules,
+    name: str,
+    value: Value,
+    node: cst.CSTNode,
+    source: cst.CSTNode,
 ) -> Value:
-
     value = baked(frame, value)
     declared = contracts.of_class(info, name)
     if declared is not None:
@@ -368,14 +379,20 @@ def _write_value(
     if any(type(v) is Instance and v.module for v in values):
         # A module, or several, by a setting: which of them it is here is not in sight.
         values = tuple(UNKNOWN if _holds_modules(v) else v for v in values)
-    kept = union(_kept_value(info, frame, name, v, node, source) for v in values)
+    kept = union(_kept_value(info, frame, registered, name, v, node, source) for v in values)
     held = info.attributes.get(name)
     info.attributes[name] = kept if held is None else join_branches(held, kept)
     return kept
 
 
 def _kept_value(
-    info: ClassInfo, frame: Frame, name: str, value: Value, node: cst.CSTNode, source: cst.CSTNode
+    info: ClassInfo,
+    frame: Frame,
+    registered: RegisteredModules,
+    name: str,
+    value: Value,
+    node: cst.CSTNode,
+    source: cst.CSTNode,
 ) -> Value:
     if type(value) is Tensor and _stands_in(info, name, value, source):
         return Tensor(None, value.origin)  # it has its content where it is used
@@ -391,7 +408,7 @@ def _kept_value(
         inner = value.any()
         hidden = type(value) is Sequence and value.kind == "cache"
         modules = modules_in(inner)
-        own = [m for m in modules if hidden or is_own(frame, m)]
+        own = [m for m in modules if hidden or is_own(frame, m, registered)]
         if modules and not hidden and (registers_by_name(info) or is_handed_on(info, name, source)):
             return UNKNOWN  # they move by names of their own
         if own and type(inner) is not Tensor:
@@ -401,7 +418,7 @@ def _kept_value(
             keep_note(
                 info, name, AttributeNote(node, source, name, stand_in, True, _method(frame), "")
             )
-        elif any(_is_registered(frame, module) for module in modules):
+        elif any(module in registered for module in modules):
             return UNKNOWN  # they move by names of their own
         elif not own:
             return _kept_container(info, frame, name, value, node, source)
@@ -603,30 +620,35 @@ def _refilled(info: ClassInfo, name: str) -> bool:
     return holds("refilled-list", info.text, f"self.{name}")
 
 
-def _is_registered(frame: Frame, module: Instance) -> bool:
-    """`self.last = last` beside `self.layers = [last]`, or in a `ModuleDict` of the same object."""
-    return any(
-        value is module
-        or (
-            type(value) is Instance
-            and value.items is not None
-            and module in modules_in(value.items.any())
-        )
-        for key, held in frame.env.items()
-        if isinstance(key, str) and key.startswith("self.")
-        for value in alternatives(held)
-    )
+class RegisteredModules:
+    """Modules that an object holds by a name of their own, as a function leaves it:
+    `self.last = last` beside `self.layers = [last]`, or in a `ModuleDict` of the same object."""
+
+    def __init__(self, frame: Frame) -> None:
+        self._frame = frame
+        self._found: set[Value] | None = None
+
+    def __contains__(self, module: Instance) -> bool:
+        if self._found is None:
+            self._found = set()
+            for key, held in self._frame.env.items():
+                if isinstance(key, str) and key.startswith("self."):
+                    for value in alternatives(held):
+                        self._found.add(value)
+                        if type(value) is Instance and value.items is not None:
+                            self._found.update(modules_in(value.items.any()))
+        return module in self._found
 
 
 def _holds_modules(value: Value) -> bool:
     return isinstance(value, (Sequence, Mapping)) and bool(modules_in(value.any()))
 
 
-def is_own(frame: Frame, module: Instance) -> bool:
+def is_own(frame: Frame, module: Instance, registered: RegisteredModules) -> bool:
     """A module with state that only the container holds: not handed in, not registered besides."""
     if module.origin is not None and module.origin.kind is StepKind.PARAMETER:
         return False
-    if _is_registered(frame, module):
+    if module in registered:
         return False
     if type(module.place) is Variable or module.parent is not None:
         return False
@@ -726,48 +748,5 @@ def registers_by_name(info: ClassInfo) -> bool:
 def is_handed_on(info: ClassInfo, name: str, source: cst.CSTNode) -> bool:
     """The class hands the container that it keeps there to a constructor, which may register what
     is in it: `self.layers = nn.ModuleList(self.layer_list)`."""
-    held = {f"self.{name}"} | ({source.value} if isinstance(source, cst.Name) else set())
-    held |= _filled_alike(info, held)
-    inside: list[cst.CSTNode] = [info.node.body]
-    for node in inside:  # grows on the way
-        if (
-            isinstance(node, cst.Call)
-            and _is_constructor(dotted(node.func))
-            and any(held & set(names_in(arg.value)) for arg in node.args)
-        ):
-            return True
-        inside += parts(node)
-    return False
-
-
-def _filled_alike(info: ClassInfo, held: set[str]) -> set[str]:
-    """Other lists that get whatever is in one of these: `for x in xs: ys.append(x)`, or
-    `xs.append(x)` beside `ys.append(x)`."""
-    found: set[str] = set()
-    inside: list[cst.CSTNode] = [info.node.body]
-    for node in inside:  # grows on the way
-        inside += parts(node)
-        if not isinstance(node, (cst.For, cst.FunctionDef)):
-            continue
-        appended = list(_appended(node.body))
-        elements = {element for filled, element in appended if filled in held}
-        if isinstance(node, cst.For) and held & set(names_in(node.iter)):
-            elements |= set(names_in(node.target))
-        found |= {filled for filled, element in appended if element in elements}
-    return found
-
-
-def _appended(suite: cst.BaseSuite) -> Iterator[tuple[str, str]]:
-    """`("xs", "x")` for each `xs.append(x)` that stands in the suite itself."""
-    for line in suite.body:
-        for statement in line.body if isinstance(line, cst.SimpleStatementLine) else ():
-            call = statement.value if isinstance(statement, cst.Expr) else None
-            if not isinstance(call, cst.Call) or not isinstance(call.func, cst.Attribute):
-                continue
-            element = call.args[0].value if call.args else None
-            if call.func.attr.value == "append" and isinstance(element, cst.Name):
-                yield dotted(call.func.value), element.value
-
-
-def _is_constructor(callee: str) -> bool:
-    return callee.rpartition(".")[2].lstrip("_")[:1].isupper()
+    own = {source.value} if isinstance(source, cst.Name) else set()
+    return info.lists.hand_on({f"self.{name}", *own})

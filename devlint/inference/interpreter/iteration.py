@@ -21,7 +21,7 @@ from devlint.inference.models.elements import (
 )
 from devlint.inference.models.modules import member, parameter_in
 from devlint.inference.program.records import Arguments, Frame, FunctionValue, Instance, Parameters
-from devlint.inference.syntax.text import code, dotted
+from devlint.inference.syntax.text import code, dotted, passed_through
 from devlint.inference.syntax.words import words
 
 # Methods that only a training loop calls.
@@ -171,6 +171,12 @@ def _is_distinct(node: cst.BaseExpression) -> bool:
     return isinstance(name, cst.Name) and name.value == "set"
 
 
+def _gone_through(frame: Frame, over: cst.BaseExpression) -> list[Value]:
+    """What is held by the names that a loop goes through all the same."""
+    paths = filter(None, map(dotted, passed_through(over)))
+    return [held for held in map(frame.lookup, paths) if held is not None]
+
+
 def hotness_of(frame: Frame, node: cst.For | cst.While | cst.CompFor, iterable: Value) -> Hotness:
     """How often the body runs for each unit of work, by what it iterates over."""
     if isinstance(node, cst.While):
@@ -190,7 +196,7 @@ def hotness_of(frame: Frame, node: cst.For | cst.While | cst.CompFor, iterable: 
         return Hotness.EPOCHS
     if _is_distinct(node.iter):
         return Hotness.COLD
-    if type(iterable) is Tensor and iterable.is_sure:
+    if any(type(v) is Tensor and v.is_sure for v in (iterable, *_gone_through(frame, node.iter))):
         return Hotness.HOT
     if (
         holds("short-loop", target)

@@ -207,6 +207,7 @@ def in_place(frame: Frame, node: cst.AugAssign, symbol: str, before: Value, valu
 def _comparison(frame: Frame, node: cst.Comparison) -> Value:
     left = frame.eval(node.left)
     left_node = node.left
+    before: tuple[Value, ...] = ()
     result: Value = HOST
     for number, target in enumerate(node.comparisons):
         if number:  # `a <= t <= b` asks each comparison but the last for its truth
@@ -215,7 +216,7 @@ def _comparison(frame: Frame, node: cst.Comparison) -> Value:
         operator = target.operator
         if isinstance(operator, (cst.Is, cst.IsNot)):
             handles_none(frame, left)
-        frame.emit(DeviceCompared(node, operator, left, right))
+        frame.emit(DeviceCompared(node, operator, left, right, before))
         answer = compare(operator, left, right)
         if answer is not None:
             result = TRUE if answer else FALSE
@@ -228,6 +229,7 @@ def _comparison(frame: Frame, node: cst.Comparison) -> Value:
                 met = combine(frame, node, symbol, left, left_node, right, target.comparator)
                 if _are_tensors(met):
                     result = choose((_mask(v), when) for v, when in cases(met))
+        before = (*before, left) if isinstance(operator, cst.Equal) else ()
         left, left_node = right, target.comparator
     frame.emit(Compared(node))
     return result

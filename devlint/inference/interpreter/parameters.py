@@ -7,6 +7,7 @@ import libcst as cst
 from devlint.inference.conventions import found, holds
 from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.host import (
+    ARRAY,
     ASSUMED,
     DTYPE,
     HOST,
@@ -25,9 +26,12 @@ from devlint.inference.interpreter import contracts
 from devlint.inference.program.records import ClassValue, Frame, Function, Instance, Parameter
 from devlint.inference.syntax.text import dotted
 
-_HOST_TYPES = frozenset(
+_ARRAY_TYPES = frozenset(
+    {"np.ndarray", "numpy.ndarray", "ndarray", "npt.NDArray", "NDArray", "numpy.typing.NDArray"}
+)
+_HOST_TYPES = _ARRAY_TYPES | frozenset(
     {"int", "float", "bool", "str", "bytes", "complex", "Path", "pathlib.Path", "dtype"}
-    | {"torch.dtype", "np.ndarray", "numpy.ndarray", "ndarray", "torch.Size", "Number", "slice"}
+    | {"torch.dtype", "torch.Size", "Number", "slice"}
 )
 
 
@@ -187,8 +191,10 @@ def _from_annotation(
         return Tensor(place, origin, SHAPED, evidence)
     if all(a.endswith("dtype") for a in heads):
         return DTYPE
+    if heads[0] in _ARRAY_TYPES:
+        return ARRAY  # what follows is the type of its elements
     if all(a in _HOST_TYPES for a in heads):
-        return HOST
+        return union((HOST, ARRAY)) if _ARRAY_TYPES & set(heads) else HOST
     if heads[0] in _DICTS:  # its entries need not be together
         return Tensor(place, origin, INDIRECT, Evidence())
     if set(heads) <= _HOST_TYPES | _LISTS:

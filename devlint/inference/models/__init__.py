@@ -8,5 +8,6 @@ Its modules:
     module_places, registration, modules: modules as wholes, their state, their calls
     moves, creations: `.to` and its kin, and the factories that they follow
     libraries, library_calls, library_attributes, objects, optimizers: libraries, by the knowledge
+    sizes: numbers that PyTorch asks for
     tensor_methods, builtins: methods of tensors, and functions known one by one
 """

@@ -702,6 +702,8 @@ def _range(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     for value, argument in arguments.positional:
         if type(value) is Tensor:
             frame.emit(HostWaits(node, "range()", value, argument))
+            if value.evidence is not None and not value.is_sure:
+                value.evidence.mark_number()
     return Sequence(None, HOST, "iterator")
 
 

@@ -22,6 +22,7 @@ from devlint.inference.domain.tensors import (
     LOADED,
     MATRIX,
     MAYBE_SCALAR,
+    PARAMETER,
     PINNED,
     RECORDED,
     SCALAR,
@@ -34,6 +35,7 @@ from devlint.inference.facts import MeetingKind
 from devlint.inference.models.devices import place_of
 from devlint.inference.models.module_places import placed, stateful
 from devlint.inference.models.moves import chosen
+from devlint.inference.models.sizes import show_numbers
 from devlint.inference.models.unification import contradiction, meet, note, tensors_in
 from devlint.inference.program.assumption_sites import of_value
 from devlint.inference.program.events import (
@@ -45,7 +47,13 @@ from devlint.inference.program.events import (
     TensorMade,
 )
 from devlint.inference.program.predicates import NO_TENSOR
-from devlint.inference.program.records import Arguments, Frame, Generator, Instance
+from devlint.inference.program.records import (
+    Arguments,
+    Frame,
+    Generator,
+    Instance,
+    Parameters,
+)
 from devlint.inference.syntax.text import dotted, names_in, shorten
 from devlint.knowledge import Agreement, Call, ClassInfo, ModuleClass, Result
 from devlint.knowledge.autograd import NUMPY_DELEGATES
@@ -68,6 +76,7 @@ def apply_call(
                 frame.emit(ArrayTaken(node, shorten(node.func), value, argument))
         return ARRAY
     out = arguments.keywords.get("out")
+    show_numbers(frame, node, known, arguments)
     operands = operands_of(known, arguments)
     if receiver is not None:
         operands.insert(0, receiver)
@@ -260,6 +269,9 @@ def _first(frame: Frame, node: cst.CSTNode, operands: list[tuple[Value, cst.CSTN
     for value, _ in operands:
         if type(value) is Instance and value.module:
             return value  # `spectral_norm(layer)`
+        if type(value) is Parameters:  # `clip_grad_norm_(model.parameters(), 1.0)`
+            norm = _of(frame, node, value.tensor)
+            return norm.with_place(norm.place, norm.origin, drop=PARAMETER | GRAD)
         ways = [(v, when) for v, when in cases(value) if type(v) is Tensor]
         if not ways:
             ways = [(tensor, ALWAYS) for tensor in tensors_in(value)[:1]]
@@ -480,11 +492,8 @@ def _is_plural(arguments: Arguments) -> bool:
     return name.endswith("s") and not singular and not counts
 
 
-# Factories that are given numbers alone.
-_OF_NUMBERS = frozenset(
-    {"zeros", "ones", "empty", "rand", "randn", "full", "eye", "arange", "range", "linspace"}
-    | {"logspace", "randint", "randperm"}
-)
+# Factories whose bounds may be tensors, which they read.
+_OF_NUMBERS = frozenset({"linspace", "logspace"})
 
 
 def _sizes(factory: str, arguments: Arguments) -> Tensor | None:

@@ -40,6 +40,7 @@ from devlint.inference.models.libraries import (
 )
 from devlint.inference.models.loaders import is_indifferent, is_measure, makes_batch
 from devlint.inference.models.places import on_accelerator
+from devlint.inference.models.sizes import show_numbers
 from devlint.inference.models.unification import meet, tensors_in, written
 from devlint.inference.program.events import (
     ArrayTaken,
@@ -223,6 +224,7 @@ def call_tensor_method(
         if _is_count(name, arguments):
             return HOST
         return _method_of_unknown(frame, node, tensor, name, arguments)
+    show_numbers(frame, node, known, arguments)
     if tensor.place is None and not arguments.positional and not arguments.keywords:
         return _unplaced(frame, node, tensor, known)
     if known.sync and syncs_for(known, arguments):
@@ -354,6 +356,7 @@ def _resized(frame: Frame, node: cst.Call, tensor: Tensor) -> Value:
     path = dotted(receiver_of(node))
     if path:
         frame.env[path] = filled
+        frame.note_part(path)
     _wrote(frame, node)
     return filled
 

@@ -60,6 +60,11 @@ class Mentions:
         """Nothing but an accelerator runs the file."""
         return holds("accelerator-path", self.path) or holds("cuda-only-text", self.text)
 
+    @cached_property
+    def with_devices(self) -> set[Function | None]:
+        """The functions that name a device. To be asked for once the file was walked."""
+        return {note.function for note in self.notes.values() if note.kind == "device"}
+
     def met(self, operands: list[Tensor]) -> None:
         """`counts.scatter_(1, x.type(torch.LongTensor), 1)`: the host is meant."""
         converted = [self._conversion(tensor) for tensor in operands]

@@ -59,5 +59,6 @@ def _text_of_constructors(unit: Unit) -> str:
         if not more:
             return text
         found += more
-        waiting = [f for f in waiting if f not in more]
+        taken = set(more)
+        waiting = [f for f in waiting if f not in taken]
         text = "\n".join(f.text for f in found)

@@ -14,6 +14,7 @@ from devlint.inference.domain.placement import Placement
 from devlint.inference.domain.provenance import Site
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value
+from devlint.inference.facts import Mistake
 from devlint.inference.program.loops import LoopState
 from devlint.inference.program.records import Arguments, ClassInfo, Function, Parameter, Summary
 
@@ -88,6 +89,14 @@ class NonLeafNote:
     tensor_node: cst.CSTNode
     use: str = ""
     use_node: cst.CSTNode | None = None
+
+
+@dataclass(slots=True, eq=False)
+class ComparisonNote:
+    """The device of what may be a tensor is compared with a string, which is a mistake if it is."""
+
+    node: cst.CSTNode
+    mistake: Mistake
 
 
 @dataclass(slots=True, eq=False)
@@ -326,12 +335,16 @@ class ArgumentGiven:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DeviceCompared:
-    """Two values are compared, one of them perhaps a device."""
+    """Two values are compared, one of them perhaps a device.
+
+    `before`: what the left one is compared with in its turn: `a` of `a == b == "cuda"`.
+    """
 
     node: cst.CSTNode
     operator: cst.BaseCompOp
     left: Value
     right: Value
+    before: tuple[Value, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

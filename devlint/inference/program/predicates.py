@@ -60,6 +60,9 @@ Written = tuple[Hashable, bool, Hashable, tuple[str, ...]]
 Test = tuple[list[Written], list[Written]]
 
 
+MAX_OPERANDS = 16  # of `and` and `or` in a condition that is known again
+
+
 _LITERALS = (cst.SimpleString, cst.Integer, cst.Float)
 
 
@@ -84,7 +87,7 @@ def written_choice(node: cst.BaseExpression) -> Test:
     if type(node) is cst.Comparison and len(node.comparisons) == 1:
         return _compared(node, node.comparisons[0])
     paths: list[str] = []
-    text = normalized(node, paths)
+    text = None if _is_long(node) else normalized(node, paths)
     subject: Hashable = node if text is None else text
     names = tuple(paths)
     if_true = [(("bool", subject) if text is not None else node, True, TRUE, names)]
@@ -98,6 +101,20 @@ def written_choice(node: cst.BaseExpression) -> Test:
     elif isinstance(text, str):  # a name
         if_true.append((subject, False, "None", names))
     return if_true, if_false
+
+
+def _is_long(node: cst.CSTNode) -> bool:
+    """A condition of so many operands that nobody asks the same again. In `a and b and …` each
+    `and` has all operands before it: to write them down for each takes the square of the time."""
+    operands = 0
+    waiting = [node]
+    while waiting and operands <= MAX_OPERANDS:
+        inner = waiting.pop()
+        if isinstance(inner, cst.BooleanOperation):
+            waiting += (inner.left, inner.right)
+        else:
+            operands += 1
+    return operands > MAX_OPERANDS
 
 
 def _compared(node: cst.Comparison, target: cst.ComparisonTarget) -> Test:

@@ -37,6 +37,7 @@ from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import (
     MAX_ALTERNATIVES,
     MAX_MODULES,
+    TOP,
     UNKNOWN,
     Union,
     Value,
@@ -50,6 +51,8 @@ from devlint.inference.domain.value import (
 from devlint.inference.facts import DroppedArgument, Facts, MeetingKind, MistakenDevice
 from devlint.inference.program.loops import Environment, Flag, LoopState
 from devlint.inference.program.predicates import Test
+from devlint.inference.syntax.filled_lists import FilledLists
+from devlint.inference.syntax.names import Names
 from devlint.inference.syntax.text import code, dotted, every
 from devlint.knowledge import Knowledge
 
@@ -105,6 +108,7 @@ class ClassInfo:
         default_factory=dict
     )
     sets: dict[str, frozenset[cst.BaseSuite]] = field(default_factory=dict)  # once asked for
+    alike: dict[frozenset[cst.BaseSuite], list[str]] = field(default_factory=dict)  # from `sets`
     together: dict[frozenset[cst.BaseSuite], Predicate] = field(default_factory=dict)
     used: dict[str, Site] = field(default_factory=dict)
     self_value: Instance = field(init=False)
@@ -120,6 +124,7 @@ class ClassInfo:
     stands_on: Placement = None  # where its own method moved it as a whole
     running: list[Frame] = field(default_factory=list)  # its methods that are being inferred
     written: str = ""  # `text`, once asked for
+    filled: FilledLists | None = None  # `lists`, once asked for
 
     def __post_init__(self) -> None:
         self.self_value = Instance(self, "", self.is_module, self.variable)
@@ -130,6 +135,13 @@ class ClassInfo:
         if not self.written:
             self.written = code(self.node)
         return self.written
+
+    @property
+    def lists(self) -> FilledLists:
+        """The lists that its methods fill."""
+        if self.filled is None:
+            self.filled = FilledLists(self.node.body)
+        return self.filled
 
     # ------------------------------------------------------------- lineage
 
@@ -211,10 +223,6 @@ EVALUATORS: dict[type[cst.CSTNode], Callable[[Frame, Any], Value]] = {}
 
 
 EXECUTORS: dict[type[cst.CSTNode], Callable[[Frame, Any], bool]] = {}
-
-
-def _is_part(key: str, name: str) -> bool:
-    return key.startswith(name) and key[len(name) : len(name) + 1] in (".", "[")
 
 
 class BudgetExceeded(Exception):
@@ -323,6 +331,7 @@ class Frame:
         "orphans",
         "outer",
         "owners",
+        "parts",
         "paths",
         "pendings",
         "places",
@@ -399,6 +408,7 @@ class Frame:
         self.goes_back = False
         self.went_back: set[cst.CSTNode] = set()
         self.owners: set[str] = set()  # names of which `hold` keeps parts
+        self.parts: dict[str, set[str]] = {}  # paths that were bound or held, by their owners
         self.paths: dict[Any, Value] = {}  # derived values by (evidence, attribute)
         self.global_names: set[str] = set()
         self.nonlocal_names: set[str] = set()
@@ -421,8 +431,11 @@ class Frame:
     def execute(self, node: cst.CSTNode) -> bool:
         """Run a statement; False when control does not fall through it."""
         self.steps += 1
-        if self.steps > self.unit.context.budget:
+        context = self.unit.context
+        if self.steps > context.budget:
             raise BudgetExceeded
+        if context.interrupt is not None:
+            context.interrupt()
         if type(node) is not cst.SimpleStatementLine:
             self.current = node
         run = EXECUTORS.get(type(node))
@@ -500,9 +513,11 @@ class Frame:
             old = self.outer.env.get(name)
             self.outer.env[name] = value if old is None else join_branches(old, value)
         if name in self.owners or "." in name:
-            for key in [k for k in self.env if isinstance(k, str) and _is_part(k, name)]:
-                del self.env[key]
+            for key in self.parts.get(name, ()):
+                self.env.pop(key, None)
         self.env[name] = value
+        if "." in name:
+            self.note_part(name)
         self.touch(name)
 
     def touch(self, name: str) -> None:
@@ -522,6 +537,13 @@ class Frame:
         owner, dot, _ = path.replace("[", ".").partition(".")
         if owner and dot:
             self.owners.add(owner)
+            self.note_part(path)
+
+    def note_part(self, path: str) -> None:
+        """Remember of what a path is a part: `x.part` and `x` of `x.part["key"]`."""
+        for end, letter in enumerate(path):
+            if letter in ".[":
+                self.parts.setdefault(path[:end], set()).add(path)
 
     def each(
         self, values: Value, evaluate: Callable[[Value], Value]
@@ -662,9 +684,19 @@ class Function:
         around = self.outer.function if self.outer is not None else None
         if around is None or self.decorators or not isinstance(self.node, cst.FunctionDef):
             return False
-        uses = [name for name in every(around.node, cst.Name) if name.value == self.name]
-        calls = [call for call in every(around.node, cst.Call) if dotted(call.func) == self.name]
-        return len(uses) - 1 == len(calls)  # the one is its definition
+        uses, calls = around.outermost.names.counts(around.node, self.name)
+        return uses - 1 == calls  # the one is its definition
+
+    @cached_property
+    def outermost(self) -> Function:
+        """The function that holds it and is held by no other."""
+        around = self.outer.function if self.outer is not None else None
+        return self if around is None else around.outermost
+
+    @cached_property
+    def names(self) -> Names:
+        """Where it uses each name."""
+        return Names(self.node)
 
     @cached_property
     def text(self) -> str:
@@ -854,6 +886,7 @@ class Context:
         self.none_handled: set[Variable] = set()  # device parameters that may be None
         self.owners: dict[Variable, Function] = {}  # of which each is a parameter's device
         self.budget = STATEMENT_BUDGET
+        self.interrupt: Callable[[], None] | None = None  # told at each statement; may raise
 
     def unit_of(self, parsed: Parsed) -> Unit:
         """The unit of a parsed file; one that was loaded for another file is used again."""
@@ -1449,12 +1482,16 @@ class Method(Value):
         self.receiver = receiver
         self.name = name
 
+    def resolved(self) -> Value:
+        """Itself; a method of one of too many values is one of too many."""
+        return TOP if self.receiver is TOP else self
+
     def merge(self, other: Value, sides: Sides | None) -> Value | None:
         assert type(other) is Method
         if self.name != other.name:
             return None
         receiver = merge(self.receiver, other.receiver, sides)
-        return None if receiver is None else Method(receiver, self.name)
+        return None if receiver is None else Method(receiver, self.name).resolved()
 
     def content(self, depth: int) -> Hashable:
         return Method, self.name, self.receiver.content(depth - 1) if depth else None

@@ -11,7 +11,7 @@ from devlint.inference.domain.containers import Loader, Mapping, Sequence
 from devlint.inference.domain.host import HOST, Const, DeviceValue, Host
 from devlint.inference.domain.kinds import Evidence
 from devlint.inference.domain.path_conditions import Literal, PathCondition, Predicate, both
-from devlint.inference.domain.placement import Device, Variable
+from devlint.inference.domain.placement import Device, Variable, VariableKind
 from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.tensors import (
     DEFAULT,
@@ -320,6 +320,13 @@ class Binding:
                     return stand_in
         return None
 
+    def _is_own(self, value: Tensor) -> bool:
+        """The callee has it from elsewhere than its caller, and it is open what it is."""
+        evidence = value.evidence
+        if evidence is None or evidence.is_tensor or evidence.was_moved:
+            return False
+        return not any(each in self.values for each in evidence.ancestry())
+
     def _computed(self, tensor: Tensor) -> Provenance:
         return Provenance(StepKind.COMPUTED, self.node, self.frame.unit.source, tensor.origin)
 
@@ -344,6 +351,8 @@ class Binding:
             if stand_in.traits & DEFAULT:
                 traits |= DEFAULT
             evidence = stand_in.evidence if value.evidence is not None else None
+            if place.kind is VariableKind.DEVICE and self._is_own(value):
+                evidence = Evidence()  # the device that was handed in says nothing of its kind
             if stand_in.traits & ~traits & SCALAR and _by_operator(value):
                 return Tensor(None, origin, 0, evidence)  # where the other operand is
             if value.evidence is not None and place in self.owners:

@@ -11,7 +11,7 @@ from devlint.inference.program import roles
 from devlint.inference.program.events import MoveNote, SyncNote
 from devlint.inference.program.loops import LoopState
 from devlint.inference.program.records import Frame
-from devlint.inference.syntax.text import dotted, shorten
+from devlint.inference.syntax.text import dotted, passed_through, shorten
 
 _FEW = (cst.List, cst.Tuple, cst.Set)  # a loop over what is written out
 
@@ -93,15 +93,20 @@ def is_elementwise(note: SyncNote) -> bool:
         return False
     if hot_one(loop) is not loop:
         return False  # a loop over a few: of which the one around it asks again and again
-    if note.call not in _NUMBERS:
+    if note.call not in _NUMBERS and not _takes_number(note.call):
         return False
     newest = origin.node if origin.kind is StepKind.COMPUTED else None
     names = targets_of(loop.node)
     return any(
-        node is loop.over or _picks(node, names, loop.assigned)
+        node is loop.over or node in passed_through(loop.over) or _picks(node, names, loop.assigned)
         for top in (note.tensor_node, newest)
         for node in _sides(top)
     )
+
+
+def _takes_number(call: str) -> bool:
+    """`torch.zeros()`, `range()`: a tensor stands there for a number."""
+    return call.endswith("()") and not call.startswith(".") and call not in ("print()", "str()")
 
 
 def _sides(node: cst.CSTNode | None) -> list[cst.CSTNode]:

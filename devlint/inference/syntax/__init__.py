@@ -3,7 +3,9 @@
 Its modules:
 
     text: source as messages quote it, and fast walks over nodes
+    names: how often a name is used and called in each function
     words: the words of a condition, and what they ask
     control_dependence: the conditions around a node
     attribute_moves: attributes of a class that its methods move
+    filled_lists: lists that the methods of a class fill, and hand to a constructor
 """

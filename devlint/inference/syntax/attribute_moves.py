@@ -32,9 +32,15 @@ def _moves_parts(path: str, value: cst.BaseExpression, suite: cst.BaseSuite) -> 
     """`a, b = self.x`, then `self.x = a.to(device), b.to(device)`."""
     if not isinstance(value, (cst.Tuple, cst.List)):
         return False
-    text = code(suite)
-    names = [n for each in found("unpacked-attribute", text, path)[:1] for n in each.split(", ")]
-    return bool(names) and all(holds("moved-name", code(value), name) for name in names)
+    moved = code(value)
+    if not any(f".{method}(" in moved for method in _METHODS):
+        return False
+    names = [
+        name
+        for each in found("unpacked-attribute", code(suite), path)[:1]
+        for name in each.split(", ")
+    ]
+    return bool(names) and all(holds("moved-name", moved, name) for name in names)
 
 
 def _moves(path: str, value: cst.CSTNode) -> bool:

@@ -61,7 +61,12 @@ def _depends(node: cst.CSTNode, part: cst.CSTNode) -> bool:
 def is_passed(around: Branches, then: Branches) -> bool:
     """What is in these branches has run where the other ones are reached: there is no condition
     but in a loop (`if loss < best: save()`), which has come to an end."""
-    for branch in around:
+    same = 0  # the branches that are around both
+    for mine, other in zip(around, then, strict=False):
+        if mine != other:
+            break
+        same += 1
+    for branch in around[same:]:
         if branch not in then:
             return type(branch[0]) in _LOOPS
     return True

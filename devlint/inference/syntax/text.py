@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import TypeVar
 
 import libcst as cst
@@ -17,9 +17,27 @@ _EMPTY = cst.Module([])
 _BLANK = ("lines", "header", "footer")  # how fields of blank lines and comments end
 
 
+def _kinds_of(kind: type[cst.CSTNode]) -> Iterator[type[cst.CSTNode]]:
+    for each in kind.__subclasses__():
+        yield each
+        yield from _kinds_of(each)
+
+
+# An `isinstance` asks the metaclass of LibCST's nodes each time, which takes long.
+_NODES: frozenset[type[object]] = frozenset(_kinds_of(cst.CSTNode))  # type: ignore[type-abstract]
+
+
+# Fields of brackets and the like, which hold nothing but white space.
+_PUNCTUATION = frozenset(
+    {"lpar", "rpar", "lbracket", "rbracket", "lbrace", "rbrace", "comma", "semicolon", "dot"}
+    | {"equal", "colon", "asynchronous"}
+)
+
+
 LIMIT = 48
 
 
+@lru_cache(maxsize=512)
 def code(node: cst.CSTNode) -> str:
     """The source text of a node; of a parameter its name."""
     if isinstance(node, cst.Param):
@@ -64,26 +82,33 @@ def names_in(node: cst.CSTNode) -> list[str]:
 
 def every(node: cst.CSTNode, kind: type[Node]) -> Iterator[Node]:
     """The nodes of a kind, this one included, outer ones first."""
-    if isinstance(node, kind):
-        yield node
-    for part in parts(node):
-        yield from every(part, kind)
+    waiting = [node]
+    while waiting:
+        current = waiting.pop()
+        if isinstance(current, kind):
+            yield current
+        below = parts(current)
+        below.reverse()
+        waiting += below
 
 
-def parts(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """The nodes that a node holds, but for white space and comments: much faster than
+def parts(node: cst.CSTNode) -> list[cst.CSTNode]:
+    """The nodes that a node holds, but for white space, comments and punctuation: much faster than
     `CSTNode.children`, which visits them."""
+    found: list[cst.CSTNode] = []
     for name in _fields(type(node)):
         held = getattr(node, name)
-        if isinstance(held, cst.CSTNode):
-            yield held
-        elif isinstance(held, (tuple, list)):
-            yield from (each for each in held if isinstance(each, cst.CSTNode))
+        kind: type[object] = type(held)
+        if kind is tuple or kind is list:
+            found += [each for each in held if type(each) in _NODES]
+        elif kind in _NODES:
+            found.append(held)
+    return found
 
 
 @cache
 def _fields(kind: type[cst.CSTNode]) -> tuple[str, ...]:
-    names = kind.__dataclass_fields__
+    names = [n for n in kind.__dataclass_fields__ if n not in _PUNCTUATION]
     return tuple(n for n in names if not ("whitespace" in n or n.endswith(_BLANK)))
 
 
@@ -97,6 +122,13 @@ def dotted(node: cst.CSTNode) -> str:
         return ""
     parts.append(node.value)
     return ".".join(reversed(parts))
+
+
+def passed_through(over: cst.CSTNode | None) -> list[cst.BaseExpression]:
+    """`t` of `enumerate(t)`, `t` and `u` of `zip(t, u)`: what a loop goes through all the same."""
+    if not isinstance(over, cst.Call) or dotted(over.func) not in ("enumerate", "zip", "reversed"):
+        return []
+    return [argument.value for argument in over.args]
 
 
 def receiver_of(call: cst.Call) -> cst.BaseExpression:

@@ -20,20 +20,20 @@ class Block:
     indent: str
 
 
-def blocks(facts: Facts) -> Iterator[Block]:
-    """Every block of the file under check, outer ones first."""
-    tree = getattr(facts.source, "tree", None)
-    if not isinstance(tree, cst.Module):
-        return
+@lru_cache(maxsize=1)  # the file under check
+def _blocks(tree: cst.Module) -> tuple[Block, ...]:
+    """Every block of a file, outer ones first."""
+    found = []
     waiting = [Block(tree.body, "")]
     while waiting:
         block = waiting.pop()
-        yield block
+        found.append(block)
         for statement in block.statements:
             for body in _bodies(statement):
                 if isinstance(body, cst.IndentedBlock):
                     indent = tree.default_indent if body.indent is None else body.indent
                     waiting.append(Block(body.body, block.indent + indent))
+    return tuple(found)
 
 
 def _bodies(statement: cst.CSTNode) -> Iterator[cst.CSTNode]:
@@ -54,14 +54,32 @@ def _bodies(statement: cst.CSTNode) -> Iterator[cst.CSTNode]:
 
 def assignment_to(facts: Facts, target: cst.CSTNode) -> cst.Assign | None:
     """The plain assignment whose only target is this node."""
-    for block in blocks(facts):
+    tree = getattr(facts.source, "tree", None)
+    return _assignments(tree)[0].get(target) if isinstance(tree, cst.Module) else None
+
+
+def assignment_of(facts: Facts, value: cst.CSTNode) -> cst.Assign | None:
+    """The assignment of what this node gives."""
+    tree = getattr(facts.source, "tree", None)
+    return _assignments(tree)[1].get(value) if isinstance(tree, cst.Module) else None
+
+
+Assignments = dict[cst.CSTNode, cst.Assign]
+
+
+@lru_cache(maxsize=1)  # the file under check
+def _assignments(tree: cst.Module) -> tuple[Assignments, Assignments]:
+    """The assignments of a file by target, where that is the only one, and by value."""
+    by_target: Assignments = {}
+    by_value: Assignments = {}
+    for block in _blocks(tree):
         for line in block.statements:
-            if not isinstance(line, cst.SimpleStatementLine):
-                continue
-            for small in line.body:
-                if isinstance(small, cst.Assign) and [t.target for t in small.targets] == [target]:
-                    return small
-    return None
+            for small in line.body if isinstance(line, cst.SimpleStatementLine) else ():
+                if isinstance(small, cst.Assign):
+                    by_value[small.value] = small
+                    if len(small.targets) == 1:
+                        by_target[small.targets[0].target] = small
+    return by_target, by_value
 
 
 def line_before(facts: Facts, statement: cst.CSTNode) -> tuple[cst.BaseSmallStatement, str] | None:
@@ -69,15 +87,24 @@ def line_before(facts: Facts, statement: cst.CSTNode) -> tuple[cst.BaseSmallStat
 
     None where something else is there, or where a comment follows on that line.
     """
-    for block in blocks(facts):
-        for before, current in zip(block.statements, block.statements[1:], strict=False):
-            if current is statement:
-                if not isinstance(before, cst.SimpleStatementLine):
-                    return None
-                if before.trailing_whitespace.comment is not None:
-                    return None
-                return before.body[-1], block.indent
-    return None
+    tree = getattr(facts.source, "tree", None)
+    block, index = _places(tree).get(statement, (None, 0)) if tree is not None else (None, 0)
+    before = block.statements[index - 1] if block is not None and index else None
+    if block is None or not isinstance(before, cst.SimpleStatementLine):
+        return None
+    if before.trailing_whitespace.comment is not None:
+        return None
+    return before.body[-1], block.indent
+
+
+@lru_cache(maxsize=1)  # the file under check
+def _places(tree: cst.Module) -> dict[cst.CSTNode, tuple[Block, int]]:
+    """The statements of a file, each with its block and its number there."""
+    return {
+        statement: (block, index)
+        for block in _blocks(tree)
+        for index, statement in enumerate(block.statements)
+    }
 
 
 def statements_before(facts: Facts, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
@@ -86,8 +113,10 @@ def statements_before(facts: Facts, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
     inner = node
     for step in path_to(tree, node) if isinstance(tree, cst.Module) else ():
         if isinstance(step, (cst.IndentedBlock, cst.Module)):
-            index = next(i for i, each in enumerate(step.body) if each is inner)
-            yield from reversed(step.body[:index])
+            assert isinstance(tree, cst.Module)
+            block, index = _places(tree)[inner]
+            for before in range(index - 1, -1, -1):
+                yield block.statements[before]
             return
         inner = step
 

@@ -6,6 +6,7 @@ A replacement covers a node without the parentheses around it, so texts here lea
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 import libcst as cst
 
@@ -38,6 +39,7 @@ def is_path(text: str) -> bool:
     return _PATH.fullmatch(text) is not None
 
 
+@lru_cache(maxsize=512)
 def text_of(node: cst.CSTNode) -> str:
     """The source of a node, without the parentheses around it; of a parameter its name."""
     if isinstance(node, cst.Param):

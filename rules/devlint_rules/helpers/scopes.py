@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
 
 import libcst as cst
 
@@ -30,12 +32,40 @@ def means_the_same(facts: Facts, text: str, read: cst.CSTNode, there: cst.CSTNod
     scope = _scope_of(tree, name, read)
     if scope is None or scope is not _scope_of(tree, name, there):
         return False
-    if any(text_of(target) == text for target in _targets(scope) if text != name):
+    bound = _bound_in(tree, scope)
+    if text != name and text in bound.attributes:
         return False
-    bindings = [node for node in _bindings(scope) if _name(node) == name]
+    bindings = bound.names[name]
     if len(bindings) != 1:
         return False
     return isinstance(bindings[0], cst.Param) or _is_before(tree, scope, bindings[0], there)
+
+
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    """What a scope binds: names, each at its nodes, and attributes and elements by their text."""
+
+    names: dict[str, list[cst.CSTNode]]
+    attributes: frozenset[str]
+
+
+def _bound_in(tree: cst.Module, scope: cst.CSTNode) -> _Bound:
+    known = _bound(tree)
+    if scope not in known:
+        names: dict[str, list[cst.CSTNode]] = {}
+        others = set()
+        for node in (*_parameters(scope), *_targets(scope)):
+            if isinstance(node, (cst.Param, cst.Name)):
+                names.setdefault(text_of(node), []).append(node)
+            else:
+                others.add(text_of(node))
+        known[scope] = _Bound(names, frozenset(others))
+    return known[scope]
+
+
+@lru_cache(maxsize=1)  # the file under check
+def _bound(tree: cst.Module) -> dict[cst.CSTNode, _Bound]:
+    return {}
 
 
 def method_around(facts: Facts, node: cst.CSTNode) -> tuple[cst.ClassDef, cst.FunctionDef] | None:
@@ -64,20 +94,16 @@ def _scope_of(tree: cst.Module, name: str, node: cst.CSTNode) -> cst.CSTNode | N
     for step in path_to(tree, node):
         if isinstance(step, _COMPREHENSIONS) and name in text_of(step.for_in):
             return None
-        if isinstance(step, _FUNCTIONS) and any(_name(n) == name for n in _bindings(step)):
+        if isinstance(step, _FUNCTIONS) and name in _bound_in(tree, step).names:
             return step
-    return tree if any(_name(n) == name for n in _bindings(tree)) else None
+    return tree if name in _bound_in(tree, tree).names else None
 
 
-def _bindings(scope: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """What binds names in a scope: its parameters, and targets of whatever kind."""
+def _parameters(scope: cst.CSTNode) -> Iterator[cst.Param]:
     if isinstance(scope, _FUNCTIONS):
         params = scope.params
         yield from (*params.posonly_params, *params.params, *params.kwonly_params)
         yield from (p for p in (params.star_arg, params.star_kwarg) if isinstance(p, cst.Param))
-    for target in _targets(scope):
-        if isinstance(target, cst.Name):
-            yield target
 
 
 def _targets(scope: cst.CSTNode) -> Iterator[cst.CSTNode]:
@@ -112,10 +138,6 @@ def _parts(target: cst.CSTNode) -> Iterator[cst.CSTNode]:
             yield from _parts(element.value)
     else:
         yield target
-
-
-def _name(node: cst.CSTNode) -> str:
-    return node.name.value if isinstance(node, cst.Param) else text_of(node)
 
 
 def _is_before(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 import libcst as cst
 
@@ -79,7 +80,7 @@ def _uses(
             if follow and names:
                 scope = function_around(facts, node) or tree
                 for name in names:
-                    for read in _reads(scope, name):
+                    for read in _reads_in(tree, scope).get(name, ()):
                         yield from _uses(facts, tree, read, False, whole)
             else:
                 yield Use.KEPT
@@ -133,12 +134,29 @@ def _names(node: cst.Assign | cst.AnnAssign) -> list[str]:
     return [target.value for target in targets if isinstance(target, cst.Name)]
 
 
-def _reads(scope: cst.CSTNode, name: str) -> Iterator[cst.CSTNode]:
-    """The places where a name is read."""
+Reads = dict[str, list[cst.CSTNode]]
+
+
+def _reads_in(tree: cst.Module, scope: cst.CSTNode) -> Reads:
+    """The places in a function, or in the file, where each name is read."""
+    known = _known_reads(tree)
+    if scope not in known:
+        known[scope] = {}
+        for read in _reads(scope):
+            known[scope].setdefault(read.value, []).append(read)
+    return known[scope]
+
+
+@lru_cache(maxsize=1)  # the file under check
+def _known_reads(tree: cst.Module) -> dict[cst.CSTNode, Reads]:
+    return {}
+
+
+def _reads(scope: cst.CSTNode) -> Iterator[cst.Name]:
     waiting = [scope]
     while waiting:
         current = waiting.pop()
-        if isinstance(current, cst.Name) and current.value == name:
+        if isinstance(current, cst.Name):
             yield current
         elif isinstance(current, (cst.AssignTarget, cst.Param)):
             continue

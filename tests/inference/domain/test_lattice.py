@@ -263,3 +263,11 @@ def test_branches_leave_the_moved_of_two_and_a_join_keeps_both():
     for left in (join_branches(made, moved), join_branches(moved, made)):
         assert isinstance(left, Tensor)
         assert left.place is CUDA
+
+
+@pytest.mark.parametrize("known", [UNKNOWN, Tensor(CPU), join(UNKNOWN, Tensor(CPU))])
+def test_a_method_of_too_much_to_tell_apart_is_one_of_too_many_values(known):
+    overflown = values.Method(TOP, "to")
+    assert content(overflown) == content(TOP)
+    assert join(values.Method(known, "to"), overflown) is TOP
+    assert leq(values.Method(known, "to"), overflown)

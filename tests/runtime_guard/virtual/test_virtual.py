@@ -938,6 +938,31 @@ class TestLibrariesWithin:
         torch.cuda.synchronize()
         assert start.elapsed_time(end) >= 0
 
+    def test_events_without_timing_cannot_be_compared(self):
+        start, end = torch.cuda.Event(), torch.cuda.Event()
+        start.record()
+        end.record()
+        with pytest.raises(ValueError, match="enable_timing=True"):
+            start.elapsed_time(end)
+
+    @pytest.mark.parametrize(
+        "set_state",
+        [
+            lambda state: torch.set_rng_state(state),
+            lambda state: torch.random.set_rng_state(state),
+            lambda state: torch.cuda.set_rng_state(state),
+            lambda state: torch.Generator("cuda").set_state(state),
+            lambda state: torch.Generator().set_state(state),
+        ],
+        ids=["torch", "torch.random", "torch.cuda", "a card's generator", "a host's generator"],
+    )
+    def test_the_state_of_a_generator_lies_on_the_host(self, set_state):
+        """What ``torch.load(…, map_location="cuda")`` gives back is refused."""
+        state = torch.get_rng_state()
+        set_state(state)
+        with pytest.raises(TypeError, match="RNG state must be a"):
+            set_state(state.cuda())
+
     def test_compilers_run_eagerly_and_say_so(self):
         @torch.compile
         def double(x):

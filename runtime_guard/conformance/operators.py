@@ -101,6 +101,16 @@ def run_case(
     place: Callable[[torch.Tensor, str], torch.Tensor],
 ) -> Outcome:
     """Call with every tensor but number ``left`` put on ``cuda:0`` by ``place``."""
+    return run_and_tell(call, sample, left, place)[0]
+
+
+def run_and_tell(
+    call: Callable[..., Any],
+    sample: tuple[Any, ...],
+    left: int | None,
+    place: Callable[[torch.Tensor, str], torch.Tensor],
+) -> tuple[Outcome, str]:
+    """``run_case`` with the first line of the error's text."""
     count = -1
 
     def put(leaf: Any) -> Any:
@@ -116,10 +126,10 @@ def run_case(
             warnings.simplefilter("ignore")
             result = call(first, *args, **kwargs)
     except Exception as error:
-        return "raises" if is_device_error(error) else f"other: {type(error).__name__}"
-    return "runs -> " + ", ".join(
-        str(leaf.device) for leaf in pytree.tree_leaves(result) if isinstance(leaf, torch.Tensor)
-    )
+        outcome = "raises" if is_device_error(error) else f"other: {type(error).__name__}"
+        return outcome, str(error).partition("\n")[0][:200]
+    places = [leaf.device for leaf in pytree.tree_leaves(result) if isinstance(leaf, torch.Tensor)]
+    return "runs -> " + ", ".join(map(str, places)), ""
 
 
 def is_device_error(error: BaseException) -> bool:

@@ -1,0 +1,69 @@
+"""Executors: who checks the groups, and where.
+
+An executor takes groups and gives their outcomes, in their order. This process is one, processes
+of their own are another (`devlint.checking.processes`); an engine for many machines would be a
+third: it needs a `Setting` at its other end, `check_group` there, and `plain_data` on the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from devlint.checking.groups import Group
+from devlint.checking.outcome import Outcome
+from devlint.checking.resources import collect_recent, with_deep_stack, without_garbage_collection
+from devlint.checking.session import COLLECT_AFTER, Session, Setting
+from devlint.project.cuda_builds import CudaBuilds
+from devlint.project.imports import Project, Trees
+
+Reached = Callable[[Path], None]  # told before each file
+
+
+class Executor(Protocol):
+    """Checks groups: their outcomes, in their order."""
+
+    def __call__(self, groups: Sequence[Group], reached: Reached) -> list[Outcome]: ...
+
+
+class Checker:
+    """Checks groups one after the other; what one has parsed, the next need not."""
+
+    def __init__(self, setting: Setting) -> None:
+        self.setting = setting
+        self.trees = Trees()
+        self.cuda_builds = CudaBuilds(Project(setting.config.root))
+        self.parsed = 0  # characters, since the last collection of cycles
+
+    def check_group(
+        self, group: Group, reached: Reached, without: Collection[Path] = ()
+    ) -> Outcome:
+        """The outcome of a group, without some of its files."""
+        session = Session(self.setting, group.allowance, self.trees, self.cuda_builds)
+        for file in group.files:
+            if file not in without:
+                reached(file)
+                session.check_file(file)
+        outcome = session.finish()
+        self.parsed += session.project.parsed
+        del session
+        if self.parsed > COLLECT_AFTER:
+            collect_recent()
+            self.parsed = 0
+        return outcome
+
+
+class InProcess:
+    """The executor that this process is."""
+
+    def __init__(self, setting: Setting) -> None:
+        self.setting = setting
+
+    def __call__(self, groups: Sequence[Group], reached: Reached) -> list[Outcome]:
+        def work() -> list[Outcome]:
+            checker = Checker(self.setting)
+            return [checker.check_group(group, reached) for group in groups]
+
+        with without_garbage_collection():
+            return with_deep_stack(work)

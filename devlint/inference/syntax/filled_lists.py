@@ -1,0 +1,89 @@
+"""Lists that a class fills, and those that it hands to a constructor.
+
+    for x in xs:
+        ys.append(x)
+    self.layers = nn.ModuleList(xs)
+
+`ys` gets what is in `xs`, and so does the constructor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+import libcst as cst
+
+from devlint.inference.syntax.text import dotted, names_in, parts
+
+
+@dataclass(slots=True, eq=False)
+class _Suite:
+    """What the statements of one suite append."""
+
+    elements: dict[str, set[str]] = field(default_factory=dict)  # by the list that gets them
+    lists: dict[str, set[str]] = field(default_factory=dict)  # by the element that they get
+    targets: frozenset[str] = frozenset()  # of the loop whose suite it is
+
+
+class FilledLists:
+    """Those of one class, by the names that they have there."""
+
+    def __init__(self, body: cst.BaseSuite) -> None:
+        self._handed: set[str] = set()
+        self._filling: dict[str, list[_Suite]] = {}
+        self._over: dict[str, list[_Suite]] = {}  # of loops, by what they go over
+        inside: list[cst.CSTNode] = [body]
+        for node in inside:  # grows on the way
+            inside += parts(node)
+            if isinstance(node, (cst.For, cst.FunctionDef)):
+                self._read(node)
+            elif isinstance(node, cst.Call) and _is_constructor(dotted(node.func)):
+                for argument in node.args:
+                    self._handed.update(names_in(argument.value))
+
+    def hand_on(self, names: Iterable[str]) -> bool:
+        """A constructor gets one of these lists, or one that is filled alike."""
+        held = set(names)
+        return not self._handed.isdisjoint(held | self._filled_alike(held))
+
+    def _filled_alike(self, held: set[str]) -> set[str]:
+        """Other lists that get whatever is in one of these: `for x in xs: ys.append(x)`, or
+        `xs.append(x)` beside `ys.append(x)`."""
+        found: set[str] = set()
+        for name in held:
+            for suite in self._over.get(name, ()):
+                for element in suite.targets:
+                    found |= suite.lists.get(element, set())
+            for suite in self._filling.get(name, ()):
+                for element in suite.elements[name]:
+                    found |= suite.lists[element]
+        return found
+
+    def _read(self, node: cst.For | cst.FunctionDef) -> None:
+        suite = _Suite()
+        for filled, element in _appended(node.body):
+            suite.elements.setdefault(filled, set()).add(element)
+            suite.lists.setdefault(element, set()).add(filled)
+        for filled in suite.elements:
+            self._filling.setdefault(filled, []).append(suite)
+        if isinstance(node, cst.For):
+            suite.targets = frozenset(names_in(node.target))
+            for name in names_in(node.iter):
+                self._over.setdefault(name, []).append(suite)
+
+
+def _appended(suite: cst.BaseSuite) -> Iterator[tuple[str, str]]:
+    """`("xs", "x")` for each `xs.append(x)` that stands in the suite itself."""
+    for line in suite.body:
+        for statement in line.body if isinstance(line, cst.SimpleStatementLine) else ():
+            call = statement.value if isinstance(statement, cst.Expr) else None
+            if not isinstance(call, cst.Call) or not isinstance(call.func, cst.Attribute):
+                continue
+            element = call.args[0].value if call.args else None
+            if call.func.attr.value == "append" and isinstance(element, cst.Name):
+                yield dotted(call.func.value), element.value
+
+
+def _is_constructor(callee: str) -> bool:
+    return callee.rpartition(".")[2].lstrip("_")[:1].isupper()

@@ -1,0 +1,24 @@
+"""The questions that were asked of a project, with their answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class Asked:
+    """What was asked, and what the answer was. Paths are absolute.
+
+    contents: the digest of a file, or why it cannot be read.
+    sizes: of files that were too large to be loaded; -1 where there was none.
+    files, directories: whether a directory has one of that name.
+    settings: the modules of a directory that choose a default device, with their digests.
+    cuda: whether nothing but CUDA runs a file.
+    """
+
+    contents: dict[str, str] = field(default_factory=dict)
+    sizes: dict[str, int] = field(default_factory=dict)
+    files: dict[str, dict[str, bool]] = field(default_factory=dict)
+    directories: dict[str, dict[str, bool]] = field(default_factory=dict)
+    settings: dict[str, dict[str, str]] = field(default_factory=dict)
+    cuda: dict[str, bool] = field(default_factory=dict)

@@ -1,0 +1,346 @@
+"""What each parameter may be, the likeliest first: annotation, default, use, and last its name.
+
+``def forward(self, tokens: Tensor, mask=None)`` takes a tensor of whole numbers, for its name, and
+no mask at first.  A class of the project is an ``Instance``, whose parameters are looked at
+likewise.
+"""
+
+from __future__ import annotations
+
+import ast
+import collections.abc
+import enum
+import inspect
+import sys
+import textwrap
+import types
+import typing
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import torch
+
+from runtime_guard.drive.names import by_name, is_device
+from runtime_guard.drive.uses import Uses, assigned_attributes, uses_in
+from runtime_guard.drive.values import (
+    Address,
+    Instance,
+    Omitted,
+    Record,
+    Several,
+    Table,
+    Tensor,
+    Text,
+    Value,
+)
+
+SHAPES: dict[int, tuple[tuple[int, ...], ...]] = {
+    0: ((),),
+    1: ((8,), (2,)),
+    2: ((2, 8),),
+    3: ((2, 8, 8), (3, 32, 32)),
+    4: ((2, 3, 32, 32), (2, 8, 8, 8)),
+    5: ((2, 3, 8, 8, 8),),
+}
+"""Sizes to begin with, by the number of dimensions; the callee's errors say what else it takes."""
+CARD = Text("torch.device(card)")
+Code = tuple[str, int]
+"""A function's file and first line."""
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A place for a value: a parameter, or a part of what stands for one."""
+
+    address: Address
+    name: str
+    annotation: Any = None
+    optional: bool = False
+    default: Any = None
+    uses: Uses = field(default_factory=Uses, compare=False)
+    scope: dict[str, Uses] = field(default_factory=dict, compare=False)
+    path: str = ""
+    """Its dotted name in ``scope``: ``config.hidden_size``."""
+    code: Code | None = None
+    kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
+
+    def part(self, step: str, name: str, annotation: Any = None) -> Slot:
+        """The slot of a part, such as an attribute."""
+        path = f"{self.path}.{name}" if step.startswith(".") else f"{self.path}[]"
+        return Slot(
+            (*self.address, step),
+            name,
+            annotation,
+            uses=self.scope.get(path, Uses()),
+            scope=self.scope,
+            path=path,
+            code=self.code,
+        )
+
+
+def slots_of(function: Callable[..., Any], prefix: Address) -> list[Slot]:
+    """The parameters of a function, method or class, without ``self``.
+
+    Raises ``ValueError`` or ``TypeError`` for what has no signature.
+    """
+    code_of = _function_of(function)
+    signature = inspect.signature(function)
+    hints = _hints(code_of)
+    scope = _scope(function, code_of)
+    slots = []
+    for name, parameter in signature.parameters.items():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            continue
+        annotation = hints.get(name, parameter.annotation)
+        if annotation is parameter.empty:
+            annotation = None
+        given = parameter.default is not parameter.empty
+        slots.append(
+            Slot(
+                (*prefix, name),
+                name,
+                annotation,
+                given or parameter.kind is parameter.VAR_POSITIONAL,
+                parameter.default if given else None,
+                scope.get(name, Uses()),
+                scope,
+                name,
+                _code_key(code_of),
+                parameter.kind,
+            )
+        )
+    return slots
+
+
+def _function_of(function: Callable[..., Any]) -> Callable[..., Any]:
+    if inspect.isclass(function):
+        function = function.__init__
+    inner: Callable[..., Any] = inspect.unwrap(getattr(function, "__func__", function))
+    return inner
+
+
+def _code_key(function: Callable[..., Any]) -> Code | None:
+    code = getattr(function, "__code__", None)
+    return (code.co_filename, code.co_firstlineno) if code is not None else None
+
+
+def _hints(function: Callable[..., Any]) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(function)
+    except Exception:  # an annotation may be any expression
+        return dict(getattr(function, "__annotations__", {}))
+
+
+def source_tree(thing: Any) -> ast.AST | None:
+    """The syntax tree of a function or class; None where there is no source."""
+    try:
+        return ast.parse(textwrap.dedent(inspect.getsource(thing)))
+    except (OSError, TypeError, SyntaxError):
+        return None
+
+
+def _scope(function: Callable[..., Any], code_of: Callable[..., Any]) -> dict[str, Uses]:
+    """Uses by name; what a class keeps of an argument is used as ``self.name``."""
+    tree = source_tree(code_of)
+    if tree is None:
+        return {}
+    scope = uses_in(tree)
+    if not inspect.isclass(function):
+        return scope
+    whole = source_tree(function)
+    if whole is None:
+        return scope
+    inside = uses_in(whole)
+    for attribute, names in assigned_attributes(tree).items():
+        if len(names) != 1:
+            continue
+        (name,) = names
+        for path, uses in inside.items():
+            kept = f"self.{attribute}"
+            if path == kept or path.startswith(kept + "."):
+                _add(scope.setdefault(name + path[len(kept) :], Uses()), uses)
+    return scope
+
+
+def _add(uses: Uses, more: Uses) -> None:
+    uses.attributes.update(more.attributes)
+    uses.keys.update(more.keys)
+    uses.strings.update(more.strings)
+    uses.ranks |= more.ranks
+    uses.tensor += more.tensor
+    uses.number += more.number
+    uses.called |= more.called
+    uses.iterated |= more.iterated
+    uses.mapping |= more.mapping
+    uses.parts = max(uses.parts, more.parts)
+
+
+def candidates(slot: Slot) -> list[Value]:
+    """What may stand in ``slot``, the likeliest first, each once."""
+    found: list[Value] = []
+    if is_device(slot.name):
+        found.append(CARD)
+    if slot.optional:
+        found.append(Omitted())
+    if isinstance(slot.default, bool):
+        found.append(Text(repr(not slot.default)))
+    elif isinstance(slot.default, str):
+        found += [Text(repr(text)) for text in slot.uses.strings]
+    elif isinstance(slot.default, int):
+        found += [value for value in by_name(slot.name) if _is_number(value)]
+        found += [Text(number) for number in ("2", "4", "1", "0", "8")]
+    elif isinstance(slot.default, float):
+        found += [Text("0.5"), Text("0.0"), Text("1.0")]
+    else:
+        found += _by_annotation(slot, slot.annotation)
+        found += _by_use(slot)
+        found += by_name(slot.name)
+        found += _FALLBACKS
+    if slot.uses.attributes and not slot.uses.tensor:
+        found.append(Record(tuple(slot.uses.attributes)))
+    return list(dict.fromkeys(_fitting(slot, value) for value in found))
+
+
+_FALLBACKS: tuple[Value, ...] = (
+    Tensor("float", (2, 8)),
+    Text("8"),
+    Tensor("long", (2, 8)),
+    Tensor("float", (2, 8, 8)),
+    Tensor("float", (2, 3, 32, 32)),
+    Tensor("float", ()),
+    Tensor("float", (8,)),
+    Several(2),
+    Text("torch.nn.Linear(8, 8).to(card)"),
+    Text("0.5"),
+    Text("None"),
+    Text("True"),
+)
+
+
+def _is_number(value: Value) -> bool:
+    return isinstance(value, Text) and value.source.replace(".", "", 1).isdigit()
+
+
+def _fitting(slot: Slot, value: Value) -> Value:
+    """A tensor with as many dimensions as its uses show."""
+    ranks = slot.uses.ranks & SHAPES.keys()
+    if isinstance(value, Tensor) and ranks and len(value.shape) < max(ranks):
+        return replace(value, shape=SHAPES[max(ranks)][0])
+    return value
+
+
+def _by_use(slot: Slot) -> Iterator[Value]:
+    uses = slot.uses
+    for text in uses.strings:
+        yield Text(repr(text))
+    named = by_name(slot.name)
+    if uses.keys or uses.mapping:
+        yield Table(tuple(uses.keys))
+    if uses.number > uses.tensor:
+        yield from (value for value in named if isinstance(value, Text))
+        yield Text("8")
+    if uses.tensor or uses.ranks:
+        yield from (value for value in named if isinstance(value, Tensor))
+        for rank in sorted(uses.ranks & SHAPES.keys(), reverse=True)[:1]:
+            yield from (Tensor("float", shape) for shape in SHAPES[rank])
+        yield Tensor("float", (2, 8))
+    elif uses.called:
+        yield Text("torch.nn.Identity()")
+        yield Text("torch.nn.Linear(8, 8).to(card)")
+    elif uses.attributes:
+        yield Record(tuple(uses.attributes))
+    elif uses.iterated or uses.parts:
+        yield Several(uses.parts or 2, as_tuple=bool(uses.parts))
+
+
+def _by_annotation(slot: Slot, annotation: Any) -> Iterator[Value]:
+    if annotation is None or annotation is Any:
+        return
+    named = by_name(slot.name)
+    numbers = [value for value in named if isinstance(value, Text)]
+    if isinstance(annotation, str):
+        if annotation.rpartition(".")[2].rstrip("]") == "Tensor":
+            annotation = torch.Tensor
+        else:
+            return
+    origin = typing.get_origin(annotation)
+    inside = typing.get_args(annotation)
+    if origin in (typing.Union, types.UnionType):
+        for part in inside:
+            yield from _by_annotation(slot, part)
+    elif origin is typing.Literal:
+        yield from (Text(repr(choice)) for choice in inside)
+    elif origin is typing.Annotated:
+        yield from _by_annotation(slot, inside[0])
+    elif origin is not None:
+        yield from _by_container(slot, origin, inside)
+    elif annotation is torch.Tensor:
+        yield from (value for value in named if isinstance(value, Tensor))
+        for rank in sorted(slot.uses.ranks & SHAPES.keys(), reverse=True)[:1]:
+            yield from (Tensor("float", shape) for shape in SHAPES[rank])
+        yield Tensor("float", (2, 8))
+    elif annotation is bool:
+        yield from (Text("True"), Text("False"))
+    elif annotation is int:
+        yield from (v for v in numbers if v.source.isdigit())
+        yield Text("8")
+    elif annotation is float:
+        yield from (v for v in numbers if v.source.replace(".", "").isdigit())
+        yield Text("0.5")
+    elif annotation is str:
+        yield from (Text(repr(text)) for text in slot.uses.strings)
+        yield from (v for v in numbers if v.source.startswith('"'))
+        yield Text('"mean"')
+    elif annotation in (list, tuple, collections.abc.Iterable, collections.abc.Sequence):
+        yield Several(2, as_tuple=annotation is tuple)
+    elif annotation is dict:
+        yield Table(tuple(slot.uses.keys))
+    elif inspect.isclass(annotation):
+        yield from _of_class(annotation)
+
+
+def _by_container(slot: Slot, origin: Any, inside: tuple[Any, ...]) -> Iterator[Value]:
+    if origin in (dict, collections.abc.Mapping, collections.abc.MutableMapping):
+        yield Table(tuple(slot.uses.keys))
+    elif origin is tuple:
+        count = 2 if len(inside) == 2 and inside[1] is ... else len(inside)
+        yield Several(count, as_tuple=True)
+    elif origin is collections.abc.Callable:
+        yield from (v for v in by_name(slot.name) if isinstance(v, Text))
+        yield Text("torch.nn.Identity()")
+    elif inspect.isclass(origin) and issubclass(origin, collections.abc.Iterable):
+        yield Several(2)
+
+
+def _of_class(wanted: type) -> Iterator[Value]:
+    if wanted is torch.device:
+        yield CARD
+    elif wanted is torch.dtype:
+        yield Text("torch.float32")
+    elif wanted is torch.Generator:
+        yield Text("torch.Generator(card)")
+    elif wanted is torch.Size:
+        yield Text("torch.Size((2, 8))")
+    elif issubclass(torch.nn.Linear, wanted) and wanted is not object:
+        yield Text("torch.nn.Linear(8, 8).to(card)")
+    elif issubclass(torch.optim.SGD, wanted) and wanted is not object:
+        yield Text("torch.optim.SGD(torch.nn.Linear(8, 8).to(card).parameters(), 0.1)")
+    elif wanted.__module__ == "numpy" and wanted.__name__ == "ndarray":
+        yield Text("torch.rand(2, 8).numpy()")
+    elif wanted.__module__.split(".")[0] not in sys.stdlib_module_names:
+        yield Instance(wanted.__module__, wanted.__qualname__)
+    elif issubclass(wanted, enum.Enum):
+        yield Text("None")
+
+
+def element_of(annotation: Any) -> Any:
+    """What a container holds: ``Tensor`` for ``list[Tensor]``; None where it does not say."""
+    for part in typing.get_args(annotation):
+        if typing.get_origin(annotation) in (typing.Union, types.UnionType):
+            inner = element_of(part)
+            if inner is not None:
+                return inner
+        elif part is not ...:
+            return part
+    return None

@@ -1,0 +1,89 @@
+"""The process that looks for a call: ``python -m runtime_guard.drive.child JOB ANSWER``."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+import warnings
+from typing import Any
+
+from runtime_guard.drive.process import answer, limit
+
+
+def main(job_file: str, answer_file: str) -> None:
+    """Import the module, and search; the best so far is always in the answer."""
+    with open(job_file, encoding="utf-8") as file:
+        job: dict[str, Any] = json.load(file)
+    limit(job["seconds"])
+    sys.path[:0] = job["paths"]
+    sys.argv = [job["module"]]
+    warnings.simplefilter("ignore")
+
+    from runtime_guard.virtual.context import virtual_devices  # start-up: torch
+
+    with virtual_devices(job["machine"]):
+        try:
+            module = importlib.import_module(job["module"])
+        except BaseException as error:
+            first = str(error).strip().partition("\n")[0]
+            answer(answer_file, {"import_error": f"{type(error).__name__}: {first}"})
+            return
+        _search(job, module, answer_file)
+
+
+def _search(job: dict[str, Any], module: Any, answer_file: str) -> None:
+    from runtime_guard.drive.plan import Entry  # start-up: torch, like the two below
+    from runtime_guard.drive.program import NotMade  # start-up
+    from runtime_guard.drive.search import Budget, Driver, Try, settled  # start-up
+
+    driver = Driver(
+        job["finding"], job["root"], job["card"], f"virtual {job['machine']}", job["repeat"]
+    )
+    entries = [Entry(owner, function) for owner, function in job["entries"]]
+    found: dict[str, Any] = {}
+
+    def note(done: Try, reason: str) -> None:
+        rank = (done.confirmed, done.reached and done.failure is None, done.reached)
+        if found and tuple(found["rank"]) >= rank:
+            return
+        found.update(
+            rank=rank,
+            entry=str(done.entry),
+            program=done.program.text,
+            failure=None if done.failure is None else str(done.failure),
+            reason=reason,
+            confirmed=done.confirmed,
+            keep_going=done.keep_going,
+            mixed=done.mixed,
+        )
+        answer(answer_file, found)
+
+    refusals = []
+    for at, entry in enumerate(entries):
+        # half of the time for the nearest way in, half of the rest for the next one
+        budget = Budget(job["seconds"] / 2 ** (min(at, 3) + 1), job["calls"])
+        try:
+            done = driver.search(module, entry, budget, lambda best: note(best, "unfinished"))
+        except NotMade as error:
+            refusals.append(str(error))
+            continue
+        if not done.confirmed and done.reached and done.failure is None:
+            done = _again(driver, module, done)
+            if found.get("program") == done.program.text:
+                found.clear()
+            note(done, settled(done, job["finding"], job["root"]))
+        if done.confirmed or (done.reached and done.failure is None):
+            break
+    if not found:
+        answer(answer_file, {"refused": refusals[0] if refusals else "nothing could be tried"})
+
+
+def _again(driver: Any, module: Any, done: Any) -> Any:
+    """The same call, watched for what gets to the finding's lines."""
+    choices = {address: value for address, (_, value) in done.program.slots.items()}
+    return driver.attempt(module, done.entry, choices, done.keep_going, watched=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2])

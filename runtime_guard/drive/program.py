@@ -1,0 +1,242 @@
+"""The text of a call: what is tried, and what the witness says.
+
+From ``Entry("Net", "forward")`` and the values chosen so far come the lines
+
+    receiver = pkg.net.Net(dim=8).to(card)
+    receiver(x=torch.rand(2, 8, device=card))
+
+and the slots that they have, each with its value, for what is to be tried otherwise.
+"""
+
+from __future__ import annotations
+
+import enum
+import importlib
+import inspect
+import types
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from runtime_guard.drive.arguments import Slot, candidates, element_of, slots_of
+from runtime_guard.drive.plan import Entry
+from runtime_guard.drive.values import (
+    Address,
+    Instance,
+    Omitted,
+    Record,
+    Several,
+    Table,
+    Tensor,
+    Text,
+    Value,
+)
+
+Choices = Mapping[Address, Value]
+WIDTH = 88
+MAX_DEPTH = 5
+
+
+class NotMade(ValueError):
+    """No call can be written; the message says of what."""
+
+
+@dataclass
+class Program:
+    """Lines of Python that need ``torch``, ``card`` and the modules; and their slots."""
+
+    lines: list[str] = field(default_factory=list)
+    modules: dict[str, None] = field(default_factory=dict)
+    slots: dict[Address, tuple[Slot, Value]] = field(default_factory=dict)
+    calls: int = 1
+    made: dict[Address, type] = field(default_factory=dict)
+    """The classes that are called, by the address of what they make."""
+
+    @property
+    def text(self) -> str:
+        return "\n".join([*(f"import {name}" for name in self.modules), *self.lines]) + "\n"
+
+
+def write(module: types.ModuleType, entry: Entry, choices: Choices, calls: int = 1) -> Program:
+    """The program that goes in by ``entry``, ``calls`` times.  Raises ``NotMade``."""
+    program = Program(calls=calls)
+    program.modules[module.__name__] = None
+    if not entry.function:
+        return program
+    if not entry.owner:
+        function = _find(module, entry.function)
+        _call(program, f"{module.__name__}.{entry.function}", function, ("arg",), choices)
+        return program
+    owner = _find(module, entry.owner)
+    if not inspect.isclass(owner):
+        raise NotMade(f"{entry.owner} is no class at run time")
+    owner = _concrete(owner, entry.function)
+    _method(program, owner, entry.function, choices)
+    return program
+
+
+def _find(holder: Any, path: str) -> Any:
+    for name in path.split("."):
+        holder = getattr(holder, name, None)
+        if holder is None:
+            raise NotMade(f"the module has no {path} when it is imported")
+    return holder
+
+
+def _concrete(owner: type, method: str) -> type:
+    """``owner``, or a subclass of its module that can be made."""
+    if not inspect.isabstract(owner):
+        return owner
+    for other in vars(inspect.getmodule(owner) or owner).values():
+        if (
+            inspect.isclass(other)
+            and issubclass(other, owner)
+            and not inspect.isabstract(other)
+            and getattr(other, method, None) is getattr(owner, method, None)
+        ):
+            return other
+    missing = ", ".join(sorted(getattr(owner, "__abstractmethods__", ())))
+    raise NotMade(f"{owner.__name__} is abstract ({missing}), and no class here fills it in")
+
+
+def _method(program: Program, owner: type, name: str, choices: Choices) -> None:
+    where = f"{owner.__module__}.{owner.__qualname__}"
+    program.modules[owner.__module__] = None
+    plain = inspect.getattr_static(owner, name, None)
+    if plain is None:
+        raise NotMade(f"{owner.__name__} has no {name} at run time")
+    if issubclass(owner, torch.autograd.Function) and name == "forward":
+        _call(program, f"{where}.apply", plain.__func__, ("arg",), choices, skip=1)
+        return
+    if isinstance(plain, (staticmethod, classmethod)):
+        _call(program, f"{where}.{name}", getattr(owner, name), ("arg",), choices)
+        return
+    receiver = _instance(program, owner, ("self",), choices, 0)
+    program.lines.append(f"receiver = {receiver}")
+    if name == "__init__":
+        return
+    if isinstance(plain, property) or not callable(plain):
+        program.lines.append(f"receiver.{name}")
+        return
+    called = "receiver" if _is_forward(owner, name) else f"receiver.{name}"
+    _call(program, called, plain, ("arg",), choices, skip=1)
+
+
+def _is_forward(owner: type, name: str) -> bool:
+    return name == "forward" and issubclass(owner, torch.nn.Module)
+
+
+def _call(
+    program: Program,
+    called: str,
+    function: Any,
+    prefix: Address,
+    choices: Choices,
+    skip: int = 0,
+) -> None:
+    arguments = _arguments(program, function, prefix, choices, 0, skip)
+    inner = inspect.unwrap(function)
+    text = _layout(called, arguments, len("result = "))
+    if inspect.isgeneratorfunction(inner):
+        program.lines.append(f"for _ in zip(range(4), {text}):\n    pass")
+    elif inspect.iscoroutinefunction(inner):
+        program.lines.append(f"import asyncio\nasyncio.run({text})")
+    elif program.calls > 1:
+        inside = f"result = {text}".replace("\n", "\n    ")
+        program.lines.append(f"for _ in range({program.calls}):\n    {inside}")
+    else:
+        program.lines.append(f"result = {text}")
+
+
+def _arguments(
+    program: Program,
+    function: Any,
+    prefix: Address,
+    choices: Choices,
+    depth: int,
+    skip: int = 0,
+) -> list[str]:
+    try:
+        slots = slots_of(function, prefix)[skip:]
+    except (ValueError, TypeError) as error:
+        raise NotMade(f"{getattr(function, '__name__', function)}: {error}") from None
+    written: list[tuple[Slot, str]] = []
+    for slot in slots:
+        text = _text(program, slot, choices, depth)
+        if text is not None:
+            written.append((slot, text))
+    spread = any(slot.kind is inspect.Parameter.VAR_POSITIONAL for slot, _ in written)
+    arguments = []
+    for slot, text in written:
+        by_position = slot.kind in (slot.kind.POSITIONAL_ONLY, slot.kind.VAR_POSITIONAL)
+        if by_position or (spread and slot.kind is slot.kind.POSITIONAL_OR_KEYWORD):
+            arguments.append(text)
+        else:
+            arguments.append(f"{slot.name}={text}")
+    return arguments
+
+
+def _text(program: Program, slot: Slot, choices: Choices, depth: int) -> str | None:
+    """The expression for ``slot``; None where it is left out."""
+    if depth > MAX_DEPTH:
+        raise NotMade(f"`{slot.name}` would take objects within objects within objects")
+    value = choices.get(slot.address)
+    if value is None:
+        value = candidates(slot)[0]
+    program.slots[slot.address] = slot, value
+    if isinstance(value, Omitted):
+        return None
+    if isinstance(value, (Text, Tensor)):
+        return value.source
+    if isinstance(value, Instance):
+        try:
+            made: Any = _find(importlib.import_module(value.module), value.name)
+        except ImportError as error:
+            raise NotMade(f"`{slot.name}` is of {value.module}: {error}") from None
+        program.modules[value.module] = None
+        return _instance(program, made, slot.address, choices, depth + 1)
+    if isinstance(value, Several):
+        part = slot.part("[]", slot.name.removesuffix("s"), element_of(slot.annotation))
+        text = _text(program, part, choices, depth + 1)
+        inside = ", ".join([text or "None"] * value.count)
+        return f"({inside},)" if value.as_tuple else f"[{inside}]"
+    if isinstance(value, Record):
+        parts = {name: slot.part(f".{name}", name) for name in value.attributes}
+        opening, between = "types.SimpleNamespace(", "="
+    else:
+        assert isinstance(value, Table)
+        parts = {key: slot.part(key, key, element_of(slot.annotation)) for key in value.keys}
+        opening, between = "dict(", "="
+        if not all(key.isidentifier() for key in value.keys):
+            texts = {key: _text(program, part, choices, depth + 1) for key, part in parts.items()}
+            return "{" + ", ".join(f"{key!r}: {text}" for key, text in texts.items()) + "}"
+    if opening.startswith("types"):
+        program.modules["types"] = None
+    written = [
+        f"{name}{between}{_text(program, part, choices, depth + 1) or 'None'}"
+        for name, part in parts.items()
+    ]
+    return opening + ", ".join(written) + ")"
+
+
+def _instance(program: Program, made: type, address: Address, choices: Choices, depth: int) -> str:
+    if inspect.isclass(made) and issubclass(made, enum.Enum):
+        return f"next(iter({made.__module__}.{made.__qualname__}))"
+    if inspect.isabstract(made):
+        made = _concrete(made, "__init__")
+    program.made[address] = made
+    program.modules[made.__module__] = None
+    arguments = _arguments(program, made, address, choices, depth)
+    text = _layout(f"{made.__module__}.{made.__qualname__}", arguments, len("receiver = "))
+    return f"{text}.to(card)" if issubclass(made, torch.nn.Module) else text
+
+
+def _layout(called: str, arguments: list[str], before: int) -> str:
+    """The call on one line, or with a line for each argument."""
+    text = f"{called}({', '.join(arguments)})"
+    if len(text) + before <= WIDTH or not arguments:
+        return text
+    lines = [line for argument in arguments for line in f"{argument},".split("\n")]
+    return f"{called}(\n" + "".join(f"    {line}\n" for line in lines) + ")"

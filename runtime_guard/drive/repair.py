@@ -1,0 +1,328 @@
+"""What to try otherwise when a call fails: from the error's words, and from where it was raised.
+
+"mat1 and mat2 shapes cannot be multiplied (2x8 and 16x32)" asks for 16 where there was an 8;
+"not enough values to unpack (expected 4, got 3)" for a fourth dimension; and an error in a line
+that speaks of ``mask`` for another ``mask``.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import linecache
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+
+from runtime_guard.drive.arguments import SHAPES, Slot, candidates, source_tree
+from runtime_guard.drive.program import Program
+from runtime_guard.drive.uses import assigned_attributes
+from runtime_guard.drive.values import Address, Omitted, Record, Several, Table, Tensor, Text, Value
+
+LARGEST = 4096
+"""No size that an error speaks of is tried beyond it."""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A frame of the project's code in a traceback."""
+
+    file: str
+    line: int
+    first_line: int
+    """Of its function."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An exception: its type's name, its text, and where it passed, innermost first."""
+
+    type: str
+    text: str
+    frames: tuple[Frame, ...] = ()
+
+    def __str__(self) -> str:
+        first = self.text.strip().partition("\n")[0]
+        return f"{self.type}: {first}" if first else self.type
+
+
+Edit = tuple[Address, Value]
+
+
+def edits(failure: Failure | None, program: Program, wanted: Frame) -> Iterator[Edit]:
+    """Single changes to ``program``, the most promising first.
+
+    Without a failure (the call went well, and nothing showed at the line ``wanted``) those that it
+    and the conditions around it speak of, then whatever is optional.
+    """
+    slots = program.slots
+    if failure is None:
+        own = names_at(wanted.file, wanted.line, 0)
+        names = _conditions(wanted.file, wanted.line) | own
+        asked = list(dict.fromkeys(_spoken_of(names, wanted, program, any_function=True)))
+        for address in asked:
+            yield from _others(address, *slots[address], 8)
+        for address, (slot, value) in slots.items():
+            if address not in asked and (slot.optional or isinstance(value, Tensor)):
+                yield from _others(address, slot, value, 3)
+        return
+    blamed = list(dict.fromkeys(_blamed(failure, program)))
+    rest = [address for address in slots if address not in blamed]
+    order = [*blamed, *rest]
+    yield from _of_words(failure, program, blamed or order)
+    for address in order:
+        yield from ((address, value) for value in _resized(failure, slots[address][1]))
+    for address in blamed:
+        yield from _others(address, *slots[address], 8)
+    for address in rest:
+        yield from _others(address, *slots[address], 3)
+
+
+def _others(address: Address, slot: Slot, value: Value, most: int) -> Iterator[Edit]:
+    found = [other for other in candidates(slot) if other != value]
+    yield from ((address, other) for other in found[:most])
+    if isinstance(value, Text) and value.source.isdigit():
+        yield from (
+            (address, Text(n)) for n in ("1", "4", "16", "32", "64", "3", "12") if n != value.source
+        )
+
+
+def _of_words(failure: Failure, program: Program, order: list[Address]) -> Iterator[Edit]:
+    text = failure.text
+    rank = _rank_asked(text)
+    for address in order:
+        slot, value = program.slots[address]
+        if isinstance(value, Tensor):
+            if rank is not None and rank != len(value.shape):
+                yield from ((address, replace(value, shape=shape)) for shape in SHAPES[rank])
+            yield from ((address, other) for other in _other_kind(text, value))
+        parts = re.search(r"not enough values to unpack \(expected (\d+)", text)
+        if parts and isinstance(value, Several):
+            yield address, replace(value, count=int(parts[1]))
+        if failure.type == "AttributeError":
+            yield from _attribute(address, slot, value, text)
+        if failure.type == "KeyError" and isinstance(value, Table):
+            key = text.strip("'\"")
+            if key not in value.keys:
+                yield address, Table((*value.keys, key))
+        if "not callable" in text:
+            yield address, Text("torch.nn.Identity()")
+            yield address, Text("lambda *_, **__: 4")
+        if "must be tuple of ints" in text or "as an integer" in text or "must be int" in text:
+            yield address, Text("8")
+        if "not iterable" in text or "is not subscriptable" in text or "has no len()" in text:
+            yield address, Several(2)
+        if failure.type == "TypeError" and "must be Tensor" in text:
+            yield address, Tensor("float", (2, 8))
+
+
+_RANKS = (
+    re.compile(r"[Ee]xpected (\d)D\b"),
+    re.compile(r"[Ee]xpected \d-?D \(unbatched\) or (\d)-?D"),
+    re.compile(r"\b(\d)D \(batched\)"),
+    re.compile(r"expected (\d) dims"),
+    re.compile(r"to unpack \(expected (\d)"),
+    re.compile(r"must be (\d)-?D\b|(?:must have|expects?) (\d) dim"),
+    re.compile(r"(\d)[Dd] or \d[Dd]? (?:tensor|input)"),
+)
+
+
+def _rank_asked(text: str) -> int | None:
+    for pattern in _RANKS[1:3] + _RANKS:
+        if match := pattern.search(text):
+            rank = int(next(group for group in match.groups() if group))
+            return rank if rank in SHAPES else None
+    if match := re.search(r"Dimension out of range .*but got (-?\d+)", text):
+        asked = int(match[1])
+        rank = asked + 1 if asked >= 0 else -asked
+        return rank if rank in SHAPES else None
+    if match := re.search(r"too many indices for tensor of dimension (\d)", text):
+        return min(int(match[1]) + 1, 5)
+    return None
+
+
+def _other_kind(text: str, value: Tensor) -> Iterator[Tensor]:
+    if value.kind == "long" and re.search(r"out of range|out of bounds|>= 0 &&", text):
+        if value.high > 1:
+            yield replace(value, high=1)
+        return
+    asks_long = re.search(
+        r"scalar types?:? (Long|Int)|(must be|dtype) (long|int)|indices must be|int64|as indices",
+        text,
+    )
+    if value.kind != "long" and asks_long:
+        yield replace(value, kind="long")
+    if value.kind != "bool" and re.search(r"\b[Bb]ool(Tensor)?\b", text):
+        yield replace(value, kind="bool")
+    if value.kind != "float" and re.search(
+        r"\b([Ff]loat\w*|floating|'Long'|'Bool'|\"?not implemented for)", text
+    ):
+        yield replace(value, kind="float")
+
+
+def _attribute(address: Address, slot: Slot, value: Value, text: str) -> Iterator[Edit]:
+    match = re.search(r"'([\w.]+)' object has no attribute '(\w+)'", text)
+    if not match:
+        return
+    held, name = match.groups()
+    if isinstance(value, _HELD.get(held, ())) and not hasattr(_TENSOR, name):
+        yield address, Record(tuple(dict.fromkeys((*slot.uses.attributes, name))))
+    if held == "SimpleNamespace" and isinstance(value, Record) and name not in value.attributes:
+        yield address, Record((*value.attributes, name))
+    elif held == "NoneType" and isinstance(value, Omitted):
+        yield from ((address, other) for other in candidates(slot)[1:4])
+    elif hasattr(_TENSOR, name) and not isinstance(value, Tensor):
+        yield address, Tensor("float", (2, 8))
+    elif held in ("Tensor", "int", "list", "float") and slot.uses.attributes:
+        yield address, Record((*slot.uses.attributes,))
+
+
+_HELD: dict[str, type] = {"Tensor": Tensor, "int": Text, "Linear": Text, "list": Several}
+
+
+class _TENSOR:
+    """Attributes that ask for a tensor."""
+
+    shape = size = device = dtype = dim = ndim = to = view = float = long = unsqueeze = None
+
+
+def _resized(failure: Failure, value: Value) -> Iterator[Value]:
+    """With one of the sizes that the error speaks of in the place of another."""
+    if failure.type not in (
+        "RuntimeError",
+        "ValueError",
+        "AssertionError",
+        "IndexError",
+        "EinopsError",
+    ):
+        return
+    spoken = [int(n) for n in re.findall(r"(?<![\w.])\d+|(?<=x)\d+", failure.text)]
+    sizes = [n for n in dict.fromkeys(spoken) if 0 < n <= LARGEST]
+    if isinstance(value, Tensor):
+        for at in reversed(range(len(value.shape))):
+            if value.shape[at] in sizes:
+                for size in sizes:
+                    if size != value.shape[at]:
+                        yield replace(
+                            value, shape=(*value.shape[:at], size, *value.shape[at + 1 :])
+                        )
+        if "EinopsError" in failure.type or "Wrong shape" in failure.text:
+            for shapes in SHAPES.values():
+                yield from (replace(value, shape=shape) for shape in shapes if shape != value.shape)
+    elif isinstance(value, Text) and value.source.isdigit():
+        if int(value.source) in sizes:
+            yield from (Text(str(size)) for size in sizes if str(size) != value.source)
+        if "divisible" in failure.text or "multiple" in failure.text:
+            yield from (Text(str(size * times)) for size in sizes for times in (1, 2, 4))
+
+
+def _blamed(failure: Failure, program: Program) -> Iterator[Address]:
+    """The slots that the lines speak of where it was raised, the innermost first."""
+    for frame in failure.frames:
+        names = names_at(frame.file, frame.line, frame.first_line)
+        yield from _spoken_of(names, frame, program)
+
+
+def _spoken_of(
+    names: frozenset[str], frame: Frame, program: Program, any_function: bool = False
+) -> Iterator[Address]:
+    """The slots that ``names`` in ``frame`` stand for, and those kept as attributes of ``self``."""
+    for address, (slot, _) in program.slots.items():
+        own = slot.code is not None and (any_function or _same(slot.code, frame))
+        if own and (slot.path in names or (slot.name in names and len(slot.address) == 2)):
+            yield address
+    for address, made in program.made.items():
+        for attribute, given in _kept(made).items():
+            if f"self.{attribute}" in names and _within(made, frame):
+                yield from ((*address, name) for name in given if (*address, name) in program.slots)
+
+
+def _same(code: tuple[str, int], frame: Frame) -> bool:
+    return code == (frame.file, frame.first_line)
+
+
+@cache
+def _kept(made: type) -> dict[str, set[str]]:
+    tree = source_tree(made)
+    return assigned_attributes(tree) if tree is not None else {}
+
+
+@cache
+def _span(made: type) -> tuple[str, int, int]:
+    try:
+        lines, first = inspect.getsourcelines(made)
+        return inspect.getsourcefile(made) or "", first, first + len(lines)
+    except (OSError, TypeError):
+        return "", 0, 0
+
+
+def _within(made: type, frame: Frame) -> bool:
+    file, first, last = _span(made)
+    return file == frame.file and first <= frame.line < last
+
+
+@cache
+def _statements(file: str) -> tuple[ast.stmt, ...]:
+    try:
+        tree = ast.parse("".join(linecache.getlines(file)))
+    except SyntaxError:
+        return ()
+    return tuple(node for node in ast.walk(tree) if isinstance(node, ast.stmt))
+
+
+@cache
+def _conditions(file: str, line: int) -> frozenset[str]:
+    """Dotted names in the conditions and loops around ``line``, and before it in its function."""
+    names: set[str] = set()
+    around = [s for s in _statements(file) if s.lineno <= line <= (s.end_lineno or s.lineno)]
+    for statement in around:
+        if isinstance(statement, (ast.If, ast.While)):
+            names |= set(_dotted_in(statement.test))
+        elif isinstance(statement, ast.For):
+            names |= set(_dotted_in(statement.iter))
+    functions = [s for s in around if isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    if functions:
+        inner = max(functions, key=lambda s: s.lineno)
+        for node in ast.walk(inner):
+            # `if x is None: return` before the line
+            if not isinstance(node, ast.If) or (node.end_lineno or 0) >= line:
+                continue
+            if any(isinstance(part, ast.Return) for part in node.body):
+                names |= set(_dotted_in(node.test))
+        names |= _sources(file, inner.lineno, line, names)
+    return frozenset(names)
+
+
+@cache
+def names_at(file: str, line: int, first_line: int) -> frozenset[str]:
+    """Dotted names in the smallest statement at ``line``, and those that they come from."""
+    around = [s for s in _statements(file) if s.lineno <= line <= (s.end_lineno or s.lineno)]
+    if not around:
+        return frozenset()
+    smallest = min(around, key=lambda s: (s.end_lineno or s.lineno) - s.lineno)
+    names = set(_dotted_in(smallest))
+    return frozenset(names | _sources(file, first_line, smallest.lineno, names))
+
+
+def _sources(file: str, first: int, line: int, names: set[str]) -> set[str]:
+    """What ``names`` were assigned from before ``line``: of ``h = x.view(-1)`` also ``x``."""
+    found = set(names)
+    before = [
+        s for s in _statements(file) if isinstance(s, ast.Assign) and first <= s.lineno < line
+    ]
+    for statement in sorted(before, key=lambda s: -s.lineno):
+        made = {name for target in statement.targets for name in _dotted_in(target)}
+        if made & found:
+            found |= set(_dotted_in(statement.value))
+    return found
+
+
+def _dotted_in(node: ast.AST) -> Iterator[str]:
+    for part in ast.walk(node):
+        if isinstance(part, ast.Name):
+            yield part.id
+        elif isinstance(part, ast.Attribute):
+            text = ast.unparse(part)
+            if re.fullmatch(r"[\w.]+", text):
+                yield text

@@ -1,0 +1,76 @@
+"""The machine that a finding is about, and what of its assumptions a witness makes true.
+
+Mostly two virtual cards, with the model and all tensors on the first.  ``.cuda()`` without a guard
+(DEV501) shows where there is no CUDA; cards that are mixed up (DEV106) where all is on the second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A virtual machine, the device that everything is put on, and variables of the environment."""
+
+    machine: str = "cuda:2"
+    card: str = "cuda"
+    environment: Mapping[str, str] = field(default_factory=dict)
+    calls: int = 1
+    """How often the function is called: what a finding says of every call takes several."""
+
+
+_NO_CUDA = Scenario("mps", "cpu")
+_SECOND_CARD = Scenario(card="cuda:1")
+_RANK_1 = {"RANK": "1", "LOCAL_RANK": "1", "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2"}
+_BY_RULE = {
+    "DEV106": _SECOND_CARD,
+    "DEV501": _NO_CUDA,
+    "DEV502": _NO_CUDA,
+    "DEV503": _NO_CUDA,
+    "DEV504": _NO_CUDA,
+    "DEV505": Scenario(card="cuda:1", environment=_RANK_1),
+}
+
+MADE_TRUE = frozenset(
+    {
+        "caller-is-accelerated",
+        "detached-input-is-accelerated",
+        "input-may-be-accelerated",
+        "no-caller-in-sight",
+        "function-is-meant-for-devices",
+        "host-code-gets-device-tensors",
+        "script-runs-on-accelerator",
+        "test-runs-on-accelerator",
+        "data-code-gets-device-tensors",
+        "local-calls-hand-in-accelerator",
+        "callers-are-not-all-on-host",
+        "other-cards-are-used",
+    }
+)
+"""Assumptions that hold in a witness, and those that it puts to the test."""
+PUT_TO_TEST = frozenset(
+    {"unknown-callee-keeps-device", "value-has-dimensions", "module-refuses-numbers"}
+)
+
+_EVERY_CALL = " in every call of "
+"""What DEV303 and its like say where the loop is the caller's."""
+
+
+def scenario_of(finding: Mapping[str, Any]) -> Scenario:
+    """The machine on which ``finding`` shows."""
+    other_cards = any(a["kind"] == "other-cards-are-used" for a in finding.get("assumptions", ()))
+    if other_cards and finding["rule"].startswith("DEV1"):
+        return _SECOND_CARD
+    scenario = _BY_RULE.get(finding["rule"], Scenario())
+    return replace(scenario, calls=3) if _EVERY_CALL in finding.get("message", "") else scenario
+
+
+def untested(finding: Mapping[str, Any]) -> str:
+    """An assumption of ``finding`` that a witness neither makes true nor tests; empty for none."""
+    for assumption in finding.get("assumptions", ()):
+        if assumption["kind"] not in MADE_TRUE | PUT_TO_TEST:
+            return str(assumption["kind"])
+    return ""

@@ -1,0 +1,259 @@
+"""What a function does with what it is given, read from its syntax tree.
+
+In ``b, n, _ = x.shape`` and ``for layer in self.layers: x = layer(x)`` the value ``x`` has three
+dimensions, and ``self.layers`` is gone through.  Names are dotted: ``config.hidden_size`` has uses
+of its own, of which an object that stands for ``config`` is made.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+_METHODS_OF_TENSORS = frozenset(
+    {
+        "backward",
+        "chunk",
+        "clamp",
+        "clone",
+        "contiguous",
+        "cpu",
+        "cuda",
+        "data",
+        "detach",
+        "device",
+        "dim",
+        "dtype",
+        "exp",
+        "expand",
+        "flatten",
+        "float",
+        "gather",
+        "is_cuda",
+        "is_floating_point",
+        "item",
+        "log",
+        "log_softmax",
+        "long",
+        "masked_fill",
+        "matmul",
+        "mean",
+        "narrow",
+        "ndim",
+        "ndimension",
+        "new",
+        "new_ones",
+        "new_tensor",
+        "new_zeros",
+        "numel",
+        "numpy",
+        "permute",
+        "repeat",
+        "requires_grad",
+        "requires_grad_",
+        "reshape",
+        "scatter_",
+        "shape",
+        "sigmoid",
+        "size",
+        "softmax",
+        "squeeze",
+        "sum",
+        "tolist",
+        "transpose",
+        "type_as",
+        "unfold",
+        "unsqueeze",
+        "view",
+    }
+)
+_METHODS_OF_LISTS = frozenset({"append", "extend"})
+_METHODS_OF_DICTS = frozenset({"items", "keys", "values", "get", "update"})
+_WHOLE_NUMBERS = frozenset({"range", "Linear", "Embedding", "LayerNorm", "Conv1d", "Conv2d"})
+_PATTERNED = frozenset({"rearrange", "reduce", "repeat", "pack", "parse_shape"})
+
+
+@dataclass
+class Uses:
+    """How one name is used."""
+
+    attributes: dict[str, None] = field(default_factory=dict)
+    keys: dict[str, None] = field(default_factory=dict)
+    strings: dict[str, None] = field(default_factory=dict)
+    """What it is compared with."""
+    ranks: set[int] = field(default_factory=set)
+    tensor: int = 0
+    """How many signs there are that it is a tensor."""
+    number: int = 0
+    called: bool = False
+    iterated: bool = False
+    parts: int = 0
+    """Into how many names it is unpacked."""
+    mapping: bool = False
+
+
+def uses_in(tree: ast.AST) -> dict[str, Uses]:
+    """By dotted name."""
+    found: dict[str, Uses] = {}
+    for node in ast.walk(tree):
+        for name, sign in _signs(node):
+            _note(found.setdefault(name, Uses()), sign)
+    return found
+
+
+Sign = tuple[str, Any]
+
+
+def _note(uses: Uses, sign: Sign) -> None:
+    what, value = sign
+    if what in ("attributes", "keys", "strings"):
+        getattr(uses, what)[value] = None
+    elif what == "ranks":
+        uses.ranks.add(value)
+    elif what == "parts":
+        uses.parts = value
+    elif what in ("tensor", "number"):
+        setattr(uses, what, getattr(uses, what) + 1)
+    else:
+        setattr(uses, what, True)
+
+
+def dotted(node: ast.AST) -> str:
+    """``config.hidden_size`` for such an expression, else an empty text."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        base = dotted(node.value)
+        return base and f"{base}.{node.attr}"
+    return ""
+
+
+def _signs(node: ast.AST) -> Iterator[tuple[str, Sign]]:
+    if isinstance(node, ast.Attribute):
+        name = dotted(node.value)
+        if name:
+            if node.attr in _METHODS_OF_TENSORS:
+                yield name, ("tensor", 1)
+            elif node.attr in _METHODS_OF_LISTS:
+                yield name, ("iterated", True)
+            elif node.attr in _METHODS_OF_DICTS:
+                yield name, ("mapping", True)
+            else:
+                yield name, ("attributes", node.attr)
+    elif isinstance(node, ast.Subscript):
+        yield from _of_subscript(node)
+    elif isinstance(node, ast.Call):
+        yield from _of_call(node)
+    elif isinstance(node, ast.BinOp):
+        yield from _of_arithmetic(node)
+    elif isinstance(node, ast.Compare):
+        yield from _of_comparison(node)
+    elif isinstance(node, (ast.For, ast.comprehension)):
+        if name := dotted(node.iter):
+            yield name, ("iterated", True)
+    elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple):
+        yield from _of_unpacking(node.targets[0], node.value)
+
+
+def _of_subscript(node: ast.Subscript) -> Iterator[tuple[str, Sign]]:
+    name = dotted(node.value)
+    index = node.slice
+    if name and isinstance(index, ast.Constant) and isinstance(index.value, str):
+        yield name, ("keys", index.value)
+    if isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
+        holder = dotted(node.value.value)
+        yield from _of_index(holder, index)
+    if name and isinstance(index, ast.Tuple):
+        spread = any(isinstance(part, ast.Constant) and part.value is ... for part in index.elts)
+        new = sum(isinstance(part, ast.Constant) and part.value is None for part in index.elts)
+        yield name, ("tensor", 1)
+        if not spread:
+            yield name, ("ranks", len(index.elts) - new)
+
+
+def _of_index(name: str, index: ast.expr) -> Iterator[tuple[str, Sign]]:
+    """``x.shape[2]`` and ``x.size(-3)`` take three dimensions."""
+    try:
+        at = ast.literal_eval(index)
+    except ValueError:
+        return
+    if name and isinstance(at, int):
+        yield name, ("ranks", at + 1 if at >= 0 else -at)
+
+
+def _of_call(node: ast.Call) -> Iterator[tuple[str, Sign]]:
+    callee = dotted(node.func)
+    head, _, last = callee.rpartition(".")
+    if callee and (not head or node.args):
+        yield callee, ("called", True)
+    if last == "size" and len(node.args) == 1:
+        yield from _of_index(head, node.args[0])
+    if last == "permute" and head and all(isinstance(a, ast.Constant) for a in node.args):
+        yield head, ("ranks", len(node.args))
+    for argument in node.args:
+        name = dotted(argument)
+        if not name:
+            continue
+        if last in _WHOLE_NUMBERS:
+            yield name, ("number", 1)
+        elif head.split(".")[0] in ("torch", "F", "self") or last in _PATTERNED:
+            if last not in ("zeros", "ones", "rand", "randn", "empty", "arange", "full", "eye"):
+                yield name, ("tensor", 1)
+            else:
+                yield name, ("number", 1)
+    if last in _PATTERNED and len(node.args) > 1:
+        name, pattern = dotted(node.args[0]), node.args[1]
+        if name and isinstance(pattern, ast.Constant) and isinstance(pattern.value, str):
+            axes = re.sub(r"\([^)]*\)", "g", pattern.value.partition("->")[0])
+            if "..." not in axes and axes.split():
+                yield name, ("ranks", len(axes.split()))
+
+
+def _of_arithmetic(node: ast.BinOp) -> Iterator[tuple[str, Sign]]:
+    for side in (node.left, node.right):
+        name = dotted(side)
+        if not name:
+            continue
+        if isinstance(node.op, (ast.FloorDiv, ast.Mod, ast.Pow)):
+            yield name, ("number", 1)
+        elif isinstance(node.op, ast.MatMult):
+            yield name, ("tensor", 1)
+
+
+def _of_comparison(node: ast.Compare) -> Iterator[tuple[str, Sign]]:
+    name = dotted(node.left)
+    if not name:
+        return
+    for other in node.comparators:
+        parts = other.elts if isinstance(other, (ast.Tuple, ast.List, ast.Set)) else [other]
+        for part in parts:
+            if isinstance(part, ast.Constant) and isinstance(part.value, str):
+                yield name, ("strings", part.value)
+
+
+def _of_unpacking(target: ast.Tuple, value: ast.expr) -> Iterator[tuple[str, Sign]]:
+    count = len(target.elts)
+    if any(isinstance(part, ast.Starred) for part in target.elts):
+        return
+    if isinstance(value, ast.Call):
+        value = value.func
+    if isinstance(value, ast.Attribute) and value.attr in ("shape", "size"):
+        if name := dotted(value.value):
+            yield name, ("ranks", count)
+    elif name := dotted(value):
+        yield name, ("parts", count)
+
+
+def assigned_attributes(tree: ast.AST) -> dict[str, set[str]]:
+    """``self.dim = 2 * width`` -> ``{"dim": {"width"}}``: of what a class keeps its arguments."""
+    kept: dict[str, set[str]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign):
+            names = {part.id for part in ast.walk(node.value) if isinstance(part, ast.Name)}
+            for target in node.targets:
+                if isinstance(target, ast.Attribute) and dotted(target.value) == "self":
+                    kept.setdefault(target.attr, set()).update(names)
+    return kept

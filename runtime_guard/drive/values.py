@@ -1,0 +1,79 @@
+"""Arguments as text of a program: what the witness says is what was tried.
+
+``Tensor("float", (2, 8))`` reads ``torch.rand(2, 8, device=card)``, and an ``Instance`` calls its
+class with the values of its own parameters.  Parts of a value have addresses, so that each can be
+tried otherwise: ``("arg", "x")``, ``("arg", "config", ".hidden_size")``, ``("self", "dim")``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Address = tuple[str, ...]
+Kind = Literal["float", "long", "bool"]
+
+
+@dataclass(frozen=True)
+class Text:
+    """A literal or expression."""
+
+    source: str
+
+
+@dataclass(frozen=True)
+class Omitted:
+    """An optional parameter that is left out."""
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A tensor on the card."""
+
+    kind: Kind
+    shape: tuple[int, ...]
+    high: int = 4
+    """Whole numbers are below it."""
+
+    @property
+    def source(self) -> str:
+        sizes = ", ".join(map(str, self.shape))
+        if self.kind == "float":
+            return f"torch.rand({sizes or '()'}, device=card)"
+        if self.kind == "bool":
+            return f"torch.ones({sizes or '()'}, dtype=torch.bool, device=card)"
+        whole = f"({sizes},)" if len(self.shape) == 1 else f"({sizes})"
+        return f"torch.randint(0, {self.high}, {whole}, device=card)"
+
+
+@dataclass(frozen=True)
+class Several:
+    """A list or tuple of equal parts; the part is at ``(*address, "[]")``."""
+
+    count: int
+    as_tuple: bool = False
+
+
+@dataclass(frozen=True)
+class Record:
+    """An object with these attributes, each at ``(*address, ".name")``."""
+
+    attributes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A dict with these keys, each at ``(*address, "name")``."""
+
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A call of a class of the project: its parameters are at ``(*address, name)``."""
+
+    module: str
+    name: str
+
+
+Value = Text | Omitted | Tensor | Several | Record | Table | Instance

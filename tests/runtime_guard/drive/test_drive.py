@@ -1,0 +1,180 @@
+"""Findings without a command: each is driven in processes of its own, and judged by its witness."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from faking import Tree
+
+from runtime_guard.drive.verdict import NOT_DRIVEN, Limits, drive
+
+LIMITS = Limits(seconds=30, calls=120)
+
+NETS = """\
+import zipfile
+
+import torch
+from torch import nn
+
+
+class Decoder(nn.Module):
+    def __init__(self, dim, heads):
+        super().__init__()
+        assert dim % 12 == 0, "dim must be divisible by 12"
+        self.conv = nn.Conv2d(dim, 5, 3)
+
+    def forward(self, image):
+        mask = torch.ones(5, 1, 1)
+        return self.conv(image) * mask
+
+
+def weighted(logits, labels, reduction="none", weight=None):
+    if weight is not None and reduction == "mean":
+        return (logits * torch.arange(logits.shape[2])).mean()
+    return logits
+
+
+class Sampler:
+    def __init__(self, decoder: Decoder):
+        self.decoder = decoder
+
+    def sample(self, steps: int):
+        noise = torch.randn(2, 12, 16, 16)
+        return self.decoder(noise)
+
+
+def unpacked(archive: zipfile.ZipFile, x):
+    if not isinstance(archive, zipfile.ZipFile):
+        raise TypeError("not an archive")
+    return x + torch.ones(3)
+
+
+def right(x):
+    return x + torch.ones(3, device=x.device)
+
+
+def times(x, factor=None):
+    return x if factor is None else 2 * x
+
+
+def spoilt(x):
+    y = x + torch.ones(8)
+    return y + torch.ones_like(y)
+"""
+
+
+def finding(path: str, code: str, of: str, text: str = NETS, **more: Any) -> dict[str, Any]:
+    """A finding at the line of ``text`` that has ``of``."""
+    (line,) = (n for n, found in enumerate(text.splitlines(), 1) if of in found)
+    place = {"path": path, "line": line, "column": 1, "end_line": line, "end_column": 2}
+    common = {"rule": code, "name": "a-rule", "severity": "error", "confidence": "likely"}
+    return {**common, **place, "message": "devices mix", "related": [], "assumptions": [], **more}
+
+
+def driven(
+    root: Path, one: Mapping[str, Any], limits: Limits = LIMITS
+) -> tuple[str, str, Path | None]:
+    judged = drive(dict(one), str(root), root / "witnesses", limits)
+    kept = judged["witness"]
+    return judged["verdict"], judged["reason"], kept and Path(kept)
+
+
+@pytest.fixture
+def nets(tree: Tree) -> Path:
+    return tree({"pkg/__init__.py": "", "pkg/nets.py": NETS})
+
+
+def run(witness: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, str(witness)], capture_output=True, text=True)
+
+
+def test_a_module_is_confirmed_by_a_witness_that_runs_by_itself(nets: Path) -> None:
+    one = finding("pkg/nets.py", "DEV102", "self.conv(image)")
+    verdict, reason, witness = driven(nets, one)
+    assert (verdict, reason) == ("confirmed", "a mixed-device error was raised")
+    assert witness == nets / "witnesses" / "dev102_pkg_nets_15.py"
+    alone = run(witness)
+    assert alone.returncode == 1
+    assert "Expected all tensors to be on the same device" in alone.stderr
+    assert "return self.conv(image) * mask" in alone.stderr
+
+
+def test_a_function_is_given_what_the_conditions_before_the_line_ask_for(nets: Path) -> None:
+    one = finding("pkg/nets.py", "DEV102", "torch.arange")
+    verdict, _, witness = driven(nets, one)
+    assert verdict == "confirmed"
+    assert witness is not None
+    assert "reduction='mean'" in witness.read_text()
+
+
+def test_a_method_gets_the_object_that_it_needs(nets: Path) -> None:
+    verdict, _, witness = driven(nets, finding("pkg/nets.py", "DEV103", "self.decoder(noise)"))
+    assert verdict == "confirmed"
+    assert witness is not None
+    assert "pkg.nets.Sampler(decoder=pkg.nets.Decoder(" in witness.read_text().replace("\n", "")
+
+
+def test_an_argument_that_cannot_be_made(nets: Path) -> None:
+    verdict, reason, witness = driven(nets, finding("pkg/nets.py", "DEV102", "torch.ones(3)"))
+    assert (verdict, witness) == (NOT_DRIVEN, None)
+    assert reason.startswith("unpacked: no call was found that gets to its line")
+    assert reason.endswith("the call that got furthest ends with TypeError: not an archive")
+
+
+def test_a_line_that_runs_and_where_nothing_is_wrong_is_refuted(nets: Path) -> None:
+    one = finding("pkg/nets.py", "DEV102", "device=x.device")
+    verdict, reason, witness = driven(nets, one)
+    assert verdict == "refuted"
+    assert reason == "it ran on virtual cuda:2, and nothing of the kind happened"
+    assert witness is not None
+    assert run(witness).returncode == 0
+
+
+def test_nothing_is_refuted_while_an_argument_of_its_line_is_left_out(nets: Path) -> None:
+    one = finding("pkg/nets.py", "DEV401", "if factor is None")
+    verdict, reason, _ = driven(nets, one)
+    assert verdict == NOT_DRIVEN
+    assert reason == "times: its line ran, and `factor`, which that line speaks of, is left out"
+
+
+def test_nothing_is_refuted_whose_assumptions_a_witness_does_not_test(nets: Path) -> None:
+    assumption = {"kind": "branch-taken", "path": "pkg/nets.py", "line": 1, "column": 1}
+    one = finding("pkg/nets.py", "DEV102", "device=x.device", assumptions=[assumption])
+    verdict, reason, _ = driven(nets, one)
+    assert verdict == NOT_DRIVEN
+    assert "`branch-taken`" in reason
+
+
+def test_nothing_is_said_of_a_line_behind_another_bug(nets: Path) -> None:
+    verdict, reason, _ = driven(nets, finding("pkg/nets.py", "DEV102", "torch.ones_like(y)"))
+    assert verdict == NOT_DRIVEN
+    assert "stands before it" in reason
+
+
+def test_an_import_that_fails(tree: Tree) -> None:
+    text = "import no_such_module\n\n\ndef f(x):\n    return x + 1\n"
+    root = tree({"broken.py": text})
+    verdict, reason, _ = driven(root, finding("broken.py", "DEV102", "return", text))
+    assert verdict == NOT_DRIVEN
+    assert reason == (
+        "`import broken` fails: ModuleNotFoundError: No module named 'no_such_module'"
+    )
+
+
+def test_an_import_that_does_not_end(tree: Tree) -> None:
+    text = "while True:\n    pass\n\n\ndef f(x):\n    return x + 1\n"
+    root = tree({"endless.py": text})
+    one = finding("endless.py", "DEV102", "return", text)
+    verdict, reason, _ = driven(root, one, Limits(seconds=1, start=1))
+    assert verdict == NOT_DRIVEN
+    assert reason == "`import endless`, or a call of f, did not end within 3 s"
+
+
+def test_a_rule_that_claims_nothing_a_run_could_show(nets: Path) -> None:
+    verdict, reason, _ = driven(nets, finding("pkg/nets.py", "DEV109", "torch.arange"))
+    assert (verdict, reason) == (NOT_DRIVEN, "DEV109 claims nothing that a run could show")

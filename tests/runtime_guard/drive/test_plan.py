@@ -1,0 +1,72 @@
+"""Which call leads to a line."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from faking import Tree
+
+from runtime_guard.drive.plan import Entry, NoPlan, module_of, plan
+
+NET = """\
+import torch
+
+TABLE = torch.ones(3)
+
+
+class Net(torch.nn.Module):
+    def forward(self, x):
+        def inner(y):
+            return y + TABLE
+        return inner(x) + self.bias(x)
+
+    def bias(self, x):
+        return x
+
+
+def _scale(x):
+    return x * 2
+
+
+def outer(x):
+    return _scale(x)
+
+
+if __name__ == "__main__":
+    print(outer(TABLE))
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "entries"),
+    [
+        (10, (Entry("Net", "forward"),)),
+        (9, (Entry("Net", "forward"),)),  # in a function within it
+        (13, (Entry("Net", "bias"), Entry("Net", "forward"))),  # whoever calls it stands behind
+        (17, (Entry("", "_scale"), Entry("", "outer"))),
+        (3, (Entry(),)),  # the import alone
+    ],
+)
+def test_the_function_around_a_line_is_called(
+    tree: Tree, line: int, entries: tuple[Entry, ...]
+) -> None:
+    root = tree({"net.py": NET})
+    assert plan(str(root / "net.py"), line, str(root)).entries == entries
+
+
+def test_what_only_a_program_runs_is_not_called(tree: Tree) -> None:
+    root = tree({"net.py": NET})
+    with pytest.raises(NoPlan, match="give its command"):
+        plan(str(root / "net.py"), 25, str(root))
+
+
+def test_a_module_has_the_name_that_its_packages_give_it(tree: Tree) -> None:
+    root = tree({"src/pkg/__init__.py": "", "src/pkg/net.py": "", "tool.py": "", "my-tool.py": ""})
+    real = os.path.realpath(root)
+    found = module_of(str(root / "src/pkg/net.py"), str(root))
+    assert found == ("pkg.net", (os.path.join(real, "src"), real))
+    assert module_of(str(root / "src/pkg/__init__.py"), str(root))[0] == "pkg"
+    assert module_of(str(root / "tool.py"), str(root)) == ("tool", (real,))
+    with pytest.raises(NoPlan, match=r"my-tool\.py has no name"):
+        module_of(str(root / "my-tool.py"), str(root))

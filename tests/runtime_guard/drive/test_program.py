@@ -1,0 +1,117 @@
+"""The text of a call, and what is tried otherwise when it fails."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import types
+from typing import Literal, NamedTuple
+
+import pytest
+import torch
+
+from runtime_guard.drive.plan import Entry
+from runtime_guard.drive.program import NotMade, Program, write
+from runtime_guard.drive.repair import Edit, Failure, Frame, edits
+from runtime_guard.drive.values import Omitted, Tensor, Text
+
+HERE: types.ModuleType = sys.modules[__name__]
+X = ("arg", "x")
+
+
+class Size(NamedTuple):
+    width: int
+
+
+class Net(torch.nn.Module):
+    def __init__(self, dim: int, kind: Literal["a", "b"], bias: bool = True) -> None:
+        super().__init__()
+        self.layer = torch.nn.Linear(dim, 16, bias)
+        self.dim = dim
+
+    def forward(self, x: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
+        return self.layer(x)
+
+
+def of_config(config, device="cpu"):  # type: ignore[no-untyped-def]
+    return torch.ones(config.width, device=device)
+
+
+def of_object(size: Size, tokens, lengths):  # type: ignore[no-untyped-def]
+    return size, tokens.shape, lengths
+
+
+def written(entry: Entry) -> str:
+    return "\n".join(write(HERE, entry, {}).lines)
+
+
+def test_a_module_is_made_put_on_the_card_and_called() -> None:
+    assert written(Entry("Net", "forward")) == (
+        f"receiver = {__name__}.Net(dim=8, kind='a').to(card)\n"
+        "result = receiver(x=torch.rand(2, 8, 8, device=card))"
+    )
+
+
+def test_a_record_has_the_attributes_that_are_asked_of_it_and_a_device_is_the_card() -> None:
+    assert written(Entry("", "of_config")) == (
+        f"result = {__name__}.of_config(\n"
+        "    config=types.SimpleNamespace(width=8),\n"
+        "    device=torch.device(card),\n"
+        ")"
+    )
+
+
+def test_classes_are_called_likewise_and_names_say_what_is_a_whole_number() -> None:
+    text = written(Entry("", "of_object"))
+    assert f"size={__name__}.Size(width=8)" in text
+    assert "tokens=torch.randint(0, 4, (2, 8), device=card)" in text
+    assert "lengths=torch.randint(0, 8, (2,), device=card)" in text
+
+
+def test_what_is_not_there_at_run_time_cannot_be_called() -> None:
+    with pytest.raises(NotMade, match="no missing"):
+        write(HERE, Entry("", "missing"), {})
+
+
+@pytest.fixture
+def program() -> Program:
+    return write(HERE, Entry("Net", "forward"), {X: Tensor("float", (2, 8))})
+
+
+def proposed(failure: Failure | None, program: Program, line: int = 1) -> list[Edit]:
+    return list(edits(failure, program, Frame(__file__, line, 1)))
+
+
+@pytest.mark.parametrize(
+    ("text", "shape"),
+    [
+        ("mat1 and mat2 shapes cannot be multiplied (2x8 and 16x32)", (2, 16)),
+        ("not enough values to unpack (expected 3, got 2)", (2, 8, 8)),
+        ("Expected 3D (unbatched) or 4D (batched) input to conv2d", (2, 3, 32, 32)),
+        ("Dimension out of range (expected to be in range of [-2, 1], but got 2)", (2, 8, 8)),
+    ],
+)
+def test_an_error_says_which_shape_it_takes(
+    program: Program, text: str, shape: tuple[int, ...]
+) -> None:
+    kind = "ValueError" if "unpack" in text else "RuntimeError"
+    assert (X, Tensor("float", shape)) in proposed(Failure(kind, text), program)
+
+
+def test_an_error_says_which_type_it_takes(program: Program) -> None:
+    text = "tensors used as indices must be long, int, byte or bool tensors"
+    assert (X, Tensor("long", (2, 8))) in proposed(Failure("IndexError", text), program)
+
+
+def test_the_line_that_raised_says_whose_fault_it_may_be(program: Program) -> None:
+    first = inspect.getsourcelines(Net.forward)[1]
+    failure = Failure("AssertionError", "", (Frame(__file__, first + 1, first),))
+    blamed = proposed(failure, program)[0][0]
+    assert blamed == X  # `return self.layer(x)`
+
+
+def test_what_is_optional_is_given_when_its_line_was_not_reached(program: Program) -> None:
+    found = proposed(None, program)
+    assert (("arg", "mask"), Tensor("bool", (2, 8))) in found
+    assert (("self", "bias"), Text("False")) in found
+    assert not any(isinstance(value, Omitted) for _, value in found)

@@ -1,0 +1,56 @@
+"""What a function's body says of its parameters."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from runtime_guard.drive.uses import Uses, assigned_attributes, uses_in
+
+
+def uses(body: str, name: str = "x") -> Uses:
+    return uses_in(ast.parse(body))[name]
+
+
+@pytest.mark.parametrize(
+    ("body", "rank"),
+    [
+        ("b, n, _ = x.shape", 3),
+        ("b, c, h, w = x.size()", 4),
+        ("n = x.shape[2]", 3),
+        ("n = x.size(-1)", 1),
+        ("y = x.permute(0, 2, 1)", 3),
+        ("y = x[:, None, :, 0]", 3),
+        ("y = rearrange(x, 'b c (h p) (w q) -> b (h w) (p q c)')", 4),
+    ],
+)
+def test_dimensions(body: str, rank: int) -> None:
+    assert rank in uses(body).ranks
+
+
+def test_an_ellipsis_says_nothing_of_the_number_of_dimensions() -> None:
+    assert not uses("y = x[..., 0]").ranks
+    assert not uses("y = rearrange(x, '... d -> d ...')").ranks
+
+
+def test_attributes_have_uses_of_their_own() -> None:
+    found = uses_in(
+        ast.parse("layer = nn.Linear(config.width, config.width)\nif config.gated: pass")
+    )
+    assert set(found["config"].attributes) == {"width", "gated"}
+    assert found["config.width"].number == 2
+
+
+def test_strings_that_a_value_is_compared_with_and_keys() -> None:
+    assert list(uses("if x == 'mean' or x in ('sum', 'none'): pass").strings) == [
+        "mean",
+        "sum",
+        "none",
+    ]
+    assert list(uses("y = x['ids'] + x['mask']").keys) == ["ids", "mask"]
+
+
+def test_what_a_class_keeps_of_its_arguments() -> None:
+    body = "self.dim = dim\nself.inner = 2 * width"
+    assert assigned_attributes(ast.parse(body)) == {"dim": {"dim"}, "inner": {"width"}}
