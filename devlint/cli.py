@@ -22,6 +22,7 @@ COMMANDS = {
     "infer": "Show where every tensor and module of a file is, and why.",
     "init": "Set devlint up for a project: configuration, hook, baseline.",
     "explain": "Explain a rule.",
+    "merge": "Join the results of several checks, such as shards, into one report.",
     "rules": "List the rules.",
     "server": "Serve an editor with findings and fixes while one types.",
     "stats": "Count the findings by rule, folder, confidence and fix.",

@@ -13,12 +13,14 @@ from devlint.checking.outcome import Outcome
 from devlint.checking.resources import with_deep_stack, without_garbage_collection
 from devlint.checking.session import Infer, Session, Setting
 from devlint.checking.settling import Settling, callers_of
+from devlint.checking.shards import Part, Shard, lean, packed, run_of
 from devlint.config import Config
 from devlint.inference.api import infer_file
 from devlint.project.discovery import Discovery, discover
 from devlint.project.imports import Project
 from devlint.report import Report
 from devlint.rule import Rule
+from devlint.version import __version__
 
 Progress = Callable[[int, int, str], None]
 
@@ -33,15 +35,17 @@ def check(
     infer: Infer | None = None,
     interrupt: Callable[[], None] | None = None,
     cache: Path | None = None,
+    shard: Shard | None = None,
 ) -> Report:
     """Check files and directories (absolute paths).
 
-    contents: what is to be taken for the content of some files (standard input, a fix on trial)
-        instead of what is on disk, if anything is there.
+    contents: what is to be taken for the content of some files instead of what is on disk
+        (standard input, a fix on trial), if anything is there.
     progress: told before each file: how many are done, how many there are, which is next.
     infer: stands in for the inference; it is called in this process.
     interrupt: called often, in this process; what it raises ends the check.
     cache: a folder for outcomes of one check that the next one takes where nothing has changed.
+    shard: the part of the check that is to be done; its report carries what the others need.
 
     With `config.jobs` other processes check the files; the report is the same for any number.
     Raises KnowledgeError for the user's knowledge files; all else that goes wrong is in the report.
@@ -50,22 +54,47 @@ def check(
         config, rules, contents or {}, infer or partial(infer_file, interrupt=interrupt), interrupt
     )
     found = _discover(paths, config, force_exclude=config.force_exclude)
-    told = _Told(setting, len(found.files), progress or _silence)
-    groups = groups_of((file, _size(file, setting.contents)) for file in found.files)
-    settling = Settling(setting, len(found.files), found.errors)
+    sizes = {file: _size(file, setting.contents) for file in found.files}
+    groups = groups_of(sizes.items())
+    run, errors = "", found.errors
+    if shard is not None:
+        run = run_of(groups, config, rules)
+        groups = shard.groups(groups, sizes)
+        errors = errors if shard.number == 1 else []
+    own = [file for group in groups for file in group.files]
+    told = _Told(setting, len(own), progress or _silence)
+    settling = Settling(setting, len(own), errors)
     jobs = 1 if infer or interrupt else config.jobs or 1
     kept = None if cache is None or infer or not can_be_kept(setting) else Cache(cache, setting)
     executor: Executor = _Local(setting, jobs)
-    for outcome in (executor if kept is None else Cached(kept, executor))(groups, told):
+    outcomes = (executor if kept is None else Cached(kept, executor))(groups, told)
+    for outcome in outcomes:
         settling.add(outcome)
     told.end()
-    if settling.callees() and not any(path.resolve() == config.root for path in paths):
-        everything = _discover([config.root], config, force_exclude=False)
-        others = sorted(set(everything.files).difference(found.files))
-        settling.add_feeds(_callers(settling, others, kept))
+    outside = _outside(paths, found.files, config) if settling.callees() else []
+    called = _callers(setting, settling, outside, kept)
+    settling.add_feeds(called)
+    if shard is not None:  # it is settled by calls of other shards, as far as they are looked for
+        others = sorted(set(found.files).difference(own))
+        settling.add_feeds(_callers(setting, settling, others, kept))
     if kept is not None:
         kept.close()
-    return settling.finish()
+    report = settling.finish()
+    if shard is not None:
+        report.shard = packed(
+            Part(
+                __version__,
+                run,
+                shard.number,
+                shard.of,
+                shard.terms,
+                len(own),
+                errors,
+                [lean(outcome) for outcome in outcomes],
+                lean(called),
+            )
+        )
+    return report
 
 
 class _Local:
@@ -85,14 +114,27 @@ class _Local:
         return Processes(self.setting, self.jobs)(groups, reached)
 
 
-def _callers(settling: Settling, others: Sequence[Path], kept: Cache | None) -> Outcome:
+def _outside(paths: Sequence[Path], files: Sequence[Path], config: Config) -> list[Path]:
+    """The files of the project that are not checked."""
+    if any(path.resolve() == config.root for path in paths):
+        return []
+    everything = _discover([config.root], config, force_exclude=False)
+    return sorted(set(everything.files).difference(files))
+
+
+def _callers(
+    setting: Setting, settling: Settling, others: Sequence[Path], kept: Cache | None
+) -> Outcome:
+    """What other files hand to the functions whose findings wait for calls."""
     names, near = settling.callees(), sorted(set(settling.near()))
+    if not names or not others:
+        return Outcome()
     if kept is not None:
         key = kept.key(sorted(names), [str(file) for file in others], [str(file) for file in near])
         found = kept.find(key)
         if found is not None:
             return found
-    session = Session(settling.setting)
+    session = Session(setting)
     with without_garbage_collection():
         found = with_deep_stack(lambda: callers_of(names, others, near, session))
     if kept is not None:

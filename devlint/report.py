@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from devlint.findings import FileError, Finding
 
@@ -22,6 +23,8 @@ class Report:
     hidden: the fingerprints of findings below the confidence that was asked for.
     compared: whether findings that are known, by a baseline or an earlier revision, were set aside
         in `known`.
+    shard: of a check that was one of several: plain data that JSON and SARIF carry to
+        `devlint merge`.
     """
 
     root: Path
@@ -38,6 +41,7 @@ class Report:
     hidden: set[str] = field(default_factory=set)
     compared: bool = False
     known: list[Finding] = field(default_factory=list)
+    shard: Mapping[str, Any] | None = None
 
 
 def in_order(findings: Iterable[Finding]) -> list[Finding]:

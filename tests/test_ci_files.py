@@ -18,6 +18,8 @@ WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
     [
         ("vendor.github-actions", "action.yml"),
         ("vendor.gitlab-ci", "docs/ci/gitlab-ci.yml"),
+        ("vendor.gitlab-ci", "docs/ci/gitlab-shards.yml"),
+        ("vendor.github-workflows", "docs/ci/github-shards.yml"),
         *(("vendor.github-workflows", str(file)) for file in WORKFLOWS),
     ],
 )

@@ -105,6 +105,7 @@ PACKAGES = [
             "setting_up",
             "checking",
             "engine",
+            "merging",
             "placements",
             "graphs",
             "flake8_plugin",

@@ -8,7 +8,9 @@ executors     who checks the groups: the interface, and this process
 processes     the executor that checks groups in processes of their own
 cache         outcomes of earlier checks, kept in a folder
 answers       whether what a kept outcome rests on is as it was
+judging       how sure a finding is, and whether it is shown
 settling      the outcomes of all groups become the report
+shards        a check in parts, each on a machine that knows nothing of the others
 open_findings findings that wait until all calls were seen
 placing       claims of rules become findings: places, traces, excerpts
 fixes         the fix of a claim as edits of the file

@@ -12,6 +12,7 @@ from typing import Protocol
 from devlint import banned, knowledge
 from devlint.checking.cells import with_cells
 from devlint.checking.fingerprints import with_fingerprints
+from devlint.checking.judging import Judge
 from devlint.checking.open_findings import Name, name_of
 from devlint.checking.outcome import Outcome, Told
 from devlint.checking.placing import Layouts, excerpts, finding_of, lay_out_claims
@@ -19,8 +20,6 @@ from devlint.checking.resources import collect_recent
 from devlint.config import Config, Policy
 from devlint.findings import FileError, Finding, Location
 from devlint.inference.call_contexts import Feed, Given
-from devlint.inference.confidence.policy import confidence
-from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.inference.facts import Facts
 from devlint.knowledge import Knowledge
 from devlint.locating import Layout
@@ -52,7 +51,7 @@ class Infer(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(Judge):
     """What all groups of a check share.
 
     contents: what is to be taken for the content of some files instead of what is on disk.
@@ -60,25 +59,11 @@ class Setting:
     interrupt: called between units of work; what it raises, no Exception, ends the check.
     """
 
-    config: Config
     rules: tuple[Rule, ...]
-    policy: Policy
     knowledge: Knowledge
     contents: Mapping[Path, bytes]
     infer: Infer
     interrupt: Callable[[], None]
-
-    def is_shown(self, finding: Finding) -> bool:
-        minimum = self.policy.min_confidence_for(finding.location.path)
-        return finding.confidence.rank >= minimum.rank
-
-    def judged(self, finding: Finding) -> Finding | None:
-        """A finding, as sure as what it rests on leaves it; None if that is too little."""
-        if not finding.assumptions:
-            return finding
-        kinds = (AssumptionKind(each.kind) for each in finding.assumptions)
-        sure = confidence(kinds, self.config.assume)
-        return None if sure is None else replace(finding, confidence=sure)
 
     @classmethod
     def of(
@@ -92,7 +77,7 @@ class Setting:
         """Raises KnowledgeError for the user's knowledge files."""
         known = knowledge.load(config.knowledge_files())
         policy = Policy(config, rules)
-        return cls(config, rules, policy, known, contents, infer, interrupt or _go_on)
+        return cls(config, policy, rules, known, contents, infer, interrupt or _go_on)
 
 
 class Session:

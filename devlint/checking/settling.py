@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from devlint.checking.judging import Judge
 from devlint.checking.open_findings import OpenFindings
 from devlint.checking.outcome import Outcome
-from devlint.checking.session import STAGES, Session, Setting, feed_rank
+from devlint.checking.session import STAGES, Session, feed_rank
 from devlint.findings import FileError, Finding
 from devlint.project.callers import CALLERS_BUDGET, files_that_mention
 from devlint.report import Report, in_order
@@ -17,10 +18,10 @@ from devlint.report import Report, in_order
 class Settling:
     """The report of a check in the making: `add` each outcome, then `finish`."""
 
-    def __init__(self, setting: Setting, files: int, errors: Iterable[FileError]) -> None:
-        self.setting = setting
+    def __init__(self, judge: Judge, files: int, errors: Iterable[FileError]) -> None:
+        self.judge = judge
         self.open = OpenFindings()
-        self.report = Report(setting.config.root, files=files, errors=list(errors))
+        self.report = Report(judge.config.root, files=files, errors=list(errors))
         self.digests: dict[Path, bytes] = {}
         self.seconds = dict.fromkeys(STAGES, 0.0)
 
@@ -50,33 +51,33 @@ class Settling:
 
     def show(self, finding: Finding) -> None:
         """Report a finding, if it is sure enough and not known before."""
-        if not self.setting.is_shown(finding):
+        if not self.judge.is_shown(finding):
             self.report.below_confidence += 1
             self.report.hidden.add(finding.fingerprint)
-        elif finding.fingerprint in (self.setting.config.known or ()):
+        elif finding.fingerprint in (self.judge.config.known or ()):
             self.report.known.append(finding)
         else:
             self.report.findings.append(finding)
 
     def callees(self) -> set[str]:
         """The functions whose callers may tell whether a finding is to be shown."""
-        return self.open.callees(self.setting.is_shown)
+        return self.open.callees(self.judge.is_shown)
 
     def near(self) -> list[Path]:
         """The files with findings that wait for calls."""
-        root = self.setting.config.root
+        root = self.judge.config.root
         return [root / finding.location.path for finding, _ in self.open.waiting]
 
     def finish(self) -> Report:
         report = self.report
         for finding in self.open.settled():
-            judged = self.setting.judged(finding)
+            judged = self.judge.judged(finding)
             if judged is not None:
                 self.show(judged)
         report.findings = in_order(report.findings)
         report.suppressed = in_order(report.suppressed)
         report.known = in_order(report.known)
-        report.compared = self.setting.config.known is not None
+        report.compared = self.judge.config.known is not None
         report.errors.sort()
         report.digests = self.digests
         report.seconds = self.seconds

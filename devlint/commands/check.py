@@ -11,7 +11,8 @@ from typing import Any
 import click
 
 from devlint import engine, fixing
-from devlint.commands.known import baseline_of, stale, stale_note, with_known
+from devlint.checking.shards import Shard
+from devlint.commands.known import baseline_of, stale, stale_note, terms_of, with_known
 from devlint.commands.messages import errors_of
 from devlint.commands.options import (
     FINDINGS,
@@ -26,9 +27,9 @@ from devlint.commands.options import (
     outputs,
     paths_argument,
 )
+from devlint.commands.reporting import exit_code, save, usual_format
 from devlint.commands.settings import configured, configured_paths, rules_for, with_jobs
 from devlint.comparison import check_staged
-from devlint.config import Config
 from devlint.findings import FileError
 from devlint.fixing import Fixed, FixingError, unified_diff
 from devlint.ignoring import with_ignores, without_unused_ignores
@@ -42,7 +43,6 @@ from devlint.reporters.options import Options
 from devlint.reporters.wording import plural
 from devlint.suppression import UNUSED
 from devlint.terminal import ProgressBar, emit, show, wants_color
-from devlint.writing import write_whole
 
 EXAMPLES = """\b
 Examples:
@@ -52,6 +52,16 @@ Examples:
   devlint check --diff-base main       only what differs from main
   devlint check --output sarif=devlint.sarif --format concise
 """
+
+
+def _shard(_: click.Context, __: click.Parameter, value: str | None) -> tuple[int, int] | None:
+    """`2/4` is the second of four."""
+    if value is None:
+        return None
+    number, slash, count = value.partition("/")
+    if not (slash and number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count)):
+        raise click.BadParameter(f"{value!r} is not I/N, such as 1/4, 2/4, 3/4 and 4/4")
+    return int(number), int(count)
 
 
 @click.command(name="check", epilog=EXAMPLES)
@@ -71,6 +81,12 @@ Examples:
     help="The name of what is read from standard input (`-`).",
 )
 @comparing
+@click.option(
+    "--shard",
+    metavar="I/N",
+    callback=_shard,
+    help="Check part I of N, for `devlint merge` to join.",
+)
 @click.option("--fix", is_flag=True, help="Apply the safe fixes, and report what is left.")
 @click.option("--unsafe-fixes", is_flag=True, help="With --fix or --diff: the unsafe ones too.")
 @click.option("--diff", is_flag=True, help="Show what --fix would change, and change nothing.")
@@ -101,6 +117,7 @@ def command(
     error_on_stale: bool,
     diff_base: str | None,
     staged: bool,
+    shard: tuple[int, int] | None,
     add_ignores: str | None,
     remove_unused_ignores: bool,
     show_suppressed: bool,
@@ -126,6 +143,12 @@ def command(
         }
     )
     _refuse_together({"--staged": staged, "--diff-base": diff_base is not None})
+    if shard is not None:
+        whole = {"--fix": fix, "--diff": diff, "--staged": staged}
+        whole |= {"--diff-base": diff_base is not None, "--add-ignores": add_ignores is not None}
+        whole |= {"--remove-unused-ignores": remove_unused_ignores, "`-`": STDIN in paths}
+        for name in (name for name, given in whole.items() if given):
+            _refuse_together({"--shard": True, name: True})
     if unsafe_fixes and not (fix or diff):
         raise click.UsageError("--unsafe-fixes needs --fix or --diff")
     if STDIN in paths and (ignoring or staged or diff_base is not None):
@@ -148,6 +171,9 @@ def command(
     bar = ProgressBar() if sys.stderr.isatty() and not no_progress else None
     try:
         config = with_known(config, rules, to_check, entries, diff_base)
+        part = None
+        if shard is not None:
+            part = Shard(*shard, terms_of(config, rules, entries, error_on_stale))
         if staged:
             report = check_staged(to_check, config, rules, progress=bar)
         elif fix or diff:
@@ -162,6 +188,7 @@ def command(
                 contents=contents,
                 progress=bar,
                 cache=config.cache_folder(),
+                shard=part,
             )
     except (KnowledgeError, RevisionError) as error:
         raise Refusal(str(error)) from None
@@ -198,14 +225,14 @@ def command(
         colored = replace(options, color=wants_color(color, stream))
         emit(render(form or usual_format(), report, colored), stream)
     else:
-        _save(output_file, render(form or "text", report, options))
+        save(output_file, render(form or "text", report, options))
     for other, file in output:
-        _save(file, render(other, report, options))
+        save(file, render(other, report, options))
     outdated = stale(report, entries, config, rules)
     emit(stale_note(outdated), sys.stderr)
     if verbose:
         emit(_verbose(report), sys.stderr)
-    code = _exit_code(report, config)
+    code = exit_code(report, config.fail_on)
     sys.exit(FINDINGS if error_on_stale and outdated and not code else code)
 
 
@@ -239,18 +266,6 @@ def _ignore(report: Report, reason: str | None) -> int:
     return UNCHECKED if failed or report.errors else FINDINGS if done.left else 0
 
 
-def usual_format() -> str:
-    """The format for standard output when none is asked for."""
-    return "github" if os.environ.get("GITHUB_ACTIONS") == "true" else "text"
-
-
-def _save(file: Path, text: str) -> None:
-    try:
-        write_whole(file, text.encode("utf-8", "backslashreplace"))
-    except OSError as error:
-        raise Refusal(f"{file}: cannot be written: {error.strerror}") from None
-
-
 def _diff(fixed: Fixed) -> str:
     """The changes as a patch; on a terminal with nothing in it that could steer that."""
     root = fixed.report.root
@@ -268,15 +283,6 @@ def _write(fixed: Fixed) -> None:
         except FixingError as error:
             path = Project(fixed.report.root).path_of(change.file)
             fixed.report.errors.append(FileError(path, 1, 1, str(error)))
-
-
-def _exit_code(report: Report, config: Config) -> int:
-    if report.errors:
-        return UNCHECKED
-    fail_on = config.fail_on
-    if fail_on and any(found.severity.rank >= fail_on.rank for found in report.findings):
-        return FINDINGS
-    return 0
 
 
 def _verbose(report: Report) -> str:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from devlint.baseline import USUAL_NAME, BaselineError, Entry, read_baseline, stale_entries
+from devlint.checking.shards import Terms
 from devlint.commands.options import Refusal
 from devlint.comparison import known_at
 from devlint.config import Config, Policy
+from devlint.project.repository import repository_of
 from devlint.project.revisions import RevisionError
 from devlint.report import Report
 from devlint.rule import Rule
@@ -55,13 +57,32 @@ def stale(
     report: Report, entries: frozenset[Entry], config: Config, rules: tuple[Rule, ...]
 ) -> list[Entry]:
     """The entries of the baseline that the report says are of no use."""
+    return stale_entries(report, entries, _running(config, rules))
+
+
+def terms_of(
+    config: Config, rules: tuple[Rule, ...], entries: frozenset[Entry], error_on_stale: bool
+) -> Terms:
+    """What a check in shards is held to, as a whole."""
+    terms = Terms.of(config, Path.cwd(), repository_of(config.root))
+    runs = _running(config, rules)
+    expected = [entry for entry in sorted(entries) if runs(entry.rule, entry.path)]
+    return replace(
+        terms,
+        expected=tuple((entry, (config.root / entry.path).exists()) for entry in expected),
+        error_on_stale=error_on_stale,
+    )
+
+
+def _running(config: Config, rules: tuple[Rule, ...]) -> Callable[[str, str], bool]:
+    """Whether the rule of a code runs on a file."""
     policy = Policy(config, rules)
+    every = {each.code for each in rules}
 
     def runs(rule: str, path: str) -> bool:
-        every = {each.code for each in rules}
         return rule not in every or rule in {each.code for each in policy.rules_for(path)}
 
-    return stale_entries(report, entries, runs)
+    return runs
 
 
 def stale_note(entries: Sequence[Entry]) -> str:

@@ -63,15 +63,16 @@ def _selectors(name: str, text: str) -> Decorator:
     return click.option(name, multiple=True, callback=_codes, metavar="CODES", help=text)
 
 
+fail_on_option = click.option(
+    "--fail-on",
+    type=click.Choice(["error", "warning", "performance", "never"]),
+    help="The least severity that makes the exit code 1.  [default: warning]",
+)
 _CONFIGURING: tuple[Decorator, ...] = (
     _selectors("--select", "Run these rules only: codes, code prefixes, names or ALL."),
     _selectors("--extend-select", "Run these rules too."),
     _selectors("--ignore", "Do not run these rules."),
-    click.option(
-        "--fail-on",
-        type=click.Choice(["error", "warning", "performance", "never"]),
-        help="The least severity that makes the exit code 1.  [default: warning]",
-    ),
+    fail_on_option,
     click.option(
         "--min-confidence",
         type=click.Choice(["certain", "likely", "possible"]),

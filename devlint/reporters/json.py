@@ -19,6 +19,8 @@ def render(report: Report, options: Options | None = None) -> str:
     whole = as_object(report)
     if options and options.show_suppressed:
         whole["suppressed"] = [finding_object(finding) for finding in report.suppressed]
+    if report.shard is not None:
+        whole["shard"] = dict(report.shard)
     return json.dumps(whole, indent=2) + "\n"
 
 

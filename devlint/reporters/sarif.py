@@ -26,6 +26,7 @@ SCHEMA = (
 ROOT = "%SRCROOT%"  # what the paths are relative to
 LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.PERFORMANCE: "note"}
 FINGERPRINT = "devlintFingerprint/v1"
+SHARD = "devlintShard"
 
 Object = dict[str, Any]
 
@@ -72,6 +73,7 @@ class _Run:
                 *(self.result(finding, "unchanged") for finding in self.report.known),
                 *(self.suppressed(finding) for finding in self.shown_suppressed),
             ],
+            **({"properties": {SHARD: dict(self.report.shard)}} if self.report.shard else {}),
         }
 
     def suppressed(self, finding: Finding) -> Object:

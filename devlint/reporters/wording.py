@@ -119,7 +119,8 @@ def summary(report: Report, fixed: int = 0) -> str:
         new = "new " if report.compared else ""
         text = f"Found no {new}device-placement problems in {checked}"
     else:
-        text = "Checked no files" if report.files or report.errors else "Found no Python files"
+        checked_none = report.files or report.errors or report.shard
+        text = "Checked no files" if checked_none else "Found no Python files"
     asides = []
     if report.suppressed:
         asides.append(f"{len(report.suppressed)} suppressed")
