@@ -32,7 +32,8 @@ from types import CodeType
 import devlint_rules
 
 from devlint.checking.resources import with_deep_stack, without_garbage_collection
-from devlint.checking.session import Session, Setting
+from devlint.checking.session import Session
+from devlint.checking.setting import Setting
 from devlint.checking.settling import Settling
 from devlint.config import Config
 from devlint.findings import Confidence

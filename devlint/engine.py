@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from devlint.checking.cache import Cache, Cached, can_be_kept
-from devlint.checking.executors import Executor, InProcess, Reached
 from devlint.checking.groups import Group, groups_of
 from devlint.checking.outcome import Outcome
 from devlint.checking.resources import with_deep_stack, without_garbage_collection
-from devlint.checking.session import Infer, Session, Setting
+from devlint.checking.setting import Infer, Setting
 from devlint.checking.settling import Settling, callers_of
 from devlint.checking.shards import Part, Shard, lean, packed, run_of
 from devlint.config import Config
-from devlint.inference.api import infer_file
+from devlint.knowledge import Knowledge
 from devlint.project.discovery import Discovery, discover
 from devlint.project.imports import Project
 from devlint.report import Report
 from devlint.rule import Rule
 from devlint.version import __version__
+
+# A check whose outcomes are all in the cache needs neither the inference nor LibCST: they are
+# imported where something has to be inferred.
+if TYPE_CHECKING:
+    from devlint.checking.executors import Executor, Reached
+    from devlint.inference.facts import Facts
+    from devlint.project.imports import Importer
+    from devlint.project.source import ParsedFile
 
 Progress = Callable[[int, int, str], None]
 
@@ -50,9 +57,7 @@ def check(
     With `config.jobs` other processes check the files; the report is the same for any number.
     Raises KnowledgeError for the user's knowledge files; all else that goes wrong is in the report.
     """
-    setting = Setting.of(
-        config, rules, contents or {}, infer or partial(infer_file, interrupt=interrupt), interrupt
-    )
+    setting = Setting.of(config, rules, contents or {}, infer or _Inference(interrupt), interrupt)
     found = _discover(paths, config, force_exclude=config.force_exclude)
     sizes = {file: _size(file, setting.contents) for file in found.files}
     groups = groups_of(sizes.items())
@@ -107,11 +112,25 @@ class _Local:
 
     def __call__(self, groups: Sequence[Group], reached: Reached) -> list[Outcome]:
         if min(self.jobs, len(groups)) <= 1:
+            from devlint.checking.executors import InProcess  # see above
+
             return InProcess(self.setting)(groups, reached)
         # a check of few files needs none, and `multiprocessing` takes long to import
         from devlint.checking.processes import Processes
 
         return Processes(self.setting, self.jobs)(groups, reached)
+
+
+class _Inference:
+    """The inference, loaded when there is a file to infer."""
+
+    def __init__(self, interrupt: Callable[[], None] | None) -> None:
+        self.interrupt = interrupt
+
+    def __call__(self, parsed: ParsedFile, importer: Importer, knowledge: Knowledge) -> Facts:
+        from devlint.inference.api import infer_file  # see above
+
+        return infer_file(parsed, importer, knowledge, self.interrupt)
 
 
 def _outside(paths: Sequence[Path], files: Sequence[Path], config: Config) -> list[Path]:
@@ -134,6 +153,8 @@ def _callers(
         found = kept.find(key)
         if found is not None:
             return found
+    from devlint.checking.session import Session  # see above
+
     session = Session(setting)
     with without_garbage_collection():
         found = with_deep_stack(lambda: callers_of(names, others, near, session))

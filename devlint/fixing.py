@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from devlint import engine
-from devlint.checking.session import Infer
+from devlint.checking.setting import Infer
 from devlint.config import Config
 from devlint.findings import Applicability, FileError, Finding, Fix, Location, Severity, source_name
 from devlint.project.imports import Project

@@ -12,11 +12,11 @@ import importlib.util
 import pkgutil
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
 
 from devlint import banned, revealed
+from devlint.entry_points import EntryPoint, entry_points
 from devlint.rule import Rule
 from devlint.suppression import RULES as SUPPRESSION_RULES
 
@@ -35,7 +35,7 @@ def load_rules(paths: Sequence[Path] = ()) -> tuple[Rule, ...]:
     """
     rules: dict[str, tuple[Rule, str]] = {rule.code: (rule, "devlint itself") for rule in OWN_RULES}
     names = {rule.name for rule in OWN_RULES}
-    packs = {(entry.name, entry.value): entry for entry in entry_points(group=GROUP)}
+    packs = {(entry.name, entry.value): entry for entry in entry_points(GROUP)}
     if not packs:
         raise RulePackError(
             f"no rule pack is installed (entry-point group {GROUP!r}); reinstall devlint"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import time
 import unicodedata
@@ -104,6 +103,8 @@ class ProgressBar:
         size = 24
         full = size * done // total
         line = f"[{'#' * full}{'.' * (size - full)}] {done}/{total} {show(path)}"
+        import shutil  # with its archives it takes as long as all else here
+
         limit = shutil.get_terminal_size().columns - 1
         while columns(line) > limit:
             line = line[:-1]

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from pathlib import Path
 
 
@@ -16,6 +14,9 @@ def write_whole(file: Path, data: bytes) -> None:
     if file.exists() and not file.is_file():
         file.write_bytes(data)
         return
+    import shutil  # most checks write no file
+    import tempfile  # as above
+
     target = Path(os.path.realpath(file))
     handle, name = tempfile.mkstemp(
         dir=target.parent, prefix=f".{target.name[:100]}.", suffix=".tmp"

@@ -30,7 +30,7 @@ from devlint.checking.executors import InProcess
 from devlint.checking.groups import groups_of
 from devlint.checking.outcome import Outcome
 from devlint.checking.plain_data import from_plain, to_plain
-from devlint.checking.session import Setting
+from devlint.checking.setting import Setting
 from devlint.config import Config, ConfigError, Policy, find_config, to_toml
 from devlint.findings import Confidence
 from devlint.fixing import fix

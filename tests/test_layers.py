@@ -94,6 +94,7 @@ PACKAGES = [
             "baseline",
             "locating",
             "rule",
+            "entry_points",
             "banned",
             "revealed",
             "suppression",

@@ -11,24 +11,26 @@ import hashlib
 import json
 import os
 import sys
-import tempfile
 import time
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from libcst import LIBCST_VERSION
 
 from devlint.checking.answers import Answers, Remembered
-from devlint.checking.executors import Executor, Reached
 from devlint.checking.groups import Group
 from devlint.checking.outcome import Outcome
 from devlint.checking.plain_data import from_plain, to_plain
-from devlint.checking.session import Setting
+from devlint.checking.setting import Setting
 from devlint.rule import Rule
 from devlint.version import __version__
+
+if TYPE_CHECKING:
+    from devlint.checking.executors import Executor, Reached
 
 FORMAT = 1  # of the entries
 MOST_BYTES = 128 << 20  # of all entries together, on disk
@@ -104,6 +106,8 @@ class Cache:
         """Put an entry in its place at once: another check reads the old one, or the new one."""
         if not self.usable:
             return
+        import tempfile  # not for a check that keeps nothing
+
         packed = zlib.compress(json.dumps(data).encode(), 1)
         try:
             self._prepare()

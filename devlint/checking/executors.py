@@ -14,7 +14,8 @@ from typing import Protocol
 from devlint.checking.groups import Group
 from devlint.checking.outcome import Outcome
 from devlint.checking.resources import collect_recent, with_deep_stack, without_garbage_collection
-from devlint.checking.session import COLLECT_AFTER, Session, Setting
+from devlint.checking.session import COLLECT_AFTER, Session
+from devlint.checking.setting import Setting
 from devlint.project.cuda_builds import CudaBuilds
 from devlint.project.imports import Project, Trees
 

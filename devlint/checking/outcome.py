@@ -8,6 +8,8 @@ from devlint.findings import FileError, Finding
 from devlint.inference.call_contexts import Feed, Given
 from devlint.project.asked import Asked
 
+STAGES = ("parse", "inference", "rules", "locating")
+
 
 @dataclass(frozen=True, slots=True)
 class Told:
@@ -41,3 +43,10 @@ class Outcome:
     seconds: dict[str, float] = field(default_factory=dict)
     asked: Asked = field(default_factory=Asked)
     is_sound: bool = True
+
+
+def feed_rank(feed: Feed) -> tuple[str, ...]:
+    """Their order, which no hash decides."""
+    through = feed.through
+    by = (through.function, through.parameter) if through else ()
+    return feed.function, str(feed.parameter), feed.source.value, *by

@@ -25,7 +25,7 @@ from devlint.checking.groups import Group
 from devlint.checking.outcome import Outcome
 from devlint.checking.plain_data import from_plain, to_plain
 from devlint.checking.resources import with_deep_stack, without_garbage_collection
-from devlint.checking.session import Setting
+from devlint.checking.setting import Setting
 from devlint.config import Config
 from devlint.findings import FileError
 from devlint.inference.api import infer_file

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
 
-from devlint import banned, knowledge
+from devlint import banned
+from devlint.checking.bans import claims_of_bans
 from devlint.checking.cells import with_cells
 from devlint.checking.fingerprints import with_fingerprints
-from devlint.checking.judging import Judge
 from devlint.checking.open_findings import Name, name_of
-from devlint.checking.outcome import Outcome, Told
+from devlint.checking.outcome import STAGES, Outcome, Told, feed_rank
 from devlint.checking.placing import Layouts, excerpts, finding_of, lay_out_claims
 from devlint.checking.resources import collect_recent
-from devlint.config import Config, Policy
+from devlint.checking.setting import Setting
 from devlint.findings import FileError, Finding, Location
 from devlint.inference.call_contexts import Feed, Given
 from devlint.inference.facts import Facts
-from devlint.knowledge import Knowledge
 from devlint.locating import Layout
 from devlint.project.cuda_builds import CudaBuilds
 from devlint.project.imports import TREE_BUDGET, Importer, Project, Trees
@@ -39,45 +37,7 @@ from devlint.suppression import (
 COLLECT_AFTER = 400_000  # characters of source parsed between two collections of cycles
 NOTED_IMPORTS = 5  # of those that were not followed, by name
 
-STAGES = ("parse", "inference", "rules", "locating")
-
 Claims = list[tuple[Rule, Claim]]
-
-
-class Infer(Protocol):
-    """The inference: all facts of one file."""
-
-    def __call__(self, parsed: ParsedFile, importer: Importer, knowledge: Knowledge) -> Facts: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Setting(Judge):
-    """What all groups of a check share.
-
-    contents: what is to be taken for the content of some files instead of what is on disk.
-    infer: the inference, or what stands in for it.
-    interrupt: called between units of work; what it raises, no Exception, ends the check.
-    """
-
-    rules: tuple[Rule, ...]
-    knowledge: Knowledge
-    contents: Mapping[Path, bytes]
-    infer: Infer
-    interrupt: Callable[[], None]
-
-    @classmethod
-    def of(
-        cls,
-        config: Config,
-        rules: tuple[Rule, ...],
-        contents: Mapping[Path, bytes],
-        infer: Infer,
-        interrupt: Callable[[], None] | None = None,
-    ) -> Setting:
-        """Raises KnowledgeError for the user's knowledge files."""
-        known = knowledge.load(config.knowledge_files())
-        policy = Policy(config, rules)
-        return cls(config, policy, rules, known, contents, infer, interrupt or _go_on)
 
 
 class Session:
@@ -195,7 +155,7 @@ class Session:
 
     def claims_of(self, rule: Rule, parsed: ParsedFile, facts: Facts) -> Iterable[Claim]:
         if rule is banned.RULE:
-            return banned.claims_of_bans(parsed, self.setting.knowledge.bans)
+            return claims_of_bans(parsed, self.setting.knowledge.bans)
         return rule.check(facts)
 
     def findings(self, parsed: ParsedFile, claims: Claims, layouts: Layouts) -> list[Finding]:
@@ -288,17 +248,6 @@ class Session:
             yield
         finally:
             self.seconds[stage] += time.process_time() - start
-
-
-def _go_on() -> None:
-    """The interrupt of a check that nobody interrupts."""
-
-
-def feed_rank(feed: Feed) -> tuple[str, ...]:
-    """Their order, which no hash decides."""
-    through = feed.through
-    by = (through.function, through.parameter) if through else ()
-    return feed.function, str(feed.parameter), feed.source.value, *by
 
 
 def _defect(error: Exception) -> str:

@@ -5,14 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from devlint.checking.judging import Judge
 from devlint.checking.open_findings import OpenFindings
-from devlint.checking.outcome import Outcome
-from devlint.checking.session import STAGES, Session, feed_rank
+from devlint.checking.outcome import STAGES, Outcome, feed_rank
 from devlint.findings import FileError, Finding
 from devlint.project.callers import CALLERS_BUDGET, files_that_mention
 from devlint.report import Report, in_order
+
+if TYPE_CHECKING:
+    from devlint.checking.session import Session
 
 
 class Settling:

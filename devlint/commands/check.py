@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from devlint import engine, fixing
+from devlint import engine
 from devlint.checking.shards import Shard
 from devlint.commands.known import baseline_of, stale, stale_note, terms_of, with_known
 from devlint.commands.messages import errors_of
@@ -29,18 +29,12 @@ from devlint.commands.options import (
 )
 from devlint.commands.reporting import exit_code, save, usual_format
 from devlint.commands.settings import configured, configured_paths, rules_for, with_jobs
-from devlint.comparison import check_staged
-from devlint.findings import FileError
-from devlint.fixing import Fixed, FixingError, unified_diff
-from devlint.ignoring import with_ignores, without_unused_ignores
 from devlint.knowledge import KnowledgeError
-from devlint.project.imports import Project
 from devlint.project.repository import repository_of
 from devlint.project.revisions import RevisionError
 from devlint.report import Report
 from devlint.reporters.formats import render
 from devlint.reporters.options import Options
-from devlint.reporters.wording import plural
 from devlint.suppression import UNUSED
 from devlint.terminal import ProgressBar, emit, show, wants_color
 
@@ -175,9 +169,13 @@ def command(
         if shard is not None:
             part = Shard(*shard, terms_of(config, rules, entries, error_on_stale))
         if staged:
+            from devlint.comparison import check_staged  # not for every check
+
             report = check_staged(to_check, config, rules, progress=bar)
         elif fix or diff:
-            fixed = fixing.fix(
+            from devlint.fixing import fix as fixed_by_rounds  # nor is this
+
+            fixed = fixed_by_rounds(
                 to_check, config, rules, unsafe=unsafe_fixes, contents=contents, progress=bar
             )
         else:
@@ -198,11 +196,15 @@ def command(
         if bar:
             bar.clear()
     if diff:
-        emit(_diff(fixed), sys.stdout)
+        from devlint.commands.changes import patch_of  # with --fix and the like only
+
+        emit(patch_of(fixed), sys.stdout)
         emit(errors_of(fixed.report), sys.stderr)
         sys.exit(UNCHECKED if fixed.report.errors else FINDINGS if fixed.changes else 0)
     if ignoring:
-        sys.exit(_ignore(report, add_ignores))
+        from devlint.commands.changes import change_ignores  # as above
+
+        sys.exit(change_ignores(report, add_ignores))
     stream = sys.stdout
     if fix:
         report = fixed.report
@@ -211,7 +213,9 @@ def command(
             after = fixed.changes[0].after if fixed.changes else contents[absolute[0]]
             sys.stdout.buffer.write(after)
         else:
-            _write(fixed)
+            from devlint.commands.changes import write_fixed  # as above
+
+            write_fixed(fixed)
     options = Options(
         color=color == "always",
         base=Path.cwd(),
@@ -244,45 +248,6 @@ def _refuse_together(options: dict[str, bool]) -> None:
 
 def _is_reason(text: str) -> bool:
     return bool(text.strip()) and "#" not in text and show(text) == text
-
-
-def _ignore(report: Report, reason: str | None) -> int:
-    """Write suppressions for this reason, or without one remove those of no use."""
-    done = without_unused_ignores(report) if reason is None else with_ignores(report, reason)
-    failed = False
-    for change in done.changes:
-        try:
-            fixing.write(change)
-        except FixingError as error:
-            failed = True
-            emit(show(f"{os.path.relpath(change.file)}: {error}") + "\n", sys.stderr)
-    for finding in done.left:
-        place = finding.location
-        emit(show(f"{place.path}:{place.line}: {finding.rule} is left as it is") + "\n", sys.stderr)
-    emit(errors_of(report), sys.stderr)
-    word = "Removed unused suppressions" if reason is None else "Suppressed"
-    files = plural(len(done.changes), "file")
-    emit(f"{word}: {plural(done.count, 'finding')} in {files}.\n", sys.stdout)
-    return UNCHECKED if failed or report.errors else FINDINGS if done.left else 0
-
-
-def _diff(fixed: Fixed) -> str:
-    """The changes as a patch; on a terminal with nothing in it that could steer that."""
-    root = fixed.report.root
-    patch = "".join(
-        unified_diff(change, os.path.relpath(change.file, root).replace(os.sep, "/"))
-        for change in fixed.changes
-    )
-    return "\n".join(map(show, patch.split("\n"))) if sys.stdout.isatty() else patch
-
-
-def _write(fixed: Fixed) -> None:
-    for change in fixed.changes:
-        try:
-            fixing.write(change)
-        except FixingError as error:
-            path = Project(fixed.report.root).path_of(change.file)
-            fixed.report.errors.append(FileError(path, 1, 1, str(error)))
 
 
 def _verbose(report: Report) -> str:

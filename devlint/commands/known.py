@@ -10,7 +10,6 @@ from pathlib import Path
 from devlint.baseline import USUAL_NAME, BaselineError, Entry, read_baseline, stale_entries
 from devlint.checking.shards import Terms
 from devlint.commands.options import Refusal
-from devlint.comparison import known_at
 from devlint.config import Config, Policy
 from devlint.project.repository import repository_of
 from devlint.project.revisions import RevisionError
@@ -46,6 +45,8 @@ def with_known(
         return config
     known = frozenset(entry.fingerprint for entry in entries)
     if revision is not None:
+        from devlint.comparison import known_at  # not for every check
+
         try:
             known |= known_at(revision, paths, config, rules)
         except RevisionError as error:

@@ -20,7 +20,7 @@ from devlint.checking import groups, processes
 from devlint.checking.groups import Group
 from devlint.checking.outcome import Outcome
 from devlint.checking.processes import Processes
-from devlint.checking.session import Infer, Setting
+from devlint.checking.setting import Infer, Setting
 from devlint.config import Config
 from devlint.findings import Confidence
 from devlint.inference.facts import Facts

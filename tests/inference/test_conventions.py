@@ -39,6 +39,11 @@ def test_a_convention_holds_of_its_examples_and_of_no_counter_example(row):
     assert [text for text in row.counter_examples if holds(row.id, text, row.of)] == []
 
 
+def test_a_row_read_by_itself_is_the_row_of_the_whole_file():
+    written = Path(conventions.reading.__file__).parents[2] / "knowledge" / "conventions.toml"
+    assert dict(ROWS) == dict(read_conventions(written.read_text(encoding="utf-8")))
+
+
 def test_every_convention_is_asked_for_and_every_one_asked_for_is_a_row():
     assert set(asked()) == set(ROWS)
 

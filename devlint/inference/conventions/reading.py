@@ -20,10 +20,10 @@ from __future__ import annotations
 import enum
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 if sys.version_info >= (3, 11):
@@ -33,6 +33,7 @@ else:
 
 
 NAME = "<name>"  # in a regular expression
+_HEADER = re.compile(r"^\[([\w-]+)\]$", re.M)
 
 
 class ConventionError(Exception):
@@ -94,10 +95,31 @@ _KEYS = frozenset(
 
 @cache
 def conventions() -> Mapping[str, Convention]:
-    """All rows, by id. A pattern is compiled when it is asked for: to compile all of them takes
-    longer than a check of a small file, which asks for few."""
-    file = resources.files("devlint.knowledge") / "conventions.toml"
-    return _rows(file.read_text(encoding="utf-8"))
+    """All rows, by id. A row is read when it is asked for, and its pattern compiled then: to do so
+    for all of them takes longer than a check of a small file, which asks for few."""
+    file = Path(__file__).parents[2] / "knowledge" / "conventions.toml"
+    return _RowByRow(file.read_text(encoding="utf-8"))
+
+
+class _RowByRow(Mapping[str, Convention]):
+    """The rows of a text that `read_conventions` finds sound, each read when it is asked for."""
+
+    def __init__(self, text: str) -> None:
+        parts = _HEADER.split(text)[1:]  # id, text, id, text, …
+        self._texts = dict(zip(parts[::2], parts[1::2], strict=True))
+        self._read: dict[str, Convention] = {}
+
+    def __getitem__(self, name: str) -> Convention:
+        row = self._read.get(name)
+        if row is None:
+            row = self._read[name] = _read_row(name, tomllib.loads(self._texts[name]))
+        return row
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._texts)
+
+    def __len__(self) -> int:
+        return len(self._texts)
 
 
 def read_conventions(text: str) -> Mapping[str, Convention]:
