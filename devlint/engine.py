@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -58,51 +58,76 @@ def check(
     Raises KnowledgeError for the user's knowledge files; all else that goes wrong is in the report.
     """
     setting = Setting.of(config, rules, contents or {}, infer or _Inference(interrupt), interrupt)
-    found = _discover(paths, config, force_exclude=config.force_exclude)
-    sizes = {file: _size(file, setting.contents) for file in found.files}
-    groups = groups_of(sizes.items())
-    run, errors = "", found.errors
-    if shard is not None:
-        run = run_of(groups, config, rules)
-        groups = shard.groups(groups, sizes)
-        errors = errors if shard.number == 1 else []
-    own = [file for group in groups for file in group.files]
-    told = _Told(setting, len(own), progress or _silence)
-    settling = Settling(setting, len(own), errors)
+    work = Work(paths, setting, shard)
+    told = _Told(setting, len(work.files), progress or _silence)
     jobs = 1 if infer or interrupt else config.jobs or 1
     kept = None if cache is None or infer or not can_be_kept(setting) else Cache(cache, setting)
-    executor: Executor = _Local(setting, jobs)
-    outcomes = (executor if kept is None else Cached(kept, executor))(groups, told)
-    for outcome in outcomes:
-        settling.add(outcome)
+    executor: Executor = Local(setting, jobs)
+    outcomes = (executor if kept is None else Cached(kept, executor))(work.groups, told)
     told.end()
-    outside = _outside(paths, found.files, config) if settling.callees() else []
-    called = _callers(setting, settling, outside, kept)
+    settling = work.settling(outcomes)
+    called = work.called_from_outside(settling, kept)
     settling.add_feeds(called)
     if shard is not None:  # it is settled by calls of other shards, as far as they are looked for
-        others = sorted(set(found.files).difference(own))
+        others = sorted(set(work.found.files).difference(work.files))
         settling.add_feeds(_callers(setting, settling, others, kept))
     if kept is not None:
         kept.close()
     report = settling.finish()
     if shard is not None:
-        report.shard = packed(
-            Part(
-                __version__,
-                run,
-                shard.number,
-                shard.of,
-                shard.terms,
-                len(own),
-                errors,
-                [lean(outcome) for outcome in outcomes],
-                lean(called),
-            )
-        )
+        report.shard = packed(work.part(shard, outcomes, called))
     return report
 
 
-class _Local:
+class Work:
+    """What a check has to do: the files of some paths in groups, all of them or those of a shard;
+    and what becomes of their outcomes."""
+
+    def __init__(self, paths: Sequence[Path], setting: Setting, shard: Shard | None = None) -> None:
+        config = setting.config
+        self.paths = paths
+        self.setting = setting
+        self.found = _discover(paths, config, force_exclude=config.force_exclude)
+        sizes = {file: _size(file, setting.contents) for file in self.found.files}
+        self.all_groups = groups_of(sizes.items())
+        self.groups, self.errors = self.all_groups, self.found.errors
+        if shard is not None:
+            self.groups = shard.groups(self.all_groups, sizes)
+            self.errors = self.errors if shard.number == 1 else []
+        self.files = [file for group in self.groups for file in group.files]
+
+    def settling(self, outcomes: Iterable[Outcome]) -> Settling:
+        """The report in the making, with all outcomes."""
+        settling = Settling(self.setting, len(self.files), self.errors)
+        for outcome in outcomes:
+            settling.add(outcome)
+        return settling
+
+    def called_from_outside(self, settling: Settling, kept: Cache | None) -> Outcome:
+        """What files of the project that are not checked hand in."""
+        config = self.setting.config
+        if not settling.callees() or any(path.resolve() == config.root for path in self.paths):
+            return Outcome()
+        everything = _discover([config.root], config, force_exclude=False)
+        outside = sorted(set(everything.files).difference(self.found.files))
+        return _callers(self.setting, settling, outside, kept)
+
+    def part(self, shard: Shard, outcomes: Iterable[Outcome], called: Outcome) -> Part:
+        """The result of a shard, for it to be joined with those of the others."""
+        return Part(
+            __version__,
+            run_of(self.all_groups, self.setting.config, self.setting.rules),
+            shard.number,
+            shard.of,
+            shard.terms,
+            len(self.files),
+            self.errors,
+            [lean(outcome) for outcome in outcomes],
+            lean(called),
+        )
+
+
+class Local:
     """The executor that this machine is. A single group is checked by this process: to start
     another one would take longer."""
 
@@ -131,14 +156,6 @@ class _Inference:
         from devlint.inference.api import infer_file  # see above
 
         return infer_file(parsed, importer, knowledge, self.interrupt)
-
-
-def _outside(paths: Sequence[Path], files: Sequence[Path], config: Config) -> list[Path]:
-    """The files of the project that are not checked."""
-    if any(path.resolve() == config.root for path in paths):
-        return []
-    everything = _discover([config.root], config, force_exclude=False)
-    return sorted(set(everything.files).difference(files))
 
 
 def _callers(

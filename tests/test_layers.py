@@ -107,6 +107,7 @@ PACKAGES = [
             "checking",
             "engine",
             "merging",
+            "watching",
             "placements",
             "graphs",
             "flake8_plugin",

@@ -31,9 +31,9 @@ class Executor(Protocol):
 class Checker:
     """Checks groups one after the other; what one has parsed, the next need not."""
 
-    def __init__(self, setting: Setting) -> None:
+    def __init__(self, setting: Setting, trees: Trees | None = None) -> None:
         self.setting = setting
-        self.trees = Trees()
+        self.trees = Trees() if trees is None else trees
         self.cuda_builds = CudaBuilds(Project(setting.config.root))
         self.parsed = 0  # characters, since the last collection of cycles
 
@@ -56,14 +56,15 @@ class Checker:
 
 
 class InProcess:
-    """The executor that this process is."""
+    """The executor that this process is. trees: those that it has parsed before."""
 
-    def __init__(self, setting: Setting) -> None:
+    def __init__(self, setting: Setting, trees: Trees | None = None) -> None:
         self.setting = setting
+        self.trees = trees
 
     def __call__(self, groups: Sequence[Group], reached: Reached) -> list[Outcome]:
         def work() -> list[Outcome]:
-            checker = Checker(self.setting)
+            checker = Checker(self.setting, self.trees)
             return [checker.check_group(group, reached) for group in groups]
 
         with without_garbage_collection():

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -29,20 +30,24 @@ from devlint.commands.options import (
 )
 from devlint.commands.reporting import exit_code, save, usual_format
 from devlint.commands.settings import configured, configured_paths, rules_for, with_jobs
+from devlint.config import Config
 from devlint.knowledge import KnowledgeError
 from devlint.project.repository import repository_of
 from devlint.project.revisions import RevisionError
 from devlint.report import Report
 from devlint.reporters.formats import render
 from devlint.reporters.options import Options
+from devlint.rule import Rule
 from devlint.suppression import UNUSED
 from devlint.terminal import ProgressBar, emit, show, wants_color
 
+WATCHED_FORMS = ("text", "concise")
 EXAMPLES = """\b
 Examples:
   devlint check                        the project, as it is configured
   devlint check train.py --fix         repair what is safe to repair
   devlint check --diff                 show the repairs as a patch
+  devlint check --watch                again at each save, and only what changed
   devlint check --diff-base main       only what differs from main
   devlint check --output sarif=devlint.sarif --format concise
 """
@@ -81,6 +86,9 @@ def _shard(_: click.Context, __: click.Parameter, value: str | None) -> tuple[in
     callback=_shard,
     help="Check part I of N, for `devlint merge` to join.",
 )
+@click.option(
+    "--watch", is_flag=True, help="Check again whenever a file is saved, and tell what changed."
+)
 @click.option("--fix", is_flag=True, help="Apply the safe fixes, and report what is left.")
 @click.option("--unsafe-fixes", is_flag=True, help="With --fix or --diff: the unsafe ones too.")
 @click.option("--diff", is_flag=True, help="Show what --fix would change, and change nothing.")
@@ -112,6 +120,7 @@ def command(
     diff_base: str | None,
     staged: bool,
     shard: tuple[int, int] | None,
+    watch: bool,
     add_ignores: str | None,
     remove_unused_ignores: bool,
     show_suppressed: bool,
@@ -137,12 +146,18 @@ def command(
         }
     )
     _refuse_together({"--staged": staged, "--diff-base": diff_base is not None})
+    whole = {"--fix": fix, "--diff": diff, "--staged": staged, "`-`": STDIN in paths}
+    whole |= {"--add-ignores": add_ignores is not None}
+    whole |= {"--remove-unused-ignores": remove_unused_ignores}
     if shard is not None:
-        whole = {"--fix": fix, "--diff": diff, "--staged": staged}
-        whole |= {"--diff-base": diff_base is not None, "--add-ignores": add_ignores is not None}
-        whole |= {"--remove-unused-ignores": remove_unused_ignores, "`-`": STDIN in paths}
-        for name in (name for name, given in whole.items() if given):
-            _refuse_together({"--shard": True, name: True})
+        _refuse_with("--shard", {**whole, "--diff-base": diff_base is not None, "--watch": watch})
+    if watch:
+        _refuse_with(
+            "--watch",
+            {**whole, "--output-file": output_file is not None, "--output": bool(output)},
+        )
+        if form not in (None, *WATCHED_FORMS):
+            raise click.UsageError(f"--watch prints {' or '.join(WATCHED_FORMS)}, not {form}")
     if unsafe_fixes and not (fix or diff):
         raise click.UsageError("--unsafe-fixes needs --fix or --diff")
     if STDIN in paths and (ignoring or staged or diff_base is not None):
@@ -154,6 +169,8 @@ def command(
     if STDIN in paths:
         absolute = [Path(os.path.abspath(stdin_filename or "<stdin>"))]
         contents = {absolute[0]: sys.stdin.buffer.read()}
+    if watch:
+        _watch(absolute, settings, (baseline, no_baseline, diff_base), form, quiet, color)
     config = with_jobs(configured(absolute, settings))
     if remove_unused_ignores:
         layer = config.command_line
@@ -240,10 +257,41 @@ def command(
     sys.exit(FINDINGS if error_on_stale and outdated and not code else code)
 
 
+def _watch(
+    paths: list[Path],
+    settings: dict[str, Any],
+    known: tuple[Path | None, bool, str | None],
+    form: str | None,
+    quiet: bool,
+    color: str,
+) -> NoReturn:
+    """Check again and again, until Ctrl-C."""
+    # a single check needs none of it
+    from devlint.commands.watching import watch
+
+    def prepare() -> tuple[list[Path], Config, tuple[Rule, ...]]:
+        baseline, no_baseline, diff_base = known
+        config = with_jobs(configured(paths, settings))
+        rules = rules_for(config)
+        to_check = paths or configured_paths(config)
+        entries = baseline_of(config, baseline, no_baseline)
+        return to_check, with_known(config, rules, to_check, entries, diff_base), rules
+
+    options = Options(color=wants_color(color, sys.stdout), base=Path.cwd(), summary=not quiet)
+    with suppress(KeyboardInterrupt):
+        watch(prepare, form or "text", options)
+    sys.exit(INTERRUPTED)
+
+
 def _refuse_together(options: dict[str, bool]) -> None:
     given = [name for name, is_given in options.items() if is_given]
     if len(given) > 1:
         raise click.UsageError(f"{given[0]} and {given[1]} cannot be used together")
+
+
+def _refuse_with(option: str, others: dict[str, bool]) -> None:
+    for name in (name for name, is_given in others.items() if is_given):
+        _refuse_together({option: True, name: True})
 
 
 def _is_reason(text: str) -> bool:
