@@ -71,11 +71,15 @@ class _Watching:
             self.look(frozenset())  # at what has changed before it was watched
             files = plural(self.looks.report.files, "file")
             emit(f"Watching {files}; Ctrl-C ends.\n", sys.stdout)
+            left: frozenset[Path] = frozenset()  # of a look that did not come to its end
             while True:
-                self.look(self.changes.next())
+                left |= self.changes.next()
+                if self.look(left):
+                    left = frozenset()
 
-    def look(self, changed: frozenset[Path]) -> None:
-        """Look at what has changed, and tell what that makes of the report."""
+    def look(self, changed: frozenset[Path]) -> bool:
+        """Look at what has changed, and tell what that makes of the report; False if more changed
+        meanwhile."""
         if any(map(self.is_setting, changed)):
             self.read_settings()
         is_told = bool(changed) and self.looks.first(changed)
@@ -84,12 +88,13 @@ class _Watching:
         try:
             self.looks.second(self.unless_more, "spawn")
         except Superseded:
-            return
+            return False
         except KnowledgeError as error:
             emit(f"{show(str(error))}\n", sys.stderr)
-            return
+            return True
         if differences(self.told, self.looks.report) or (changed and not is_told):
             self.tell(changed)
+        return True
 
     def unless_more(self) -> None:
         if self.changes.has_more():
