@@ -175,10 +175,19 @@ def apply_overrides(tables: Tables, overrides: list[dict[str, Any]]) -> None:
 
 
 def exists(section: str, name: str) -> bool:
-    """Whether the installed torch has that name."""
+    """Whether the installed torch has that name, or would with another package beside it."""
     if section == "methods":
         return hasattr(torch.Tensor, name)
-    return resolve(name) is not None
+    return resolve(name) is not None or needs_another_package(name.rpartition(".")[0])
+
+
+def needs_another_package(module: str) -> bool:
+    """A module of torch that can't be imported here: `torch.utils.tensorboard`."""
+    try:
+        importlib.import_module(module)
+    except ImportError as error:
+        return error.name is not None and error.name.partition(".")[0] != "torch"
+    return False
 
 
 def resolve(name: str) -> Any:

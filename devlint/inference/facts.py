@@ -249,6 +249,7 @@ class PlainAttribute:
     excused: bool  # the class moves it: its own _apply/to, `.to(x.device)` at use; or a test
     method: str  # the method that assigns it
     given: Given | None = None  # whose default device it is on, if not the program's
+    was_given: bool = False  # the constructor was handed it, and may have got it from anywhere
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,6 +63,8 @@ class Call:
     instances: the same of each of several results, in their order (`plt.subplots`).
     moves: it returns its arguments (modules, optimizers, loaders, tensors), one or as a tuple of as
         many, moved to where `result` says (`Accelerator.prepare`: to where the accelerator is).
+    feeds: it calls a module: the parameter that takes the module, then those that take its inputs
+        (`torch.jit.trace(net, x)`).
     collective: it sends its tensors through a process group; the NCCL backend refuses host tensors.
 
     Surplus positional arguments belong to the last positional parameter (`torch.block_diag(a, b)`).
@@ -91,6 +93,7 @@ class Call:
     sync_unless: frozenset[str] = frozenset()
     sync_only_if: frozenset[str] = frozenset()
     collective: bool = False
+    feeds: tuple[str, ...] = ()
     host_results: tuple[int, ...] = ()
     no_tensors: tuple[int, ...] = ()
     moves: bool = False

@@ -25,7 +25,7 @@ class KnowledgeError(Exception):
 
 
 _POSITIONS = frozenset({"host_results", "no_tensors"})
-_ORDERED = frozenset({"params", "bases", "instances"}) | _POSITIONS
+_ORDERED = frozenset({"params", "bases", "instances", "feeds"}) | _POSITIONS
 _ENUMS: dict[str, type[enum.Enum]] = {"agreement": Agreement, "result": Result}
 _CHOICES: dict[tuple[type, str], tuple[str, ...]] = {
     (Call, "scalar"): ("", "always", "without-dim", "without-none"),

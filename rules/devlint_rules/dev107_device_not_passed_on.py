@@ -23,8 +23,7 @@ _MESSAGES = {
     Neglect.MAPPED: f"{_HAS}only loads weights to it: `{{callee}}` is not moved there",
     Neglect.UNRESOLVED: "`{callee}` goes by the `{parameter}` that was given, which may be None, "
     "and not by what it was resolved to",
-    Neglect.BESIDE: f"{_HAS}moves a module there, and what goes in to `{{callee}}`, perhaps "
-    "another one",
+    Neglect.BESIDE: f"{_HAS}works there, and yet moves to `{{callee}}`, perhaps another one",
     Neglect.CURRENT: f"{_HAS}asks no more than its type: `{{callee}}` is for the current card",
 }
 # `called`: the callee as the call writes it.
@@ -34,7 +33,7 @@ _ADVICE = {
     Neglect.REPLACED: "take the one that was asked for: `torch.device({parameter})`",
     Neglect.MAPPED: "return `{callee}.to({parameter})`",
     Neglect.UNRESOLVED: "use the device that it was resolved to",
-    Neglect.BESIDE: "move both to `{parameter}`",
+    Neglect.BESIDE: "move all to `{parameter}`",
     Neglect.CURRENT: "pass it on: `{called}({parameter})`",
 }
 

@@ -56,9 +56,11 @@ def _check(facts: Facts) -> Iterator[Claim]:
         uses = uses_of(facts, fact)
         if not met and not fixed and not (fact.operand.by_default or is_host(placement)):
             continue
+        if fact.was_given and not uses:
+            continue  # nothing says that it was made on the host, or that it is to follow
         yield Claim(
             fact.site,
-            Severity.ERROR if met else Severity.WARNING,
+            Severity.ERROR if met and not fact.was_given else Severity.WARNING,
             _confidence(uses, met or fixed),
             f"`self.{fact.attribute}` is a plain tensor attribute of `{fact.class_name}`: "
             "`Module.to` and `state_dict` pass it by",
@@ -67,6 +69,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
             fix=_fix(facts, fact),
             applicability=Applicability.UNSAFE,
             given=fact.given,
+            assumptions=uses[0].assumptions if fact.was_given else (),
         )
 
 

@@ -38,8 +38,9 @@ def say_once(text: str) -> None:
 def patch_compilers(patches: Patches) -> None:
     """Replace the entry points of the compilers for one block."""
     patches.set(torch, "compile", _eager("torch.compile", _as_compiled))
-    for name in ("script", "trace", "trace_module"):
+    for name in ("script", "trace_module"):
         patches.set(torch.jit, name, _eager(f"torch.jit.{name}"))
+    patches.set(torch.jit, "trace", _trace)
     for name in ("save", "freeze", "optimize_for_inference"):
         patches.set(torch.jit, name, _scripted_only(f"torch.jit.{name}", getattr(torch.jit, name)))
     patches.set(script_function, "__call__", _scripted(script_function))
@@ -80,6 +81,15 @@ def _eager(name: str, dress: Callable[[Any], Any] = _as_is) -> Callable[..., Any
         return dress(target)
 
     return run_eagerly
+
+
+def _trace(func: Any, example_inputs: Any = None, *args: Any, **kwargs: Any) -> Any:
+    """``torch.jit.trace``: it calls what it is given with the example, and returns it as it is."""
+    given = kwargs.get("example_kwarg_inputs") or {}
+    if example_inputs is not None or given:
+        inputs = () if example_inputs is None else example_inputs
+        func(*(inputs if isinstance(inputs, (tuple, list)) else (inputs,)), **given)
+    return _eager("torch.jit.trace")(func)
 
 
 def _scripted_only(name: str, real: Any) -> Callable[..., Any]:

@@ -156,8 +156,9 @@ def test_the_card_to_wait_for(body, option, found):
     [
         ("", "self.device", [Neglect.BESIDE]),
         ("if device is None: device = self.cards[0]", "self.device", [Neglect.BESIDE]),
-        ("if device is None: device = self.device", "self.device", []),
-        ("device = device or self.device", "self.device", []),
+        ("if device is None: device = self.device", "self.device", [Neglect.BESIDE]),
+        ("device = device or self.device", "self.device", [Neglect.BESIDE]),
+        ("assert device == self.device", "self.device", []),
         ("self.device = device", "self.device", []),
         ("", "device", []),
     ],

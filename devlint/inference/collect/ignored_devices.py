@@ -190,8 +190,8 @@ def _is_rebound(node: cst.CSTNode, name: str) -> bool:
 
 
 def _beside(function: Function, name: str) -> Iterator[cst.BaseExpression]:
-    """Inputs go to `self.device`, to a module of the object that was moved to the device given."""
-    if "self.device" not in function.text:
+    """Inputs go to `self.device`, where others of the function go to the device that was given."""
+    if "self.device" not in function.text or function.name == "__init__":
         return
     body = function.node.body
     moves = [
@@ -199,9 +199,13 @@ def _beside(function: Function, name: str) -> Iterator[cst.BaseExpression]:
         for call in every(body, cst.Call)
         if isinstance(call.func, cst.Attribute) and call.func.attr.value == "to" and call.args
     ]
-    modules = {moved for moved, to, _ in moves if moved.startswith("self.") and to == name}
-    called = {dotted(call.func) for call in every(body, cst.Call)}
-    if not modules & called or _is_related(body, name):
+    placed = any(to == name for _, to, _ in moves) or any(
+        argument.keyword is not None
+        and argument.keyword.value == "device"
+        and dotted(argument.value) == name
+        for argument in every(body, cst.Arg)
+    )
+    if not placed or _is_related(body, name):
         return
     for moved, to, call in moves:
         if to == "self.device" and not moved.startswith("self."):
@@ -209,11 +213,37 @@ def _beside(function: Function, name: str) -> Iterator[cst.BaseExpression]:
 
 
 def _is_related(body: cst.CSTNode, name: str) -> bool:
-    """Some line makes the one of the other, or compares them."""
-    lines = [*every(body, cst.SimpleStatementLine), *(i.test for i in every(body, cst.If))]
-    pairs = [*((line, line) for line in lines), *((i.body, i.test) for i in every(body, cst.If))]
+    """Some line makes the one of the other, or compares them. What is only taken where no device
+    was given relates nothing: `device = device or self.device`."""
+    pairs: list[tuple[cst.CSTNode, cst.CSTNode]] = []
+    filled_in: set[cst.CSTNode] = set()
+    for test in every(body, cst.If):
+        if _asks_whether_given(test.test, name):
+            filled_in.update(every(test.body, cst.SimpleStatementLine))
+        else:
+            pairs += [(test.test, test.test), (test.body, test.test)]
+    pairs += [
+        (line, line)
+        for line in every(body, cst.SimpleStatementLine)
+        if line not in filled_in and not _fills_in(line, name)
+    ]
     return any(
         holds("mention", code(where), "self.device") and _uses(test, name) for where, test in pairs
+    )
+
+
+def _asks_whether_given(test: cst.BaseExpression, name: str) -> bool:
+    """`device is None`, `not device`."""
+    return code(test) in (f"{name} is None", f"not {name}")
+
+
+def _fills_in(line: cst.SimpleStatementLine, name: str) -> bool:
+    """`device = device or …`, `device = … if device is None else device`."""
+    return any(
+        isinstance(each, cst.Assign)
+        and [dotted(target.target) for target in each.targets] == [name]
+        and bool(_others(each.value, name))
+        for each in line.body
     )
 
 

@@ -106,7 +106,7 @@ def settle(frame: Frame) -> None:
                     statement=move.node if move.discarded else None,
                     function=function_site(frame),
                     cold=move.cold,
-                    kept=_kept(frame, move.subject_node),
+                    kept="" if move.subject.was_given else _kept(frame, move.subject_node),
                 )
             )
             own(frame, "move", len(facts.moves) - 1)

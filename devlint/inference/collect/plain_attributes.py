@@ -59,6 +59,7 @@ def settle_class(info: ClassInfo, frame: Frame) -> None:
                 or (info.unit.is_test and not note.of_modules),
                 method=note.method,
                 given=note.given,
+                was_given=note.was_given,
             )
         )
 

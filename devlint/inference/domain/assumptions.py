@@ -31,6 +31,7 @@ class AssumptionKind(str, enum.Enum):
     TWO_ACCELERATORS_MEET = "two-accelerators-meet"
     OTHER_CARDS_ARE_USED = "other-cards-are-used"
     FLAG_MAY_BE_OFF = "flag-may-be-off"
+    GIVEN_TENSOR_STAYS_BEHIND = "given-tensor-stays-behind"
     HELD_MODULE_WAS_MOVED = "held-module-was-moved"
     HELD_MODULE_IS_FED_FROM_ELSEWHERE = "held-module-is-fed-from-elsewhere"
     CONTRACT_OF_HOST_IS_BROKEN = "contract-of-host-is-broken"
@@ -58,6 +59,7 @@ class AssumptionKind(str, enum.Enum):
     CALLER_IS_ACCELERATED = "caller-is-accelerated"
     DETACHED_INPUT_IS_ACCELERATED = "detached-input-is-accelerated"
     INPUT_MAY_BE_ACCELERATED = "input-may-be-accelerated"
+    SOURCE_OF_MOVE_IS_ELSEWHERE = "source-of-move-is-elsewhere"
     SOURCE_OF_MOVE_IS_ACCELERATED = "source-of-move-is-accelerated"
     CALLER_HANDS_IN_TENSORS = "caller-hands-in-tensors"
     CALLERS_ARE_NOT_ALL_ON_HOST = "callers-are-not-all-on-host"
@@ -103,6 +105,8 @@ MEANINGS: Mapping[AssumptionKind, str] = {
     "current one.",
     K.FLAG_MAY_BE_OFF: "Where a flag such as `use_cuda` is on, not everything is on the current "
     "card.",
+    K.GIVEN_TENSOR_STAYS_BEHIND: "A module is moved after it was made, and not the tensor that its "
+    "constructor was given: that is no parameter of another module.",
     K.HELD_MODULE_WAS_MOVED: "What a class made itself was moved afterwards.",
     K.HELD_MODULE_IS_FED_FROM_ELSEWHERE: "An object that leaves its module on the host gets inputs "
     "from elsewhere.",
@@ -127,6 +131,7 @@ MEANINGS: Mapping[AssumptionKind, str] = {
     K.DETACHED_INPUT_IS_ACCELERATED: "The same, of a tensor that the function "
     "detaches, and does not copy.",
     K.INPUT_MAY_BE_ACCELERATED: "The same, of an input that the host reads as it is.",
+    K.SOURCE_OF_MOVE_IS_ELSEWHERE: "What is moved to a device at one place is not on it before.",
     K.SOURCE_OF_MOVE_IS_ACCELERATED: "What a function brings to a device itself, elsewhere in it, "
     "is on one already.",
     K.CALLER_HANDS_IN_TENSORS: "Callers that may hand in arrays hand in tensors, too.",

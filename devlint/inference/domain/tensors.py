@@ -116,6 +116,13 @@ class Tensor(Value):
         """It is a tensor and nothing else."""
         return self.evidence is None or self.evidence.is_tensor
 
+    @property
+    def was_given(self) -> bool:
+        """An object was given it, or what it was computed from, and kept it as it was."""
+        origin = self.origin
+        given = origin is not None and origin.root.kind is StepKind.PARAMETER
+        return bool(self.traits & KEPT) and given
+
     def show(self) -> None:
         """It was used as only a tensor is."""
         if self.evidence is not None:

@@ -27,6 +27,7 @@ from devlint.inference.domain.tensors import (
     NON_LEAF,
     PARAMETER,
     SCALAR,
+    SHAPED,
     Tensor,
 )
 from devlint.inference.domain.value import (
@@ -526,8 +527,13 @@ def _kept_tensor(
         return value
     if _is_copy(frame, value) and value.place in {i.variable for i in info.lineage()}:
         # Made before anybody could move the module, it stays where the module was built.
-        value = value.with_place(CPU, value.origin, add=DEFAULT)
+        open_size = MAYBE_SCALAR if value.traits & SHAPED else 0
+        value = value.with_place(CPU, value.origin, add=DEFAULT | open_size)
     _note_place(info, value.place)
+    was_given = _was_given(info, frame, name, value)
+    if was_given:
+        open_size = MAYBE_SCALAR if value.traits & SHAPED else 0
+        value = value.with_place(CPU, value.origin, add=DEFAULT | open_size)
     if value.place is None or type(value.place) is Variable:
         return value
     if moves_plain_attribute(
@@ -554,14 +560,35 @@ def _kept_tensor(
         if overwrites == "buffer":
             return registered_tensor(info, frame, node, value.traits)
     if not value.traits & LOADED:
-        given = roles.by_default(frame) if value.traits & DEFAULT else None
+        is_made_here = value.traits & DEFAULT and not was_given
+        given = roles.by_default(frame) if is_made_here else None
         keep_note(
             info,
             name,
-            AttributeNote(node, source, name, value, False, _method(frame), overwrites, given),
+            AttributeNote(
+                node, source, name, value, False, _method(frame), overwrites, given, was_given
+            ),
         )
     origin = frame.origin(StepKind.ATTRIBUTE, node, value.origin, "kept here as a plain attribute")
     return Tensor(value.place, origin, value.traits | KEPT, value.evidence)
+
+
+def _was_given(info: ClassInfo, frame: Frame, name: str, value: Tensor) -> bool:
+    """A tensor that the constructor was given: it was made before the module could be moved, as the
+    module's own parts were, and unlike those it does not follow.
+
+    `def __init__(self, points: Tensor): self.points = points`
+    """
+    origin = value.origin
+    if value.place is not None or origin is None or not frame.constructing:
+        return False
+    root = origin.root
+    if root.kind is not StepKind.PARAMETER or not isinstance(root.node, cst.Param):
+        return False
+    if name in info.registered or not value.is_sure or f"{name}.device" in info.text:
+        return False
+    annotation = root.node.annotation
+    return annotation is None or "Parameter" not in code(annotation.annotation)
 
 
 def _is_scalar(info: ClassInfo, name: str) -> bool:

@@ -100,8 +100,10 @@ def initial_value(
             ):
                 value = union((value, NONE))
             return parameter(value, variable)
-    elif _keeps_module(function, name):
-        return parameter(Instance(None, "", True, variable, origin), variable)
+    elif _keeps_module(function, name) or holds("used-as-module", function.text, name):
+        module = Instance(None, "", True, variable, origin)
+        may_be_none = type(default) is Const and default.value is None
+        return parameter(union((module, NONE)) if may_be_none else module, variable)
     if default is not None and _is_plain(default):
         return parameter(HOST, None)
     if type(default) is Sequence and default.items and all(map(_is_plain, default.items)):

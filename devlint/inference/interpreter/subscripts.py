@@ -34,6 +34,7 @@ from devlint.inference.domain.value import (
     Value,
     alternatives,
     choose,
+    without,
 )
 from devlint.inference.facts import Hotness, MeetingKind
 from devlint.inference.interpreter import contracts
@@ -288,12 +289,16 @@ def _is_number(value: Value) -> bool:
 def _of_branch(
     holder: Value, base: Value, indices: list[tuple[Value, cst.CSTNode]]
 ) -> list[tuple[Value, cst.CSTNode]]:
-    """The indices that one alternative of the base meets: one that is where another alternative
-    of the base is belongs to that branch."""
+    """The indices, or the value, that one alternative of the base meets: one that is where another
+    alternative of the base is belongs to that branch."""
     others = [v for v in alternatives(base) if v is not holder and type(v) is Tensor]
+
+    def is_of_other(value: Value) -> bool:
+        return any(_is_beside(value, other) for other in others)
+
     return [
-        (UNKNOWN if any(_is_beside(index, other) for other in others) else index, expression)
-        for index, expression in indices
+        (UNKNOWN if is_of_other(value) else without(value, is_of_other), expression)
+        for value, expression in indices
     ]
 
 
@@ -398,6 +403,8 @@ def assign_item(frame: Frame, target: cst.Subscript, value: Value, source: cst.C
         elif type(holder) is Tensor:
             chosen = _of_branch(holder, base, indices)
             _assign_tensor_item(frame, target, holder, chosen, value, source)
+            ((written, _),) = _of_branch(holder, base, [(value, source)])
+            _copy_into_item(frame, target, holder, chosen, written, source)
             if holder.place == CPU:  # it goes with what it is written to, if that is moved
                 for part in tensors_in(value):
                     frame.emit(PlaceSettled(part))
@@ -434,6 +441,31 @@ def _moved_along(holder: Mapping, value: Value) -> Mapping:
     )
 
 
+def _is_advanced(indices: list[tuple[Value, cst.CSTNode]]) -> bool:
+    """One of the indices is a tensor of several: `index_put_` writes, which copies nothing."""
+    return any(
+        type(index) is Tensor and index.is_sure and not index.traits & SCALAR
+        for value, _ in indices
+        for index in alternatives(value)
+    )
+
+
+def _copy_into_item(
+    frame: Frame,
+    target: cst.Subscript,
+    base: Tensor,
+    indices: list[tuple[Value, cst.CSTNode]],
+    value: Value,
+    source: cst.CSTNode,
+) -> None:
+    """`x[0] = y` copies what is written from the host to where the tensor is."""
+    if _is_advanced(indices) or on_accelerator(base) < 0:
+        return
+    for item in alternatives(value):
+        if type(item) is Tensor and item.place == CPU and not item.traits & SCALAR:
+            hidden_copy(frame, target, "assignment", item, source, base, target.value)
+
+
 def _assign_tensor_item(
     frame: Frame,
     target: cst.Subscript,
@@ -442,14 +474,12 @@ def _assign_tensor_item(
     value: Value,
     source: cst.CSTNode,
 ) -> None:
-    advanced = False
+    advanced = _is_advanced(indices)
     for index, expression in indices:
         beside = any(_is_beside(v, base) for v in alternatives(index))
         for alternative in alternatives(index):
-            if type(alternative) is Tensor and alternative.is_sure:
-                if not beside:
-                    _copy_index(frame, target, base, alternative, expression)
-                advanced = advanced or not alternative.traits & SCALAR
+            if type(alternative) is Tensor and alternative.is_sure and not beside:
+                _copy_index(frame, target, base, alternative, expression)
     if advanced and base.evidence is None:
         # index_put_: the values must be where the tensor is, unless they are 0-dim.
         for item in alternatives(value):
@@ -468,15 +498,6 @@ def _assign_tensor_item(
                         anchor[1],
                         found,
                     )
-    if not advanced:
-        for item in alternatives(value):
-            if (
-                type(item) is Tensor
-                and item.place == CPU
-                and not item.traits & SCALAR
-                and on_accelerator(base) >= 0
-            ):
-                hidden_copy(frame, target, "assignment", item, source, base, target.value)
     if base.is_sure and not isinstance(value, Tensor):
         _element_access(frame, target, base, indices)
 

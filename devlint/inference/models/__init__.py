@@ -5,7 +5,7 @@ Its modules:
     devices, places, factories, elements, loaders, contracts: what names a device, where a value is
     unification, current_device: operands that must live together
     gradients, autograd: what autograd records, and functions that define their own backward
-    module_places, registration, modules: modules as wholes, their state, their calls
+    module_places, registration, module_inputs, modules: modules as wholes, their state, their calls
     moves, creations: `.to` and its kin, and the factories that they follow
     libraries, library_calls, library_attributes, objects, optimizers: libraries, by the knowledge
     sizes: numbers that PyTorch asks for

@@ -43,6 +43,7 @@ from devlint.inference.models import contracts, devices, module_places
 from devlint.inference.models.devices import LEGACY_TYPES, parse_device, place_of
 from devlint.inference.models.elements import COLUMNS, batch
 from devlint.inference.models.libraries import made, operands_of
+from devlint.inference.models.module_inputs import feed
 from devlint.inference.models.moves import chosen
 from devlint.inference.models.places import on_accelerator
 from devlint.inference.models.unification import meet, tensors_in
@@ -314,6 +315,12 @@ def _copy(frame: Frame, value: Value) -> Value:
         copied.tensor = value.tensor
         return copied
     return value
+
+
+def _traced(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    """`torch.jit.trace(net, x)`: it calls the module, and returns it, wrapped."""
+    feed(frame, node, frame.unit.context.knowledge.functions["torch.jit.trace"], arguments)
+    return _same(frame, node, arguments)
 
 
 def _same(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
@@ -822,7 +829,7 @@ FUNCTIONS: dict[str, Handler] = {
     "torch.nested.nested_tensor": _nested,
     "torch.nested.as_nested_tensor": _nested,
     "torch.jit.script": _same,
-    "torch.jit.trace": _same,
+    "torch.jit.trace": _traced,
     "torch.jit.freeze": _same,
     "torch.vmap": _same,
     "torch.func.vmap": _same,

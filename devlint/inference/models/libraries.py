@@ -33,6 +33,7 @@ from devlint.inference.domain.tensors import (
 from devlint.inference.domain.value import UNKNOWN, Union, Value, alternatives, cases, choose, union
 from devlint.inference.facts import MeetingKind
 from devlint.inference.models.devices import place_of
+from devlint.inference.models.module_inputs import feed
 from devlint.inference.models.module_places import placed, stateful
 from devlint.inference.models.moves import chosen
 from devlint.inference.models.sizes import show_numbers
@@ -78,6 +79,8 @@ def apply_call(
     out = arguments.keywords.get("out")
     show_numbers(frame, node, known, arguments)
     operands = operands_of(known, arguments)
+    if known.result is Result.LIKE and all(_is_number(value) for value, _ in operands):
+        operands = []  # `torch.normal(0, 1, size)`: like nothing, so on the default device
     if receiver is not None:
         operands.insert(0, receiver)
     for name_on_host in known.host:
@@ -85,6 +88,8 @@ def apply_call(
         measured, place = arguments.get(index, name_on_host), arguments.node(index, name_on_host)
         if measured is not None and place is not None:
             frame.emit(HostReads(node, shorten(node.func), measured, place))
+    if known.feeds:
+        feed(frame, node, known, arguments)
     if known.collective and (not name.startswith("torch.") or _uses_nccl(frame)):
         check_collective(frame, node, shorten(node.func), operands)
     if (known.instance or known.instances) and known.agreement is Agreement.FREE:
@@ -175,6 +180,15 @@ def check_collective(
                 group = Tensor(CUDA, frame.origin(StepKind.COMPUTED, node.func, None, said))
                 kind = MeetingKind.OPERATION
                 note(frame, node, kind, name, tensor, argument, group, node.func, assumed)
+
+
+def _is_number(value: Value) -> bool:
+    """A number, whatever branch it comes from, and no tensor or array."""
+    return all(
+        (type(v) is Const and type(v.value) in (int, float))
+        or (type(v) is Host and not v.array and not v.whole)
+        for v in alternatives(value)
+    )
 
 
 def operands_of(known: Call, arguments: Arguments) -> list[tuple[Value, cst.CSTNode]]:

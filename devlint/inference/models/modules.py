@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import libcst as cst
 
-from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.host import HOST, NONE, Const
 from devlint.inference.domain.kinds import Evidence
-from devlint.inference.domain.placement import CPU, Placement, Variable, VariableKind
+from devlint.inference.domain.placement import CPU, Placement, Variable
 from devlint.inference.domain.provenance import Provenance, StepKind
-from devlint.inference.domain.tensors import DEFAULT, EMPTY, GRAD, PARAMETER, SCALAR, Tensor
+from devlint.inference.domain.tensors import GRAD, PARAMETER, SCALAR, Tensor
 from devlint.inference.domain.value import (
     UNKNOWN,
     Union,
@@ -23,19 +22,13 @@ from devlint.inference.domain.value import (
 from devlint.inference.facts import MeetingKind
 from devlint.inference.models import moves
 from devlint.inference.models.libraries import apply_call, operands_of
+from devlint.inference.models.module_inputs import check_inputs
 from devlint.inference.models.module_places import placed, replaced, stateful
 from devlint.inference.models.registration import register_attribute
 from devlint.inference.models.unification import (
-    add_pending,
-    contradiction,
-    fed_from_elsewhere,
     meet,
-    never_meet,
-    note,
-    stands_in,
     tensors_in,
 )
-from devlint.inference.program.assumption_sites import at
 from devlint.inference.program.records import (
     Arguments,
     ClassInfo,
@@ -101,7 +94,7 @@ def call_module(frame: Frame, node: cst.Call, module: Instance, arguments: Argum
             return meet(frame, node, shorten(node.func), arguments.all(), False)
         if _begins_with_layer(module):
             _show_input(arguments)
-        _check_inputs(frame, node, place, origin, arguments)
+        check_inputs(frame, node, node.func, place, origin, arguments)
         return _result(frame, node, place, origin, arguments)
     known = frame.unit.context.knowledge.module(module.library) if module.library else None
     if module.library.endswith("Parallel"):
@@ -120,7 +113,7 @@ def call_module(frame: Frame, node: cst.Call, module: Instance, arguments: Argum
         return _result(frame, node, place, origin, arguments)
     if _is_layer(module):
         _show_input(arguments)
-    at_fault = _check_inputs(frame, node, place, origin, arguments)
+    at_fault = check_inputs(frame, node, node.func, place, origin, arguments)
     result = _result(frame, node, None if at_fault else place, origin, arguments)
     if known is not None:
         return _shape(result, known.results, known.scalar)
@@ -167,87 +160,6 @@ def _begins_with_layer(container: Instance) -> bool:
         return False
     first = held.items[0] if held.items else held.any()
     return all(type(v) is Instance and _is_layer(v) for v in alternatives(first))
-
-
-def _check_inputs(
-    frame: Frame,
-    node: cst.Call,
-    place: Placement,
-    origin: Provenance | None,
-    arguments: Arguments,
-) -> bool:
-    """Note the inputs that are elsewhere. True when the module is what is out of place."""
-    at_fault = False
-    if place is None:
-        return False
-    by_default = DEFAULT if type(place) is not Variable and place == CPU else 0
-    own = Tensor(place, origin, by_default)
-    for value, argument in arguments.all():
-        inputs = tensors_in(value)
-        for tensor in inputs:
-            if tensor.place is None or tensor.place is place or tensor.traits & EMPTY:
-                continue  # without elements it is a placeholder
-            if never_meet(frame, tensor, own):
-                continue
-            found = contradiction(frame, tensor, own, pointwise=False)
-            if found is None:
-                if Variable in (type(place), type(tensor.place)):
-                    add_pending(
-                        frame, node, MeetingKind.INPUT, shorten(node.func), tensor, own, False
-                    )
-                continue
-            assumed = [*found]
-            if not (_is_settled(value, tensor, inputs) or stands_in(frame, tensor, inputs)):
-                message = f"`{shorten(argument)}` is as this one of its branches leaves it"
-                assumed.append(at(frame, AssumptionKind.BRANCH_TAKEN, argument, message))
-            if not tensor.is_sure:
-                tensor.show()
-            if tensor.traits & SCALAR:
-                message = f"`{shorten(node.func)}` takes no 0-dim tensor of the host"
-                assumed.append(at(frame, AssumptionKind.MODULE_REFUSES_NUMBERS, argument, message))
-            if (
-                origin is not None
-                and origin.kind is StepKind.ATTRIBUTE
-                and type(tensor.place) is Variable
-                and tensor.place.kind is VariableKind.INPUT
-            ):
-                assumed.append(fed_from_elsewhere(frame, node.func))
-            module_at_fault = type(place) is not Variable and place == CPU and tensor.place != CPU
-            if module_at_fault:
-                at_fault = True
-                note(
-                    frame,
-                    node,
-                    MeetingKind.INPUT,
-                    shorten(node.func),
-                    own,
-                    node.func,
-                    tensor,
-                    argument,
-                    tuple(assumed),
-                )
-            else:
-                note(
-                    frame,
-                    node,
-                    MeetingKind.INPUT,
-                    shorten(node.func),
-                    tensor,
-                    argument,
-                    own,
-                    node.func,
-                    tuple(assumed),
-                )
-    return at_fault
-
-
-def _is_settled(value: Value, tensor: Tensor, inputs: list[Tensor]) -> bool:
-    """Whatever an input turns out to be, it is where this tensor is."""
-    parts = alternatives(value)
-    if len(parts) == 1:
-        return True
-    held = all(type(part) in (Tensor, Sequence) and tensors_in(part) for part in parts)
-    return held and all(each.place == tensor.place for each in inputs)
 
 
 def _result(
@@ -376,7 +288,7 @@ def _call_known(
     if known.agreement is not Agreement.FREE:
         given = operands_of(known, arguments)
         given += [arguments.keywords["**"]] if "**" in arguments.keywords else []
-        _check_inputs(frame, node, place, origin, Arguments(given, {}))
+        check_inputs(frame, node, node.func, place, origin, Arguments(given, {}))
     own = (Tensor(place, origin), node.func)
     if known.result is Result.FIRST:
         step = Provenance(StepKind.COMPUTED, node, frame.unit.source, origin)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from devlint.inference.conventions import found
+from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.inference.domain.host import HOST, Const, DeviceValue, External, Host
 from devlint.inference.domain.kinds import Evidence
 from devlint.inference.domain.placement import CPU, CUDA, Device, Placement, Variable
@@ -17,6 +18,7 @@ from devlint.inference.domain.tensors import (
     INDIRECT,
     KEPT,
     LOADED,
+    MAYBE_SCALAR,
     NON_LEAF,
     PAGEABLE,
     PARAMETER,
@@ -24,6 +26,7 @@ from devlint.inference.domain.tensors import (
     Tensor,
 )
 from devlint.inference.domain.value import UNKNOWN, Value, alternatives
+from devlint.inference.facts import MeetingKind
 from devlint.inference.models import creations
 from devlint.inference.models.devices import (
     LEGACY_TYPES,
@@ -34,6 +37,8 @@ from devlint.inference.models.devices import (
 )
 from devlint.inference.models.module_places import move_module, move_what_was_handed_in, placed
 from devlint.inference.models.places import on_accelerator
+from devlint.inference.models.unification import note
+from devlint.inference.program.assumption_sites import of_value
 from devlint.inference.program.events import (
     HostWaits,
     MoveNote,
@@ -165,6 +170,7 @@ def move_of_tensor(
         wait_for_copies(frame, name, place, arguments)
     if place is None:
         return Tensor(None, step, traits, tensor.evidence)
+    _note_index_moved_before(frame, subject_node, tensor, place)
     if frame.loop is not None and on_accelerator(Tensor(place)) >= 1:
         frame.loop.feeds_device = True
     if type(tensor.place) is Variable and place != CPU and not discarded:
@@ -174,6 +180,39 @@ def move_of_tensor(
         evidence.moved = True
         evidence = Evidence(parents=(evidence,))
     return Tensor(place, step, traits, evidence)
+
+
+def _note_index_moved_before(
+    frame: Frame, subject_node: cst.CSTNode, tensor: Tensor, place: Placement
+) -> None:
+    """`table[rows].to(device)` where `rows` are on that device: a move says where its source is
+    not, so the table is elsewhere, and refuses the index."""
+    pending = frame.pendings.get((tensor.place, place))
+    if pending is None or not isinstance(subject_node, cst.Subscript):
+        return
+    table, index = pending.left, pending.right
+    if pending.kind is not MeetingKind.INDEX or pending.node is not subject_node:
+        return
+    was_moved = index.is_sure or (index.evidence is not None and index.evidence.was_moved)
+    if on_accelerator(index) < 0 or not was_moved or index.traits & MAYBE_SCALAR:
+        return
+    table.show()
+    index.show()  # no module, which could be moved as well
+    message = "{} is not where its rows are moved to"
+    assumed = of_value(frame, AssumptionKind.SOURCE_OF_MOVE_IS_ELSEWHERE, table, message)
+    rows = subject_node.slice[0].slice
+    at_index = rows.value if isinstance(rows, cst.Index) else subject_node
+    note(
+        frame,
+        subject_node,
+        MeetingKind.INDEX,
+        pending.operation,
+        table,
+        subject_node.value,
+        index,
+        at_index,
+        (assumed,),
+    )
 
 
 def move_of_object(

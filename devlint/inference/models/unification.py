@@ -236,6 +236,9 @@ def _rigid(frame: Frame, known: Tensor, variable: Tensor) -> Assumptions | None:
     kind = rigid.kind
     is_input = kind is VariableKind.INPUT
     assumed: list[Assumption] = []
+    if known.was_given:
+        message = "{} is no parameter, and stays where it was when the module is moved"
+        assumed.append(of_value(frame, AssumptionKind.GIVEN_TENSOR_STAYS_BEHIND, known, message))
     if not known.traits & DEFAULT:
         if is_input:
             message = f"`{rigid.name}` is elsewhere than {{}}, which was put on the host"
@@ -472,7 +475,7 @@ def decider(tensor: Tensor) -> Tensor | None:
 
 def _show_inputs(candidates: list[Candidate]) -> None:
     """What `forward` is given, and computes with beside a tensor, is one: `x - self.mean`."""
-    if all(tensor.evidence is not None for tensor, _, _ in candidates):
+    if not any(tensor.is_sure for tensor, _, _ in candidates):
         return
     for tensor, _, _ in candidates:
         evidence, origin = tensor.evidence, tensor.origin

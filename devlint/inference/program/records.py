@@ -74,6 +74,7 @@ class AttributeNote:
     method: str
     overwrites: str
     given: Given | None = None
+    was_given: bool = False  # the constructor was handed it
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -26,4 +26,8 @@ def use_of(fact: PlainAttribute, uses: Sequence[Site] = ()) -> tuple[Note, ...]:
 
 def attribute_trace(fact: PlainAttribute, uses: Sequence[Site] = ()) -> tuple[Note, ...]:
     """The value's history, and where the attribute is used."""
+    if fact.was_given:
+        made = "handed in, and made before anybody could move the module"
+        begun = tuple(Note(step.site, made) for step in fact.operand.steps[:1])
+        return (*begun, *use_of(fact, uses))
     return (*history(fact.operand), *use_of(fact, uses))

@@ -975,6 +975,16 @@ class TestLibrariesWithin:
         x = torch.ones(2, device="cuda")
         assert double(x).device == triple(x).device == CUDA0
 
+    @pytest.mark.filterwarnings("ignore")
+    def test_a_trace_calls_the_module_with_its_example(self):
+        model = nn.Linear(3, 2).cuda()
+        assert torch.jit.trace(model, torch.rand(1, 3, device="cuda")) is model
+        assert torch.jit.trace(model, (torch.rand(1, 3, device="cuda"),)) is model
+        with pytest.raises(RuntimeError, match="same device"):
+            torch.jit.trace(model, torch.rand(1, 3))
+        with pytest.raises(RuntimeError, match="same device"):
+            torch.jit.trace(model, example_kwarg_inputs={"input": torch.rand(1, 3)})
+
     def test_compiled_modules_look_compiled(self):
         model = nn.Linear(2, 2).cuda()
         compiled = torch.compile(model, mode="reduce-overhead")

@@ -1,0 +1,65 @@
+"""Functions that are handed a module and its inputs, and call the one with the other."""
+
+import pytest
+from given import met
+
+TRACED = """
+from torch.utils.tensorboard import SummaryWriter
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(3, 4)
+
+    def forward(self, x):
+        return self.linear(x)
+
+def main():
+    net = Net(){moved}
+    writer = SummaryWriter()
+    {call}
+"""
+CALLS = [
+    "torch.jit.trace(net, {})",
+    "torch.jit.trace(net, example_inputs=({},))",
+    'torch.onnx.export(net, ({},), "net.onnx")',
+    'torch.onnx.export(net, args={}, f="net.onnx")',
+    "torch.export.export(net, ({},))",
+    "writer.add_graph(net, {})",
+]
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_the_inputs_must_be_where_the_module_is(call):
+    here, there = "torch.rand(2, 3)", 'torch.rand(2, 3, device="cuda")'
+    assert len(met(TRACED.format(moved=".cuda()", call=call.format(here)))) == 1
+    assert met(TRACED.format(moved=".cuda()", call=call.format(there))) == []
+    assert met(TRACED.format(moved="", call=call.format(here))) == []
+    assert len(met(TRACED.format(moved="", call=call.format(there)))) == 1
+
+
+def test_a_module_without_state_takes_any():
+    code = TRACED.format(moved="", call="torch.jit.trace(nn.ReLU().cuda(), torch.rand(3))")
+    assert met(code) == []
+
+
+@pytest.mark.parametrize("use", ["model.eval()", "sum(p.numel() for p in model.parameters())"])
+def test_what_is_asked_for_its_parameters_is_a_module(use):
+    code = f"""
+    def warm(model):
+        {use}
+        return model(torch.zeros(1, 3))
+    """
+    assert len(met(code)) == 1
+    assert met(code.replace("torch.zeros(1, 3)", "torch.zeros(1, 3, device=model.device)")) == []
+
+
+def test_a_module_that_may_be_left_out_is_made_then():
+    code = """
+    def warm(model=None):
+        if model is None:
+            model = nn.Linear(3, 4)
+            return model(torch.zeros(1, 3))
+        model.eval()
+    """
+    assert met(code) == []
