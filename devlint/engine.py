@@ -43,6 +43,7 @@ def check(
     interrupt: Callable[[], None] | None = None,
     cache: Path | None = None,
     shard: Shard | None = None,
+    executor: Callable[[Setting], Executor] | None = None,
 ) -> Report:
     """Check files and directories (absolute paths).
 
@@ -53,6 +54,7 @@ def check(
     interrupt: called often, in this process; what it raises ends the check.
     cache: a folder for outcomes of one check that the next one takes where nothing has changed.
     shard: the part of the check that is to be done; its report carries what the others need.
+    executor: who checks the groups, instead of this machine.
 
     With `config.jobs` other processes check the files; the report is the same for any number.
     Raises KnowledgeError for the user's knowledge files; all else that goes wrong is in the report.
@@ -62,8 +64,8 @@ def check(
     told = _Told(setting, len(work.files), progress or _silence)
     jobs = 1 if infer or interrupt else config.jobs or 1
     kept = None if cache is None or infer or not can_be_kept(setting) else Cache(cache, setting)
-    executor: Executor = Local(setting, jobs)
-    outcomes = (executor if kept is None else Cached(kept, executor))(work.groups, told)
+    checking: Executor = executor(setting) if executor else Local(setting, jobs)
+    outcomes = (checking if kept is None else Cached(kept, checking))(work.groups, told)
     told.end()
     settling = work.settling(outcomes)
     called = work.called_from_outside(settling, kept)

@@ -7,6 +7,7 @@ setting       what all groups share: the configuration, the rules, what is known
 session       the check of one group: each file from source to findings
 executors     who checks the groups: the interface, and this process
 processes     the executor that checks groups in processes of their own
+cluster       the executor that a cluster of machines is (needs Dask)
 cache         outcomes of earlier checks, kept in a folder
 answers       whether what a kept outcome rests on is as it was
 judging       how sure a finding is, and whether it is shown

@@ -1,8 +1,9 @@
 """Executors: who checks the groups, and where.
 
 An executor takes groups and gives their outcomes, in their order. This process is one, processes
-of their own are another (`devlint.checking.processes`); an engine for many machines would be a
-third: it needs a `Setting` at its other end, `check_group` there, and `plain_data` on the way.
+of their own are another (`devlint.checking.processes`), a cluster is a third
+(`devlint.checking.cluster`). Any other engine needs a `Setting` at its other end, which a `Recipe`
+makes, `check_group` there, and `plain_data` on the way.
 """
 
 from __future__ import annotations

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -40,6 +41,10 @@ from devlint.reporters.options import Options
 from devlint.rule import Rule
 from devlint.suppression import UNUSED
 from devlint.terminal import ProgressBar, emit, show, wants_color
+
+if TYPE_CHECKING:
+    from devlint.checking.executors import Executor
+    from devlint.checking.setting import Setting
 
 WATCHED_FORMS = ("text", "concise")
 EXAMPLES = """\b
@@ -87,6 +92,16 @@ def _shard(_: click.Context, __: click.Parameter, value: str | None) -> tuple[in
     help="Check part I of N, for `devlint merge` to join.",
 )
 @click.option(
+    "--executor",
+    type=click.Choice(["dask"]),
+    help="Check on a cluster whose workers see the project at the same path.",
+)
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="With --executor: the cluster's.  [default: DASK_SCHEDULER_ADDRESS]",
+)
+@click.option(
     "--watch", is_flag=True, help="Check again whenever a file is saved, and tell what changed."
 )
 @click.option("--fix", is_flag=True, help="Apply the safe fixes, and report what is left.")
@@ -120,6 +135,8 @@ def command(
     diff_base: str | None,
     staged: bool,
     shard: tuple[int, int] | None,
+    executor: str | None,
+    scheduler: str | None,
     watch: bool,
     add_ignores: str | None,
     remove_unused_ignores: bool,
@@ -151,6 +168,10 @@ def command(
     whole |= {"--remove-unused-ignores": remove_unused_ignores}
     if shard is not None:
         _refuse_with("--shard", {**whole, "--diff-base": diff_base is not None, "--watch": watch})
+    if executor is not None:
+        _refuse_with("--executor", {**whole, "--watch": watch})
+    elif scheduler is not None:
+        raise click.UsageError("--scheduler needs --executor")
     if watch:
         _refuse_with(
             "--watch",
@@ -196,15 +217,17 @@ def command(
                 to_check, config, rules, unsafe=unsafe_fixes, contents=contents, progress=bar
             )
         else:
-            report = engine.check(
-                to_check,
-                config,
-                rules,
-                contents=contents,
-                progress=bar,
-                cache=config.cache_folder(),
-                shard=part,
-            )
+            with _executor(executor, scheduler) as distributed:
+                report = engine.check(
+                    to_check,
+                    config,
+                    rules,
+                    contents=contents,
+                    progress=bar,
+                    cache=config.cache_folder(),
+                    shard=part,
+                    executor=distributed,
+                )
     except (KnowledgeError, RevisionError) as error:
         raise Refusal(str(error)) from None
     except KeyboardInterrupt:
@@ -255,6 +278,24 @@ def command(
         emit(_verbose(report), sys.stderr)
     code = exit_code(report, config.fail_on)
     sys.exit(FINDINGS if error_on_stale and outdated and not code else code)
+
+
+@contextmanager
+def _executor(
+    name: str | None, scheduler: str | None
+) -> Iterator[Callable[[Setting], Executor] | None]:
+    """Who checks, by name; None: this machine."""
+    if name is None:
+        yield None
+        return
+    # an optional dependency, and a check on this machine needs none of it
+    from devlint.checking.cluster import Cluster, ClusterError, dask_client
+
+    try:
+        with dask_client(scheduler) as client:
+            yield lambda setting: Cluster(setting, client)
+    except ClusterError as error:
+        raise Refusal(str(error)) from None
 
 
 def _watch(
