@@ -67,6 +67,7 @@ class Config:
     min_confidence: Confidence = Confidence.LIKELY
     severity: Mapping[str, Severity] = field(default_factory=dict)
     knowledge: tuple[str, ...] = ()
+    target_torch: str | None = None  # the oldest release of torch that the project supports
     rule_paths: tuple[str, ...] = ()
     require_suppression_reason: bool = False
     assume: Choices = field(default_factory=dict)
@@ -252,6 +253,14 @@ def _string(value: object, where: str) -> str:
     return value
 
 
+def _release(value: object, where: str) -> str:
+    text = _string(value, where)
+    parts = text.split(".")
+    if len(parts) not in (2, 3) or not all(part.isdecimal() for part in parts):
+        raise ConfigError(f'{where} must be a release such as "2.9", not {text!r}')
+    return text
+
+
 def _flag(value: object, where: str) -> bool:
     if not isinstance(value, bool):
         raise ConfigError(f"{where} must be true or false, not {value!r}")
@@ -328,6 +337,7 @@ OPTIONS: dict[str, Reader] = {
     "min-confidence": _confidence,
     "severity": _severities,
     "knowledge": _strings,
+    "target-torch": _release,
     "rule-paths": _strings,
     "require-suppression-reason": _flag,
     "assume": _choices,

@@ -85,7 +85,7 @@ def placements(
     which is called at each statement.
     """
     project = Project(config.root, contents)
-    known = knowledge.load(config.knowledge_files())
+    known = knowledge.load(config.knowledge_files(), config.target_torch or "")
 
     def infer() -> Placements:
         parsed = project.parse(file)

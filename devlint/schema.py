@@ -17,6 +17,7 @@ SEVERITIES = [severity.value for severity in Severity]
 FRAGMENTS: dict[Reader, Fragment] = {
     config._strings: {"type": "array", "items": {"type": "string"}},
     config._string: {"type": "string"},
+    config._release: {"type": "string", "pattern": r"^\d+\.\d+(\.\d+)?$"},
     config._flag: {"type": "boolean"},
     config._count: {"type": "integer", "minimum": 1},
     config._severity: {"enum": SEVERITIES},
@@ -42,6 +43,7 @@ DESCRIPTIONS = {
     "min-confidence": "The least confidence of findings that are shown.",
     "severity": "Severities by code, code prefix or name.",
     "knowledge": "TOML files that say what the APIs of libraries do to devices.",
+    "target-torch": "The oldest release of PyTorch that the project supports.",
     "rule-paths": "Files or folders with rules of one's own; only with --config.",
     "require-suppression-reason": "Report suppressions that give no reason.",
     "assume": "Kinds of assumptions: true takes them for granted, false never makes them.",

@@ -31,6 +31,7 @@ respect-gitignore = false
 fail-on = "never"
 min-confidence = "certain"
 knowledge = ["devices.toml"]
+target-torch = "2.9"
 require-suppression-reason = true
 jobs = 3
 cache = false
@@ -68,6 +69,7 @@ def test_every_option_is_read(tree: Tree) -> None:
         min_confidence=Confidence.CERTAIN,
         severity={"DEV301": Severity.WARNING},
         knowledge=("devices.toml",),
+        target_torch="2.9",
         require_suppression_reason=True,
         jobs=3,
         cache=False,

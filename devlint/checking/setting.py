@@ -53,7 +53,7 @@ class Setting(Judge):
         interrupt: Callable[[], None] | None = None,
     ) -> Setting:
         """Raises KnowledgeError for the user's knowledge files."""
-        known = knowledge.load(config.knowledge_files())
+        known = knowledge.load(config.knowledge_files(), config.target_torch or "")
         policy = Policy(config, rules)
         return cls(config, policy, rules, known, contents, infer, interrupt or _go_on)
 

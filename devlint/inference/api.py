@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from devlint.inference.collect import (
+    accelerator_calls,
     contradictions,
     dropped_devices,
     hard_coded_accelerators,
@@ -107,6 +108,7 @@ def finish_unit(unit: Unit) -> Facts:
     returns.settle(unit)
     roles.settle(unit)
     hard_coded_accelerators.settle(unit)
+    accelerator_calls.settle(unit)
     rebindings.settle(unit)
     ignored_devices.settle(unit)
     dropped_devices.settle(unit)

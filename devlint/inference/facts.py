@@ -366,6 +366,35 @@ class MistakenDevice:
 
 
 @dataclass(frozen=True, slots=True)
+class CudaCall:
+    """A call of `torch.cuda` that `torch.accelerator` has a function for."""
+
+    site: Site
+    text: str  # what is called: `torch.cuda.synchronize`
+    stand_in: str  # `torch.accelerator.synchronize`
+    since: str  # the release of torch that it came with
+    alike: bool  # where there is no accelerator, both do the same
+    complete: str  # a later release, from which on every accelerator has it; "" for none
+    rewritten: str  # the call of the other one; "" where the arguments may not fit
+    guarded: bool  # a condition around it asks for CUDA
+    test: Site | None  # `torch.cuda.is_available()` around it, and around nothing but such calls
+    on_purpose: str  # why the code around it is for CUDA and nothing else
+    targeted: bool  # the project says which torch it supports
+
+
+@dataclass(frozen=True, slots=True)
+class MissingName:
+    """A name that `torch.accelerator` does not have, in the release that the project supports."""
+
+    site: Site
+    name: str
+    meant: str  # the name that `torch.accelerator` has for it; "" for none
+    since: str  # the release that it came with; "" for none that is known
+    target: str  # the release that the project supports, "" for unknown
+    newest: str  # the newest release that is known
+
+
+@dataclass(frozen=True, slots=True)
 class WorkerAccess:
     """`Dataset.__getitem__`, a `collate_fn` or a worker touches an accelerator.
 
@@ -439,6 +468,8 @@ class Facts:
     element_accesses: list[ElementAccess] = field(default_factory=list)
     dropped_arguments: list[DroppedArgument] = field(default_factory=list)
     mistaken_devices: list[MistakenDevice] = field(default_factory=list)
+    cuda_calls: list[CudaCall] = field(default_factory=list)
+    missing_names: list[MissingName] = field(default_factory=list)
     worker_accesses: list[WorkerAccess] = field(default_factory=list)
     unread_contracts: list[UnreadContract] = field(default_factory=list)
     revealed: list[Placed] = field(default_factory=list)  # arguments of `reveal_device`

@@ -1,12 +1,14 @@
 """What API calls do to devices, as data: torch (generated from torch itself), other libraries and
 a user's own files. docs/knowledge.md describes the format."""
 
+from devlint.knowledge.accelerators import Accelerators, StandIn
 from devlint.knowledge.bans import Ban, Bans
 from devlint.knowledge.model import Agreement, Call, ClassInfo, ModuleClass, Result
 from devlint.knowledge.reading import KnowledgeError
 from devlint.knowledge.tables import Knowledge, Table, load
 
 __all__ = [
+    "Accelerators",
     "Agreement",
     "Ban",
     "Bans",
@@ -16,6 +18,7 @@ __all__ = [
     "KnowledgeError",
     "ModuleClass",
     "Result",
+    "StandIn",
     "Table",
     "load",
 ]

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
+from devlint.knowledge.accelerators import Accelerators
 from devlint.knowledge.bans import Bans, check_ban, without_bans
 from devlint.knowledge.model import Call, ClassInfo, ModuleClass, Result
 from devlint.knowledge.reading import (
@@ -112,6 +113,7 @@ class Knowledge:
     modules: `nn.Module` classes, `torch.nn.Linear`.
     classes: other classes, `transformers.BatchEncoding`.
     bans: what the user's own files ban.
+    accelerators: `torch.accelerator` by release, for the torch that the project supports.
     torch_version: the version of torch that the torch table was generated from.
     """
 
@@ -122,6 +124,7 @@ class Knowledge:
         self.classes: Table[ClassInfo] = Table(ClassInfo)
         self.attributes: dict[str, Result] = {}
         self.bans = Bans()
+        self.accelerators = Accelerators()
         self.torch_version = ""
         self._prefixes: dict[str, str] = {}
         self._ensured: set[str] = {"torch"}
@@ -214,13 +217,15 @@ SECTIONS: dict[str, type[Call] | type[ModuleClass] | type[ClassInfo]] = {
 }
 
 
-def load(extra: Sequence[pathlib.Path] = ()) -> Knowledge:
+def load(extra: Sequence[pathlib.Path] = (), target_torch: str = "") -> Knowledge:
     """torch's table, and a user's own files on top of it.
 
     extra: TOML files in the form of docs/knowledge.md; a later one replaces entries of an earlier.
+    target_torch: the oldest release of torch that the project supports; "" for unknown.
     Raises KnowledgeError for a file that can't be read or has an error in it.
     """
     knowledge = Knowledge()
+    knowledge.accelerators = Accelerators(target_torch)
     generated = _generated()
     knowledge.torch_version = generated["torch"]
     knowledge._add(generated)

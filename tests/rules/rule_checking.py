@@ -34,7 +34,13 @@ RULES = _load()
 
 
 def config_for(root: Path) -> Config:
-    return Config(root, min_confidence=Confidence.POSSIBLE, respect_gitignore=False)
+    previews = tuple(code for code, rule in RULES.items() if rule.preview)
+    return Config(
+        root,
+        extend_select=previews,
+        min_confidence=Confidence.POSSIBLE,
+        respect_gitignore=False,
+    )
 
 
 def check_text(text: str) -> list[Finding]:

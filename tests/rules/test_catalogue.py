@@ -22,6 +22,7 @@ CATALOGUE = {
     "DEV108": "broken-contract",
     "DEV109": "unread-contract",
     "DEV110": "not-a-device",
+    "DEV111": "unknown-accelerator-name",
     "DEV201": "discarded-move",
     "DEV202": "optimizer-before-move",
     "DEV203": "non-leaf-after-move",
@@ -47,6 +48,7 @@ CATALOGUE = {
     "DEV503": "legacy-tensor-type",
     "DEV504": "unguarded-backend-call",
     "DEV505": "fixed-index-in-rank-code",
+    "DEV506": "cuda-only-call",
 }
 
 each_rule = pytest.mark.parametrize("rule", RULES.values(), ids=RULES)

@@ -35,6 +35,7 @@ UNSHOWN = {
     "DEV110/bad_5.py": "comparisons: nothing is raised",
     "DEV110/bad_7.py": "a comparison and a choice: nothing is raised",
     "DEV110/bad_8.py": "a choice: nothing is raised",
+    "DEV111": "a name that is missing on every machine",
     "DEV501/bad_7.py": "needs two cards, of which the code is given the second",
     "DEV502/bad_4.py": "needs a process group with NCCL",
     "DEV502/bad_jit.py": "needs an archive of TorchScript, which virtual devices do not compile",
@@ -43,6 +44,7 @@ UNSHOWN = {
     "DEV503/bad_5.py": "says what is deprecated: a host tensor comes of it on every machine",
     "DEV505/bad_process_index.py": "needs accelerate, which counts the processes",
     "DEV505/bad_rank_or_host.py": "needs accelerate, which counts the processes",
+    "DEV506": "nothing happens where CUDA is; where it is not, DEV504 says so",
 }
 MEANT = {
     # what the guard sees in good fixtures, and why it is right there

@@ -10,6 +10,7 @@ Its modules:
     plain_attributes: tensors and modules that a module does not register
     hard_coded_accelerators, availability_guards, device_awareness: CUDA by name, and why
     cuda_on_purpose: code that runs on CUDA alone, and says so
+    accelerator_calls: `torch.accelerator`, and what it stands in for
     loads: what a file holds that is loaded
     ignored_devices, dropped_devices, invalid_devices: devices not kept to, not passed on, or none
     unplaced_factories: tensors made for another one's device, and never brought there

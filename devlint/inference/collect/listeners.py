@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from devlint.inference.collect import (
+    accelerator_calls,
     availability_guards,
     call_contexts,
     contradictions,
@@ -133,11 +134,13 @@ def _tensor_returned(frame: Frame, event: TensorReturned) -> None:
 @_listens(Called)
 def _called(frame: Frame, event: Called) -> None:
     hard_coded_accelerators.of_call(frame, event.node, event.callee, event.arguments)
+    accelerator_calls.of_call(frame, event.node, event.callee, event.arguments)
 
 
 @_listens(TypeNamed)
 def _type_named(frame: Frame, event: TypeNamed) -> None:
     hard_coded_accelerators.of_type_name(frame, event.node, event.value)
+    accelerator_calls.of_name(frame, event.node, event.value)
 
 
 @_listens(DeviceFormatted)
