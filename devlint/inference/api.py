@@ -6,7 +6,9 @@ from collections.abc import Callable
 
 from devlint.inference.collect import (
     accelerator_calls,
+    autocasts,
     contradictions,
+    default_devices,
     dropped_devices,
     hard_coded_accelerators,
     ignored_devices,
@@ -109,6 +111,8 @@ def finish_unit(unit: Unit) -> Facts:
     roles.settle(unit)
     hard_coded_accelerators.settle(unit)
     accelerator_calls.settle(unit)
+    autocasts.settle(unit)
+    default_devices.settle(unit)
     rebindings.settle(unit)
     ignored_devices.settle(unit)
     dropped_devices.settle(unit)

@@ -394,6 +394,62 @@ class MissingName:
     newest: str  # the newest release that is known
 
 
+class AutocastMistake(str, enum.Enum):
+    """What is wrong with what autocasting or a gradient scaler is given."""
+
+    MISSING = "missing"  # `torch.autocast()`: it has to be told a device type
+    DEVICE = "device"  # `torch.autocast(device)`, with a `torch.device`
+    FLAG = "flag"  # `torch.autocast(True)`
+    DTYPE = "dtype"  # `torch.autocast(torch.float16)`
+    KEYWORD = "keyword"  # `torch.autocast(device="cuda")`, which takes no such keyword
+    UNREAD = "unread"  # `torch.cuda.amp.autocast("cuda")`: a text that counts as True
+    SCALE = "scale"  # `torch.cuda.amp.GradScaler("cuda")`: the first scale, which is no number
+    SCALER_FLAG = "scaler flag"  # `torch.amp.GradScaler(False)`: a device, and it is enabled
+
+
+@dataclass(frozen=True, slots=True)
+class MistakenAutocast:
+    """`callee` is given what it does not take."""
+
+    site: Site
+    mistake: AutocastMistake
+    callee: str
+    given: Site  # the argument, or the call where it is missing
+    text: str  # what is given
+    keyword: str  # under which name
+
+
+@dataclass(frozen=True, slots=True)
+class AutocastElsewhere:
+    """The work behind an autocast is on another device, or on one that somebody chooses."""
+
+    site: Site
+    kind: str  # the device type that it is for
+    subject: str  # what is elsewhere
+    place: Placement
+
+
+class Trap(str, enum.Enum):
+    """What meets a default device that it was not made for."""
+
+    SHUFFLE = "shuffle"  # `DataLoader(…, shuffle=True)`, whose generator is one of the host
+    SAMPLER = "sampler"  # `RandomSampler(…)`, likewise
+    DISTRIBUTED = "distributed"  # `DistributedSampler(…)`, which takes no generator
+    SPLIT = "split"  # `random_split(…)`, which takes the host's generator
+    WORKER = "worker"  # a worker makes a tensor, and so starts CUDA in a forked process
+
+
+@dataclass(frozen=True, slots=True)
+class DefaultDeviceTrap:
+    """`text` is called where the default device is `default`."""
+
+    site: Site
+    trap: Trap
+    text: str
+    default: str
+    made: Site | None  # where the worker makes a tensor
+
+
 @dataclass(frozen=True, slots=True)
 class WorkerAccess:
     """`Dataset.__getitem__`, a `collate_fn` or a worker touches an accelerator.
@@ -470,6 +526,9 @@ class Facts:
     mistaken_devices: list[MistakenDevice] = field(default_factory=list)
     cuda_calls: list[CudaCall] = field(default_factory=list)
     missing_names: list[MissingName] = field(default_factory=list)
+    mistaken_autocasts: list[MistakenAutocast] = field(default_factory=list)
+    autocasts_elsewhere: list[AutocastElsewhere] = field(default_factory=list)
+    default_device_traps: list[DefaultDeviceTrap] = field(default_factory=list)
     worker_accesses: list[WorkerAccess] = field(default_factory=list)
     unread_contracts: list[UnreadContract] = field(default_factory=list)
     revealed: list[Placed] = field(default_factory=list)  # arguments of `reveal_device`

@@ -186,6 +186,12 @@ EXPECTATIONS: dict[str, Expectation] = {
         shows_in=_differs,
         says="the process used a card that is not its own, or is not there",
     ),
+    "DEV508": Expectation(
+        frozenset({Kind.GENERATOR, Kind.WORKER_ACCESS}),
+        related=True,
+        settles=False,
+        says="a generator of the host met the default device, or a worker touched the accelerator",
+    ),
 }
 """By rule.  A rule that is missing makes no claim that a run could show."""
 

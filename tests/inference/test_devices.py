@@ -51,6 +51,24 @@ def test_set_default_device_changes_what_factories_do():
     ) == ["cuda", "cuda", "cpu"]
 
 
+def test_set_default_device_does_not_reach_legacy_constructors():
+    assert revealed(
+        """
+        torch.set_default_device("cuda")
+        reveal(torch.Tensor([1.0]))
+        reveal(torch.LongTensor([1]))
+        """
+    ) == ["cpu", "cpu"]
+
+
+def test_a_default_type_of_cuda_reaches_legacy_constructors():
+    code = """
+        torch.set_default_tensor_type("torch.cuda.FloatTensor")
+        reveal(torch.Tensor([1.0]))
+        """
+    assert revealed(code) == ["cuda"]
+
+
 def test_set_default_device_takes_effect_from_where_it_is_called():
     assert revealed(
         """

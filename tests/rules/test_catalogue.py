@@ -23,6 +23,7 @@ CATALOGUE = {
     "DEV109": "unread-contract",
     "DEV110": "not-a-device",
     "DEV111": "unknown-accelerator-name",
+    "DEV112": "mistaken-autocast",
     "DEV201": "discarded-move",
     "DEV202": "optimizer-before-move",
     "DEV203": "non-leaf-after-move",
@@ -49,6 +50,8 @@ CATALOGUE = {
     "DEV504": "unguarded-backend-call",
     "DEV505": "fixed-index-in-rank-code",
     "DEV506": "cuda-only-call",
+    "DEV507": "autocast-elsewhere",
+    "DEV508": "default-device-trap",
 }
 
 each_rule = pytest.mark.parametrize("rule", RULES.values(), ids=RULES)

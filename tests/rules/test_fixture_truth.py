@@ -36,6 +36,7 @@ UNSHOWN = {
     "DEV110/bad_7.py": "a comparison and a choice: nothing is raised",
     "DEV110/bad_8.py": "a choice: nothing is raised",
     "DEV111": "a name that is missing on every machine",
+    "DEV112": "an argument that is refused on every machine",
     "DEV501/bad_7.py": "needs two cards, of which the code is given the second",
     "DEV502/bad_4.py": "needs a process group with NCCL",
     "DEV502/bad_jit.py": "needs an archive of TorchScript, which virtual devices do not compile",
@@ -45,6 +46,7 @@ UNSHOWN = {
     "DEV505/bad_process_index.py": "needs accelerate, which counts the processes",
     "DEV505/bad_rank_or_host.py": "needs accelerate, which counts the processes",
     "DEV506": "nothing happens where CUDA is; where it is not, DEV504 says so",
+    "DEV507": "autocasting that does nothing is no event",
 }
 MEANT = {
     # what the guard sees in good fixtures, and why it is right there

@@ -11,6 +11,8 @@ Its modules:
     hard_coded_accelerators, availability_guards, device_awareness: CUDA by name, and why
     cuda_on_purpose: code that runs on CUDA alone, and says so
     accelerator_calls: `torch.accelerator`, and what it stands in for
+    autocasts: what autocasting is given, and where the work in it is
+    default_devices: the default device in samplers, splits and workers
     loads: what a file holds that is loaded
     ignored_devices, dropped_devices, invalid_devices: devices not kept to, not passed on, or none
     unplaced_factories: tensors made for another one's device, and never brought there

@@ -7,9 +7,11 @@ from typing import Any, TypeVar
 
 from devlint.inference.collect import (
     accelerator_calls,
+    autocasts,
     availability_guards,
     call_contexts,
     contradictions,
+    default_devices,
     dropped_devices,
     hard_coded_accelerators,
     ignored_devices,
@@ -119,6 +121,7 @@ def _tensor_read(frame: Frame, event: TensorRead) -> None:
 @_listens(TensorMade)
 def _tensor_made(frame: Frame, event: TensorMade) -> None:
     unplaced_factories.made(frame, event.node, event.tensor)
+    default_devices.made(frame, event.node, event.tensor)
 
 
 @_listens(PlaceSettled)
@@ -135,6 +138,8 @@ def _tensor_returned(frame: Frame, event: TensorReturned) -> None:
 def _called(frame: Frame, event: Called) -> None:
     hard_coded_accelerators.of_call(frame, event.node, event.callee, event.arguments)
     accelerator_calls.of_call(frame, event.node, event.callee, event.arguments)
+    autocasts.of_call(frame, event.node, event.callee, event.arguments)
+    default_devices.of_call(frame, event.node, event.callee, event.arguments)
 
 
 @_listens(TypeNamed)

@@ -248,6 +248,7 @@ def _typed(place: Placement, general: bool = False) -> Handler:
             return Tensor(first.place, origin, first.traits)
         origin = frame.origin(StepKind.CREATED, node)
         follows = place == CPU and (general or frame.unit.default_device is not None)
+        follows = follows and not frame.unit.sets_default_device
         where = frame.unit.default_place if follows else place
         default = DEFAULT if where == CPU else 0
         if first is None and not arguments.open:

@@ -1017,6 +1017,12 @@ class Unit:
         that is out of sight."""
         return holds("default-restoring-text", self.source.text)
 
+    @cached_property
+    def sets_default_device(self) -> bool:
+        """By `torch.set_default_device`, which does not reach `torch.Tensor([…])` and its like."""
+        text = self.source.text
+        return "set_default_device(" in text and "set_default_tensor_type(" not in text
+
     @property
     def default_place(self) -> Placement:
         """Where a factory without `device=` makes its tensor; None if others chose that."""
