@@ -170,6 +170,7 @@ def test_a_file_given_is_used_in_place_of_those_found(tree: Tree) -> None:
         ("select = 'DEV1'", "select must be a list of strings, not 'DEV1'"),
         ("ignore = [1]", "ignore must be a list of strings, not [1]"),
         ("jobs = 0", "jobs must be a whole number from 1 on, not 0"),
+        ("target-torch = 'new'", "target-torch must be a release such as \"2.9\", not 'new'"),
         ("jobs = true", "jobs must be a whole number from 1 on, not True"),
         ("force-exclude = 'yes'", "force-exclude must be true or false, not 'yes'"),
         ("fail-on = 'warnings'", "not 'warnings'; did you mean 'warning'?"),
