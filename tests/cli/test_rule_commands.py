@@ -52,7 +52,8 @@ def test_config_prints_what_is_in_effect(tree: Tree, monkeypatch: pytest.MonkeyP
     assert 'ignore = ["DEV5", "DEV3"]' in text
     assert 'fail-on = "never"' in text
     listed = {line.split(" = ")[0] for line in text.splitlines() if " = " in line}
-    unset = {"select", "severity", "assume", "overrides", "jobs"}  # by default nothing is said
+    # by default nothing is said of these
+    unset = {"select", "severity", "assume", "overrides", "jobs", "target-torch"}
     assert listed >= set(OPTIONS) - unset
 
 
