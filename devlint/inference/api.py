@@ -10,12 +10,16 @@ from devlint.inference.collect import (
     contradictions,
     default_devices,
     dropped_devices,
+    forbidden_waits,
     hard_coded_accelerators,
     ignored_devices,
+    kept_graphs,
     listeners,
     notes,
     places,
     rebindings,
+    stream_races,
+    timings,
     undetached_reads,
 )
 from devlint.inference.collect.observing import observing
@@ -118,6 +122,12 @@ def finish_unit(unit: Unit) -> Facts:
     dropped_devices.settle(unit)
     undetached_reads.leave(unit.frame)
     undetached_reads.settle(unit)
+    timings.leave(unit.frame)
+    kept_graphs.leave(unit.frame)
+    kept_graphs.settle(unit)
+    stream_races.leave(unit.frame)
+    forbidden_waits.leave(unit.frame)
+    forbidden_waits.settle(unit)
     contracts.settle(unit)
     places.settle(unit)
     unit.facts.mistaken_devices += unit.mistaken.values()

@@ -218,6 +218,72 @@ class LateRead:
 
 
 @dataclass(frozen=True, slots=True)
+class Timing:
+    """The time between two readings of a clock, with device work and no wait for it in between."""
+
+    start: Site
+    end: Site
+    name: str  # what the first reading is bound to
+    work: Site  # the last of the work
+    sure: bool  # the work is an accelerator's; else it is where the caller's inputs are
+    repeated: bool  # the work is done several times in a loop
+    function: Site | None = None  # the function around it
+
+
+@dataclass(frozen=True, slots=True)
+class KeptGraph:
+    """A loop adds up or appends what autograd recorded, and keeps the graph of each turn."""
+
+    site: Site  # the value
+    name: str
+    into: str  # what keeps it
+    loop: Site
+    backward: Site | None  # the pass that the loop runs through it; None: none, it evaluates
+    sure: bool = True  # gradients are on there
+
+
+@dataclass(frozen=True, slots=True)
+class CardWideCall:
+    """A call that concerns the whole card: `synchronize` waits for all of its work, `empty_cache`
+    gives its cached memory back."""
+
+    site: Site
+    call: str
+    loop: Loop | None
+    cold: bool  # under `if step % n == 0` and the like
+    function: Site | None
+    measured: bool  # time or memory is measured around it
+    overlapping: bool  # streams, events or copies without waiting are around it
+    meant: bool  # a comment right above it speaks of memory
+    in_step: str = ""  # the name of the function around it, when it runs once per step
+
+
+@dataclass(frozen=True, slots=True)
+class StreamRace:
+    """The host writes into `name` (`stream` is ""), or the current stream uses what `stream` makes,
+    while `first` may not be done with it."""
+
+    site: Site
+    name: str
+    first: Site
+    stream: str
+
+
+@dataclass(frozen=True, slots=True)
+class ForbiddenWait:
+    """The host waits where it can't: `where` is "capture" of a CUDA graph, "vmap" or "compile" as
+    one graph, `around` what says so."""
+
+    site: Site
+    call: str
+    name: str
+    where: str
+    around: Site
+    inside: Site | None  # where the callee waits, when this is a call
+    sure: bool  # for an accelerator, whatever the caller does
+
+
+@dataclass(frozen=True, slots=True)
 class NonLeaf:
     """A tensor that requires grad was moved; the result, a non-leaf, is used as a parameter.
 
@@ -516,6 +582,11 @@ class Facts:
     feeds: set[Feed] = field(default_factory=set)
     undetached_reads: list[UndetachedRead] = field(default_factory=list)
     late_reads: list[LateRead] = field(default_factory=list)
+    stream_races: list[StreamRace] = field(default_factory=list)
+    forbidden_waits: list[ForbiddenWait] = field(default_factory=list)
+    timings: list[Timing] = field(default_factory=list)
+    kept_graphs: list[KeptGraph] = field(default_factory=list)
+    card_wide_calls: list[CardWideCall] = field(default_factory=list)
     non_leaves: list[NonLeaf] = field(default_factory=list)
     plain_attributes: list[PlainAttribute] = field(default_factory=list)
     late_moves: list[LateMove] = field(default_factory=list)

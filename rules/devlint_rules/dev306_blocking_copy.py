@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
+import libcst as cst
+
 from devlint.findings import Confidence, Severity
-from devlint.inference.facts import Facts, Hotness, Move
-from devlint.rule import Claim, Rule
-from devlint_rules.helpers.rewriting import short
-from devlint_rules.helpers.wording import history, is_host, loop_note, may_be_accelerator
+from devlint.inference.facts import Facts, Hotness, Move, Site, StepKind
+from devlint.inference.syntax.text import every
+from devlint.rule import Claim, Note, Rule
+from devlint_rules.helpers.rewriting import short, text_of
+from devlint_rules.helpers.waiting import is_cold_file
+from devlint_rules.helpers.wording import (
+    MAX_TWINS,
+    and_more,
+    history,
+    is_host,
+    loop_note,
+    may_be_accelerator,
+)
+
+_OF_DATA = frozenset({"tensor", "as_tensor", "asarray", "from_numpy", "frombuffer"})
+_PINS = re.compile(r"\bpin")  # `pin_memory=self.pin`: it may be pinned
 
 
 def _goes_up_in_hot_loop(move: Move) -> bool:
@@ -22,7 +37,45 @@ def _goes_up_in_hot_loop(move: Move) -> bool:
     )
 
 
+def _made_pageable(move: Move) -> Site | None:
+    """The factory that made it of data, in pageable memory; None where it may be pinned. What is
+    made of a written-out value, or of none, is better made on the device: DEV304 says so."""
+    steps = move.subject.steps
+    made = next((step for step in steps if step.kind is StepKind.CREATED), None)
+    if made is None or any(s.kind not in (StepKind.CREATED, StepKind.COMPUTED) for s in steps):
+        return None
+    call = made.site.node
+    if not isinstance(call, cst.Call) or _PINS.search(text_of(call)):
+        return None
+    if isinstance(move.subject.site.node, cst.IfExp):
+        return None
+    name = text_of(call.func).rpartition(".")[2]
+    if name in _OF_DATA:
+        is_written_out = not call.args or not any(True for _ in every(call.args[0].value, cst.Name))
+        return None if is_written_out else made.site
+    return None if move.creation is not None else made.site
+
+
+def _asks_in_vain(facts: Facts, move: Move) -> Site | None:
+    """`torch.tensor(xs).to(d, non_blocking=True)`, in code that runs again and again."""
+    if not move.non_blocking or move.of_module or move.discarded or move.subject.pinned:
+        return None
+    if not is_host(move.subject.placement) or not may_be_accelerator(move.target):
+        return None
+    if move.function is None or move.cold or move.subject.is_parameter or is_cold_file(facts):
+        return None
+    return _made_pageable(move)
+
+
 def _check(facts: Facts) -> Iterator[Claim]:
+    by_function: dict[int, dict[int, tuple[Move, Site]]] = {}
+    for move in facts.moves:
+        made = _asks_in_vain(facts, move)
+        if made is not None and move.function is not None:
+            found = by_function.setdefault(id(move.function.node), {})
+            found.setdefault(id(move.site.node), (move, made))
+    for found in by_function.values():
+        yield _in_vain(list(found.values()))
     for move in facts.moves:
         if not _goes_up_in_hot_loop(move) or move.loop is None:
             continue
@@ -47,6 +100,30 @@ def _check(facts: Facts) -> Iterator[Claim]:
         )
 
 
+def _in_vain(copies: list[tuple[Move, Site]]) -> Claim:
+    """One finding for a function, with all its places in the trace."""
+    (move, made), *others = copies
+    assert isinstance(made.node, cst.Call)
+    factory = short(made.node.func)
+    pinned = (
+        f"`{factory}(…, pin_memory=True)`"
+        if factory.rpartition(".")[2] not in ("from_numpy", "as_tensor", "asarray", "frombuffer")
+        else f"`{factory}(…).pin_memory()`"
+    )
+    return Claim(
+        move.site,
+        Severity.PERFORMANCE,
+        Confidence.LIKELY,
+        f"`{short(move.site.node)}` asks not to wait, but `{move.subject.name}` is in pageable "
+        f"memory{and_more(len(others))}: the host copies it first, and may wait",
+        advice=f"copy from pinned memory: {pinned}",
+        trace=(
+            *history(move.subject),
+            *(Note(m.site, "copied from pageable memory, too") for m, _ in others[:MAX_TWINS]),
+        ),
+    )
+
+
 RULE = Rule(
     code="DEV306",
     name="blocking-copy",
@@ -58,7 +135,8 @@ RULE = Rule(
     what="""\
 Reports a host-to-device copy in a hot loop that uses only half of the pair: pinned memory without
 `non_blocking=True`, or `non_blocking=True` on a batch of a DataLoader without
-`pin_memory=True`.""",
+`pin_memory=True`. In any function: `non_blocking=True`, by keyword or by position, on what was just
+made of data in memory that is not pinned: `torch.tensor(xs).to(device, non_blocking=True)`.""",
     why="""\
 Only a copy from pinned memory can run beside the host, and only `non_blocking=True` lets it. With
 one of the two alone the host waits until the copy is queued or done.""",
@@ -94,8 +172,23 @@ def run(model, dataset):
         images = images.to(device)
         yield model(images), labels
 """,
+        """\
+import torch
+
+
+def positions(lengths: list[int], device):
+    return torch.tensor(lengths).to(device, torch.int32, True)
+""",
     ),
     good=(
+        """\
+import torch
+
+
+def positions(lengths: list[int], device):
+    host = torch.tensor(lengths, dtype=torch.int32, pin_memory=True)
+    return host.to(device, non_blocking=True)
+""",
         """\
 from torch.utils.data import DataLoader
 

@@ -165,6 +165,7 @@ EXPECTATIONS: dict[str, Expectation] = {
         frozenset({Kind.TRANSFER}), holds=_copies_many_to_host, says="all of it went to the host"
     ),
     "DEV308": Expectation(frozenset({Kind.TRANSFER}), says="a host tensor was copied in silence"),
+    "DEV310": _LOOP_SYNC,
     "DEV401": Expectation(frozenset({Kind.HOST_READ}), says="PyTorch refused the conversion"),
     "DEV402": Expectation(
         frozenset({Kind.UNLANDED_READ}), related=True, says="read before any synchronisation"
@@ -173,6 +174,9 @@ EXPECTATIONS: dict[str, Expectation] = {
         frozenset({Kind.WORKER_ACCESS}), related=True, says="a worker touched the accelerator"
     ),
     "DEV404": Expectation(frozenset({Kind.UNDETACHED}), says="PyTorch refused the conversion"),
+    "DEV406": Expectation(
+        frozenset({Kind.RACE}), related=True, says="nothing orders the two accesses"
+    ),
     "DEV501": _UNAVAILABLE,
     "DEV502": _UNAVAILABLE,
     "DEV503": Expectation(

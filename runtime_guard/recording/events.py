@@ -86,6 +86,7 @@ RULES = {
     Kind.UNLANDED_READ: "DEV402",
     Kind.WORKER_ACCESS: "DEV403",
     Kind.UNDETACHED: "DEV404",
+    Kind.RACE: "DEV406",
 }
 """The rule of ``devlint check`` that finds a kind without running, if its text names no other."""
 

@@ -5,6 +5,8 @@ Its modules:
     listeners: who listens to which event
     contradictions, explanation: operands that can not meet, with their history
     notes, syncs, rebindings: moves, waits and loops that cost
+    card_wide_calls, kept_graphs: what else a loop pays for: waits for the card, memory that stays
+    timings, stream_races, forbidden_waits: waits that are missing, and those that can't be
     call_contexts: what calls hand to parameters
     undetached_reads, nonleaves: what autograd and optimizers hold
     plain_attributes: tensors and modules that a module does not register

@@ -10,21 +10,27 @@ from devlint.inference.collect import (
     autocasts,
     availability_guards,
     call_contexts,
+    card_wide_calls,
     contradictions,
     default_devices,
     dropped_devices,
+    forbidden_waits,
     hard_coded_accelerators,
     ignored_devices,
     invalid_devices,
+    kept_graphs,
     nonleaves,
     notes,
     places,
     rebindings,
+    stream_races,
     syncs,
+    timings,
     undetached_reads,
     unplaced_factories,
 )
 from devlint.inference.program.events import (
+    AddedUp,
     ArgumentGiven,
     ArrayTaken,
     Asserted,
@@ -51,6 +57,7 @@ from devlint.inference.program.events import (
     NonLeafUsed,
     NumberTaken,
     OperandChosen,
+    Operated,
     PartMade,
     PlaceSettled,
     PlacesSettled,
@@ -85,26 +92,43 @@ def on(frame: Frame, event: object) -> None:
 
 @_listens(HostWaits)
 def _host_waits(frame: Frame, event: HostWaits) -> None:
+    timings.waits(frame, event.node, event.value)
+    stream_races.waits(frame, event.node, event.value)
+    forbidden_waits.waits(
+        frame, event.node, event.call, event.value, event.value_node, event.inside
+    )
     syncs.sync(frame, event.node, event.call, event.value, event.value_node, event.inside)
 
 
 @_listens(Tested)
 def _tested(frame: Frame, event: Tested) -> None:
+    timings.waits(frame, event.node, event.value)
+    stream_races.waits(frame, event.node, event.value)
+    forbidden_waits.waits(frame, event.node, event.keyword, event.value, event.node)
     syncs.test_of(frame, event.node, event.value, event.keyword)
 
 
 @_listens(Formatted)
 def _formatted(frame: Frame, event: Formatted) -> None:
+    timings.waits(frame, event.node, event.value)
+    stream_races.waits(frame, event.node, event.value)
+    forbidden_waits.waits(frame, event.node, event.call, event.value, event.value_node)
     syncs.formatted(frame, event.node, event.call, event.value, event.value_node)
 
 
 @_listens(NumberTaken)
 def _number_taken(frame: Frame, event: NumberTaken) -> None:
+    timings.waits(frame, event.node, event.value)
+    stream_races.waits(frame, event.node, event.value)
+    forbidden_waits.waits(frame, event.node, event.call, event.value, event.value_node)
     syncs.of_number(frame, event.node, event.call, event.value, event.value_node)
 
 
 @_listens(HostReads)
 def _host_reads(frame: Frame, event: HostReads) -> None:
+    timings.waits(frame, event.node, event.value)
+    stream_races.waits(frame, event.node, event.value)
+    forbidden_waits.waits(frame, event.node, event.sink, event.value, event.value_node)
     syncs.read_by_host(frame, event.node, event.sink, event.value, event.value_node)
 
 
@@ -140,6 +164,24 @@ def _called(frame: Frame, event: Called) -> None:
     accelerator_calls.of_call(frame, event.node, event.callee, event.arguments)
     autocasts.of_call(frame, event.node, event.callee, event.arguments)
     default_devices.of_call(frame, event.node, event.callee, event.arguments)
+    timings.of_call(frame, event.node, event.callee, event.arguments)
+    kept_graphs.of_call(frame, event.node, event.callee, event.arguments)
+    card_wide_calls.of_call(frame, event.node, event.callee)
+    stream_races.of_call(frame, event.node, event.callee, event.arguments)
+    forbidden_waits.of_call(frame, event.node, event.callee, event.arguments)
+
+
+@_listens(Operated)
+def _operated(frame: Frame, event: Operated) -> None:
+    if event.symbol == "@":
+        timings.of_product(frame, event.node, event.result)
+    else:
+        kept_graphs.of_addition(frame, event.node, event.right)
+
+
+@_listens(AddedUp)
+def _added_up(frame: Frame, event: AddedUp) -> None:
+    kept_graphs.of_sum(frame, event.node, event.value)
 
 
 @_listens(TypeNamed)
@@ -275,3 +317,7 @@ def _function_left(frame: Frame, _: FunctionLeft) -> None:
     contradictions.settle(frame)
     notes.settle(frame)
     undetached_reads.leave(frame)
+    timings.leave(frame)
+    kept_graphs.leave(frame)
+    stream_races.leave(frame)
+    forbidden_waits.leave(frame)

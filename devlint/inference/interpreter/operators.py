@@ -43,6 +43,7 @@ from devlint.inference.program.events import (
     DeviceCompared,
     Formatted,
     OperandChosen,
+    Operated,
     Tested,
 )
 from devlint.inference.program.records import EVALUATORS, Frame, Instance
@@ -78,6 +79,8 @@ def _binary(frame: Frame, node: cst.BinaryOperation) -> Value:
         left = HOST  # a number made of it: `rank % torch.cuda.device_count()`
     symbol = _SYMBOLS[type(node.operator)]
     result = combine(frame, node, symbol, left, node.left, right, node.right)
+    if symbol == "@" or (symbol == "+" and frame.loops):
+        frame.emit(Operated(node, symbol, right, result))
     return gradients.after_operator(frame, symbol, (left, right), result)
 
 

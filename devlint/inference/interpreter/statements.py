@@ -24,7 +24,7 @@ from devlint.inference.models import objects
 from devlint.inference.models.module_places import baked
 from devlint.inference.program import tests
 from devlint.inference.program.environments import join_environments
-from devlint.inference.program.events import Asserted, Branched, LoopLeft, Tested
+from devlint.inference.program.events import AddedUp, Asserted, Branched, LoopLeft, Tested
 from devlint.inference.program.loops import Environment, LoopState
 from devlint.inference.program.records import EXECUTORS, Assigned, Frame, Instance
 from devlint.inference.syntax.text import code, dotted
@@ -156,7 +156,10 @@ def _augmented(frame: Frame, node: cst.AugAssign) -> bool:
 
     before = frame.eval(node.target)
     operator = _IN_PLACE.get(type(node.operator), "+=")
-    result = in_place(frame, node, operator, before, frame.eval(node.value))
+    value = frame.eval(node.value)
+    if operator == "+=":
+        frame.emit(AddedUp(node, value))
+    result = in_place(frame, node, operator, before, value)
     assign(frame, node.target, result, node.value)
     frame.fresh = None
     return True

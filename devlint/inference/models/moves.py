@@ -238,7 +238,7 @@ def move_of_object(
             target_node=target_node,
             of_module=in_place,
             discarded=frame.statement is node,
-            non_blocking=_is_true(arguments.get(1, "non_blocking")),
+            non_blocking=_is_non_blocking(name, arguments),
             loop=frame.loop,
             creation=None,
             guarded=frame.guards > 0,
@@ -262,7 +262,10 @@ def _is_non_blocking(name: str, arguments: Arguments) -> bool:
     if name != "to":
         return _is_true(arguments.get(1, "non_blocking"))
     given = arguments.keywords.get("non_blocking")
-    return given is not None and _is_true(given[0])
+    # `t.to(device, dtype, True)`, `t.to(other, True)`
+    return _is_true(given[0] if given is not None else None) or any(
+        _is_true(value) for value, _ in arguments.positional[1:3]
+    )
 
 
 def _computed(frame: Frame, node: cst.CSTNode, tensor: Tensor) -> Provenance:

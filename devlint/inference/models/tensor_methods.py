@@ -17,6 +17,7 @@ from devlint.inference.domain.tensors import (
     INHERITED,
     MATRIX,
     MAYBE_SCALAR,
+    PAGEABLE,
     PARAMETER,
     PINNED,
     SCALAR,
@@ -204,7 +205,7 @@ def call_tensor_method(
         wanted = arguments.get(0, "requires_grad") if name == "requires_grad_" else FALSE
         return _require_grad(frame, node, tensor, TRUE if wanted is None else wanted)
     if name == "pin_memory":
-        return tensor.with_place(tensor.place, tensor.origin, add=PINNED)
+        return tensor.with_place(tensor.place, tensor.origin, drop=PAGEABLE, add=PINNED)
     if name in ("dim", "numel", "size", "nelement", "ndimension", "stride"):
         return Host(tensor, whole=name in ("size", "stride") and not arguments.positional)
     if name == "get_device":

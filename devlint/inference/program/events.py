@@ -188,6 +188,24 @@ class TensorRead:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Operated:
+    """`left + right` in a loop, or `left @ right`."""
+
+    node: cst.BinaryOperation
+    symbol: str
+    right: Value
+    result: Value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AddedUp:
+    """`total += value`."""
+
+    node: cst.AugAssign
+    value: Value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class TensorMade:
     """A factory made a tensor."""
 

@@ -159,6 +159,12 @@ def settle(unit: Unit) -> None:
         elif kind == "copy" and found is not None:
             copy = facts.hidden_copies[index]
             facts.hidden_copies[index] = replace(copy, in_step=function.name)
+        elif kind == "card" and found is not None:
+            is_method = function.info is not None or found.called_in is not None
+            card_call = facts.card_wide_calls[index]
+            facts.card_wide_calls[index] = replace(
+                card_call, in_step=function.name if is_method else ""
+            )
         elif kind == "sync" and (found is not None or building or _is_compared(function)):
             sync = facts.syncs[index]
             facts.syncs[index] = replace(

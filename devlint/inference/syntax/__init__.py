@@ -6,6 +6,7 @@ Its modules:
     names: how often a name is used and called in each function
     words: the words of a condition, and what they ask
     control_dependence: the conditions around a node
+    evaluation_order: when a node is evaluated, and in which loops
     attribute_moves: attributes of a class that its methods move
     filled_lists: lists that the methods of a class fill, and hand to a constructor
 """

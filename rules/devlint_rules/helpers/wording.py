@@ -144,13 +144,18 @@ def may_be_accelerator(placement: Placement) -> bool:
 
 
 def loop_head(loop: Loop) -> Site:
+    """The line that opens a loop."""
+    return head_of(loop.site)
+
+
+def head_of(loop: Site) -> Site:
     """The line that opens a loop: a frame around the whole body would show nothing."""
-    node = loop.site.node
+    node = loop.node
     if isinstance(node, cst.For):
-        return Site(loop.site.source, node.iter)
+        return Site(loop.source, node.iter)
     if isinstance(node, cst.While):
-        return Site(loop.site.source, node.test)
-    return loop.site
+        return Site(loop.source, node.test)
+    return loop
 
 
 def and_more(count: int) -> str:

@@ -1,0 +1,79 @@
+"""Calls that concern the whole card: `torch.cuda.synchronize()`, `torch.cuda.empty_cache()`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from devlint.inference.collect.notes import own
+from devlint.inference.conventions import holds
+from devlint.inference.domain.host import External
+from devlint.inference.domain.value import Value
+from devlint.inference.facts import CardWideCall
+from devlint.inference.program.records import Frame, Unit
+from devlint.inference.summaries.waits import function_site, hot_one, loop_fact
+from devlint.inference.syntax.text import every
+
+
+class CardWideCalls:
+    """Of one file, the calls that were noted."""
+
+    __slots__ = ("places",)
+
+    def __init__(self, unit: Unit) -> None:
+        self.places: dict[cst.CSTNode, int] = {}  # in the file's facts
+
+
+def of_call(frame: Frame, node: cst.Call, callee: Value) -> None:
+    """Note a call that waits for a card, or gives its memory back."""
+    if type(callee) is not External:
+        return
+    name = node.func.attr.value if isinstance(node.func, cst.Attribute) else ""
+    name = f"{callee.name}.{name}".rstrip(".")
+    if not holds("card-wide-callee", name):
+        return
+    calls, notes = frame.unit.facts.card_wide_calls, frame.unit.kept(CardWideCalls)
+    function = frame.function
+    text = function.text if function is not None else frame.unit.source.text
+    fact = CardWideCall(
+        site=frame.site(node),
+        call=name.rpartition(".")[2],
+        loop=loop_fact(frame, hot_one(frame.loop)),
+        cold=frame.cold > 0,
+        function=function_site(frame),
+        measured=holds("measuring-text", text),
+        overlapping=holds("overlapping-text", text),
+        meant=any(holds("memory-remark", each) for each in _remarks(frame, node)),
+    )
+    if node in notes.places:
+        calls[notes.places[node]] = fact
+        return
+    notes.places[node] = len(calls)
+    calls.append(fact)
+    own(frame, "card", len(calls) - 1)
+
+
+_NEAR = 2  # statements above one
+
+
+def _remarks(frame: Frame, node: cst.Call) -> Iterator[str]:
+    """The comments of the statement with a call, and of those right above it."""
+    body = frame.unit.tree if frame.function is None else frame.function.node.body
+    for block in every(body, cst.IndentedBlock):
+        for index, statement in enumerate(block.body):
+            if isinstance(statement, cst.SimpleStatementLine) and any(
+                call is node for call in every(statement, cst.Call)
+            ):
+                for near in block.body[max(0, index - _NEAR) : index + 1]:
+                    yield from _comments(near)
+
+
+def _comments(statement: cst.CSTNode) -> Iterator[str]:
+    """Those above a statement, and the one at its end."""
+    lines = [*getattr(statement, "leading_lines", ())]
+    if isinstance(statement, cst.SimpleStatementLine):
+        lines.append(statement.trailing_whitespace)
+    for line in lines:
+        if line.comment is not None:
+            yield line.comment.value

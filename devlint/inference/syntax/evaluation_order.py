@@ -1,0 +1,51 @@
+"""In which order a body is evaluated, and which loops are around each part of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import libcst as cst
+
+from devlint.inference.syntax.text import parts
+
+Loops = tuple[cst.For | cst.While, ...]  # outermost first
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """When a node is evaluated: after all that it is made of, and before what stands below it."""
+
+    number: int
+    loops: Loops
+
+
+def moments(body: cst.CSTNode) -> dict[cst.CSTNode, Moment]:
+    """The moment of each node of a body. What nested functions do has another time, and none here.
+
+    `model(x).item()`: `x` comes first, then `model(x)`, then the whole.
+    """
+    found: dict[cst.CSTNode, Moment] = {}
+    waiting: list[tuple[cst.CSTNode, Loops, bool]] = [(body, (), False)]
+    while waiting:
+        node, loops, is_done = waiting.pop()
+        if is_done:
+            found[node] = Moment(len(found), loops)
+            continue
+        waiting.append((node, loops, True))
+        if isinstance(node, (cst.FunctionDef, cst.Lambda, cst.ClassDef)) and node is not body:
+            continue
+        inside = (*loops, node) if isinstance(node, (cst.For, cst.While)) else loops
+        for part in reversed(_in_order(node)):
+            is_header = isinstance(node, cst.For) and part is node.iter
+            waiting.append((part, loops if is_header else inside, False))
+    return found
+
+
+def _in_order(node: cst.CSTNode) -> list[cst.CSTNode]:
+    """What a node holds; an assignment evaluates its value first."""
+    if isinstance(node, cst.Assign):
+        return [node.value, *node.targets]
+    if isinstance(node, cst.For):
+        rest = [node.orelse] if node.orelse is not None else []
+        return [node.iter, node.target, node.body, *rest]
+    return parts(node)
