@@ -140,7 +140,9 @@ def double_and_add(x):
 """,
     ),
     check=_check,
-    twin="The guard keeps the order of virtual streams and sees what has none.",
+    twin="""\
+`DeviceGuard(on_race="record")` keeps the order of virtual streams and reports what has none;
+`devlint confirm` does not ask it to, and leaves the finding undecided.""",
     limits="""\
 A call of anything out of sight between the copy and the write may wait, and is taken to. A buffer
 that is filled in one method and copied in another is left alone.

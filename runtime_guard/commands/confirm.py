@@ -174,9 +174,6 @@ EXPECTATIONS: dict[str, Expectation] = {
         frozenset({Kind.WORKER_ACCESS}), related=True, says="a worker touched the accelerator"
     ),
     "DEV404": Expectation(frozenset({Kind.UNDETACHED}), says="PyTorch refused the conversion"),
-    "DEV406": Expectation(
-        frozenset({Kind.RACE}), related=True, says="nothing orders the two accesses"
-    ),
     "DEV501": _UNAVAILABLE,
     "DEV502": _UNAVAILABLE,
     "DEV503": Expectation(

@@ -40,6 +40,7 @@ UNSHOWN = {
     "DEV311": "the guard does not look at graphs",
     "DEV312": "the guard does not watch the allocator",
     "DEV405": "a virtual device has done its work when the call returns",
+    "DEV406": "the guard watches for races only where it is asked to (`on_race`)",
     "DEV407": "a virtual device captures no graphs, and `vmap` runs on the host as well",
     "DEV501/bad_7.py": "needs two cards, of which the code is given the second",
     "DEV502/bad_4.py": "needs a process group with NCCL",
