@@ -19,10 +19,18 @@ from devlint.inference.syntax.text import every
 class CardWideCalls:
     """Of one file, the calls that were noted."""
 
-    __slots__ = ("places",)
+    __slots__ = ("meant", "places")
 
     def __init__(self, unit: Unit) -> None:
         self.places: dict[cst.CSTNode, int] = {}  # in the file's facts
+        # By body, the calls that a remark on memory stands at, or right above.
+        self.meant: dict[cst.CSTNode, set[cst.CSTNode]] = {}
+
+    def is_meant(self, frame: Frame, node: cst.Call) -> bool:
+        body = frame.unit.tree if frame.function is None else frame.function.node.body
+        if body not in self.meant:
+            self.meant[body] = set(_meant(body))
+        return node in self.meant[body]
 
 
 def of_call(frame: Frame, node: cst.Call, callee: Value) -> None:
@@ -44,7 +52,7 @@ def of_call(frame: Frame, node: cst.Call, callee: Value) -> None:
         function=function_site(frame),
         measured=holds("measuring-text", text),
         overlapping=holds("overlapping-text", text),
-        meant=any(holds("memory-remark", each) for each in _remarks(frame, node)),
+        meant=notes.is_meant(frame, node),
     )
     if node in notes.places:
         calls[notes.places[node]] = fact
@@ -57,16 +65,15 @@ def of_call(frame: Frame, node: cst.Call, callee: Value) -> None:
 _NEAR = 2  # statements above one
 
 
-def _remarks(frame: Frame, node: cst.Call) -> Iterator[str]:
-    """The comments of the statement with a call, and of those right above it."""
-    body = frame.unit.tree if frame.function is None else frame.function.node.body
+def _meant(body: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """The calls of plain statements with a remark on memory, there or right above."""
     for block in every(body, cst.IndentedBlock):
+        last = -_NEAR - 1
         for index, statement in enumerate(block.body):
-            if isinstance(statement, cst.SimpleStatementLine) and any(
-                call is node for call in every(statement, cst.Call)
-            ):
-                for near in block.body[max(0, index - _NEAR) : index + 1]:
-                    yield from _comments(near)
+            if any(holds("memory-remark", each) for each in _comments(statement)):
+                last = index
+            if index - last <= _NEAR and isinstance(statement, cst.SimpleStatementLine):
+                yield from every(statement, cst.Call)
 
 
 def _comments(statement: cst.CSTNode) -> Iterator[str]:

@@ -6,7 +6,8 @@ it has. What one stream makes another may use only when it was told to wait for 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect, bisect_left
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import libcst as cst
@@ -137,14 +138,64 @@ def _overwritten(
     frame: Frame, seen: _Seen, when: dict[cst.CSTNode, Moment]
 ) -> Iterator[StreamRace]:
     """`on_card = buffer.to(device, non_blocking=True)`, and then `buffer[0] = 1`."""
-    written = [*seen.written.items(), *_writes(when)]
+    names = {name for name in seen.copies.values() if name}
+    if not names:
+        return
+    order = _Order(seen, when, names)
     for copy, name in seen.copies.items():
-        if not name or copy not in when:
-            continue
-        for write, target in written:
-            if target == name and write in when and _follows(seen, when, copy, write, name):
+        if copy in when and name:
+            write = order.write_behind(copy, name)
+            if write is not None:
                 yield StreamRace(frame.site(write), name, frame.site(copy), "")
-                break
+
+
+class _Order:
+    """What happens to a few buffers, and what may wait, in the order of their moments."""
+
+    def __init__(self, seen: _Seen, when: dict[cst.CSTNode, Moment], names: set[str]) -> None:
+        self._when = when
+        self._waits = sorted(when[node].number for node in seen.waits if node in when)
+        self._writes: dict[str, list[cst.CSTNode]] = {name: [] for name in names}
+        self._bound: dict[str, list[int]] = {name: [] for name in names}
+        written = [(node, name) for node, name in seen.written.items() if node in when]
+        for node, name in sorted((*written, *_writes(when)), key=lambda pair: when[pair[0]].number):
+            if name in names:
+                self._writes[name].append(node)
+        for node, moment in when.items():
+            for name in _binds(node):
+                if name in names:
+                    self._bound[name].append(moment.number)
+
+    def write_behind(self, copy: cst.CSTNode, name: str) -> cst.CSTNode | None:
+        """The first write to a buffer that nothing in between makes wait: further down, or in the
+        next turn of the loop."""
+        moment, writes = self._when[copy], self._writes[name]
+        index = bisect(writes, moment.number, key=lambda node: self._when[node].number)
+        if index < len(writes):
+            write = self._when[writes[index]]
+            if write.loops == moment.loops and self._goes(moment.number, write.number, name):
+                return writes[index]
+        if not moment.loops or not writes:
+            return None
+        first = self._when[writes[0]]
+        loop = moment.loops[-1]
+        inside = [n for n in writes if loop in self._when[n].loops]
+        if not inside or first.number > moment.number:
+            return None
+        return inside[0] if self._turns(loop, name) else None
+
+    def _goes(self, first: int, last: int, name: str) -> bool:
+        """Nothing between two moments waits or binds the name anew."""
+        return not any(
+            bisect(stops, first) < bisect_left(stops, last)
+            for stops in (self._waits, self._bound[name])
+        )
+
+    def _turns(self, loop: cst.CSTNode, name: str) -> bool:
+        """Nothing in a loop waits or binds the name anew."""
+        last = self._when[loop].number
+        numbers = (moment.number for moment in self._when.values() if loop in moment.loops)
+        return self._goes(min(numbers, default=last) - 1, last, name)
 
 
 def _writes(when: dict[cst.CSTNode, Moment]) -> Iterator[tuple[cst.CSTNode, str]]:
@@ -158,34 +209,12 @@ def _writes(when: dict[cst.CSTNode, Moment]) -> Iterator[tuple[cst.CSTNode, str]
             yield node, _owner(node.target)
 
 
-def _follows(
-    seen: _Seen,
-    when: dict[cst.CSTNode, Moment],
-    copy: cst.CSTNode,
-    write: cst.CSTNode,
-    name: str,
-) -> bool:
-    """The write comes after the copy, in this turn of a loop or the next, and nothing waits."""
-    first, last = when[copy], when[write]
-    stops = [
-        when[node].number
-        for node in (*seen.waits, *(n for n in when if _binds(n, name)))
-        if node in when
-    ]
-    if first.loops == last.loops and last.number > first.number:
-        return not any(first.number < stop < last.number for stop in stops)
-    common = [loop for loop in first.loops if loop in last.loops]
-    if not common:
-        return False
-    body = {moment.number for moment in when.values() if common[-1] in moment.loops}
-    return body.isdisjoint(stops)
-
-
-def _binds(node: cst.CSTNode, name: str) -> bool:
-    """The name gets another buffer."""
+def _binds(node: cst.CSTNode) -> Iterator[str]:
+    """The names that get another value."""
     if isinstance(node, cst.Assign):
-        return any(dotted(target.target) == name for target in node.targets)
-    return isinstance(node, cst.For) and any(n.value == name for n in every(node.target, cst.Name))
+        yield from (dotted(target.target) for target in node.targets)
+    elif isinstance(node, cst.For):
+        yield from (name.value for name in every(node.target, cst.Name))
 
 
 def _between_streams(
@@ -195,23 +224,34 @@ def _between_streams(
     text = frame.function.text if frame.function is not None else frame.unit.source.text
     if not seen.streams or holds("ordering-text", text):
         return
+    own = frame.unit.kept(OwnStreams).names
+    uses = _uses(when)
     for node in when:
         if not isinstance(node, cst.With):
             continue
         side = next((seen.streams[i.item] for i in node.items if i.item in seen.streams), "")
-        if not side or not _is_own_stream(frame.unit, side):
+        if side not in own:
             continue
-        made = _bound_in(every(node.body, cst.Assign))
-        for use in when:
-            if (
-                isinstance(use, cst.Name)
-                and use.value in made
-                and when[use].number > when[node].number
-                and _is_on_card(frame, use.value)
-            ):
-                if _is_used(when, use):
-                    yield StreamRace(frame.site(use), use.value, frame.site(made[use.value]), side)
+        for name, made in _bound_in(every(node.body, cst.Assign)).items():
+            use = _first_behind(uses.get(name, ()), when[node].number)
+            if use is not None and use.reads and _is_on_card(frame, name):
+                yield StreamRace(frame.site(use.node), name, frame.site(made), side)
                 break
+
+
+class OwnStreams:
+    """The names of streams that a file makes; what is handed in may be the current one."""
+
+    __slots__ = ("names",)
+
+    def __init__(self, unit: Unit) -> None:
+        made: dict[str, bool] = {}
+        for each in every(unit.tree, cst.Assign):
+            is_stream = code(each.value).startswith("torch.cuda.Stream(")
+            for target in each.targets:
+                name = dotted(target.target)
+                made[name] = made.get(name, True) and is_stream
+        self.names = {name for name, is_stream in made.items() if name and is_stream}
 
 
 def _bound_in(assignments: Iterator[cst.Assign]) -> dict[str, cst.CSTNode]:
@@ -223,31 +263,45 @@ def _bound_in(assignments: Iterator[cst.Assign]) -> dict[str, cst.CSTNode]:
     }
 
 
-def _is_own_stream(unit: Unit, name: str) -> bool:
-    """A stream that the file made; what is handed in may be the current one."""
-    made = [
-        code(each.value)
-        for each in every(unit.tree, cst.Assign)
-        for target in each.targets
-        if dotted(target.target) == name
-    ]
-    return bool(made) and all(text.startswith("torch.cuda.Stream(") for text in made)
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """A name is mentioned. `reads`: for what the device has of it."""
+
+    node: cst.Name
+    number: int
+    reads: bool
+
+
+def _uses(when: dict[cst.CSTNode, Moment]) -> dict[str, list[_Use]]:
+    """Where each name is mentioned, in order. To bind it anew, hand it back, delete it or ask for
+    its shape reads nothing of it."""
+    idle: set[cst.CSTNode] = set()
+    for node in when:
+        if isinstance(node, cst.Return) and node.value is not None:
+            idle.add(node.value)
+        elif isinstance(node, cst.AssignTarget):
+            idle.add(node.target)
+        elif isinstance(node, cst.Del):
+            idle.update(every(node, cst.Name))
+        elif isinstance(node, cst.Attribute):
+            if node.attr.value in _KNOWN_TO_HOST:
+                idle.add(node.value)
+            idle.add(node.attr)
+        elif isinstance(node, cst.Arg) and node.keyword is not None:
+            idle.add(node.keyword)
+    found: dict[str, list[_Use]] = {}
+    for node, moment in when.items():
+        if isinstance(node, cst.Name):
+            found.setdefault(node.value, []).append(_Use(node, moment.number, node not in idle))
+    return found
+
+
+def _first_behind(uses: Sequence[_Use], number: int) -> _Use | None:
+    """The first one that is evaluated after a moment; uses are in order."""
+    index = bisect(uses, number, key=lambda use: use.number)
+    return uses[index] if index < len(uses) else None
 
 
 def _is_on_card(frame: Frame, name: str) -> bool:
     value = frame.lookup(name)
     return type(value) is Tensor and value.is_sure and on_accelerator(value) > 0
-
-
-def _is_used(when: dict[cst.CSTNode, Moment], use: cst.Name) -> bool:
-    """It is read there: not bound anew, handed back, deleted or asked for its shape."""
-    for node in when:
-        if isinstance(node, cst.Return) and node.value is use:
-            return False
-        if isinstance(node, cst.AssignTarget) and node.target is use:
-            return False
-        if isinstance(node, cst.Del) and any(n is use for n in every(node, cst.Name)):
-            return False
-        if isinstance(node, cst.Attribute) and node.value is use:
-            return node.attr.value not in _KNOWN_TO_HOST
-    return True
