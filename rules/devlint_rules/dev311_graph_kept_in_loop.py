@@ -9,7 +9,7 @@ import libcst as cst
 from devlint.findings import Applicability, Confidence, Severity
 from devlint.inference.facts import Facts, KeptGraph
 from devlint.rule import Claim, Note, Replacement, Rule
-from devlint_rules.helpers.rewriting import atom, in_file, short
+from devlint_rules.helpers.rewriting import atom, in_file
 from devlint_rules.helpers.waiting import is_cold_file
 from devlint_rules.helpers.wording import head_of
 
@@ -19,7 +19,7 @@ def _fix(facts: Facts, kept: KeptGraph) -> tuple[Replacement, ...]:
     node = kept.site.node
     if kept.backward is None or not in_file(facts, kept.site):
         return ()
-    if not isinstance(node, (cst.Name, cst.Attribute, cst.Call, cst.Subscript)):
+    if not isinstance(node, cst.BaseExpression):
         return ()
     return (Replacement(kept.site, f"{atom(node)}.detach()"),)
 
@@ -33,7 +33,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
                 f"`{kept.into}` keeps the graph of each `{kept.name}`, which has gone backward"
             )
             advice = (
-                f"`{_detached(kept)}`: the graph is not kept, and the host does not wait; read the "
+                f"`{atom(kept.site.node)}.detach()`: the graph is not kept, and the host does not wait; read the "
                 "number once behind the loop"
             )
         else:
@@ -52,13 +52,6 @@ def _check(facts: Facts) -> Iterator[Claim]:
             fix=_fix(facts, kept),
             applicability=Applicability.SAFE,
         )
-
-
-def _detached(kept: KeptGraph) -> str:
-    """The value without its graph, as code to write."""
-    node = kept.site.node
-    is_whole = isinstance(node, (cst.Name, cst.Attribute, cst.Call, cst.Subscript))
-    return f"{short(node)}.detach()" if is_whole else f"({short(node)}).detach()"
 
 
 RULE = Rule(
