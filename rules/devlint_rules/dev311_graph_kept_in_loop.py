@@ -33,8 +33,8 @@ def _check(facts: Facts) -> Iterator[Claim]:
                 f"`{kept.into}` keeps the graph of each `{kept.name}`, which has gone backward"
             )
             advice = (
-                f"`{atom(kept.site.node)}.detach()`: the graph is not kept, and the host does not wait; read the "
-                "number once behind the loop"
+                f"`{atom(kept.site.node)}.detach()`: the graph is not kept, and the host does not "
+                "wait; read the number once behind the loop"
             )
         else:
             message = (
