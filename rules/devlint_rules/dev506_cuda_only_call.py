@@ -144,6 +144,8 @@ Silent where the code tells accelerators apart itself (`torch.mps.synchronize()`
 code for CUDA alone: beside `.cuda()`, `torch.cuda.Event` or NCCL one call is not what binds it. Not
 reported are functions of one name that differ: `is_available`, behind which the code may go on to
 `"cuda"`; `get_device_capability`, which gives a dictionary; streams. Of backends that are not
-PyTorch's own it is not known what they have.""",
+PyTorch's own it is not known what they have. The rule is in preview: of 100 findings on projects
+of others all named the right function, and 68 were worth saying; the rest stood in code that is for
+CUDA in other ways.""",
     preview=True,
 )

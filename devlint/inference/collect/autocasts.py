@@ -6,16 +6,23 @@ is computed on CUDA.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 import libcst as cst
 
+from devlint.inference.collect.availability_guards import Demands
+from devlint.inference.conventions import holds
 from devlint.inference.domain.host import ASSUMED, Const, DeviceValue, External
 from devlint.inference.domain.placement import Device, Placement, Variable, VariableKind
+from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value
 from devlint.inference.facts import AutocastElsewhere, AutocastMistake, MistakenAutocast
 from devlint.inference.models.devices import parse_device
 from devlint.inference.models.module_places import placed
-from devlint.inference.program.records import Arguments, Frame, Instance, Unit
+from devlint.inference.program.accelerator_notes import Mentions, named_for_accelerators
+from devlint.inference.program.records import Arguments, Frame, Function, Instance, Unit
 from devlint.inference.syntax.text import dotted, every, shorten
 
 _AUTOCASTS = frozenset({"torch.autocast", "torch.amp.autocast", "torch.amp.autocast_mode.autocast"})
@@ -27,6 +34,15 @@ _CUDA_SCALERS = frozenset({"torch.cuda.amp.GradScaler", "torch.cuda.amp.grad_sca
 _DTYPES = frozenset({"float16", "bfloat16", "half", "float32", "float", "float64", "double"})
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Part:
+    """A tensor or a module that takes part in a call; None for a place that is not known."""
+
+    name: str
+    place: Placement
+    origin: Provenance | None = None
+
+
 class _Seen:
     """What one file's walk noted."""
 
@@ -34,21 +50,20 @@ class _Seen:
         text = unit.source.text
         self.concerned = "autocast" in text or "GradScaler" in text
         self.mistakes: dict[cst.CSTNode, MistakenAutocast] = {}
-        self.kinds: dict[cst.Call, str] = {}  # the device type that an autocast is for
-        self.places: dict[cst.Call, list[tuple[str, Placement]]] = {}  # what calls are given
+        # Autocasts: the device type that each is for, and where it stands.
+        self.kinds: dict[cst.Call, tuple[str, Function | None]] = {}
+        self.places: dict[cst.Call, list[_Part]] = {}  # what calls compute with
 
 
 def of_call(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> None:
     """Note how something is autocast or scaled, and what other calls compute with."""
-    seen = frame.unit.kept(_Seen)
+    seen, func = frame.unit.kept(_Seen), node.func
     if not seen.concerned:
         return
+    seen.places[node] = [*_parts(frame, node, callee, arguments)]
     if type(callee) is not External:
-        seen.places[node] = [*_places(frame, node, callee, arguments)]
         return
-    name = f"{callee.name}.{node.func.attr.value}" if isinstance(node.func, cst.Attribute) else ""
-    name = name or callee.name
-    seen.places[node] = [*_places(frame, node, callee, arguments)]
+    name = f"{callee.name}.{func.attr.value}" if type(func) is cst.Attribute else callee.name
     if name in _AUTOCASTS:
         _of_autocast(frame, node, arguments)
     elif name in _SCALERS:
@@ -83,7 +98,7 @@ def _of_autocast(frame: Frame, node: cst.Call, arguments: Arguments) -> None:
 def _of_kind(frame: Frame, node: cst.Call, kind: str, enabled: cst.CSTNode | None) -> None:
     """What decides whether it is on may know where the work is."""
     if not frame.guards and (enabled is None or dotted(enabled) == "True"):
-        frame.unit.kept(_Seen).kinds[node] = kind
+        frame.unit.kept(_Seen).kinds[node] = kind, frame.function
 
 
 def _of_scaler(frame: Frame, node: cst.Call, arguments: Arguments) -> None:
@@ -128,18 +143,22 @@ def _note(
     )
 
 
-def _places(
-    frame: Frame, node: cst.Call, callee: Value, arguments: Arguments
-) -> list[tuple[str, Placement]]:
-    """The tensors and modules of a call, and where each is for certain; None for unknown."""
-    values = [(callee, node.func), *arguments.all()]
-    found: list[tuple[str, Placement]] = []
-    for value, given in values:
-        if type(value) is Tensor:
-            found.append((shorten(given), value.place if value.is_sure else None))
-        elif type(value) is Instance and value.module:
-            found.append((shorten(given), placed(frame, value)[0]))
-    return found
+def _parts(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> Iterator[_Part]:
+    """The tensors and modules of a call; what is called out of sight may be anywhere."""
+    if type(callee) is not External and _part(frame, callee, node.func) is None:
+        yield _Part(shorten(node.func), None)
+    for value, given in ((callee, node.func), *arguments.all()):
+        part = _part(frame, value, given)
+        if part is not None:
+            yield part
+
+
+def _part(frame: Frame, value: Value, given: cst.CSTNode) -> _Part | None:
+    if type(value) is Tensor:
+        return _Part(shorten(given), value.place if value.is_sure else None, value.origin)
+    if type(value) is Instance and value.module:
+        return _Part(shorten(given), *placed(frame, value))
+    return None
 
 
 def settle(unit: Unit) -> None:
@@ -153,25 +172,43 @@ def settle(unit: Unit) -> None:
     for block in every(unit.tree, cst.With):
         for item in block.items:
             if isinstance(item.item, cst.Call) and item.item in seen.kinds:
-                kind = seen.kinds[item.item]
-                found = _elsewhere(seen, block, kind)
+                kind, function = seen.kinds[item.item]
+                found = _elsewhere(unit, block, item.item, kind, function)
                 if found is not None:
-                    name, place = found
                     unit.facts.autocasts_elsewhere.append(
-                        AutocastElsewhere(unit.frame.site(item.item), kind, name, place)
+                        AutocastElsewhere(unit.frame.site(item.item), kind, found.name, found.place)
                     )
 
 
-def _elsewhere(seen: _Seen, block: cst.With, kind: str) -> tuple[str, Placement] | None:
+def _elsewhere(
+    unit: Unit, block: cst.With, autocast: cst.Call, kind: str, function: Function | None
+) -> _Part | None:
     """Something in the block that is elsewhere, as all of it is; or where somebody chooses."""
-    inside = [place for call in every(block.body, cst.Call) for place in seen.places.get(call, ())]
-    if not inside:
-        return None
-    if all(type(place) is Device and place.type != kind for _, place in inside):
+    seen = unit.kept(_Seen)
+    inside = [part for call in every(block.body, cst.Call) for part in seen.places.get(call, ())]
+    if inside and all(type(p.place) is Device and p.place.type != kind for p in inside):
         return inside[0]
-    chosen = [
-        (name, place)
-        for name, place in inside
-        if type(place) is Variable and place.kind is VariableKind.DEVICE
-    ]
-    return chosen[0] if chosen and kind != "cpu" else None
+    if kind == "cpu" or _is_for_kind(unit, autocast, function):
+        return None
+    return next((part for part in inside if _is_chosen(part)), None)
+
+
+def _is_for_kind(unit: Unit, autocast: cst.Call, function: Function | None) -> bool:
+    """The code is for CUDA, or a flag around the block may have asked for it."""
+    if unit.kept(Mentions).meant or named_for_accelerators(function):
+        return True
+    if function is not None and holds("cuda-bound-text", function.text):
+        return True
+    around = unit.kept(Demands).found_around(unit, function, autocast)
+    return any(isinstance(choice, (cst.If, cst.IfExp)) for choice, _ in around)
+
+
+def _is_chosen(part: _Part) -> bool:
+    """It was moved by `.to(device)`, and not to a card by its number."""
+    if type(part.place) is not Variable or part.place.kind is not VariableKind.DEVICE:
+        return False
+    for step in part.origin.chain() if part.origin is not None else ():
+        call = step.node
+        if step.kind is StepKind.MOVED and isinstance(call, cst.Call):
+            return any(holds("device-name", dotted(arg.value)) for arg in call.args)
+    return False
