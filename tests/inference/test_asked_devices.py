@@ -1,7 +1,7 @@
 """A function is asked for a device, and does not keep to it."""
 
 import pytest
-from given import given
+from given import given, met
 
 from devlint.inference.facts import Neglect
 
@@ -244,3 +244,29 @@ def test_a_module_that_is_moved_where_it_comes_back(made, chosen, moved):
     """
     (fact,) = given(code).dropped_arguments
     assert fact.moved is moved
+
+
+@pytest.mark.parametrize(
+    ("default", "call", "confidence"),
+    [
+        ("'cpu'", "eye(3)", ["certain"]),
+        ("torch.device('cpu')", "eye(3)", ["certain"]),
+        ("None", "eye(3)", ["certain"]),
+        ("'cpu'", "eye(3, 'cpu')", ["likely"]),  # somebody wanted it there
+        ("'cpu'", "eye(3, x.device)", []),
+    ],
+)
+def test_a_device_that_a_call_leaves_out_is_nobody_s_choice(default, call, confidence):
+    code = f"""
+    def eye(n, device={default}):
+        return torch.eye(n, device=device)
+
+    class Head(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = nn.Linear(3, 3)
+
+        def forward(self, x):
+            return self.linear(x) @ {call}
+    """
+    assert [each.rpartition(" ")[2] for each in met(code)] == confidence

@@ -94,3 +94,44 @@ def test_the_norm_of_gradients_is_where_they_train(norm, confidence):
         return not np.isinf(norm)
     """
     assert [each.rpartition(" ")[2] for each in host_reads(settled(code))] == [confidence]
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ("y = x.to(device) * 2\n        return y - x", 1),
+        ("return x - x.to(device)", 1),
+        ("x = x.to(device)\n        return x - torch.ones(3, device=device)", 0),
+        ("y = x.to(device)\n        return y.cpu() - x", 0),
+        ("y = x.to(other)\n        return y + x.to(device)", 0),  # two devices that were chosen
+        ("return x.to(x.device) - x", 0),
+        ("return x.cuda() - x", 1),
+    ],
+)
+def test_what_a_function_brings_to_a_device_is_not_there_before(body, found):
+    code = f"""
+    def change(x: torch.Tensor, device, other):
+        {body}
+    """
+    assert len([each for each in met(code) if each.endswith("likely")]) == found
+
+
+@pytest.mark.parametrize(
+    ("rows", "use", "found"),
+    [
+        ("order.to(device)", "labels[rows].to(device)", 1),
+        ("order.to(device)", "labels[rows[:8]].to(device)", 1),
+        ("torch.arange(9, device=device)", "labels[rows].to(device)", 1),
+        ("order", "labels[rows].to(device)", 0),
+        ("order.to(device)", "labels[rows]", 0),  # the labels may be there
+        ("order.to(other)", "labels[rows].to(device)", 0),
+        ("order.to(device)", "labels.to(device)[rows]", 0),
+    ],
+)
+def test_a_table_is_not_where_its_rows_are_moved_to(rows, use, found):
+    code = f"""
+    def batch(labels, order, device, other):
+        rows = {rows}
+        return {use}
+    """
+    assert len(met(code)) == found

@@ -15,7 +15,7 @@ from devlint.inference.domain.placement import CPU, Variable, VariableKind
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.facts import Meeting, Operand
-from devlint.inference.models.unification import decider
+from devlint.inference.models.unification import decider, never_meet
 from devlint.inference.program.assumption_sites import at, of_code, of_value
 from devlint.inference.program.records import Frame, MeetingDraft
 from devlint.inference.syntax.text import shorten
@@ -28,6 +28,7 @@ FAR, FAR_TOGETHER = 3, 5
 def settle(frame: Frame) -> None:
     """Turn the function's drafts into facts."""
     facts = frame.unit.facts
+    _decide(frame)
     for draft in frame.drafts.values():
         if not (draft.left.is_sure and draft.right.is_sure):
             continue
@@ -59,6 +60,26 @@ def settle(frame: Frame) -> None:
             )
         )
     frame.drafts.clear()
+
+
+def _decide(frame: Frame) -> None:
+    """A move says where its source is not: what the function brings to a device at one place is not
+    there where it meets something on that device at another.
+
+    `loss = criterion(net(x.to(device)) - x)`
+    """
+    for draft in frame.undecided:
+        place = draft.left.place
+        if type(place) is not Variable or draft.right.place not in frame.brought.get(place, ()):
+            continue
+        if never_meet(frame, draft.left, draft.right):
+            continue
+        message = "{} is not where this function brings it"
+        kind = AssumptionKind.SOURCE_OF_MOVE_IS_ELSEWHERE
+        assumed = of_value(frame, kind, draft.left, message)
+        root = draft.left.origin.root.node if draft.left.origin is not None else draft.left_node
+        frame.drafts.setdefault((root, draft.right.place), replace(draft, assumptions=(assumed,)))
+    frame.undecided.clear()
 
 
 def _of_sources(frame: Frame, *tensors: Tensor) -> Iterator[Assumption]:

@@ -20,6 +20,7 @@ from devlint.inference.models.unification import (
     add_pending,
     contradiction,
     fed_from_elsewhere,
+    leave_undecided,
     never_meet,
     note,
     stands_in,
@@ -81,6 +82,16 @@ def check_inputs(
             if found is None:
                 if Variable in (type(place), type(tensor.place)):
                     add_pending(frame, node, MeetingKind.INPUT, shorten(module), tensor, own, False)
+                    leave_undecided(
+                        frame,
+                        node,
+                        MeetingKind.INPUT,
+                        shorten(module),
+                        tensor,
+                        argument,
+                        own,
+                        module,
+                    )
                 continue
             assumed = [*found]
             if not (_is_settled(value, tensor, inputs) or stands_in(frame, tensor, inputs)):

@@ -174,7 +174,7 @@ def move_of_tensor(
     if frame.loop is not None and on_accelerator(Tensor(place)) >= 1:
         frame.loop.feeds_device = True
     if type(tensor.place) is Variable and place != CPU and not discarded:
-        frame.brought.add(tensor.place)
+        frame.brought.setdefault(tensor.place, set()).add(place)
     evidence = tensor.evidence
     if evidence is not None:
         evidence.moved = True

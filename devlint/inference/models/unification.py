@@ -587,6 +587,7 @@ def _compare(
                 leave_to_callers(frame, node, kind, operation, tensor, anchor, pointwise)
         elif not indirect and Variable in (type(tensor.place), type(anchor.place)):
             add_pending(frame, node, kind, operation, tensor, anchor, pointwise)
+            leave_undecided(frame, node, kind, operation, tensor, expression, anchor, anchor_node)
     return clashed
 
 
@@ -770,6 +771,28 @@ def add_pending(
         frame.pendings[key] = Pending(
             node, kind, operation, left, right, pointwise, frame.when, called
         )
+
+
+def leave_undecided(
+    frame: Frame,
+    node: cst.CSTNode,
+    kind: MeetingKind,
+    operation: str,
+    a: Tensor,
+    a_node: cst.CSTNode,
+    b: Tensor,
+    b_node: cst.CSTNode,
+) -> None:
+    """An input meets what is on a device: whether those are one place a move in this function may
+    say, here or further down."""
+    for odd, odd_node, anchor, anchor_node in ((a, a_node, b, b_node), (b, b_node, a, a_node)):
+        is_input = type(odd.place) is Variable and odd.place.kind is VariableKind.INPUT
+        if is_input and authority(anchor) == _CHOSEN and len(frame.undecided) < MAX_PENDING:
+            caught = frame.caught > 0
+            open_one = MeetingDraft(
+                node, kind, operation, odd, odd_node, anchor, anchor_node, (), None, caught
+            )
+            frame.undecided.append(open_one)
 
 
 def may_meet(pending: Pending) -> bool:

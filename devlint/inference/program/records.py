@@ -342,6 +342,7 @@ class Frame:
         "settling",
         "statement",
         "steps",
+        "undecided",
         "unit",
         "unsynchronized",
         "went_back",
@@ -398,7 +399,9 @@ class Frame:
         self.drafts: dict[Any, MeetingDraft] = {}
         self.pendings: dict[Any, Pending] = {}
         self.notes: list[Any] = []  # what becomes facts when the function is done
-        self.brought: set[Variable] = set()  # the places of what the function moves to a device
+        # The places of what the function moves to a device, and where it moves that.
+        self.brought: dict[Variable, set[Placement]] = {}
+        self.undecided: list[MeetingDraft] = []  # of places that may be one or two
         # Where parts of batches were moved, by what the batches came from.
         self.batch_moves: dict[cst.CSTNode, list[Placement]] = {}
         self.unsynchronized: set[cst.CSTNode] = set()  # non-blocking copies to the host

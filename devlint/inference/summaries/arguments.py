@@ -11,7 +11,7 @@ from devlint.inference.domain.containers import Loader, Mapping, Sequence
 from devlint.inference.domain.host import HOST, Const, DeviceValue, Host
 from devlint.inference.domain.kinds import Evidence
 from devlint.inference.domain.path_conditions import Literal, PathCondition, Predicate, both
-from devlint.inference.domain.placement import Device, Variable, VariableKind
+from devlint.inference.domain.placement import CPU, Device, Variable, VariableKind
 from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.tensors import (
     DEFAULT,
@@ -176,9 +176,10 @@ class Binding:
             if type(handed) is Variable and handed.parameter:
                 handled.add(handed)  # on to a callee that knows what None means
         if parameter.variable is not None:
-            self.places[parameter.variable] = self._stand_in(
-                actual, parameter.is_device, parameter.variable
-            )
+            stand_in = self._stand_in(actual, parameter.is_device, parameter.variable)
+            if parameter.is_device and actual is parameter.default and stand_in.place == CPU:
+                stand_in = stand_in.with_place(CPU, stand_in.origin, add=DEFAULT)  # left out
+            self.places[parameter.variable] = stand_in
             is_index = type(value) is Tensor and value.evidence is not None and value.evidence.index
             if is_index and type(actual) is Const and type(actual.value) is int:
                 self.places[parameter.variable] = Tensor(Device("cuda", actual.value))

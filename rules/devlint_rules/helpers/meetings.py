@@ -61,12 +61,17 @@ def claims(
         )
 
 
+_SAID_BY_MOVES = frozenset(
+    {AssumptionKind.BATCH_BELONGS_TOGETHER, AssumptionKind.SOURCE_OF_MOVE_IS_ELSEWHERE}
+)
+
+
 def with_both_meant(meeting: Meeting) -> Assumptions:
     """Where one of two devices is a guess, something out of sight mostly brings them together; not
-    where what is out of place is made in sight, and never moved, nor where the other part of its
-    batch was moved in sight."""
+    where what is out of place is made in sight, and never moved, nor where a move in sight says
+    where it is not."""
     kinds = {each.kind for each in meeting.assumptions}
-    if AssumptionKind.BATCH_BELONGS_TOGETHER in kinds:
+    if not kinds.isdisjoint(_SAID_BY_MOVES):
         return meeting.assumptions
     guessed = not kinds.isdisjoint(_GUESSES)
     made = meeting.left.steps and meeting.left.steps[0].kind is StepKind.CREATED
