@@ -518,6 +518,9 @@ def _kept_tensor(
             or (value.origin.kind is StepKind.REGISTERED and value.traits & GRAD)
         )
     ):
+        if _is_made_anew(info, frame, name, value):
+            note = AttributeNote(node, source, name, value, False, _method(frame), "parameter")
+            keep_note(info, name + "*", note)
         info.registered[name] = "parameter"
         _note_place(info, value.place)
         if value.place is None and not value.traits & DEFAULT:
@@ -571,6 +574,14 @@ def _kept_tensor(
         )
     origin = frame.origin(StepKind.ATTRIBUTE, node, value.origin, "kept here as a plain attribute")
     return Tensor(value.place, origin, value.traits | KEPT, value.evidence)
+
+
+def _is_made_anew(info: ClassInfo, frame: Frame, name: str, value: Tensor) -> bool:
+    """A method puts a parameter on the default device in the place of one that the constructor
+    registered, and that the module has taken with it since."""
+    if frame.constructing or runs_in_constructor(frame) or value.place != CPU:
+        return False
+    return info.registered.get(name) == "parameter" and bool(value.traits & DEFAULT)
 
 
 def _was_given(info: ClassInfo, frame: Frame, name: str, value: Tensor) -> bool:
