@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from devlint.inference.collect import (
+    absent_backends,
     accelerator_calls,
     autocasts,
     contradictions,
@@ -120,6 +121,7 @@ def finish_unit(unit: Unit) -> Facts:
     rebindings.settle(unit)
     ignored_devices.settle(unit)
     dropped_devices.settle(unit)
+    absent_backends.settle(unit)
     undetached_reads.leave(unit.frame)
     undetached_reads.settle(unit)
     timings.leave(unit.frame)

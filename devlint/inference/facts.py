@@ -391,6 +391,16 @@ class Neglect(str, enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class AbsentBackend:
+    """A question for a backend that is on `torch` only where its package was imported."""
+
+    site: Site
+    text: str  # `torch.npu.is_available`
+    backend: str  # `npu`
+    package: str  # `torch_npu`
+
+
+@dataclass(frozen=True, slots=True)
 class DroppedArgument:
     """A `device` (or `map_location`) parameter is accepted and not passed on."""
 
@@ -592,6 +602,7 @@ class Facts:
     late_moves: list[LateMove] = field(default_factory=list)
     rebindings: list[Rebinding] = field(default_factory=list)
     mentions: list[Mention] = field(default_factory=list)
+    absent_backends: list[AbsentBackend] = field(default_factory=list)
     element_accesses: list[ElementAccess] = field(default_factory=list)
     dropped_arguments: list[DroppedArgument] = field(default_factory=list)
     mistaken_devices: list[MistakenDevice] = field(default_factory=list)

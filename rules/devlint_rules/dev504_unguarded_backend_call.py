@@ -40,6 +40,18 @@ def _check(facts: Facts) -> Iterator[Claim]:
             ),
             trace=twins(others),
         )
+    for absent in facts.absent_backends:
+        yield Claim(
+            absent.site,
+            Severity.WARNING,
+            Confidence.LIKELY,
+            f"`{absent.text}` is there only where `{absent.package}` was imported: without it even "
+            "the question raises an AttributeError",
+            advice=(
+                f'ask torch first: `hasattr(torch, "{absent.backend}") and {absent.text}()`, or '
+                "use `torch.accelerator`, which serves whatever is there"
+            ),
+        )
 
 
 RULE = Rule(
@@ -50,10 +62,14 @@ RULE = Rule(
     what="""\
 Reports calls such as `torch.cuda.synchronize()`, `torch.cuda.current_device()`,
 `torch.cuda.get_device_name()` and `torch.cuda.Event()` that no condition on availability guards.
-Calls that do nothing without CUDA (`manual_seed_all`, `empty_cache`) are no finding.""",
+Calls that do nothing without CUDA (`manual_seed_all`, `empty_cache`) are no finding.
+
+Reports `torch.npu.is_available()` and its like, of backends that are not PyTorch's own, in a file
+that neither imports their package nor asks whether `torch` has them.""",
     why="""\
 These calls start the CUDA context, and raise `AssertionError: Torch not compiled with CUDA enabled`
-or `RuntimeError: Found no NVIDIA driver` on a machine without it.""",
+or `RuntimeError: Found no NVIDIA driver` on a machine without it. Where `torch_npu` was not
+imported, `torch` has no attribute `npu`.""",
     reference="https://docs.pytorch.org/docs/stable/accelerator.html",
     bad=(
         """\
@@ -82,8 +98,26 @@ def peak():
     index = torch.cuda.current_device()
     return torch.cuda.max_memory_allocated(index)
 """,
+        """\
+import torch
+
+
+def card():
+    if torch.cuda.is_available():
+        return "cuda"
+    return "npu" if torch.npu.is_available() else "cpu"
+""",
     ),
     good=(
+        """\
+import torch
+
+
+def card():
+    if hasattr(torch, "npu") and torch.npu.is_available():
+        return "npu"
+    return "cpu"
+""",
         """\
 import time
 

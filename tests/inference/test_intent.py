@@ -97,21 +97,24 @@ def test_the_norm_of_gradients_is_where_they_train(norm, confidence):
 
 
 @pytest.mark.parametrize(
-    ("body", "found"),
+    ("moved", "other", "found"),
     [
-        ("y = x.to(device) * 2\n        return y - x", 1),
-        ("return x - x.to(device)", 1),
-        ("x = x.to(device)\n        return x - torch.ones(3, device=device)", 0),
-        ("y = x.to(device)\n        return y.cpu() - x", 0),
-        ("y = x.to(other)\n        return y + x.to(device)", 0),  # two devices that were chosen
-        ("return x.to(x.device) - x", 0),
-        ("return x.cuda() - x", 1),
+        ("x.exp().to(device)", "x.log()", 1),
+        ("x.exp().cuda()", "x.log()", 0),  # the other operand is where the caller chose
+        ("x.exp().to(other)", "x.log()", 0),
+        ("x.exp().to(device)", "x.log().to(device)", 0),
+        ("x.exp().to(device)", "torch.ones(3, device=device)", 0),
+        ("x.exp()", "x.log()", 0),
     ],
 )
-def test_what_a_function_brings_to_a_device_is_not_there_before(body, found):
+def test_what_one_branch_moves_another_does_not_leave_there(moved, other, found):
     code = f"""
-    def change(x: torch.Tensor, device, other):
-        {body}
+    def change(x: torch.Tensor, wide, device, other):
+        if wide:
+            y = {moved}
+        else:
+            y = {other}
+        return y + torch.ones(3, device=device)
     """
     assert len([each for each in met(code) if each.endswith("likely")]) == found
 

@@ -11,6 +11,7 @@ Its modules:
     undetached_reads, nonleaves: what autograd and optimizers hold
     plain_attributes: tensors and modules that a module does not register
     hard_coded_accelerators, availability_guards, device_awareness: CUDA by name, and why
+    absent_backends: questions for backends that nothing has imported
     cuda_on_purpose: code that runs on CUDA alone, and says so
     accelerator_calls: `torch.accelerator`, and what it stands in for
     autocasts: what autocasting is given, and where the work in it is

@@ -63,10 +63,10 @@ def settle(frame: Frame) -> None:
 
 
 def _decide(frame: Frame) -> None:
-    """A move says where its source is not: what the function brings to a device at one place is not
-    there where it meets something on that device at another.
+    """A move says where its source is not: what one branch brings to a device, and another leaves
+    as it was handed in, is not there where both go on.
 
-    `loss = criterion(net(x.to(device)) - x)`
+    `if wide: x = crop(x).to(device)`, `else: x = pad(x)`, and then `net(x)`
     """
     for draft in frame.undecided:
         place = draft.left.place

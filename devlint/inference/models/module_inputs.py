@@ -20,6 +20,7 @@ from devlint.inference.models.unification import (
     add_pending,
     contradiction,
     fed_from_elsewhere,
+    is_moved_by_another_branch,
     leave_undecided,
     never_meet,
     note,
@@ -82,16 +83,17 @@ def check_inputs(
             if found is None:
                 if Variable in (type(place), type(tensor.place)):
                     add_pending(frame, node, MeetingKind.INPUT, shorten(module), tensor, own, False)
-                    leave_undecided(
-                        frame,
-                        node,
-                        MeetingKind.INPUT,
-                        shorten(module),
-                        tensor,
-                        argument,
-                        own,
-                        module,
-                    )
+                    if is_moved_by_another_branch(inputs, own):
+                        leave_undecided(
+                            frame,
+                            node,
+                            MeetingKind.INPUT,
+                            shorten(module),
+                            tensor,
+                            argument,
+                            own,
+                            module,
+                        )
                 continue
             assumed = [*found]
             if not (_is_settled(value, tensor, inputs) or stands_in(frame, tensor, inputs)):

@@ -587,7 +587,11 @@ def _compare(
                 leave_to_callers(frame, node, kind, operation, tensor, anchor, pointwise)
         elif not indirect and Variable in (type(tensor.place), type(anchor.place)):
             add_pending(frame, node, kind, operation, tensor, anchor, pointwise)
-            leave_undecided(frame, node, kind, operation, tensor, expression, anchor, anchor_node)
+            own = [t for t, _, n in candidates if n == number and n != -1]
+            if is_moved_by_another_branch(own, anchor):
+                leave_undecided(
+                    frame, node, kind, operation, tensor, expression, anchor, anchor_node
+                )
     return clashed
 
 
@@ -773,26 +777,33 @@ def add_pending(
         )
 
 
+def is_moved_by_another_branch(branches: list[Tensor], anchor: Tensor) -> bool:
+    """One of the branches of an operand leaves it where the other operand is, by a move."""
+    return any(
+        t.place == anchor.place and t.origin is not None and t.origin.kind is StepKind.MOVED
+        for t in branches
+    )
+
+
 def leave_undecided(
     frame: Frame,
     node: cst.CSTNode,
     kind: MeetingKind,
     operation: str,
-    a: Tensor,
-    a_node: cst.CSTNode,
-    b: Tensor,
-    b_node: cst.CSTNode,
+    odd: Tensor,
+    odd_node: cst.CSTNode,
+    anchor: Tensor,
+    anchor_node: cst.CSTNode,
 ) -> None:
-    """An input meets what is on a device: whether those are one place a move in this function may
-    say, here or further down."""
-    for odd, odd_node, anchor, anchor_node in ((a, a_node, b, b_node), (b, b_node, a, a_node)):
-        is_input = type(odd.place) is Variable and odd.place.kind is VariableKind.INPUT
-        if is_input and authority(anchor) == _CHOSEN and len(frame.undecided) < MAX_PENDING:
-            caught = frame.caught > 0
-            open_one = MeetingDraft(
-                node, kind, operation, odd, odd_node, anchor, anchor_node, (), None, caught
-            )
-            frame.undecided.append(open_one)
+    """An input meets what is on a device, which a move in this function may say that it is not on,
+    here or further down."""
+    is_input = type(odd.place) is Variable and odd.place.kind is VariableKind.INPUT
+    if is_input and authority(anchor) == _CHOSEN and len(frame.undecided) < MAX_PENDING:
+        caught = frame.caught > 0
+        draft = MeetingDraft(
+            node, kind, operation, odd, odd_node, anchor, anchor_node, (), None, caught
+        )
+        frame.undecided.append(draft)
 
 
 def may_meet(pending: Pending) -> bool:
