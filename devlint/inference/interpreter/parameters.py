@@ -23,7 +23,14 @@ from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.tensors import INDIRECT, SHAPED, Tensor
 from devlint.inference.domain.value import UNKNOWN, Value, union
 from devlint.inference.interpreter import contracts
-from devlint.inference.program.records import ClassValue, Frame, Function, Instance, Parameter
+from devlint.inference.program.records import (
+    ClassValue,
+    Frame,
+    Function,
+    Instance,
+    Parameter,
+    Unit,
+)
 from devlint.inference.syntax.text import dotted
 
 _ARRAY_TYPES = frozenset(
@@ -100,7 +107,7 @@ def initial_value(
             ):
                 value = union((value, NONE))
             return parameter(value, variable)
-    elif _keeps_module(function, name) or holds("used-as-module", function.text, name):
+    elif _keeps_module(function, name) or _is_asked_as_module(function, name):
         module = Instance(None, "", True, variable, origin)
         may_be_none = type(default) is Const and default.value is None
         return parameter(union((module, NONE)) if may_be_none else module, variable)
@@ -137,6 +144,20 @@ def _keeps_module(function: Function, name: str) -> bool:
         return False
     kept = found("kept-argument", function.text, name)[:1]
     return any(holds("used-as-module", info.text, f"self.{each}") for each in kept)
+
+
+class _AskedAsModules:
+    """The names that some function of a file asks for their parameters: `net.parameters()`."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.names = frozenset(found("module-by-use", unit.source.text))
+
+
+def _is_asked_as_module(function: Function, name: str) -> bool:
+    """The function asks a parameter for what only modules have."""
+    if name not in function.unit.kept(_AskedAsModules).names:
+        return False
+    return holds("used-as-module", function.text, name)
 
 
 def _is_device(name: str, annotation: list[str], default: Value | None) -> bool:
