@@ -113,7 +113,7 @@ def stored() -> dict[str, int]:
 
 def growth(kind: Kind, rules: tuple[Rule, ...], measure: Measure, size: int = SIZE) -> Growth:
     size = min(size, kind.most)
-    measure(kind.text(size), rules)  # what is loaded when it is first needed counts for nothing
+    measure(kind.text(2), rules)  # what is loaded when it is first needed counts for nothing
     one, some, many = (measure(kind.text(n), rules) for n in (1, size, 4 * size))
     return Growth(size, one, some, many)
 
