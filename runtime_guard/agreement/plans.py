@@ -59,10 +59,14 @@ class Plan:
     composite: Any
     """The dispatch key of the composite kernel it runs on every device, or None.  Such an operation
     has no rule of its own: what its operands may be is a matter of the operations in it."""
+    foreign: bool
+    """Is it another package's, whose kernels may be in Python?"""
     host_results: frozenset[int]
     """Positions of results that are on the host whatever the operands are."""
 
 
+KERNELS_IN_CPP = frozenset({"aten", "prim", "prims", "profiler", "torchvision", "torchaudio"})
+"""Namespaces of operators without kernels in Python."""
 SCALAR_FACTORIES = frozenset({"linspace", "logspace"})
 """Factories whose tensor arguments are read by ``item()``."""
 HOST_RESULTS = {
@@ -131,15 +135,22 @@ def make_plan(func: Any) -> Plan:
         copies=namespace == "aten" and name in ("copy_", "_to_copy", "_foreach_copy_"),
         chooses_device=any(a.name == "device" for a in schema.arguments),
         composite=_composite_key(func) if name in rules.COMPOSITES else None,
+        foreign=namespace not in KERNELS_IN_CPP,
         host_results=HOST_RESULTS.get(name, frozenset()),
     )
 
 
-class _Plans(dict[Any, "Plan | None"]):
-    def __missing__(self, func: Any) -> Plan | None:
-        plan = self[func] = make_plan(func) if isinstance(func, torch._ops.OpOverload) else None
-        return plan
+_plans: dict[int, tuple[Any, Plan | None]] = {}
 
 
-PLANS = _Plans()
-"""By overload; None for higher-order operators, whose bodies are seen operation by operation."""
+def plan_of(func: Any) -> Plan | None:
+    """The plan of an overload; None for higher-order operators, whose bodies are seen operation by
+    operation.
+
+    Looked up by identity: to hash an overload is a call of Python.
+    """
+    entry = _plans.get(id(func))
+    if entry is None:
+        plan = make_plan(func) if isinstance(func, torch._ops.OpOverload) else None
+        entry = _plans[id(func)] = (func, plan)
+    return entry[1]

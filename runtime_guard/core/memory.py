@@ -7,7 +7,6 @@ operation resizes counts with the size that it had when it was tagged.
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import torch
@@ -22,7 +21,7 @@ GRANULARITY = 512
 class Meter:
     """Bytes allocated on one device, now and at most."""
 
-    __slots__ = ("allocated", "highest", "index", "limit", "lock", "noted", "peak", "peak_at")
+    __slots__ = ("allocated", "highest", "index", "limit", "noted", "peak", "peak_at")
 
     def __init__(self, index: int = 0, limit: int | None = None) -> None:
         self.index = index
@@ -37,30 +36,28 @@ class Meter:
         self.noted = 0
         self.peak_at: Site | None = None
         """The line that brought it there, to a hundredth."""
-        self.lock = threading.RLock()  # a storage may die while this very thread holds it
 
     def add(self, size: int) -> None:
         """Allocate, or free when ``size`` is negative.
 
         Raises ``torch.OutOfMemoryError`` where the device has no such memory left.
         """
-        with self.lock:
-            if size > 0 and self.limit is not None and self.allocated + size > self.limit:
-                raise out_of_memory(self, size)
-            self.allocated += size
-            if self.allocated > self.peak:
-                self.peak = self.allocated
-            if self.allocated <= self.highest:
-                return
-            self.highest = self.allocated
-            if self.highest > self.noted * 1.01:
-                self.noted = self.highest
-                self.peak_at = user_site()
+        if size > 0 and self.limit is not None and self.allocated + size > self.limit:
+            raise out_of_memory(self, size)
+        # No lock, since every operation comes by here: there is no call between what is read and
+        # what is written, and no thread gives the interpreter up elsewhere.
+        self.allocated += size
+        if self.allocated > self.peak:
+            self.peak = self.allocated
+            if self.peak > self.highest:
+                self.highest = self.peak
+                if self.highest > self.noted * 1.01:
+                    self.noted = self.highest
+                    self.peak_at = user_site()
 
     def reset_peak(self) -> None:
         """The peak counts from what is allocated now."""
-        with self.lock:
-            self.peak = self.allocated
+        self.peak = self.allocated
 
     def stats(self) -> dict[str, int]:
         """What ``torch.cuda.memory_stats`` tells, as far as it is known."""
@@ -101,13 +98,12 @@ class Block:
     __slots__ = ("meter", "size")
 
     def __init__(self, meter: Meter, size: int) -> None:
+        """Of bytes that are allocated already."""
         self.meter = meter
-        self.size = 0
-        meter.add(size)
         self.size = size
 
     def __del__(self) -> None:
-        self.meter.add(-self.size)
+        self.meter.allocated -= self.size
 
 
 _meters: dict[torch.device, Meter] = {}
@@ -133,9 +129,16 @@ def count(storage: Any, meter: Meter | None) -> None:
             return
         delattr(storage, BLOCK)
     if meter is not None:
-        size = storage.nbytes()
-        if type(size) is int and size:  # a symbol, for a fake tensor
-            setattr(storage, BLOCK, Block(meter, -(-size // GRANULARITY) * GRANULARITY))
+        count_new(storage, meter)
+
+
+def count_new(storage: Any, meter: Meter) -> None:
+    """``storage``, which nothing counts so far, lives on the device of ``meter``."""
+    size = storage.nbytes()
+    if type(size) is int and size:  # a symbol, for a fake tensor
+        size = -(-size // GRANULARITY) * GRANULARITY
+        meter.add(size)
+        storage._devlint_block = Block(meter, size)
 
 
 def recount(storage: Any) -> None:

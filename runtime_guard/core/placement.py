@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from runtime_guard.core.memory import Meter, count, meter_of
+from runtime_guard.core.memory import Meter, count, count_new, meter_of
 from runtime_guard.core.sites import Site, Stack
 from runtime_guard.core.torch_internals import disable_torch_function
 
@@ -177,6 +177,13 @@ def tag_storage(storage: Any, placement: Placement) -> None:
     """Say where ``storage`` is, and count its memory there."""
     setattr(storage, TAG, placement)
     count(storage, placement.meter)
+
+
+def tag_new(storage: Any, placement: Placement) -> None:
+    """``tag_storage`` of one that has no tag: the result of an operation."""
+    storage._devlint_placement = placement
+    if placement.meter is not None:
+        count_new(storage, placement.meter)
 
 
 def tag(tensor: torch.Tensor, placement: Placement) -> None:

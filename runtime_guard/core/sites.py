@@ -94,20 +94,23 @@ def is_users(file: str) -> bool:
 
 
 # Keyed by identity: code objects of different files are equal when their text is.  Each entry holds
-# its code object, so that the identity is not used again.
-_ranks: dict[int, tuple[CodeType, int]] = {}
+# its code object, so that the identity is not used again (of ``_ranks`` in ``_ranked``).
+_ranks: dict[int, int] = {}
+_ranked: list[CodeType] = []
 _sites: dict[tuple[int, int], tuple[CodeType, Site]] = {}
 _MAX_CACHED = 200_000
 """Code that is made by ``exec`` in a loop must not grow the caches without bound."""
 
 
 def _rank(code: CodeType) -> int:
-    entry = _ranks.get(id(code))
-    if entry is None:
+    rank = _ranks.get(id(code))
+    if rank is None:
         if len(_ranks) > _MAX_CACHED:
             _ranks.clear()
-        entry = _ranks[id(code)] = (code, _rank_of_file(code.co_filename))
-    return entry[1]
+            _ranked.clear()
+        rank = _ranks[id(code)] = _rank_of_file(code.co_filename)
+        _ranked.append(code)
+    return rank
 
 
 def _site(frame: FrameType) -> Site:
@@ -141,19 +144,22 @@ def user_site() -> Site:
     """
     frame: FrameType | None = sys._getframe(1)
     ranks = _ranks
-    installed: list[FrameType] = []
+    installed: FrameType | None = None
     while frame is not None:
-        entry = ranks.get(id(frame.f_code))
-        rank = _rank(frame.f_code) if entry is None else entry[1]
+        code = frame.f_code
+        rank = ranks.get(id(code))
+        if rank is None:
+            rank = _rank(code)
         if rank == 0:
             return _site(frame)
         if rank == 1:
-            installed.append(frame)
+            installed = frame
         frame = frame.f_back
-    if not installed:
+    if installed is None:
         return UNKNOWN_SITE
-    program = _package(installed[-1].f_code.co_filename)
-    return _site(next(f for f in installed if _package(f.f_code.co_filename) == program))
+    program = _package(installed.f_code.co_filename)
+    frames = (f for f in user_frames(None) if _package(f.f_code.co_filename) == program)
+    return _site(next(frames))
 
 
 @cache
@@ -166,11 +172,11 @@ def _package(file: str) -> str:
     return ""
 
 
-def user_frames() -> list[FrameType]:
+def user_frames(most: int | None = MAX_DEPTH) -> list[FrameType]:
     """The live user frames, innermost first (for naming operands; do not keep them)."""
     frames: list[FrameType] = []
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and len(frames) < MAX_DEPTH:
+    while frame is not None and (most is None or len(frames) < most):
         if _rank(frame.f_code) < 2:
             frames.append(frame)
         frame = frame.f_back

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from runtime_guard.agreement import rules
-from runtime_guard.agreement.plans import PLANS, Plan
+from runtime_guard.agreement.plans import Plan, plan_of
 from runtime_guard.core.placement import Placement, intern_device, placement_of, storage_of, tag
 from runtime_guard.core.sites import nearest, user_site, user_stack
 from runtime_guard.core.torch_internals import DispatchHook, FunctionHook, default_device_context
@@ -153,7 +153,7 @@ class RecordDispatchMode(DispatchHook):  # type: ignore[no-untyped-call]
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        plan = PLANS[func]
+        plan = plan_of(func)
         if plan is None:
             with self:
                 return func(*args, **(kwargs or {}))

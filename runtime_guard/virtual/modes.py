@@ -18,7 +18,7 @@ from typing import Any
 import torch
 
 from runtime_guard.agreement import rules
-from runtime_guard.agreement.plans import PLANS, Plan, Treatment
+from runtime_guard.agreement.plans import Plan, Treatment, plan_of
 from runtime_guard.core.placement import (
     CPU,
     TAG,
@@ -27,7 +27,7 @@ from runtime_guard.core.placement import (
     placement_of,
     sparse_parts,
     tag,
-    tag_storage,
+    tag_new,
 )
 from runtime_guard.core.sites import Site, user_site
 from runtime_guard.core.torch_internals import (
@@ -39,6 +39,8 @@ from runtime_guard.core.torch_internals import (
     flex_attention,
     function_mode_count,
     is_tracing,
+    pop_function_mode,
+    push_function_mode,
 )
 from runtime_guard.recording import gradients, observers
 from runtime_guard.recording.events import Kind, hint_at
@@ -234,8 +236,13 @@ class FunctionMode(FunctionHook):
         body = _body_of(func) if type(func) is python_types.FunctionType else None
         if body is None:
             return self.run(func, args, kwargs)
-        with self.in_sight():
+        before, self.call = self.call, None
+        push_function_mode(self)  # `in_sight`, without what a context manager costs
+        try:
             return body(*args, **kwargs)
+        finally:
+            pop_function_mode()
+            self.call = before
 
     @contextlib.contextmanager
     def in_sight(self) -> Iterator[None]:
@@ -355,7 +362,6 @@ def refuse_what_the_host_lacks(func: Any, operands: Any, error: NotImplementedEr
         ) from None
 
 
-_KERNELS_IN_CPP = frozenset({"aten", "prim", "prims", "profiler", "torchvision", "torchaudio"})
 _Tensor = torch.Tensor
 _Parameter = torch.nn.Parameter
 
@@ -382,25 +388,28 @@ class DispatchMode(DispatchHook):
         for kind in types:
             if kind is not _Tensor and kind is not _Parameter:
                 return self._ask_wrappers(func, types, args, kwargs or {})
-        if not isinstance(func, torch._ops.OpOverload):
-            return self._dispatch(func, args, kwargs)
-        if func.namespace not in _KERNELS_IN_CPP:
+        plan = plan_of(func)
+        if plan is None:
+            return self._higher_order(func, args, kwargs or {})
+        if plan.foreign:
             definition = custom_operators.get(func._schema.name)
             if definition is not None:
                 return self._python_kernel(definition, func, args, kwargs or {})
-        elif function_mode_count():  # not below a handler (backward, for example): no detours
-            with disable_torch_function():
-                return self._dispatch_watched(func, args, kwargs)
-        return self._dispatch_watched(func, args, kwargs)
-
-    def _dispatch_watched(
-        self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None
-    ) -> Any:
+        dispatch = self._dispatch if Watch.current is None else self._dispatch_in_races
         try:
-            result = self._dispatch(func, args, kwargs)
+            if not plan.foreign and function_mode_count():
+                with disable_torch_function():  # not below a handler (backward): no detours
+                    return dispatch(plan, func, args, kwargs)
+            return dispatch(plan, func, args, kwargs)
         except NotImplementedError as error:
-            refuse_what_the_host_lacks(func, [*args, *(kwargs or {}).values()], error)
+            with disable_torch_function():
+                refuse_what_the_host_lacks(func, [*args, *(kwargs or {}).values()], error)
             raise
+
+    def _dispatch_in_races(
+        self, plan: Plan, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None
+    ) -> Any:
+        result = self._dispatch(plan, func, args, kwargs)
         races = Watch.current
         if races is not None and not moves.moving.active:
             races.launched(func, args, kwargs or {}, result)
@@ -462,10 +471,9 @@ class DispatchMode(DispatchHook):
         with self.in_sight():
             return kernel(*args, **kwargs)
 
-    def _dispatch(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> Any:
-        plan = PLANS[func]
-        if plan is None:
-            return self._higher_order(func, args, kwargs or {})
+    def _dispatch(
+        self, plan: Plan, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None
+    ) -> Any:
         if plan.treatment is not Treatment.SAME or (kwargs and plan.keyword_tensors):
             return self._special(plan, func, args, kwargs or {})
         if kwargs and plan.copies and self._is_move(kwargs.get("device")):
@@ -514,7 +522,17 @@ class DispatchMode(DispatchHook):
         if tags_results and not (plan.copies and moves.moving.active):
             if plan.chooses_device and result.is_meta:
                 return result
-            self._tag_results(result, first, plan)
+            # `_tag_results` in line for what most operations give: it is here that time goes
+            if type(result) is _Tensor:
+                try:
+                    storage = result.untyped_storage()
+                except (NotImplementedError, RuntimeError):
+                    tag(result, first.of_result(user_site()))
+                else:
+                    if getattr(storage, TAG, None) is None:
+                        tag_new(storage, first.of_result(user_site()))
+            else:
+                self._tag_results(result, first, plan)
         return result
 
     def _is_move(self, device: torch.device | None) -> bool:
@@ -565,7 +583,7 @@ class DispatchMode(DispatchHook):
                 tag(result, placement.of_result(user_site()))
                 return
             if getattr(storage, TAG, None) is None:
-                tag_storage(storage, placement.of_result(user_site()))
+                tag_new(storage, placement.of_result(user_site()))
             return
         computed: Placement | None = None
         for position, item in enumerate(result if isinstance(result, (tuple, list)) else [result]):

@@ -405,6 +405,13 @@ def grouped(
     What optimizers and ``clip_grad_norm_`` ask C++ for, which knows no virtual devices
     (``aten/src/ATen/native/ForeachUtils.h``; an optimizer's steps may be on the host).
     """
+    with disable_torch_function():  # thousands of `.dtype` in one step of a large model
+        return _grouped(lists, with_indices)
+
+
+def _grouped(
+    lists: list[list[torch.Tensor | None]], with_indices: bool
+) -> dict[tuple[torch.device, torch.dtype], Group]:
     groups: dict[tuple[torch.device, torch.dtype], Group] = {}
     for position, first in enumerate(lists[0]):
         assert first is not None
