@@ -260,7 +260,7 @@ def _evidence_for(finding: Finding, evidence: Evidence, executed: Lines, root: s
         related = [span_of(place, root) for place in finding.get("related", ())]
         elsewhere = [e for e in events if any(_touches(e, span) for span in related)]
         matching += [e for e in elsewhere if e not in matching]
-    matching += [e for e in evidence.events if e.kind in expectation.of_own and _made_at(e, own)]
+    matching += [e for e in evidence.events if e.kind in expectation.of_own and made_at(e, own)]
     return matching if sum(event.count for event in matching) >= expectation.times else []
 
 
@@ -279,7 +279,7 @@ def _touches(event: Event, span: Span) -> bool:
     return any(_overlaps(site, span) for site in (*event.stack, *event.origins))
 
 
-def _made_at(event: Event, span: Span) -> bool:
+def made_at(event: Event, span: Span) -> bool:
     """Was a tensor that it is about made, moved or computed there?"""
     return any(_overlaps(site, span) for site in event.origins)
 

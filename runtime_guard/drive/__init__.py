@@ -5,10 +5,12 @@ process of its own.  The modules, lowest first:
 
     values: arguments as text
     names, uses: what names and uses of a parameter say of it
+    docstrings: types that a docstring names
     plan: what is to be called
     scenario: on which machine, under which assumptions
     arguments: what each parameter may be
     program: the text of a call
+    sooner: a bug that shows before the line at which it is told
     repair: what to try otherwise when it fails
     search: call after call
     process: a process with limits

@@ -21,6 +21,7 @@ from typing import Any
 
 import torch
 
+from runtime_guard.drive.docstrings import types_in
 from runtime_guard.drive.names import by_name, is_device
 from runtime_guard.drive.uses import Uses, assigned_attributes, uses_in
 from runtime_guard.drive.values import (
@@ -87,6 +88,7 @@ def slots_of(function: Callable[..., Any], prefix: Address) -> list[Slot]:
     code_of = _function_of(function)
     signature = inspect.signature(function)
     hints = _hints(code_of)
+    documented = types_in(inspect.getdoc(code_of), inspect.getdoc(function))
     scope = _scope(function, code_of)
     slots = []
     for name, parameter in signature.parameters.items():
@@ -94,7 +96,7 @@ def slots_of(function: Callable[..., Any], prefix: Address) -> list[Slot]:
             continue
         annotation = hints.get(name, parameter.annotation)
         if annotation is parameter.empty:
-            annotation = None
+            annotation = documented.get(name)
         given = parameter.default is not parameter.empty
         slots.append(
             Slot(
@@ -158,22 +160,9 @@ def _scope(function: Callable[..., Any], code_of: Callable[..., Any]) -> dict[st
         (name,) = names
         for path, uses in inside.items():
             kept = f"self.{attribute}"
-            if path == kept or path.startswith(kept + "."):
-                _add(scope.setdefault(name + path[len(kept) :], Uses()), uses)
+            if path == kept or path.startswith((kept + ".", kept + "[")):
+                scope.setdefault(name + path[len(kept) :], Uses()).add(uses)
     return scope
-
-
-def _add(uses: Uses, more: Uses) -> None:
-    uses.attributes.update(more.attributes)
-    uses.keys.update(more.keys)
-    uses.strings.update(more.strings)
-    uses.ranks |= more.ranks
-    uses.tensor += more.tensor
-    uses.number += more.number
-    uses.called |= more.called
-    uses.iterated |= more.iterated
-    uses.mapping |= more.mapping
-    uses.parts = max(uses.parts, more.parts)
 
 
 def candidates(slot: Slot) -> list[Value]:
@@ -230,11 +219,17 @@ def _fitting(slot: Slot, value: Value) -> Value:
     return value
 
 
+_ARRAYS = frozenset({"np.ndarray", "numpy.ndarray", "ndarray"})
+
+
 def _by_use(slot: Slot) -> Iterator[Value]:
     uses = slot.uses
     for text in uses.strings:
         yield Text(repr(text))
     named = by_name(slot.name)
+    if not uses.classes.keys().isdisjoint(_ARRAYS):
+        for rank in sorted(uses.ranks & SHAPES.keys(), reverse=True) or (3, 2):
+            yield Text(f"torch.rand({', '.join(map(str, SHAPES[rank][0]))}).numpy()")
     if uses.keys or uses.mapping:
         yield Table(tuple(uses.keys))
     if uses.number > uses.tensor:

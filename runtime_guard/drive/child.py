@@ -32,13 +32,21 @@ def main(job_file: str, answer_file: str) -> None:
         _search(job, module, answer_file)
 
 
+_UNFINISHED = "the time was up before it was settled"
+
+
 def _search(job: dict[str, Any], module: Any, answer_file: str) -> None:
     from runtime_guard.drive.plan import Entry  # start-up: torch, like the two below
     from runtime_guard.drive.program import NotMade  # start-up
     from runtime_guard.drive.search import Budget, Driver, Try, settled  # start-up
 
     driver = Driver(
-        job["finding"], job["root"], job["card"], f"virtual {job['machine']}", job["repeat"]
+        job["finding"],
+        job["root"],
+        job["card"],
+        f"virtual {job['machine']}",
+        job["repeat"],
+        job["data"],
     )
     entries = [Entry(owner, function) for owner, function in job["entries"]]
     found: dict[str, Any] = {}
@@ -64,7 +72,7 @@ def _search(job: dict[str, Any], module: Any, answer_file: str) -> None:
         # half of the time for the nearest way in, half of the rest for the next one
         budget = Budget(job["seconds"] / 2 ** (min(at, 3) + 1), job["calls"])
         try:
-            done = driver.search(module, entry, budget, lambda best: note(best, "unfinished"))
+            done = driver.search(module, entry, budget, lambda best: note(best, _UNFINISHED))
         except NotMade as error:
             refusals.append(str(error))
             continue

@@ -13,6 +13,7 @@ from __future__ import annotations
 import enum
 import importlib
 import inspect
+import sys
 import types
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ import torch
 
 from runtime_guard.drive.arguments import Slot, candidates, element_of, slots_of
 from runtime_guard.drive.plan import Entry
+from runtime_guard.drive.scenario import Data
 from runtime_guard.drive.values import (
     Address,
     Instance,
@@ -51,23 +53,49 @@ class Program:
     modules: dict[str, None] = field(default_factory=dict)
     slots: dict[Address, tuple[Slot, Value]] = field(default_factory=dict)
     calls: int = 1
+    data: Data = "card"
     made: dict[Address, type] = field(default_factory=dict)
     """The classes that are called, by the address of what they make."""
 
     @property
     def text(self) -> str:
-        return "\n".join([*(f"import {name}" for name in self.modules), *self.lines]) + "\n"
+        lines: list[str] = []
+        for name in self.modules:
+            alias = _alias(name)
+            lines += [f"import {name}" if alias == name else f'{alias} = import_module("{name}")']
+        if any("import_module(" in line for line in lines):
+            lines.insert(0, "from importlib import import_module")
+        return "\n".join([*lines, *self.lines]) + "\n"
+
+    def reference(self, module: str, name: str) -> str:
+        """How ``name`` of ``module`` is written, which is imported."""
+        self.modules[module] = None
+        return f"{_alias(module)}.{name}"
 
 
-def write(module: types.ModuleType, entry: Entry, choices: Choices, calls: int = 1) -> Program:
+def _alias(module: str) -> str:
+    """``pkg.auroc``; ``pkg_auroc`` where ``pkg`` has a function of that name, which hides it."""
+    first, *rest = module.split(".")
+    found: Any = sys.modules.get(first)
+    for part in rest:
+        found = getattr(found, part, None)
+    if found is None or found is sys.modules.get(module):
+        return module
+    return module.replace(".", "_")
+
+
+def write(
+    module: types.ModuleType, entry: Entry, choices: Choices, calls: int = 1, data: Data = "card"
+) -> Program:
     """The program that goes in by ``entry``, ``calls`` times.  Raises ``NotMade``."""
-    program = Program(calls=calls)
+    program = Program(calls=calls, data=data)
     program.modules[module.__name__] = None
     if not entry.function:
         return program
     if not entry.owner:
         function = _find(module, entry.function)
-        _call(program, f"{module.__name__}.{entry.function}", function, ("arg",), choices)
+        called = program.reference(module.__name__, entry.function)
+        _call(program, called, function, ("arg",), choices)
         return program
     owner = _find(module, entry.owner)
     if not inspect.isclass(owner):
@@ -102,8 +130,7 @@ def _concrete(owner: type, method: str) -> type:
 
 
 def _method(program: Program, owner: type, name: str, choices: Choices) -> None:
-    where = f"{owner.__module__}.{owner.__qualname__}"
-    program.modules[owner.__module__] = None
+    where = program.reference(owner.__module__, owner.__qualname__)
     plain = inspect.getattr_static(owner, name, None)
     if plain is None:
         raise NotMade(f"{owner.__name__} has no {name} at run time")
@@ -189,13 +216,12 @@ def _text(program: Program, slot: Slot, choices: Choices, depth: int) -> str | N
     if isinstance(value, Omitted):
         return None
     if isinstance(value, (Text, Tensor)):
-        return value.source
+        return _where(program, slot, value)
     if isinstance(value, Instance):
         try:
             made: Any = _find(importlib.import_module(value.module), value.name)
         except ImportError as error:
             raise NotMade(f"`{slot.name}` is of {value.module}: {error}") from None
-        program.modules[value.module] = None
         return _instance(program, made, slot.address, choices, depth + 1)
     if isinstance(value, Several):
         part = slot.part("[]", slot.name.removesuffix("s"), element_of(slot.annotation))
@@ -221,16 +247,37 @@ def _text(program: Program, slot: Slot, choices: Choices, depth: int) -> str | N
     return opening + ", ".join(written) + ")"
 
 
+def _where(program: Program, slot: Slot, value: Text | Tensor) -> str:
+    """The expression for a tensor or a module, on the card or the host as the scenario says."""
+    if program.data == "host until moved" and _in_module(program, slot.address):
+        return value.made("") if isinstance(value, Tensor) else value.source.replace(_PUT, "")
+    if program.data == "host" and isinstance(value, Tensor):
+        return value.made("")
+    return value.source
+
+
+_PUT = ".to(card)"
+
+
+def _in_module(program: Program, address: Address) -> bool:
+    """Is it handed to a module's constructor, or part of what is?"""
+    return any(
+        outer != address and address[: len(outer)] == outer and issubclass(made, torch.nn.Module)
+        for outer, made in program.made.items()
+    )
+
+
 def _instance(program: Program, made: type, address: Address, choices: Choices, depth: int) -> str:
     if inspect.isclass(made) and issubclass(made, enum.Enum):
-        return f"next(iter({made.__module__}.{made.__qualname__}))"
+        return f"next(iter({program.reference(made.__module__, made.__qualname__)}))"
     if inspect.isabstract(made):
         made = _concrete(made, "__init__")
     program.made[address] = made
-    program.modules[made.__module__] = None
     arguments = _arguments(program, made, address, choices, depth)
-    text = _layout(f"{made.__module__}.{made.__qualname__}", arguments, len("receiver = "))
-    return f"{text}.to(card)" if issubclass(made, torch.nn.Module) else text
+    called = program.reference(made.__module__, made.__qualname__)
+    text = _layout(called, arguments, len("receiver = "))
+    waits = program.data == "host until moved" and _in_module(program, address)
+    return text + _PUT if issubclass(made, torch.nn.Module) and not waits else text
 
 
 def _layout(called: str, arguments: list[str], before: int) -> str:

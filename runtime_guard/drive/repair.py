@@ -61,6 +61,9 @@ def edits(failure: Failure | None, program: Program, wanted: Frame) -> Iterator[
         own = names_at(wanted.file, wanted.line, 0)
         names = _conditions(wanted.file, wanted.line) | own
         asked = list(dict.fromkeys(_spoken_of(names, wanted, program, any_function=True)))
+        left_out = [a for a in asked if isinstance(slots[a][1], Omitted)]
+        for address in sorted(left_out, key=lambda a: slots[a][0].name not in own):
+            yield from _others(address, *slots[address], 3)
         for address in asked:
             yield from _others(address, *slots[address], 8)
         for address, (slot, value) in slots.items():

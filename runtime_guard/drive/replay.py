@@ -18,7 +18,8 @@ def main(job_file: str, answer_file: str) -> None:
         job: dict[str, Any] = json.load(file)
     limit(job["seconds"])
 
-    from runtime_guard.commands.confirm import confirm  # start-up: torch
+    from runtime_guard.commands.confirm import confirm  # start-up: torch, like the next
+    from runtime_guard.drive.sooner import met_sooner  # start-up
 
     report = {"version": 1, "findings": [job["finding"]]}
     result = confirm(
@@ -29,11 +30,13 @@ def main(job_file: str, answer_file: str) -> None:
         keep_going=job["keep_going"],
     )
     error = result.outcome.error
+    sooner = met_sooner(job["finding"], result.missed, job["root"])
     first = str(error).strip().partition("\n")[0]
     answer(
         answer_file,
         {
             "finding": result.findings[0],
+            "sooner": None if sooner is None else str(sooner.site),
             "failure": None if error is None else f"{type(error).__name__}: {first}",
         },
     )

@@ -1,14 +1,17 @@
 """The machine that a finding is about, and what of its assumptions a witness makes true.
 
 Mostly two virtual cards, with the model and all tensors on the first.  ``.cuda()`` without a guard
-(DEV501) shows where there is no CUDA; cards that are mixed up (DEV106) where all is on the second.
+(DEV501) shows where there is no CUDA; cards that are mixed up (DEV106) where all is on the second;
+a move that is lost (DEV201) where what is moved was on the host.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
+
+Data = Literal["card", "host", "host until moved"]
 
 
 @dataclass(frozen=True)
@@ -20,6 +23,9 @@ class Scenario:
     environment: Mapping[str, str] = field(default_factory=dict)
     calls: int = 1
     """How often the function is called: what a finding says of every call takes several."""
+    data: Data = "card"
+    """Where tensors are; ``host until moved``: those that a module's constructor is given are on
+    the host, and it is moved afterwards."""
 
 
 _NO_CUDA = Scenario("mps", "cpu")
@@ -33,6 +39,10 @@ _BY_RULE = {
     "DEV504": _NO_CUDA,
     "DEV505": Scenario(card="cuda:1", environment=_RANK_1),
 }
+
+MOVES = frozenset({"DEV201", "DEV203", "DEV204", "DEV301", "DEV302", "DEV306", "DEV307"})
+"""Rules about moves: where everything is on the card already, nothing is moved."""
+_STAYS_BEHIND = frozenset({"DEV205", "DEV206", "DEV207"})
 
 MADE_TRUE = frozenset(
     {
@@ -59,12 +69,22 @@ _EVERY_CALL = " in every call of "
 """What DEV303 and its like say where the loop is the caller's."""
 
 
+def scenarios_of(finding: Mapping[str, Any]) -> tuple[Scenario, ...]:
+    """The machines on which ``finding`` may show, the likeliest first."""
+    first = scenario_of(finding)
+    if finding["rule"] in MOVES:
+        return replace(first, data="host"), first
+    return (first,)
+
+
 def scenario_of(finding: Mapping[str, Any]) -> Scenario:
     """The machine on which ``finding`` shows."""
     other_cards = any(a["kind"] == "other-cards-are-used" for a in finding.get("assumptions", ()))
     if other_cards and finding["rule"].startswith("DEV1"):
         return _SECOND_CARD
     scenario = _BY_RULE.get(finding["rule"], Scenario())
+    if finding["rule"] in _STAYS_BEHIND:
+        scenario = replace(scenario, data="host until moved")
     return replace(scenario, calls=3) if _EVERY_CALL in finding.get("message", "") else scenario
 
 

@@ -30,6 +30,8 @@ from runtime_guard.core.sites import is_users
 from runtime_guard.drive.plan import Entry
 from runtime_guard.drive.program import NotMade, Program, write
 from runtime_guard.drive.repair import Failure, Frame, edits, names_at
+from runtime_guard.drive.scenario import MOVES, Data
+from runtime_guard.drive.sooner import met_sooner
 from runtime_guard.drive.values import Address, Omitted, Value
 from runtime_guard.guard import DeviceGuard
 from runtime_guard.recording.events import Event, Kind
@@ -40,7 +42,7 @@ MOST_CALLS = 400
 AFTER_IT_RAN = 24
 """How many more calls are made once the line ran, and nothing of the kind was seen."""
 ONE_CALL = 10.0
-"""Seconds."""
+"""Processor seconds; three times that by the clock, for a call that waits for something."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,8 @@ class Try:
     keep_going: bool = False
     mixed: bool = False
     """Did devices mix, wherever it was?"""
+    moved: bool = False
+    """Was anything moved at the finding's own lines?"""
 
 
 class LineCounts:
@@ -117,13 +121,19 @@ def _limited(seconds: float) -> Iterator[None]:
     def stop(*_: object) -> None:
         raise _TooLong
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    timers = (
+        (signal.SIGPROF, signal.ITIMER_PROF, seconds),
+        (signal.SIGALRM, signal.ITIMER_REAL, 3 * seconds),
+    )
+    before = [signal.signal(number, stop) for number, _, _ in timers]
+    for _, timer, most in timers:
+        signal.setitimer(timer, most)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        for (number, timer, _), handler in zip(timers, before, strict=True):
+            signal.setitimer(timer, 0)
+            signal.signal(number, handler)
 
 
 class OnCard(torch.overrides.TorchFunctionMode):
@@ -166,13 +176,15 @@ class Driver:
     """Calls for one finding, in this process, which is on the virtual machine already."""
 
     def __init__(
-        self, finding: Finding, root: str, card: str, devices: str, calls: int = 1
-    ) -> None:
+        self, finding: Finding, root: str, card: str, devices: str, calls: int = 1,
+        data: Data = "card",
+    ) -> None:  # fmt: skip
         self.finding = finding
         self.root = root
         self.card = card
         self.devices = devices
         self.calls = calls
+        self.data = data
         self.span = span_of(finding, root)
 
     def attempt(
@@ -183,7 +195,7 @@ class Driver:
 
         ``keep_going``: mixed-device operations are noted, and pass.
         """
-        program = write(module, entry, choices, self.calls)
+        program = write(module, entry, choices, self.calls, self.data)
         code = compile(program.text, "<witness>", "exec")
         names: dict[str, Any] = {"torch": torch, "card": self.card}
         error: BaseException | None = None
@@ -205,7 +217,9 @@ class Driver:
             names.clear()
             gc.collect()
         events = (*guard.ledger, *news_of(error, guard.ledger))
-        evidence = Evidence(tuple(_not_of_another(events)), self.devices)
+        own = tuple(_not_of_another(events))
+        evidence = Evidence(own, self.devices)
+        sooner = met_sooner(self.finding, own, self.root)
         executed = {file: set(lines) for file, lines in counts.counts.items()}
         (judged,) = judge([self.finding], evidence, executed, self.root)
         file, first, last = self.span
@@ -216,11 +230,19 @@ class Driver:
             None if error is None else failure_of(error, self.root),
             sum(map(len, executed.values())),
             ran,
-            judged["verdict"] == "confirmed",
+            judged["verdict"] == "confirmed" or sooner is not None,
             counts.counts,
             mode.seen,
             keep_going,
             any(event.kind is Kind.MIXED for event in events),
+            any(event.kind is Kind.TRANSFER and self._is_own(event) for event in events),
+        )
+
+    def _is_own(self, event: Event) -> bool:
+        file, first, last = self.span
+        return any(
+            first <= site.line <= last and os.path.realpath(site.file) == file
+            for site in event.stack
         )
 
     def search(
@@ -241,7 +263,7 @@ class Driver:
         while waiting and len(seen) < budget.calls and time.process_time() < end:
             _, depth, _, choices = heapq.heappop(waiting)
             try:
-                text = write(module, entry, choices, self.calls).text
+                text = write(module, entry, choices, self.calls, self.data).text
                 if text in seen:
                     continue
                 seen.add(text)
@@ -309,7 +331,10 @@ def settled(done: Try, finding: Finding, root: str) -> str:
     for slot, value in done.program.slots.values():
         if isinstance(value, Omitted) and slot.name in names:
             return f"`{slot.name}`, which that line speaks of, is left out"
-    if not done.exercised:
+    if finding["rule"] in MOVES:
+        if not done.moved:
+            return "nothing was moved there"
+    elif not done.exercised:
         return "nothing on the card got to its line"
     expectation = EXPECTATIONS[finding["rule"]]
     file, first, last = span_of(finding, root)

@@ -93,15 +93,52 @@ class Uses:
     parts: int = 0
     """Into how many names it is unpacked."""
     mapping: bool = False
+    classes: dict[str, None] = field(default_factory=dict)
+    """Classes that it is tested for."""
+
+    def add(self, more: Uses) -> None:
+        """Take over what is known of another name of the same value."""
+        self.attributes.update(more.attributes)
+        self.keys.update(more.keys)
+        self.strings.update(more.strings)
+        self.classes.update(more.classes)
+        self.ranks |= more.ranks
+        self.tensor += more.tensor
+        self.number += more.number
+        self.called |= more.called
+        self.iterated |= more.iterated
+        self.mapping |= more.mapping
+        self.parts = max(self.parts, more.parts)
 
 
 def uses_in(tree: ast.AST) -> dict[str, Uses]:
-    """By dotted name."""
+    """By dotted name; of what a loop takes out of ``boxes`` as ``boxes[]``."""
     found: dict[str, Uses] = {}
     for node in ast.walk(tree):
         for name, sign in _signs(node):
             _note(found.setdefault(name, Uses()), sign)
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.For, ast.comprehension)):
+            for name, container in _taken_out(node.target, node.iter):
+                if name in found and name != container:
+                    found.setdefault(f"{container}[]", Uses()).add(found[name])
     return found
+
+
+def _taken_out(target: ast.expr, source: ast.expr) -> Iterator[tuple[str, str]]:
+    """``for i, (box, label) in enumerate(zip(boxes, labels))``: ``box`` of ``boxes``, and so on."""
+    called = dotted(source.func) if isinstance(source, ast.Call) else ""
+    if isinstance(source, ast.Call) and called in ("enumerate", "tqdm", "reversed") and source.args:
+        if called == "enumerate":
+            if not isinstance(target, ast.Tuple) or len(target.elts) != 2:
+                return
+            target = target.elts[1]
+        yield from _taken_out(target, source.args[0])
+    elif isinstance(source, ast.Call) and called == "zip" and isinstance(target, ast.Tuple):
+        for part, container in zip(target.elts, source.args, strict=False):
+            yield from _taken_out(part, container)
+    elif isinstance(target, ast.Name) and (name := dotted(source)):
+        yield target.id, name
 
 
 Sign = tuple[str, Any]
@@ -109,7 +146,7 @@ Sign = tuple[str, Any]
 
 def _note(uses: Uses, sign: Sign) -> None:
     what, value = sign
-    if what in ("attributes", "keys", "strings"):
+    if what in ("attributes", "keys", "strings", "classes"):
         getattr(uses, what)[value] = None
     elif what == "ranks":
         uses.ranks.add(value)
@@ -193,6 +230,14 @@ def _of_call(node: ast.Call) -> Iterator[tuple[str, Sign]]:
         yield from _of_index(head, node.args[0])
     if last == "permute" and head and all(isinstance(a, ast.Constant) for a in node.args):
         yield head, ("ranks", len(node.args))
+    if callee == "isinstance" and len(node.args) == 2 and (name := dotted(node.args[0])):
+        kinds = node.args[1]
+        for kind in kinds.elts if isinstance(kinds, ast.Tuple) else [kinds]:
+            yield name, ("classes", dotted(kind))
+    if callee == "int":  # `int(size * fraction)`
+        for part in ast.walk(node):
+            if isinstance(part, (ast.Name, ast.Attribute)) and dotted(part) not in ("", "int"):
+                yield dotted(part), ("number", 1)
     for argument in node.args:
         name = dotted(argument)
         if not name:
@@ -224,6 +269,10 @@ def _of_arithmetic(node: ast.BinOp) -> Iterator[tuple[str, Sign]]:
 
 
 def _of_comparison(node: ast.Compare) -> Iterator[tuple[str, Sign]]:
+    if isinstance(node.left, ast.Call) and dotted(node.left.func) == "type" and node.left.args:
+        for other in node.comparators:  # `type(x) == np.ndarray`
+            if (name := dotted(node.left.args[0])) and dotted(other):
+                yield name, ("classes", dotted(other))
     name = dotted(node.left)
     if not name:
         return

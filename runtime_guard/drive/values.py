@@ -37,13 +37,17 @@ class Tensor:
 
     @property
     def source(self) -> str:
+        return self.made(", device=card")
+
+    def made(self, where: str) -> str:
+        """The expression, with ``where`` for its device: nothing for the host."""
         sizes = ", ".join(map(str, self.shape))
         if self.kind == "float":
-            return f"torch.rand({sizes or '()'}, device=card)"
+            return f"torch.rand({sizes or '()'}{where})"
         if self.kind == "bool":
-            return f"torch.ones({sizes or '()'}, dtype=torch.bool, device=card)"
+            return f"torch.ones({sizes or '()'}, dtype=torch.bool{where})"
         whole = f"({sizes},)" if len(self.shape) == 1 else f"({sizes})"
-        return f"torch.randint(0, {self.high}, {whole}, device=card)"
+        return f"torch.randint(0, {self.high}, {whole}{where})"
 
 
 @dataclass(frozen=True)

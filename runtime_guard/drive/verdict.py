@@ -16,7 +16,7 @@ from typing import Any
 from runtime_guard.commands.confirm import EXPECTATIONS, Finding, span_of
 from runtime_guard.drive.plan import Entry, NoPlan, Plan, plan
 from runtime_guard.drive.process import Answer, ask
-from runtime_guard.drive.scenario import Scenario, scenario_of, untested
+from runtime_guard.drive.scenario import Scenario, scenarios_of, untested
 from runtime_guard.drive.witness import file_name, script
 
 NOT_DRIVEN = "could not be driven"
@@ -61,7 +61,17 @@ def _drive_one(finding: Finding, root: str, witnesses: Path, limits: Limits) -> 
         return _not_driven(finding, str(error))
     except OSError as error:
         return _not_driven(finding, f"{finding['path']} cannot be read: {error.strerror}")
-    scenario = scenario_of(finding)
+    judged: list[Finding] = []
+    for scenario in scenarios_of(finding):
+        judged.append(_in_scenario(finding, wanted, scenario, root, witnesses, limits))
+        if judged[-1]["verdict"] == "confirmed":
+            return judged[-1]
+    return next((one for one in judged if one["verdict"] == "refuted"), judged[0])
+
+
+def _in_scenario(
+    finding: Finding, wanted: Plan, scenario: Scenario, root: str, witnesses: Path, limits: Limits
+) -> Finding:
     if wanted.entries == (Entry(),):
         found: dict[str, Any] = {
             "program": f"import {wanted.module}\n",
@@ -88,6 +98,7 @@ def _look(finding: Finding, wanted: Plan, scenario: Scenario, root: str, limits:
         "machine": scenario.machine,
         "card": scenario.card,
         "repeat": scenario.calls,
+        "data": scenario.data,
         "seconds": limits.seconds,
         "calls": limits.calls,
     }
@@ -133,6 +144,10 @@ def _judge(
         late = f" within {limits.longest:g} s" if replayed.timed_out else ""
         return _not_driven(finding, f"the witness did not end{late}")
     judged: Finding = replayed.data["finding"]
+    sooner = replayed.data["sooner"]
+    if judged["verdict"] != "confirmed" and sooner is not None:
+        shown = f"what it traces got into a mixed-device error before its line, at {sooner}"
+        judged = {**judged, "verdict": "confirmed", "reason": shown}
     reason = _open_question(judged, found, replayed.data["failure"], finding)
     if reason:
         return _not_driven(finding, reason)

@@ -6,6 +6,7 @@ Tensors, and modules that it never registered: in a list, a tuple or a dict.
 from __future__ import annotations
 
 import contextlib
+import functools
 import threading
 import weakref
 from collections.abc import Callable, Iterator
@@ -208,6 +209,8 @@ def note_passed_by(
 
 def _cure(name: str, value: Any, tensor: torch.Tensor) -> tuple[str, str]:
     """What to write instead, and the rule that says so."""
+    if _unwrapped(value) is not value:
+        return "give the module that it wraps an attribute of its own", "DEV206"
     if isinstance(value, torch.nn.Module) or _holds_modules(value):
         kind = "ModuleDict" if isinstance(value, dict) else "ModuleList"
         return f"keep the modules in an `nn.{kind}`", "DEV206"
@@ -217,6 +220,15 @@ def _cure(name: str, value: Any, tensor: torch.Tensor) -> tuple[str, str]:
         kind = "ParameterDict" if isinstance(value, dict) else "ParameterList"
         return f"keep the parameters in an `nn.{kind}`", "DEV205"
     return "register each tensor with `self.register_buffer`", "DEV205"
+
+
+def _unwrapped(value: Any) -> Any:
+    """The module in ``functools.lru_cache(net)`` or ``functools.partial(net, scale=2)``."""
+    if isinstance(value, functools.partial):
+        inner: Any = value.func
+    else:
+        inner = getattr(value, "__wrapped__", None) if callable(value) else None
+    return inner if isinstance(inner, torch.nn.Module) else value
 
 
 def _holds_modules(value: Any, depth: int = 0) -> bool:
@@ -244,6 +256,7 @@ def _tensors_in(
     label: str, value: Any, registered: set[int], depth: int = 0
 ) -> Iterator[tuple[str, torch.Tensor]]:
     """The tensors that an attribute holds: itself, in containers, as a hidden module's state."""
+    value = _unwrapped(value)
     if isinstance(value, torch.Tensor):
         yield label, value
     elif isinstance(value, torch.nn.Module):

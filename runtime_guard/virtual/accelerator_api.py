@@ -577,14 +577,18 @@ def module_api(machine: Machine, kind: str, module: Any) -> dict[str, Any]:
 def mps_api(machine: Machine) -> dict[str, Any]:
     """Attributes of ``torch.mps`` on the virtual machine."""
     memory = memory_api(machine, "mps")
+
+    def set_rng_state(new_state: torch.Tensor, device: Any = "mps") -> None:
+        torch.set_rng_state(state_on_host(new_state))
+
     return {
         "device_count": lambda: 1,
         "synchronize": lambda: synchronized("torch.mps.synchronize"),
         "empty_cache": _nothing,
         "manual_seed": _nothing,
         "seed": _nothing,
-        "get_rng_state": torch.get_rng_state,
-        "set_rng_state": torch.set_rng_state,
+        "get_rng_state": lambda device="mps": torch.get_rng_state(),
+        "set_rng_state": set_rng_state,
         "set_per_process_memory_fraction": _nothing,
         "current_allocated_memory": memory["memory_allocated"],
         "driver_allocated_memory": memory["memory_reserved"],

@@ -14,6 +14,8 @@ from faking import Tree
 from runtime_guard.drive.verdict import NOT_DRIVEN, Limits, drive
 
 LIMITS = Limits(seconds=30, calls=120)
+FEW = Limits(seconds=10, calls=20)
+"""Where nothing is to be found."""
 
 NETS = """\
 import zipfile
@@ -65,6 +67,36 @@ def times(x, factor=None):
 def spoilt(x):
     y = x + torch.ones(8)
     return y + torch.ones_like(y)
+"""
+
+
+MOVES = """\
+import functools
+
+import torch
+from torch import nn
+
+
+def bring(batch, device):
+    batch.to(device)
+    return batch
+
+
+class Cached(nn.Module):
+    def __init__(self, network: nn.Module):
+        super().__init__()
+        self.network = functools.lru_cache(network)
+
+
+def rates(count, positions):
+    rate = torch.linspace(1, 2, count)
+    return positions[:count, :count] * rate
+
+
+def features(x, count: int):
+    parts = []
+    parts.append(rates(count, x))
+    return torch.cat(parts)
 """
 
 
@@ -178,3 +210,39 @@ def test_an_import_that_does_not_end(tree: Tree) -> None:
 def test_a_rule_that_claims_nothing_a_run_could_show(nets: Path) -> None:
     verdict, reason, _ = driven(nets, finding("pkg/nets.py", "DEV109", "torch.arange"))
     assert (verdict, reason) == (NOT_DRIVEN, "DEV109 claims nothing that a run could show")
+
+
+@pytest.fixture
+def moves(tree: Tree) -> Path:
+    return tree({"moves.py": MOVES})
+
+
+def test_what_is_moved_in_vain_was_on_the_host(moves: Path) -> None:
+    one = finding("moves.py", "DEV201", "batch.to(device)", MOVES)
+    verdict, _, witness = driven(moves, one)
+    assert verdict == "confirmed"
+    assert witness is not None
+    assert "batch=torch.rand(2, 8)" in witness.read_text()
+
+
+def test_a_move_that_does_not_happen_refutes_nothing(tree: Tree) -> None:
+    text = "def stay(batch, device):\n    batch.to(batch.device)\n    return batch\n"
+    root = tree({"stay.py": text})
+    one = finding("stay.py", "DEV201", "batch.to", text)
+    verdict, reason, _ = driven(root, one, FEW)
+    assert (verdict, reason) == (NOT_DRIVEN, "stay: its line ran, and nothing was moved there")
+
+
+def test_what_a_module_is_given_is_on_the_host_until_it_moves(moves: Path) -> None:
+    verdict, reason, _ = driven(moves, finding("moves.py", "DEV206", "lru_cache(", MOVES))
+    assert (verdict, reason) == ("confirmed", "the submodule stayed where it was")
+
+
+def test_the_traced_tensor_may_meet_a_card_before_the_line(moves: Path) -> None:
+    cause = finding("moves.py", "DEV102", "torch.linspace", MOVES)
+    related = [{**cause, "message": "made here on the default device"}]
+    one = finding("moves.py", "DEV102", "torch.cat", MOVES, related=related)
+    verdict, reason, _ = driven(moves, one)
+    assert verdict == "confirmed"
+    assert reason.startswith("what it traces got into a mixed-device error before its line, at ")
+    assert driven(moves, {**one, "related": []}, FEW)[0] == NOT_DRIVEN

@@ -115,3 +115,52 @@ def test_what_is_optional_is_given_when_its_line_was_not_reached(program: Progra
     assert (("arg", "mask"), Tensor("bool", (2, 8))) in found
     assert (("self", "bias"), Text("False")) in found
     assert not any(isinstance(value, Omitted) for _, value in found)
+
+
+class Shell(torch.nn.Module):
+    def __init__(self, inner: Net, weight: torch.Tensor) -> None:
+        super().__init__()
+        self.inner = [inner]
+        self.weight = weight
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x
+
+
+def test_what_is_about_to_be_moved_is_on_the_host() -> None:
+    program = write(HERE, Entry("Shell", "forward"), {}, data="host")
+    assert program.lines[-1] == "result = receiver(x=torch.rand(2, 8, 8))"
+    assert ".to(card)" in program.lines[0]
+
+
+def test_a_module_is_moved_once_it_has_what_it_keeps() -> None:
+    program = write(HERE, Entry("Shell", "forward"), {}, data="host until moved")
+    made = "".join(line.strip() for line in program.lines[0].splitlines())
+    assert made == (
+        f"receiver = {__name__}.Shell(inner={__name__}.Net(dim=8, kind='a'),"
+        "weight=torch.rand(2, 8),).to(card)"
+    )
+    assert program.lines[-1] == "result = receiver(x=torch.rand(2, 8, 8, device=card))"
+
+
+def test_a_module_behind_a_function_of_its_name_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    package, inner = types.ModuleType("hiding"), types.ModuleType("hiding.auroc")
+    inner.auroc = package.auroc = lambda: 1  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "hiding", package)
+    monkeypatch.setitem(sys.modules, "hiding.auroc", inner)
+    assert write(inner, Entry("", "auroc"), {}).text == (
+        "from importlib import import_module\n"
+        'hiding_auroc = import_module("hiding.auroc")\n'
+        "result = hiding_auroc.auroc()\n"
+    )
+
+
+def padded(x: torch.Tensor, first: torch.Tensor, weight: torch.Tensor | None = None):  # type: ignore[no-untyped-def]
+    y = x + first
+    return y if weight is None else y * weight
+
+
+def test_what_its_line_speaks_of_and_was_left_out_is_given_first() -> None:
+    line = inspect.getsourcelines(padded)[1] + 2
+    program = write(HERE, Entry("", "padded"), {})
+    assert proposed(None, program, line)[0] == (("arg", "weight"), Tensor("float", (2, 8)))

@@ -54,3 +54,29 @@ def test_strings_that_a_value_is_compared_with_and_keys() -> None:
 def test_what_a_class_keeps_of_its_arguments() -> None:
     body = "self.dim = dim\nself.inner = 2 * width"
     assert assigned_attributes(ast.parse(body)) == {"dim": {"dim"}, "inner": {"width"}}
+
+
+@pytest.mark.parametrize(
+    ("body", "container"),
+    [
+        ("for box in boxes:\n    y = box.view(-1)", "boxes[]"),
+        ("for i, box in enumerate(self.boxes):\n    y = box.view(-1)", "self.boxes[]"),
+        ("y = [box.view(-1) for label, box in zip(labels, boxes)]", "boxes[]"),
+    ],
+)
+def test_what_a_loop_takes_out_is_an_element(body: str, container: str) -> None:
+    assert uses(body, container).tensor
+
+
+def test_a_container_of_numbers_has_no_tensors() -> None:
+    assert "sizes[]" not in uses_in(ast.parse("for size in sizes:\n    print(1)"))
+
+
+def test_what_is_made_a_whole_number_is_a_number() -> None:
+    assert uses("n = int(self.size * x)").number
+    assert uses("n = int(self.size * x)", "self.size").number
+
+
+@pytest.mark.parametrize("body", ["if type(x) == np.ndarray: pass", "isinstance(x, np.ndarray)"])
+def test_classes_that_a_value_is_tested_for(body: str) -> None:
+    assert list(uses(body).classes) == ["np.ndarray"]

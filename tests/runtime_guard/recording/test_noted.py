@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 
 import pytest
@@ -41,6 +42,18 @@ class TestPassedBy:
             "`kept[0][0].weight` of Holder is a plain attribute and stays on cpu while the module "
             "moves to cuda:0: keep the modules in an `nn.ModuleList` (devlint explain DEV206)"
         ]
+
+    @pytest.mark.parametrize("wrap", [functools.lru_cache, lambda net: functools.partial(net, 1)])
+    def test_a_module_behind_a_wrapper(self, guard, wrap):
+        Holder(kept=wrap(nn.Linear(2, 2))).cuda()
+        (said,) = details(guard, Kind.PASSED_BY)
+        assert said.startswith("`kept.weight` of Holder is a plain attribute and stays on cpu")
+        assert "give the module that it wraps an attribute of its own" in said
+
+    def test_a_wrapper_of_a_registered_module(self, guard):
+        layer = nn.Linear(2, 2)
+        Holder(layer=layer, kept=functools.lru_cache(layer)).cuda()
+        assert details(guard, Kind.PASSED_BY) == []
 
     def test_the_line_that_keeps_it_is_told(self, guard):
         Holder(kept=torch.ones(2)).cuda()

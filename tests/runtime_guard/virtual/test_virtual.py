@@ -963,6 +963,14 @@ class TestLibrariesWithin:
         with pytest.raises(TypeError, match="RNG state must be a"):
             set_state(state.cuda())
 
+    def test_the_state_of_a_generator_of_mps_lies_on_the_host(self):
+        """``check_rng_state`` of ATen's ``MPSGeneratorImpl``, as for the others."""
+        with virtual_devices("mps"):
+            state = torch.mps.get_rng_state("mps")
+            torch.mps.set_rng_state(state, "mps")
+            with pytest.raises(TypeError, match="RNG state must be a"):
+                torch.mps.set_rng_state(state.to("mps"))
+
     def test_compilers_run_eagerly_and_say_so(self):
         @torch.compile
         def double(x):

@@ -1,0 +1,36 @@
+"""A bug that shows before the line at which it is told: the tensor that a finding traces meets a
+device's tensor already on the way there.
+
+    rate = torch.linspace(1, 2, n)            # made here, says the trace of the finding
+    parts.append(rate * positions)            # where it raises
+    return torch.cat(parts)                   # where the finding is
+
+A run that dies at the second line has shown the bug of the third: its cause, and its cure, are the
+first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from runtime_guard.commands.confirm import EXPECTATIONS, Finding, made_at, span_of
+from runtime_guard.recording.events import Event, Kind
+
+_MEETINGS = frozenset({"DEV101", "DEV102", "DEV103", "DEV104"})
+_CAUSE = "made here on the default device"
+"""The step of a trace that is the cause: the advice is about it."""
+
+
+def met_sooner(finding: Finding, events: Iterable[Event], root: str) -> Event | None:
+    """The mixed-device operation that what ``finding`` traces got into, wherever that was."""
+    if finding["rule"] not in _MEETINGS or finding["rule"] not in EXPECTATIONS:
+        return None
+    causes = [
+        span_of(place, root)
+        for place in finding.get("related", ())
+        if place.get("message", "").endswith(_CAUSE)
+    ]
+    for event in events:
+        if event.kind is Kind.MIXED and any(made_at(event, cause) for cause in causes):
+            return event
+    return None

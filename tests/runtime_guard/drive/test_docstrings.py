@@ -1,0 +1,63 @@
+"""Types that a docstring gives, for parameters that have no annotation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from runtime_guard.drive.docstrings import types_in
+
+GOOGLE = """Sample some boxes.
+
+Args:
+    count (int): how many
+    fraction (float, optional): of which
+    masks (list[tensor]): one for each image
+    boxes: (tensor) predictions, Shape: [num_priors, 4]
+    names (Dict): what they are called
+
+Returns:
+    the boxes (all)
+"""
+NUMPY = """Sample some boxes.
+
+Parameters
+----------
+scores : Tensor
+labels : list of Tensor
+verbose : bool, optional
+"""
+SPHINX = """Sample some boxes.
+
+:param mask: which to keep
+:type mask: torch.Tensor
+:param int count: how many
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "kind"),
+    [
+        (GOOGLE, "count", int),
+        (GOOGLE, "fraction", float),
+        (GOOGLE, "masks", list[torch.Tensor]),
+        (GOOGLE, "boxes", torch.Tensor),
+        (NUMPY, "scores", torch.Tensor),
+        (NUMPY, "labels", list[torch.Tensor]),
+        (NUMPY, "verbose", bool),
+        (SPHINX, "mask", torch.Tensor),
+    ],
+)
+def test_a_type_is_read(text: str, name: str, kind: Any) -> None:
+    assert types_in(text)[name] == kind
+
+
+@pytest.mark.parametrize("name", ["names", "boxes (all)", "the"])
+def test_words_that_are_no_type_say_nothing(name: str) -> None:
+    assert name not in types_in(GOOGLE)
+
+
+def test_the_first_docstring_that_speaks_of_a_parameter_decides() -> None:
+    assert types_in("x (int): a", None, "x (Tensor): b\ny (str): c") == {"x": int, "y": str}
