@@ -93,7 +93,7 @@ def of_call(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -
         _of_function(seen, node, callee.function, given)
     elif (function := _method(callee, name)) is not None:
         _of_function(seen, node, function, given)
-    elif _is_named_module(last) or _is_there(callee):
+    elif _is_named_module(last) or (not name and _is_there(callee)):
         seen.models.add(node)
         _work(seen, node, max(given, on_accelerator(callee) if type(callee) is Tensor else given))
     elif not holds("idle-method", name):
