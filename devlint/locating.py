@@ -13,15 +13,15 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import libcst as cst
-from libcst._nodes.internal import CodegenState
 
 from devlint.findings import Location
+from devlint.inference.syntax.generating import NOTHING, Generator
 from devlint.project.source import ParsedFile, line_starts
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def _comments(tokens: list[str]) -> list[int]:
     ]
 
 
-class _Tokens(CodegenState):
+class _Tokens(Generator):
     """Generates code, and notes the first and the last token of the wanted nodes."""
 
     # LibCST's state has slots; these are ours.
@@ -127,14 +127,14 @@ class _Tokens(CodegenState):
             # A node that recorded its place without the white space around it keeps that one.
             self.places.setdefault(node, (self._stack.pop(), len(self.tokens)))
 
-    def record_syntactic_position(  # type: ignore[override]  # cheaper than a generator
+    def record_syntactic_position(  # type: ignore[override]  # as in `Generator`
         self,
         node: cst.CSTNode,
         *,
         start_node: cst.CSTNode | None = None,
         end_node: cst.CSTNode | None = None,
     ) -> AbstractContextManager[None]:
-        return _Recording(self, node, start_node, end_node) if node in self.wanted else _NOTHING
+        return _Recording(self, node, start_node, end_node) if node in self.wanted else NOTHING
 
     def pop_trailing_newline(self) -> None:
         """Keeps it: the last node ends behind it, as `PositionProvider` has it."""
@@ -175,9 +175,6 @@ class _Recording:
         first = self.first if self.start_node is None else state.places[self.start_node][0]
         last = len(state.tokens) if self.end_node is None else state.places[self.end_node][1]
         state.places[self.node] = (first, last)
-
-
-_NOTHING: AbstractContextManager[None] = nullcontext()
 
 
 def _alignment(text: str, generated: str) -> Callable[[int], int]:

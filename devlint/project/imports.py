@@ -147,7 +147,8 @@ class Project:
 
     def _is_script(self, file: Path) -> bool:
         try:
-            return _MAIN.search(self._content(file)) is not None
+            data = self._content(file)
+            return b"__main__" in data and _MAIN.search(data) is not None
         except SourceError:
             return False
 
@@ -291,7 +292,7 @@ class Project:
                     data = self._content(directory / name)
                 except SourceError:
                     continue  # reported where the file itself is checked
-                if SETS_DEFAULT.search(data):
+                if b"torch.set_default_" in data and SETS_DEFAULT.search(data):
                     found[name.removesuffix(".py")] = data.decode(errors="replace")
                     asked[name] = digest(data).hex()
         return found

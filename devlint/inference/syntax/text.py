@@ -8,10 +8,9 @@ from typing import TypeVar
 
 import libcst as cst
 
+from devlint.inference.syntax.generating import code_of
+
 Node = TypeVar("Node", bound=cst.CSTNode)
-
-
-_EMPTY = cst.Module([])
 
 
 _BLANK = ("lines", "header", "footer")  # how fields of blank lines and comments end
@@ -42,7 +41,7 @@ def code(node: cst.CSTNode) -> str:
     """The source text of a node; of a parameter its name."""
     if isinstance(node, cst.Param):
         node = node.name  # LibCST writes a parameter only as a part of its list
-    return _EMPTY.code_for_node(node)
+    return code_of(node)
 
 
 def shorten(node: cst.CSTNode) -> str:
