@@ -22,6 +22,8 @@ MEMORY = 16 << 30
 FILE_SIZE = 256 << 20
 _OFFLINE = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "WANDB_MODE": "disabled"}
 _QUIET = {"MPLBACKEND": "Agg", "CUDA_VISIBLE_DEVICES": "", "PYTHONHASHSEED": "0"}
+_ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+"""Processor time is limited, and threads that wait for each other use it up."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ def _environment(more: Mapping[str, str]) -> dict[str, str]:
     here = str(Path(__file__).resolve().parents[2])
     before = [os.path.abspath(p) for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p]
     paths = os.pathsep.join(dict.fromkeys([*before, here]))
-    return {**os.environ, **_OFFLINE, **_QUIET, **more, "PYTHONPATH": paths}
+    return {**os.environ, **_OFFLINE, **_QUIET, **_ONE_THREAD, **more, "PYTHONPATH": paths}
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:

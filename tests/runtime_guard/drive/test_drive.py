@@ -13,7 +13,7 @@ from faking import Tree
 
 from runtime_guard.drive.verdict import NOT_DRIVEN, Limits, drive
 
-LIMITS = Limits(seconds=30, calls=120)
+LIMITS = Limits(seconds=90, calls=120)
 FEW = Limits(seconds=10, calls=20)
 """Where nothing is to be found."""
 
