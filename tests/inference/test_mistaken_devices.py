@@ -210,3 +210,17 @@ def test_a_torch_device_equals_no_string_at_all():
         return x.device == "gpu", device == "cuda"
     """
     assert mistakes(code) == [Mistake.NEVER_EQUAL]
+
+
+def test_a_device_that_is_handed_in_may_be_a_string():
+    assert (
+        mistakes("""
+    def encode(tokenizer, text, device):
+        rows = tokenizer(text).to(device)
+        rows["copy"] = rows["ids"].clone()
+        if device == "xpu":
+            return None
+        return rows
+    """)
+        == []
+    )

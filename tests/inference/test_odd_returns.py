@@ -229,3 +229,36 @@ def test_a_placeholder_among_several_results_is_what_the_object_holds(filler, fo
     code = code.replace("scores, scores.exp()", "scores, scores + self.filler")
     (held,) = given(code).plain_attributes
     assert held.used_at is not None
+
+
+def test_a_list_of_placeholders_that_are_replaced():
+    """What has no elements stands for nothing until something is put there."""
+    code = """
+    def split(kinds: torch.Tensor, n):
+        rows = [{made} for _ in range(n)]
+        for i in range(n):
+            found = (kinds == i).nonzero().flatten()
+            if len(found):
+                rows[i] = found
+        return rows
+    """
+    assert confidences(code.replace("{made}", "torch.empty(0)")) == ["possible"]
+    assert confidences(code.replace("{made}", "torch.zeros(1, 2)")) == [ODD]
+
+
+@pytest.mark.parametrize(("few", "found"), [("y.new(0)", 0), ("(torch.rand(len(y)), None)", 1)])
+def test_a_tuple_is_unpacked_from_the_returns_that_have_as_many(few, found):
+    code = f"""
+    class Sampler(nn.Module):
+        def sample(self, y):
+            if self.count == 0:
+                return {few}
+            chosen = torch.randint(0, 5, (len(y),))
+            return y[chosen], chosen
+
+        def forward(self, y: torch.Tensor):
+            rows, chosen = self.sample(y)
+            return y * rows
+    """
+    clashes = [each for each in met(code) if "* " in each or "operation" in each]
+    assert len(clashes) == found

@@ -107,7 +107,10 @@ def settle_comparison(frame: Frame, note: ComparisonNote) -> None:
         return
     sides = (note.node.left, *(target.comparator for target in note.node.comparisons))
     for owner, _, name in (dotted(side).rpartition(".") for side in sides):
-        called = found("called-method-of", function.text, owner) if name == "device" else ()
+        # `x.device`: what is called `device` alone may be a string
+        called = (
+            found("called-method-of", function.text, owner) if owner and name == "device" else ()
+        )
         if any(method in known and method not in _SHARED for method in called):
             _note(frame, note.node, note.mistake, shorten(note.node), "")
 

@@ -6,7 +6,7 @@ import libcst as cst
 
 from devlint.inference.domain.containers import Sequence
 from devlint.inference.domain.tensors import PARAMETER, Tensor
-from devlint.inference.domain.value import UNKNOWN, Value, alternatives
+from devlint.inference.domain.value import UNKNOWN, Union, Value, alternatives, cases, choose
 from devlint.inference.interpreter import contracts
 from devlint.inference.interpreter.class_attributes import write_attribute, write_parameter_data
 from devlint.inference.interpreter.subscripts import assign_item
@@ -92,6 +92,21 @@ def _require_grad(frame: Frame, node: cst.BaseExpression, tensor: Tensor, value:
         frame.bind(path, gradients.leaf(tensor, value))
 
 
+def _of_fitting(value: Union, count: int) -> list[Value] | None:
+    """The elements of the alternatives that have as many: no other is unpacked into so many names.
+
+    `if n == 0: return empty`, `return rows, index`, of which the caller takes `rows, index = …`
+    """
+    fitting = [
+        (v.items, when)
+        for v, when in cases(value)
+        if type(v) is Sequence and v.items is not None and len(v.items) == count
+    ]
+    if not fitting:
+        return None
+    return [choose((items[index], when) for items, when in fitting) for index in range(count)]
+
+
 def _unpack(frame: Frame, target: cst.Tuple | cst.List, value: Value, source: cst.CSTNode) -> None:
     elements = target.elements
     count = len(elements)
@@ -105,6 +120,8 @@ def _unpack(frame: Frame, target: cst.Tuple | cst.List, value: Value, source: cs
             stop = len(value.items) - tail
             middle = Sequence(list(value.items[star:stop]))
             items = [*value.items[:star], middle, *value.items[stop:]]
+    elif type(value) is Union and star is None:
+        items = _of_fitting(value, count)
     if items is None:
         element = frame.interpreter.element_of(frame, value, source)
         items = [element] * count

@@ -18,6 +18,7 @@ from devlint.inference.domain.placement import CPU
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import (
     DEFAULT,
+    EMPTY,
     LOADED,
     MASK,
     MATRIX,
@@ -392,7 +393,7 @@ def assign_item(frame: Frame, target: cst.Subscript, value: Value, source: cst.C
             ):
                 frame.write(holder, holder.replacing(first.value, value))
             else:
-                frame.write(holder, holder.adding(value))
+                frame.write(holder, _without_placeholders(holder).adding(value))
                 if frame.loop is not None and frame.loop.replacing is target:
                     frame.loop.replacement = frame.kept(value)
         elif type(holder) is Mapping:
@@ -423,6 +424,15 @@ def _move_parts(frame: Frame, path: str, base: Tensor, index: Value, value: Valu
         return
     if value.origin is not None and value.origin.kind is StepKind.MOVED:
         frame.bind(path, Tensor(value.place, value.origin, value.traits, base.evidence))
+
+
+def _without_placeholders(holder: Sequence) -> Sequence:
+    """A list whose elements stand for nothing: `[torch.empty(0) for _ in xs]`. What is put there
+    takes their place."""
+    held = alternatives(holder.any())
+    if all(type(v) is Tensor and v.traits & EMPTY for v in held):
+        return Sequence(None, None, holder.kind, holder.node, holder.names, holder.addresses)
+    return holder
 
 
 def _moved_along(holder: Mapping, value: Value) -> Mapping:

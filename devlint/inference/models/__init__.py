@@ -9,5 +9,6 @@ Its modules:
     moves, creations: `.to` and its kin, and the factories that they follow
     libraries, library_calls, library_attributes, objects, optimizers: libraries, by the knowledge
     sizes: numbers that PyTorch asks for
+    attribute_tests: `hasattr`
     tensor_methods, builtins: methods of tensors, and functions known one by one
 """

@@ -40,6 +40,7 @@ from devlint.inference.domain.tensors import (
 from devlint.inference.domain.value import PLACED, UNKNOWN, Value, alternatives, union
 from devlint.inference.facts import MeetingKind
 from devlint.inference.models import contracts, devices, module_places
+from devlint.inference.models.attribute_tests import has_attribute
 from devlint.inference.models.devices import LEGACY_TYPES, parse_device, place_of
 from devlint.inference.models.elements import COLUMNS, batch
 from devlint.inference.models.libraries import made, operands_of
@@ -765,7 +766,7 @@ _BUILTINS: dict[str, Handler] = {
     "super": _super,
     "getattr": _getattr,
     "isinstance": _host,
-    "hasattr": _host,
+    "hasattr": has_attribute,
     "callable": _host,
     "str": _str,
     "repr": _str,

@@ -66,7 +66,9 @@ def compare(frame: Frame) -> bool:
             if _looks_up(node) or (node is anchor_node and _is_computed(tensor)):
                 continue
             dummy = _of_nothing(frame, tensor) or _is_left_out(frame, tensor)
-            empty = tensor.traits & EMPTY and not isinstance(slot, tuple)  # nothing to compute with
+            # nothing to compute with, but for an entry under a name, whose like is put beside it
+            is_entry = isinstance(slot, tuple) and slot[0] == "entry"
+            empty = tensor.traits & EMPTY and not is_entry
             weak = dummy or empty or _is_state(node, tensor)
             message = "the caller brings what is returned here together with what it has"
             assumed = [at(frame, AssumptionKind.CALLER_MEETS_RESULT, node, message), *on_host]
