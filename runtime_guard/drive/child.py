@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import json
 import sys
@@ -29,6 +30,7 @@ def main(job_file: str, answer_file: str) -> None:
             first = str(error).strip().partition("\n")[0]
             answer(answer_file, {"import_error": f"{type(error).__name__}: {first}"})
             return
+        gc.freeze()  # the collection behind each call looks at what the call has made alone
         _search(job, module, answer_file)
 
 

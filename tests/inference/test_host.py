@@ -3,6 +3,8 @@
 import pytest
 from given import given, host_reads, met, revealed, syncs
 
+from devlint.inference.domain.assumptions import AssumptionKind
+
 GPU = 'import numpy as np\nx = torch.zeros(3, device="cuda")\n'
 
 
@@ -566,3 +568,15 @@ def test_a_scalar_of_numpys_is_no_tensor(test, shown):
             reveal(torch.tensor(value))
     """
     assert revealed(code) == [shown]
+
+
+def test_a_notebook_is_a_script():
+    """One that asks for no accelerator runs on the host, and so do its functions."""
+    code = """
+    def simulate(theta: torch.Tensor):
+        return theta.exp() + torch.randn(3)
+    """
+    script = AssumptionKind.SCRIPT_RUNS_ON_ACCELERATOR
+    for path, is_script in (("lesson.py", False), ("lesson.ipynb", True)):
+        (meeting,) = given(code, path=path).meetings
+        assert (script in {each.kind for each in meeting.assumptions}) is is_script

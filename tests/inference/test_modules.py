@@ -1439,3 +1439,21 @@ def test_a_buffer_that_a_method_of_the_host_packs(read, overwritten):
     """
     facts = given(code).plain_attributes
     assert [fact.attribute for fact in facts if fact.overwrites] == overwritten
+
+
+def test_the_example_of_a_docstring_calls_nothing():
+    code = '''
+    class Encoder(nn.Module):
+        def __init__(self, shape):
+            super().__init__()
+            self.main = nn.Sequential(nn.Linear(shape, 4))
+            self.head = nn.Linear(self._size(shape), 2)
+
+        def _size(self, shape):
+            """Examples:
+                >>> Encoder(4)._size(4)
+            """
+            return self.main(torch.randn(1, shape)).shape[1]
+    '''
+    assert met(code) == []
+    assert len(met(code.replace(">>> Encoder(4)", "Encoder(4)"))) == 1

@@ -243,6 +243,7 @@ def test_a_list_of_placeholders_that_are_replaced():
         return rows
     """
     assert confidences(code.replace("{made}", "torch.empty(0)")) == ["possible"]
+    assert confidences(code.replace("{made}", "torch.zeros(0, 4)")) == [ODD]  # a table
     assert confidences(code.replace("{made}", "torch.zeros(1, 2)")) == [ODD]
 
 

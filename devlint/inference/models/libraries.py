@@ -486,13 +486,13 @@ def _traits_of_data(last: str, arguments: Arguments) -> int:
         if last != "full" and any(
             type(v) is Const and v.value == 0 for v, _ in arguments.positional
         ):
-            return EMPTY
+            return EMPTY | (MATRIX if several else 0)
         if (
             type(first) is Sequence
             and first.items
             and any(type(v) is Const and v.value == 0 and type(v.value) is int for v in first.items)
         ):
-            return EMPTY
+            return EMPTY | (MATRIX if several else 0)
         return MATRIX if several else 0
     return MATRIX if last == "eye" else 0
 

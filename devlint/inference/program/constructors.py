@@ -40,7 +40,19 @@ def only_constructors_call(unit: Unit, name: str, is_method: bool) -> bool:
         inside = len(found("call-of-function", unit._constructors, name))
         return inside > 0 and inside == len(found("call-of-function", unit.source.text, name))
     inside = unit._constructors.count(f".{name}(")
-    return inside > 0 and inside == unit.source.text.count(f".{name}(")
+    return inside > 0 and inside == unit.kept(_Code).text.count(f".{name}(")
+
+
+class _Code:
+    """The text of a file without the examples of its docstrings."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.text = _without_examples(unit.source.text)
+
+
+def _without_examples(text: str) -> str:
+    """Examples of docstrings call what they like: `>>> encoder.size()`."""
+    return "\n".join(line for line in text.split("\n") if not line.lstrip().startswith(">>>"))
 
 
 def _text_of_constructors(unit: Unit) -> str:
@@ -54,11 +66,11 @@ def _text_of_constructors(unit: Unit) -> str:
             for f in waiting
             if f.name in _BUILDING
             or (f.is_class_method and not holds("moves-in-text", f.text))
-            or 0 < text.count(f".{f.name}(") == unit.source.text.count(f".{f.name}(")
+            or 0 < text.count(f".{f.name}(") == unit.kept(_Code).text.count(f".{f.name}(")
         ]
         if not more:
             return text
         found += more
         taken = set(more)
         waiting = [f for f in waiting if f not in taken]
-        text = "\n".join(f.text for f in found)
+        text = _without_examples("\n".join(f.text for f in found))

@@ -1080,7 +1080,7 @@ class Unit:
 
     @cached_property
     def is_script(self) -> bool:
-        return _is_script(self.source.text, self.tree)
+        return self.source.path.endswith(".ipynb") or _is_script(self.source.text, self.tree)
 
     @cached_property
     def feeds_host(self) -> bool:

@@ -15,7 +15,15 @@ from devlint.inference.domain.host import Const
 from devlint.inference.domain.path_conditions import contrary
 from devlint.inference.domain.placement import CPU, Placement, Variable
 from devlint.inference.domain.provenance import StepKind
-from devlint.inference.domain.tensors import DEFAULT, EMPTY, INDIRECT, MAYBE_SCALAR, SCALAR, Tensor
+from devlint.inference.domain.tensors import (
+    DEFAULT,
+    EMPTY,
+    INDIRECT,
+    MATRIX,
+    MAYBE_SCALAR,
+    SCALAR,
+    Tensor,
+)
 from devlint.inference.domain.value import Union, Value, alternatives
 from devlint.inference.facts import MeetingKind
 from devlint.inference.models import unification
@@ -66,9 +74,9 @@ def compare(frame: Frame) -> bool:
             if _looks_up(node) or (node is anchor_node and _is_computed(tensor)):
                 continue
             dummy = _of_nothing(frame, tensor) or _is_left_out(frame, tensor)
-            # nothing to compute with, but for an entry under a name, whose like is put beside it
-            is_entry = isinstance(slot, tuple) and slot[0] == "entry"
-            empty = tensor.traits & EMPTY and not is_entry
+            # nothing to compute with; of several, only what is no table without rows either
+            several = isinstance(slot, tuple)
+            empty = tensor.traits & EMPTY and not (several and tensor.traits & MATRIX)
             weak = dummy or empty or _is_state(node, tensor)
             message = "the caller brings what is returned here together with what it has"
             assumed = [at(frame, AssumptionKind.CALLER_MEETS_RESULT, node, message), *on_host]
