@@ -58,6 +58,6 @@ def test_a_file_that_a_defect_keeps_from_being_analysed_is_told(
         raise ZeroDivisionError("by zero")
 
     root = tree({"a.py": PROGRAM})
-    monkeypatch.setattr("devlint.engine.infer_file", broken)
+    monkeypatch.setattr("devlint.inference.api.infer_file", broken)
     ((failure,),) = [try_trees.one_check(root, 0, 60)["failures"]]
     assert failure.startswith("a.py: was not analysed: ZeroDivisionError: by zero")
