@@ -26,8 +26,11 @@ from devlint.commands.options import (
     comparing,
     configuring,
     formats,
+    output_file_option,
     outputs,
     paths_argument,
+    quiet_option,
+    show_suppressed_option,
 )
 from devlint.commands.reporting import exit_code, save, usual_format
 from devlint.commands.settings import configured, configured_paths, rules_for, with_jobs
@@ -72,12 +75,7 @@ def _shard(_: click.Context, __: click.Parameter, value: str | None) -> tuple[in
 @paths_argument
 @configuring
 @formats
-@click.option(
-    "--output-file",
-    "-o",
-    type=click.Path(path_type=Path),
-    help="Write the report to a file instead of standard output.",
-)
+@output_file_option
 @outputs
 @click.option(
     "--stdin-filename",
@@ -115,8 +113,8 @@ def _shard(_: click.Context, __: click.Parameter, value: str | None) -> tuple[in
 @click.option(
     "--remove-unused-ignores", is_flag=True, help="Remove suppressions that suppress nothing."
 )
-@click.option("--show-suppressed", is_flag=True, help="Show suppressed findings too.")
-@click.option("--quiet", "-q", is_flag=True, help="Print findings and errors, no summary.")
+@show_suppressed_option
+@quiet_option
 @click.option("--verbose", "-v", is_flag=True, help="Say where inference gave up, and timings.")
 @click.option("--no-progress", is_flag=True, help="Show no progress bar on long runs.")
 @color_option

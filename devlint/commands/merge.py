@@ -15,7 +15,10 @@ from devlint.commands.options import (
     color_option,
     fail_on_option,
     formats,
+    output_file_option,
     outputs,
+    quiet_option,
+    show_suppressed_option,
 )
 from devlint.commands.reporting import exit_code, save, usual_format
 from devlint.commands.settings import all_rules
@@ -38,16 +41,11 @@ Examples:
 @click.command(name="merge", epilog=EXAMPLES)
 @click.argument("results", nargs=-1, required=True, type=click.Path(path_type=Path))
 @formats
-@click.option(
-    "--output-file",
-    "-o",
-    type=click.Path(path_type=Path),
-    help="Write the report to a file instead of standard output.",
-)
+@output_file_option
 @outputs
 @fail_on_option
-@click.option("--show-suppressed", is_flag=True, help="Show suppressed findings too.")
-@click.option("--quiet", "-q", is_flag=True, help="Print findings and errors, no summary.")
+@show_suppressed_option
+@quiet_option
 @color_option
 def command(
     results: tuple[Path, ...],

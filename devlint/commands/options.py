@@ -139,6 +139,24 @@ formats = click.option(
     type=click.Choice(list(FORMATS)),
     help="[default: text; github under GitHub Actions]",
 )
+output_file_option = click.option(
+    "--output-file",
+    "-o",
+    type=click.Path(path_type=Path),
+    help="Write the report to a file instead of standard output.",
+)
+
+
+quiet_option = click.option(
+    "--quiet", "-q", is_flag=True, help="Print findings and errors, no summary."
+)
+
+
+show_suppressed_option = click.option(
+    "--show-suppressed", is_flag=True, help="Show suppressed findings too."
+)
+
+
 outputs = click.option(
     "--output",
     multiple=True,

@@ -112,31 +112,12 @@ def check_inputs(
             ):
                 assumed.append(fed_from_elsewhere(frame, module))
             module_at_fault = type(place) is not Variable and place == CPU and tensor.place != CPU
+            at_fault = at_fault or module_at_fault
+            odd, anchor = (tensor, argument), (own, module)
             if module_at_fault:
-                at_fault = True
-                note(
-                    frame,
-                    node,
-                    MeetingKind.INPUT,
-                    shorten(module),
-                    own,
-                    module,
-                    tensor,
-                    argument,
-                    tuple(assumed),
-                )
-            else:
-                note(
-                    frame,
-                    node,
-                    MeetingKind.INPUT,
-                    shorten(module),
-                    tensor,
-                    argument,
-                    own,
-                    module,
-                    tuple(assumed),
-                )
+                odd, anchor = anchor, odd
+            said = shorten(module)
+            note(frame, node, MeetingKind.INPUT, said, *odd, *anchor, tuple(assumed))
     return at_fault
 
 
