@@ -180,7 +180,9 @@ def test_a_dict_whose_tensors_are_moved_one_by_one_is_moved():
         return batch
 
     def run(batch):
-        reveal(move(batch, "cuda")["x"])
+        x = move(batch, "cuda")["x"]
+        reveal(x)
+        x.view(-1)  # a tensor, by its use
     """
     assert revealed(code) == ["cuda"]
 

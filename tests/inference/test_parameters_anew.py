@@ -1,7 +1,7 @@
 """A parameter that a method makes anew is where it is made, and not where its module was moved."""
 
 import pytest
-from given import plain_attributes, settled
+from given import met, plain_attributes, settled
 
 GROWING = """
 class Growing(nn.Module):
@@ -37,3 +37,36 @@ def test_a_first_parameter_of_a_method_is_registered_there():
     code = GROWING.format(built="pass", made="torch.zeros(4, width)")
     lazily = code.replace("self.weight = nn.Parameter(torch.zeros(3, width))", "self.weight = None")
     assert plain_attributes(settled(lazily)) == []
+
+
+def test_the_data_of_another_modules_parameter_is_none_of_its_holders():
+    code = GROWING.format(built="pass", made="torch.zeros(4, width, device=self.weight.device)")
+    used = """
+    def table(self, rows):
+        table = nn.Embedding(4, 4)
+        table.weight.data = torch.eye(4)
+        return table(rows)
+    """
+    assert plain_attributes(settled(code + used)) == []
+
+
+@pytest.mark.parametrize(
+    ("data", "found"),
+    [
+        ("self.layer.weight.data", []),  # its other parameters may follow
+        ("torch.eye(4)", ["input: cell@cpu cell x@δ(x) certain"]),
+    ],
+)
+def test_a_module_is_where_its_parameters_are_put(data, found):
+    code = f"""
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(4, 4)
+
+        def forward(self, x):
+            cell = nn.Linear(4, 4)
+            cell.weight.data = {data}
+            return cell(x)
+    """
+    assert met(code) == found

@@ -56,14 +56,21 @@ def show(rows: torch.Tensor):
     assert len([f for f in found if f.rule == "DEV201"]) == count
 
 
-@pytest.mark.parametrize(("use", "count"), [("net.eval()", 0), ("net.sum()", 1)])
-def test_what_is_used_as_a_module_is_no_tensor(use, count):
+@pytest.mark.parametrize(
+    ("made", "use", "count"),
+    [
+        ("make(conf)", "net.eval()", 0),
+        ("make(conf)", "print(net)", 0),  # the device that it was moved to says nothing of its kind
+        ("torch.zeros(3)", "print(net)", 1),
+    ],
+)
+def test_what_is_used_as_a_module_is_no_tensor(made, use, count):
     found = check_text(f"""
 import torch
 
 
 def restore(conf, device):
-    net = make(conf)
+    net = {made}
     return net.to(device)
 
 

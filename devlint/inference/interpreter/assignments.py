@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from devlint.inference.domain.containers import Sequence
+from devlint.inference.domain.placement import same_place
 from devlint.inference.domain.tensors import PARAMETER, Tensor
 from devlint.inference.domain.value import UNKNOWN, Union, Value, alternatives, cases, choose
 from devlint.inference.interpreter import contracts
@@ -12,7 +13,8 @@ from devlint.inference.interpreter.class_attributes import write_attribute, writ
 from devlint.inference.interpreter.subscripts import assign_item
 from devlint.inference.models import gradients
 from devlint.inference.models.elements import derive
-from devlint.inference.program.records import Frame, Instance
+from devlint.inference.models.module_places import placed
+from devlint.inference.program.records import Frame, Instance, Placed
 from devlint.inference.syntax.text import code, dotted
 
 
@@ -35,6 +37,8 @@ def _assign_attribute(
 ) -> None:
     receiver = frame.eval(target.value)
     name = target.attr.value
+    if name == "data":
+        _put_into_module(frame, target.value, value)
     for holder in alternatives(receiver):
         if type(holder) is Instance:
             if holder is frame.instance and frame.info is not None:
@@ -68,6 +72,17 @@ def _assign_attribute(
             frame.env.pop(path, None)  # the module tells where it is, or the object what it holds
         else:
             frame.hold(path, value)
+
+
+def _put_into_module(frame: Frame, parameter: cst.BaseExpression, value: Value) -> None:
+    """`cell.weight.data = tensor`: from now on the module is, in part, where the tensor is."""
+    if not isinstance(parameter, cst.Attribute) or not isinstance(parameter.value, cst.Name):
+        return
+    module = frame.eval(parameter.value)
+    if type(module) is not Instance or not module.module or module is frame.instance:
+        return
+    if type(value) is not Tensor or not same_place(placed(frame, module)[0], value.place):
+        frame.env[module] = Placed(None, None)
 
 
 def _keeps_fields(frame: Frame, receiver: Value) -> bool:

@@ -336,6 +336,8 @@ def write_parameter_data(
     owner = node.value
     if frame.constructing or not (isinstance(owner, cst.Attribute) and info.is_module):
         return
+    if frame.eval(owner.value) is not frame.instance:
+        return  # of another module
     name = owner.attr.value
     if holder.traits & PARAMETER and type(value) is Tensor and value.traits & DEFAULT:
         keep_note(

@@ -176,7 +176,10 @@ def _result(
         if parts and type(place) is Variable and place.kind.value == "input":
             chosen = next((t for t in parts if t.place is not None), None)
             if chosen is not None:
-                return Tensor(chosen.place, step, GRAD, Evidence(True))
+                # What is handed in on the host stays there or is scattered, as the caller's module
+                # has it.
+                there = None if chosen.place == CPU else chosen.place
+                return Tensor(there, step, GRAD, Evidence(True))
         return Tensor(place, step, GRAD, Evidence(True))
     return meet(frame, node, shorten(node.func), arguments.all(), indirect=True)
 

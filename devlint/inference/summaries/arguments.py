@@ -321,12 +321,18 @@ class Binding:
                     return stand_in
         return None
 
-    def _is_own(self, value: Tensor) -> bool:
-        """The callee has it from elsewhere than its caller, and it is open what it is."""
+    def _kind(self, value: Tensor) -> Evidence | None:
+        """Whether what the callee has is a tensor: by its use there, or by what this call hands in
+        for what it was computed from."""
         evidence = value.evidence
-        if evidence is None or evidence.is_tensor or evidence.was_moved:
-            return False
-        return not any(each in self.values for each in evidence.ancestry())
+        if evidence is None or evidence.is_tensor:
+            return None
+        handed = [self.values[each] for each in evidence.ancestry() if each in self.values]
+        tensors = [v for actual in handed for v in alternatives(actual) if type(v) is Tensor]
+        if any(v.is_sure for v in tensors):
+            return None
+        parents = [v.evidence for v in tensors if v.evidence is not None]
+        return Evidence(parents=tuple(each for each in parents if not each.is_host))
 
     def _computed(self, tensor: Tensor) -> Provenance:
         return Provenance(StepKind.COMPUTED, self.node, self.frame.unit.source, tensor.origin)
@@ -352,8 +358,8 @@ class Binding:
             if stand_in.traits & DEFAULT:
                 traits |= DEFAULT
             evidence = stand_in.evidence if value.evidence is not None else None
-            if place.kind is VariableKind.DEVICE and self._is_own(value):
-                evidence = Evidence()  # the device that was handed in says nothing of its kind
+            if place.kind is VariableKind.DEVICE:
+                evidence = self._kind(value)  # the device that was handed in says nothing of it
             if stand_in.traits & ~traits & SCALAR and _by_operator(value):
                 return Tensor(None, origin, 0, evidence)  # where the other operand is
             if value.evidence is not None and place in self.owners:
