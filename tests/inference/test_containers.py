@@ -330,3 +330,17 @@ def run():
 )
 def test_a_container_moves_the_modules_that_it_was_made_of(wrapped, moved, count):
     assert len(met(HELPER.format(wrapped=wrapped, moved=moved))) == count
+
+
+@pytest.mark.parametrize(
+    ("key", "place"), [("x.device", "δ(x)"), ("'rows'", "cpu"), ("x.shape", "cpu")]
+)
+@pytest.mark.parametrize("read", ["tables[{}]", "tables.get({})"])
+def test_what_a_table_holds_under_a_device_lives_there(read, key, place):
+    code = f"""
+    def rows(x: torch.Tensor):
+        made = torch.arange(4)
+        tables = {{made.device: made, "rows": made}}
+        reveal({read.format(key)})
+    """
+    assert revealed(code) == [place]

@@ -40,7 +40,7 @@ from devlint.inference.interpreter.conditions import asks_for_host
 from devlint.inference.interpreter.iteration import TRAINING, note_training
 from devlint.inference.models import builtins, gradients, modules, objects
 from devlint.inference.models.devices import place_of
-from devlint.inference.models.elements import names_loader
+from devlint.inference.models.elements import names_loader, under_key
 from devlint.inference.models.libraries import check_collective, construct_library
 from devlint.inference.models.library_calls import call_library
 from devlint.inference.models.loaders import is_indifferent, is_measure, makes_batch
@@ -673,7 +673,7 @@ def call_container(
     if type(base) is Sequence:
         return _call_list(frame, node, base, name, arguments)
     if type(base) is Mapping:
-        return _call_dict(frame, base, name, arguments)
+        return _call_dict(frame, node, base, name, arguments)
     return UNKNOWN
 
 
@@ -706,7 +706,9 @@ def _call_list(
     return NONE if name in ("sort", "reverse", "clear", "remove") else UNKNOWN
 
 
-def _call_dict(frame: Frame, base: Mapping, name: str, arguments: Arguments) -> Value:
+def _call_dict(
+    frame: Frame, node: cst.Call, base: Mapping, name: str, arguments: Arguments
+) -> Value:
     if name == "items":
         return Sequence(None, Sequence([HOST, base.any()], None, "tuple"), "iterator")
     if name == "values":
@@ -714,8 +716,8 @@ def _call_dict(frame: Frame, base: Mapping, name: str, arguments: Arguments) -> 
     if name == "keys":
         return HOST
     if name in ("get", "pop", "setdefault"):
-        key = arguments.get(0, "key")
-        held = base.get(key if key is not None else UNKNOWN)
+        key = arguments.get(0, "key") or UNKNOWN
+        held = under_key(frame, node, base.get(key), key)
         default = arguments.get(1, "default")
         if default is not None and not is_untold(held):
             return join(held, default)

@@ -41,6 +41,7 @@ from devlint.inference.facts import Hotness, MeetingKind
 from devlint.inference.interpreter import contracts
 from devlint.inference.interpreter.iteration import targets_of
 from devlint.inference.models import gradients, objects
+from devlint.inference.models.elements import under_key
 from devlint.inference.models.modules import member, parameter_in
 from devlint.inference.models.places import on_accelerator
 from devlint.inference.models.unification import (
@@ -119,7 +120,7 @@ def item_of(
         open_key = type(first) is not Const and not isinstance(node.value, cst.Dict)
         if base.element is None and open_key and not _runs(frame, indices):
             return UNKNOWN  # the entries in sight do not stand for one out of sight
-        return base.get(first)
+        return under_key(frame, node, base.get(first), first)
     if type(base) is Host:
         if base.whole and not isinstance(node.slice[0].slice, cst.Slice):
             return Host(base.sizes)

@@ -5,10 +5,13 @@ from __future__ import annotations
 import libcst as cst
 
 from devlint.inference.conventions import holds
+from devlint.inference.domain.host import DeviceValue
 from devlint.inference.domain.kinds import Evidence
-from devlint.inference.domain.placement import CPU
+from devlint.inference.domain.placement import CPU, same_place
 from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.tensors import (
+    DEFAULT,
+    KEPT,
     LOADED,
     MATRIX,
     MAYBE_SCALAR,
@@ -17,6 +20,7 @@ from devlint.inference.domain.tensors import (
     VECTOR,
     Tensor,
 )
+from devlint.inference.domain.value import Union, Value, cases, choose
 from devlint.inference.program.records import Frame
 from devlint.inference.syntax.text import dotted
 
@@ -43,6 +47,19 @@ def names_loader(frame: Frame, node: cst.CSTNode) -> bool:
         return False
     classes = frame.unit.makers.get(name, ())
     return not classes or any(holds("loader-name", each) for each in classes)
+
+
+def under_key(frame: Frame, node: cst.CSTNode, held: Value, key: Value) -> Value:
+    """What a table holds under a key: under a device the tensors that live there, as in
+    `tables = {t.device: t}`, `tables.get(x.device)`."""
+    if type(key) is not DeviceValue:
+        return held
+    if type(held) is Union:
+        return choose((under_key(frame, node, value, key), when) for value, when in cases(held))
+    if type(held) is not Tensor or same_place(held.place, key.place):
+        return held
+    step = Provenance(StepKind.COMPUTED, node, frame.unit.source, held.origin)
+    return held.with_place(key.place, step, drop=DEFAULT | LOADED | KEPT)
 
 
 def derive(tensor: Tensor) -> Tensor:
