@@ -18,6 +18,7 @@ import importlib.metadata
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -89,20 +90,18 @@ def mutants_of(library: str) -> list[dict[str, str]]:
 # What follows runs in the environment of the libraries.
 
 
-def define_what_torchvision_lacks() -> None:
-    """PyPI's build of torchvision is for torch's CUDA build.
+def load_operators_of_torchvision(folder: Path) -> None:
+    """Its operators in C++, which PyPI's build has for torch with CUDA alone.
 
-    With another its operators in C++ are not there, and it can be imported only where they are
-    known by name.  No program uses them.
+    Where they cannot be had, they are known by name, so that torchvision can be imported; its own
+    program fails then.
     """
     import torch
+    from torchvision_operators import extension, stand_in_for_cuda
 
-    with contextlib.suppress(Exception):
-        import torchvision  # noqa: F401
-
+    file = extension()
+    if file is None or stand_in_for_cuda(file, folder):
         return
-    for name in [name for name in sys.modules if name.partition(".")[0] == "torchvision"]:
-        del sys.modules[name]
     library = torch.library.Library("torchvision", "DEF")
     for name in ("nms", "qnms"):
         library.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
@@ -169,7 +168,7 @@ def judge_mutant(mutant: dict[str, str], source: str, folder: Path) -> dict[str,
         problems = list(guard.problems)
     named = [f"{e.site} {e.told}" for e in problems] + [said]
     sites = {s.line for e in problems for s in (e.site, *e.origins) if s.file == str(path)}
-    right = at in sites or any(f"{path}:{at} " in f"{text} ".replace(";", " ") for text in named)
+    right = at in sites or any(re.search(rf"{re.escape(f'{path}:{at}')}\b", t) for t in named)
     return {
         "name": mutant["name"],
         "line": at,
@@ -189,7 +188,8 @@ def work(library: str) -> dict[str, Any]:
     from runtime_guard import virtual_devices
 
     torch.set_num_threads(1)
-    define_what_torchvision_lacks()
+    operators = tempfile.TemporaryDirectory()
+    load_operators_of_torchvision(Path(operators.name))
     path = PROGRAMS / f"use_{library}.py"
     source = path.read_text(encoding="utf-8")
     answer: dict[str, Any] = {

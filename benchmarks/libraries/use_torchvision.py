@@ -1,4 +1,4 @@
-"""A ResNet of torchvision's: transforms, training; boxes, a focal loss, a pyramid."""
+"""A ResNet of torchvision's: transforms, training; boxes, a focal loss, a pyramid; nms, regions."""
 
 import torch
 import torchvision
@@ -29,4 +29,14 @@ def main():
     focal = torchvision.ops.sigmoid_focal_loss(scores, truth)
     pyramid = torchvision.ops.FeaturePyramidNetwork([4, 8], 4).to(device)
     maps = {"0": torch.ones(1, 4, 8, 8, device=device), "1": torch.ones(1, 8, 4, 4, device=device)}
-    return [torch.stack(losses), overlap, centres, focal, pyramid(maps)["0"].detach()]
+    kept = torchvision.ops.nms(boxes, truth, 0.5)
+    maps["0"].requires_grad_()
+    regions = torch.tensor([[0.0, 0, 0, 6, 6], [0.0, 1, 2, 7, 7]], device=device)
+    aligned = torchvision.ops.roi_align(maps["0"], regions, (3, 3))
+    pooled = torchvision.ops.roi_pool(maps["0"], regions, (3, 3))
+    offsets = torch.rand(1, 18, 6, 6).to(device)
+    kernel = torch.rand(4, 4, 3, 3).to(device)
+    deformed = torchvision.ops.deform_conv2d(maps["0"], offsets, kernel)
+    (aligned.sum() + pooled.sum() + deformed.square().sum()).backward()
+    regional = [kept, aligned.detach(), deformed.detach(), maps["0"].grad]
+    return [torch.stack(losses), overlap, centres, focal, pyramid(maps)["0"].detach(), *regional]

@@ -113,7 +113,8 @@ def _rank(code: CodeType) -> int:
     return rank
 
 
-def _site(frame: FrameType) -> Site:
+def site_of(frame: FrameType) -> Site:
+    """Where a live frame is now."""
     key = (id(frame.f_code), frame.f_lasti)
     entry = _sites.get(key)
     if entry is None:
@@ -151,7 +152,7 @@ def user_site() -> Site:
         if rank is None:
             rank = _rank(code)
         if rank == 0:
-            return _site(frame)
+            return site_of(frame)
         if rank == 1:
             installed = frame
         frame = frame.f_back
@@ -159,7 +160,7 @@ def user_site() -> Site:
         return UNKNOWN_SITE
     program = _package(installed.f_code.co_filename)
     frames = (f for f in user_frames(None) if _package(f.f_code.co_filename) == program)
-    return _site(next(frames))
+    return site_of(next(frames))
 
 
 @cache
@@ -191,12 +192,12 @@ def thrown_away_at() -> Site | None:
     frame = next(iter(user_frames()), None)
     if frame is None or frame.f_code.co_code[frame.f_lasti] != _POP_TOP:
         return None
-    return _site(frame)
+    return site_of(frame)
 
 
 def user_stack() -> Stack:
     """The user frames of the caller as sites, innermost first, at most ``MAX_DEPTH``."""
-    return tuple(_site(frame) for frame in user_frames())
+    return tuple(site_of(frame) for frame in user_frames())
 
 
 def nearest(stack: Stack) -> Site:

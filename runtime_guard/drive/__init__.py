@@ -8,6 +8,8 @@ process of its own.  The modules, lowest first:
     docstrings: types that a docstring names
     plan: what is to be called
     scenario: on which machine, under which assumptions
+    expressions: code of other files, written to stand for itself
+    examples: calls that the project makes already
     arguments: what each parameter may be
     program: the text of a call
     sooner: a bug that shows before the line at which it is told

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 MAX_CALLERS = 3
+"""Of one function."""
+MAX_ENTRIES = 7
 
 
 class NoPlan(ValueError):
@@ -81,9 +83,7 @@ def _entries(tree: ast.Module, line: int) -> Iterator[Entry]:
         if isinstance(node, ast.ClassDef):
             classes.append(node.name)
         elif isinstance(node, Function):
-            entry = Entry(".".join(classes), node.name)
-            yield entry
-            yield from _callers(tree, entry)
+            yield from _with_callers(tree, Entry(".".join(classes), node.name))
             return
     yield Entry()
 
@@ -105,6 +105,15 @@ def _around(node: ast.AST, line: int) -> Iterator[ast.AST]:
 
 def _is_main(test: ast.expr) -> bool:
     return "__name__" in ast.unparse(test) and "__main__" in ast.unparse(test)
+
+
+def _with_callers(tree: ast.Module, entry: Entry) -> list[Entry]:
+    """``entry``, its callers, and theirs."""
+    found = [entry]
+    for known in found:
+        if len(found) < MAX_ENTRIES:
+            found += [caller for caller in _callers(tree, known) if caller not in found]
+    return found[:MAX_ENTRIES]
 
 
 def _callers(tree: ast.Module, entry: Entry) -> Iterator[Entry]:

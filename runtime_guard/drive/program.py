@@ -13,6 +13,7 @@ from __future__ import annotations
 import enum
 import importlib
 import inspect
+import os
 import sys
 import types
 from collections.abc import Mapping
@@ -22,6 +23,7 @@ from typing import Any
 import torch
 
 from runtime_guard.drive.arguments import Slot, candidates, element_of, slots_of
+from runtime_guard.drive.examples import Call, Example, examples_of
 from runtime_guard.drive.plan import Entry
 from runtime_guard.drive.scenario import Data
 from runtime_guard.drive.values import (
@@ -249,11 +251,16 @@ def _text(program: Program, slot: Slot, choices: Choices, depth: int) -> str | N
 
 def _where(program: Program, slot: Slot, value: Text | Tensor) -> str:
     """The expression for a tensor or a module, on the card or the host as the scenario says."""
-    if program.data == "host until moved" and _in_module(program, slot.address):
-        return value.made("") if isinstance(value, Tensor) else value.source.replace(_PUT, "")
-    if program.data == "host" and isinstance(value, Tensor):
-        return value.made("")
-    return value.source
+    waits = program.data == "host until moved" and _in_module(program, slot.address)
+    if isinstance(value, Tensor):
+        return value.made("") if waits or program.data == "host" else value.source
+    text = value.on_host if waits else value.source
+    if program.data == "host":
+        text = text.replace(", device=card", "")
+    for module in value.modules:
+        program.modules[module] = None
+        text = text.replace(f"{module}.", f"{_alias(module)}.")
+    return text
 
 
 _PUT = ".to(card)"
@@ -278,6 +285,40 @@ def _instance(program: Program, made: type, address: Address, choices: Choices, 
     text = _layout(called, arguments, len("receiver = "))
     waits = program.data == "host until moved" and _in_module(program, address)
     return text + _PUT if issubclass(made, torch.nn.Module) and not waits else text
+
+
+def choices_of(program: Program, example: Example) -> dict[Address, Value]:
+    """The values of ``example``, by the slots of ``program``, which makes the same call."""
+    return {
+        **_of_call(program, ("self",), example.made),
+        **_of_call(program, ("arg",), example.called),
+    }
+
+
+def _of_call(program: Program, prefix: Address, call: Call | None) -> dict[Address, Value]:
+    if call is None:
+        return {}
+    depth = len(prefix) + 1
+    slots = [a for a in program.slots if len(a) == depth and a[: len(prefix)] == prefix]
+    by_name = {address[-1]: address for address in slots}
+    chosen = {a: value for a, value in zip(slots, call.positional, strict=False) if value}
+    chosen.update((by_name[name], value) for name, value in call.named if name in by_name)
+    return chosen
+
+
+def choices_of_parts(program: Program, root: str) -> dict[Address, Value]:
+    """For the objects that are made for arguments: as the project makes such ones."""
+    chosen: dict[Address, Value] = {}
+    for address, made in program.made.items():
+        if address == ("self",):
+            continue
+        file = inspect.getsourcefile(made)
+        if file is None or not os.path.realpath(file).startswith(os.path.realpath(root) + os.sep):
+            continue
+        entry = Entry(made.__qualname__, "__init__")
+        for example in examples_of(file, root, entry)[:1]:
+            chosen.update(_of_call(program, address, example.made))
+    return chosen
 
 
 def _layout(called: str, arguments: list[str], before: int) -> str:

@@ -27,8 +27,9 @@ import torch
 from runtime_guard.commands.confirm import EXPECTATIONS, Finding, judge, span_of
 from runtime_guard.commands.session import news_of
 from runtime_guard.core.sites import is_users
+from runtime_guard.drive.examples import examples_of
 from runtime_guard.drive.plan import Entry
-from runtime_guard.drive.program import NotMade, Program, write
+from runtime_guard.drive.program import NotMade, Program, choices_of, choices_of_parts, write
 from runtime_guard.drive.repair import Failure, Frame, edits, names_at
 from runtime_guard.drive.scenario import MOVES, Data
 from runtime_guard.drive.sooner import met_sooner
@@ -41,6 +42,8 @@ from runtime_guard.recording.policies import Policy
 MOST_CALLS = 400
 AFTER_IT_RAN = 24
 """How many more calls are made once the line ran, and nothing of the kind was seen."""
+_FIRST = -1_000_000
+"""Before all that comes of what was tried."""
 ONE_CALL = 10.0
 """Processor seconds; three times that by the clock, for a call that waits for something."""
 
@@ -186,6 +189,7 @@ class Driver:
         self.calls = calls
         self.data = data
         self.span = span_of(finding, root)
+        self.tried: dict[str, Try] = {}
 
     def attempt(
         self, module: types.ModuleType, entry: Entry, choices: Mapping[Address, Value],
@@ -245,15 +249,26 @@ class Driver:
             for site in event.stack
         )
 
+    def beginnings(self, module: types.ModuleType, entry: Entry) -> list[dict[Address, Value]]:
+        """Calls that the project makes.  Raises ``NotMade``."""
+        plain = write(module, entry, {}, self.calls, self.data)
+        parts = choices_of_parts(plain, self.root)
+        known = examples_of(module.__file__ or "", self.root, entry)
+        chosen = [{**parts, **choices_of(plain, example)} for example in known]
+        return [*chosen, parts] if parts else chosen
+
     def search(
         self, module: types.ModuleType, entry: Entry, budget: Budget,
-        tell: Callable[[Try], None] = lambda done: None,
+        tell: Callable[[Try], None] = lambda done: None, known_only: bool = False,
     ) -> Try:  # fmt: skip
         """The best call found: a confirming one, else one that ran the line to its end, else the
-        furthest.  ``tell`` hears of each that is better than all before.  Raises ``NotMade``."""
+        furthest.  ``tell`` hears of each that is better than all before.  Raises ``NotMade``.
+
+        ``known_only``: nothing is tried but the calls that the project makes."""
         end = time.process_time() + budget.seconds
         number = itertools.count()
-        waiting: list[tuple[int, int, int, dict[Address, Value]]] = [(0, 0, next(number), {})]
+        first = self.beginnings(module, entry) + ([] if known_only else [{}])
+        waiting = [(_FIRST, 0, next(number), choices) for choices in first]
         seen: set[str] = set()
         best: Try | None = None
         refused: NotMade | None = None
@@ -267,11 +282,14 @@ class Driver:
                 if text in seen:
                     continue
                 seen.add(text)
-                done = self.attempt(module, entry, choices, keep_going)
+                again = self.tried.get(text)
+                done = again or self.attempt(module, entry, choices, keep_going)
+                if again is None:
+                    self.tried[text] = done
                 if done.mixed and not (done.confirmed or keep_going):
                     # another bug stands before this one
                     keep_going = True
-                    done = self.attempt(module, entry, choices, keep_going)
+                    done = self.tried[text] = self.attempt(module, entry, choices, keep_going)
             except NotMade as error:
                 refused = refused or error
                 continue
@@ -284,6 +302,8 @@ class Driver:
                 after += 1
                 if after > AFTER_IT_RAN:
                     break
+            if known_only:
+                continue
             for at, (address, value) in enumerate(edits(done.failure, done.program, wanted)):
                 if at >= 40:
                     break

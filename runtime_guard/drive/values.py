@@ -19,6 +19,13 @@ class Text:
     """A literal or expression."""
 
     source: str
+    modules: tuple[str, ...] = ()
+    """What it needs imported beside ``torch``."""
+
+    @property
+    def on_host(self) -> str:
+        """The expression, with nothing on the card."""
+        return self.source.replace(", device=card", "").replace(".to(card)", "")
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from runtime_guard.core.placement import UNTAGGED, Placement, placement_of
-from runtime_guard.core.sites import nearest, user_frames
+from runtime_guard.core.sites import nearest, site_of, user_frames
 from runtime_guard.core.torch_internals import disable_torch_function, real_device
 from runtime_guard.recording.events import hint_at
 
@@ -23,8 +23,31 @@ def explain_operands(tensors: Sequence[torch.Tensor], argument_names: Sequence[s
     for tensor, argument in zip(tensors, argument_names, strict=False):
         name = name_in_frames(tensor, frames)
         operand = f"`{name}`" if name is not None else f"argument `{argument}`"
-        parts.append(f"{operand}: {_placement(tensor).describe()}")
+        parts.append(f"{operand}: {_placement(tensor).describe()}{_beside(tensor, frames)}")
     return "; ".join([*parts, *_attributes(tensors)])
+
+
+def _beside(tensor: torch.Tensor, frames: Sequence[FrameType]) -> str:
+    """Of a tensor that was moved inside of a call that is still running: what that was given on the
+    same device.
+
+    In ``scheduler.add_noise(images, noise, steps)`` the scheduler's table is moved to where
+    ``images`` is, and there it meets ``noise``.  The line of the call says nothing of ``images``.
+    """
+    place = _placement(tensor)
+    sites = [site_of(frame) for frame in frames]
+    if place.moved is None or place.moved not in sites:
+        return ""
+    for frame in frames[: sites.index(place.moved)]:
+        for name, value in _variables(frame).items():
+            if not isinstance(value, torch.Tensor) or value is tensor:
+                continue
+            other = _placement(value)
+            origin = other.moved or other.made
+            told = other.device is place.device and other.computed is None and origin is not None
+            if told and origin != place.moved:
+                return f" (where `{name}` is: {other.describe()})"
+    return ""
 
 
 def _attributes(tensors: Sequence[torch.Tensor]) -> list[str]:
@@ -90,11 +113,15 @@ def _shares_storage(candidate: Any, tensor: torch.Tensor) -> bool:
         return False
 
 
-def _name_in_frame(tensor: torch.Tensor, frame: FrameType, same: Any) -> str | None:
+def _variables(frame: FrameType) -> dict[str, Any]:
     try:
-        variables = dict(frame.f_locals)
+        return dict(frame.f_locals)
     except Exception:
-        return None
+        return {}
+
+
+def _name_in_frame(tensor: torch.Tensor, frame: FrameType, same: Any) -> str | None:
+    variables = _variables(frame)
     for name, value in variables.items():
         if same(value, tensor):
             return name

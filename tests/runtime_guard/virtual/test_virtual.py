@@ -482,6 +482,20 @@ class TestWhatIsRefused:
         assert "`x`: moved to cuda:0 at" in explanation and "`mask`: made on cpu" in explanation
         assert explanation.count(here) == 2
 
+    def test_what_a_library_moved_is_told_with_what_it_was_moved_to(self):
+        """The line of the call is all that the user has of it: `samples` is their `images`."""
+        library = {}
+        source = """def add_noise(table, samples, noise):
+            scale = table.to(samples.device)
+            return scale * noise"""
+        exec(compile(source, "/lib/site-packages/schedulers.py", "exec"), library)
+        images = torch.ones(3, device="cuda:1")
+        noise = torch.ones(3, device="cuda:0")
+        with pytest.raises(RuntimeError) as error:
+            library["add_noise"](torch.ones(3), images, noise)
+        assert "`scale`: moved to cuda:1 at" in str(error.value)
+        assert "(where `samples` is: made on cuda:1 at " in str(error.value)
+
     def test_the_legacy_constructor_is_remembered_too(self):
         quantiles = torch.Tensor([0.1, 0.9])
         with pytest.raises(RuntimeError, match=r"`quantiles`: made on cpu at .*test_virtual"):

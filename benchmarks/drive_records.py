@@ -1,0 +1,134 @@
+"""For how many real bugs `devlint confirm --drive` finds a witness by itself.
+
+    python benchmarks/drive_records.py TREES RECORDS... --out results.jsonl [--seconds 30]
+
+``RECORDS`` are labelled bugs (one JSON object a line: ``id``, ``repo``, ``parent``, ``path``,
+``lines``, ``category``), ``TREES/OWNER+NAME/COMMIT`` the projects before the fix.  Of each record
+that `devlint check` finds (one of ``--accept``'s rules for its category, in its lines) one finding
+is driven, the first in the labelled lines.  What has a result in ``results.jsonl`` already is not
+driven again.  It runs the projects' code: in a container, say.
+
+The share is of the records whose file can be imported here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from runtime_guard.drive.verdict import Limits, drive
+
+Record = Mapping[str, Any]
+
+
+def records_of(files: Sequence[Path]) -> Iterator[Record]:
+    """All records of these files."""
+    for file in files:
+        for line in file.read_text(encoding="utf-8").splitlines():
+            if line.strip():
+                yield json.loads(line)
+
+
+def findings_in(tree: Path, path: str) -> list[dict[str, Any]]:
+    """What `devlint check` says of one file of a tree."""
+    command = [sys.executable, "-m", "devlint", "check", "--no-cache", "--jobs", "1"]
+    done = subprocess.run(
+        [*command, "--no-progress", "--format", "json", path],
+        cwd=tree,
+        capture_output=True,
+        text=True,
+    )
+    try:
+        findings: list[dict[str, Any]] = json.loads(done.stdout)["findings"]
+    except (ValueError, KeyError):
+        return []
+    return findings
+
+
+def lines_of(finding: Mapping[str, Any], path: str) -> Iterator[int]:
+    """The finding's line and those of its trace in the same file."""
+    yield finding["line"]
+    yield from (r["line"] for r in finding.get("related", ()) if r["path"] == path)
+
+
+def of_record(record: Record, tree: Path, accept: Mapping[str, Sequence[str]]) -> Any:
+    """The finding that is driven; None where the bug is not found."""
+
+    def labelled(line: int) -> bool:
+        return any(first <= line <= last for first, last in record["lines"])
+
+    rules = tuple(accept.get(record["category"], ("DEV",)))
+    found = [
+        finding
+        for finding in findings_in(tree, record["path"])
+        if finding["rule"].startswith(rules)
+        and any(map(labelled, lines_of(finding, record["path"])))
+    ]
+    return min(found, key=lambda finding: not labelled(finding["line"]), default=None)
+
+
+def results_in(file: Path) -> dict[str, dict[str, Any]]:
+    """By the id of the record."""
+    if not file.exists():
+        return {}
+    return {row["id"]: row for row in map(json.loads, file.read_text().splitlines())}
+
+
+def report(results: Mapping[str, Mapping[str, Any]]) -> str:
+    """The share, and why the others have no witness."""
+    found = [row for row in results.values() if row["verdict"] != "not found"]
+    imported = [row for row in found if "` fails: " not in row["reason"]]
+    counts = Counter(row["verdict"] for row in imported)
+    share = 100 * counts["confirmed"] / max(1, len(imported))
+    lines = [
+        f"{row['id']:9} {row['rule']} {row['verdict']:20} {row['reason'][:150]}" for row in imported
+    ]
+    lines.append(
+        f"{len(found)} findings, {len(imported)} in files that can be imported here: "
+        f"{counts['confirmed']} confirmed ({share:.0f}%), {counts['refuted']} refuted"
+    )
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Drive what has no result yet, and print the share."""
+    parser = argparse.ArgumentParser(description="Witnesses for labelled bugs.")
+    parser.add_argument("trees", type=Path)
+    parser.add_argument("records", type=Path, nargs="+")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--accept", type=Path, help="JSON: rules by category")
+    parser.add_argument("--witnesses", type=Path, default=Path("devlint-witnesses"))
+    parser.add_argument("--seconds", type=float, default=30.0)
+    parser.add_argument("--only", help="ids, with commas")
+    options = parser.parse_args()
+    accept = json.loads(options.accept.read_text()) if options.accept else {}
+    only = set(options.only.split(",")) if options.only else None
+    results = results_in(options.out)
+    with open(options.out, "a", encoding="utf-8") as out:
+        for record in records_of(options.records):
+            if record["id"] in results or (only and record["id"] not in only):
+                continue
+            tree = (options.trees / record["repo"].replace("/", "+") / record["parent"]).resolve()
+            row = {"id": record["id"], "repo": record["repo"], "verdict": "not found", "reason": ""}
+            finding = of_record(record, tree, accept) if tree.exists() else None
+            if finding is not None:
+                started = time.monotonic()
+                folder = options.witnesses.resolve() / record["id"]
+                judged = drive(finding, os.fspath(tree), folder, Limits(options.seconds))
+                row.update({k: judged[k] for k in ("rule", "line", "verdict", "reason", "witness")})
+                row["seconds"] = round(time.monotonic() - started)
+            results[record["id"]] = row
+            print(json.dumps(row), file=out, flush=True)
+    print(report(results))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,151 @@
+"""Calls that a project makes already, as arguments of a witness."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from runtime_guard.drive.examples import Call, Example, examples_of
+from runtime_guard.drive.expressions import NotKnown, Scope, imports_of, resolved, value_of
+from runtime_guard.drive.plan import Entry
+from runtime_guard.drive.values import Tensor, Text, Value
+
+NETS = '''
+import torch
+
+
+class Config:
+    def __init__(self, width):
+        self.width = width
+
+
+class Net(torch.nn.Module):
+    """Mixes channels.
+
+    >>> from nets import Config, Net
+    >>> net = Net(12, config=Config(3))
+    >>> net(torch.ones(2, 12))
+    """
+
+    def forward(self, x, mask=None):
+        return x
+
+
+def pooled(x, size):
+    return x
+'''
+TESTS = """
+import pytest
+import torch
+from nets import Config, Net, pooled
+
+
+@pytest.fixture
+def image():
+    size = 4
+    return torch.randn(2, 3, size, size)
+
+
+@pytest.mark.parametrize("dim, heads", [(7, 2), (8, 3)])
+def test_net(dim, heads, image, device):
+    net = Net(dim, heads=heads).to(device).eval()
+    net(image, torch.ones(3, dtype=torch.bool, device=device).cuda())
+
+
+def unknown():
+    pooled(read_image(), 5)
+
+
+class TestNet:
+    def setup_method(self):
+        self.size = 5
+        self.net = Net(self.size)
+
+    def test_it(self):
+        with torch.no_grad():
+            self.net(torch.zeros(self.size))
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "nets.py").write_text(NETS)
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_nets.py").write_text(TESTS)
+    return tmp_path
+
+
+def found(project: Path, entry: Entry) -> list[Example]:
+    return examples_of(str(project / "nets.py"), str(project), entry)
+
+
+def test_a_docstring_comes_first_then_tests_with_their_fixtures_and_parameters(
+    project: Path,
+) -> None:
+    documented, tested, of_setup, *_ = found(project, Entry("Net", "forward"))
+    assert documented == Example(
+        Call((Text("12"),), (("config", Text("nets.Config(3)", ("nets",))),)),
+        Call((Text("torch.ones(2, 12, device=card)"),)),
+    )
+    assert tested == Example(
+        Call((Text("7"),), (("heads", Text("2")),)),
+        Call(
+            (
+                Tensor("float", (2, 3, 4, 4)),
+                Text("torch.ones(3, dtype=torch.bool, device=card)"),
+            )
+        ),
+    )
+    assert of_setup == Example(Call((Text("5"),)), Call((Text("torch.zeros(5, device=card)"),)))
+
+
+def test_an_argument_that_only_a_run_would_tell_is_left_to_be_made_up(project: Path) -> None:
+    assert found(project, Entry("", "pooled")) == [Example(called=Call((None, Text("5"))))]
+
+
+def test_a_readme_is_read_too(project: Path) -> None:
+    (project / "README.md").write_text(
+        "Use it:\n\n```python\nfrom nets import pooled\npooled(torch.rand(2, 8), size=3)\n```\n"
+    )
+    documented = Call((Tensor("float", (2, 8)),), (("size", Text("3")),))
+    assert Example(called=documented) in found(project, Entry("", "pooled"))
+
+
+SCOPE = Scope(
+    imports_of(ast.parse("import torch\nimport torch.nn as nn\nimport numpy as np")),
+    {"n": ast.Constant(4)},
+)
+
+
+@pytest.mark.parametrize(
+    ("written", "stands_for"),
+    [
+        ("n * 2", Text("4 * 2")),
+        ("torch.randn(2, n)", Tensor("float", (2, 4))),
+        ("torch.randint(0, 10, (n,))", Tensor("long", (4,), 10)),
+        ("torch.zeros(n, device='cpu')", Text("torch.zeros(4, device=card)")),
+        ("torch.randn(n).cuda()", Tensor("float", (4,))),
+        ("torch.rand(n).to(torch.half)", Text("torch.rand(4, device=card).to(torch.half)")),
+        ("nn.Linear(n, 2)", Text("torch.nn.Linear(4, 2).to(card)")),
+        ("torch.device('cuda:0')", Text("torch.device(card)")),
+        ("[np.ones(k) for k in range(n)]", Text("[numpy.ones(k) for k in range(4)]", ("numpy",))),
+        ("torch.LongTensor([1])", Text("torch.as_tensor(torch.LongTensor([1]), device=card)")),
+    ],
+)
+def test_what_is_made_is_made_on_the_card_and_names_stand_for_themselves(
+    written: str, stands_for: Value
+) -> None:
+    assert value_of(ast.parse(written, mode="eval").body, SCOPE) == stands_for
+
+
+@pytest.mark.parametrize("written", ["read(n)", "x", "torch.ones(n).cpu()", "f'{n}'"])
+def test_what_is_not_known_is_not_guessed(written: str) -> None:
+    with pytest.raises(NotKnown):
+        resolved(ast.parse(written, mode="eval").body, SCOPE)
+
+
+def test_on_the_host_nothing_of_it_is_on_the_card() -> None:
+    net = Text("torch.nn.Linear(2, 2).to(card)(torch.ones(2, device=card))")
+    assert net.on_host == "torch.nn.Linear(2, 2)(torch.ones(2))"
