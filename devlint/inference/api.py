@@ -10,12 +10,14 @@ from devlint.inference.collect import (
     autocasts,
     contradictions,
     default_devices,
+    dispatched_models,
     dropped_devices,
     forbidden_waits,
     hard_coded_accelerators,
     ignored_devices,
     kept_graphs,
     listeners,
+    meta_leftovers,
     notes,
     places,
     rebindings,
@@ -118,6 +120,8 @@ def finish_unit(unit: Unit) -> Facts:
     accelerator_calls.settle(unit)
     autocasts.settle(unit)
     default_devices.settle(unit)
+    dispatched_models.settle(unit)
+    meta_leftovers.settle(unit)
     rebindings.settle(unit)
     ignored_devices.settle(unit)
     dropped_devices.settle(unit)

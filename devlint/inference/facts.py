@@ -548,6 +548,49 @@ class UnreadContract:
     message: str
 
 
+class Leftover(str, enum.Enum):
+    """Where a module that was made on meta lacks its data."""
+
+    MOVED = "moved"  # it is moved before anything is loaded
+    UNASSIGNED = "unassigned"  # a state is copied into tensors that hold nothing
+    BUFFER = "buffer"  # a buffer that is not saved stays on meta, and the module is moved
+    EMPTY = "empty"  # a buffer that is not saved holds what `to_empty` found in memory
+
+
+@dataclass(frozen=True, slots=True)
+class MetaLeftover:
+    """`name`, made on meta at `made`, lacks data at `site`; `buffer` is registered where it is."""
+
+    site: Site
+    leftover: Leftover
+    name: str
+    made: Site
+    buffer: str
+    registered: Site | None
+
+
+class Placer(str, enum.Enum):
+    """What has placed the layers of a model."""
+
+    DISPATCHED = "dispatched"  # `device_map="auto"` and accelerate's hooks
+    PIPELINE = "pipeline"  # a diffusers pipeline with a `device_map`
+    SEQUENTIAL = "sequential"  # `enable_sequential_cpu_offload()`
+    OFFLOAD = "offload"  # `enable_model_cpu_offload()`
+    EIGHT_BIT = "eight-bit"  # `load_in_8bit=True`
+
+
+@dataclass(frozen=True, slots=True)
+class DispatchedMove:
+    """`name` is moved as a whole, although `how`, at `made`, has placed its layers."""
+
+    site: Site
+    name: str
+    placer: Placer
+    how: str
+    made: Site
+    chained: bool  # `load(…).to(device)`
+
+
 class ValueKind(str, enum.Enum):
     """What a value is that has a place."""
 
@@ -611,6 +654,8 @@ class Facts:
     mistaken_autocasts: list[MistakenAutocast] = field(default_factory=list)
     autocasts_elsewhere: list[AutocastElsewhere] = field(default_factory=list)
     default_device_traps: list[DefaultDeviceTrap] = field(default_factory=list)
+    meta_leftovers: list[MetaLeftover] = field(default_factory=list)
+    dispatched_moves: list[DispatchedMove] = field(default_factory=list)
     worker_accesses: list[WorkerAccess] = field(default_factory=list)
     unread_contracts: list[UnreadContract] = field(default_factory=list)
     revealed: list[Placed] = field(default_factory=list)  # arguments of `reveal_device`

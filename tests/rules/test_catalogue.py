@@ -31,6 +31,8 @@ CATALOGUE = {
     "DEV205": "unregistered-tensor",
     "DEV206": "unregistered-submodule",
     "DEV207": "buffer-overwritten",
+    "DEV208": "dispatched-model-moved",
+    "DEV209": "meta-leftover",
     "DEV301": "loop-invariant-transfer",
     "DEV302": "round-trip",
     "DEV303": "sync-in-loop",

@@ -16,6 +16,7 @@ Its modules:
     accelerator_calls: `torch.accelerator`, and what it stands in for
     autocasts: what autocasting is given, and where the work in it is
     default_devices: the default device in samplers, splits and workers
+    dispatched_models, meta_leftovers: models that a library has placed, or that hold no data yet
     loads: what a file holds that is loaded
     ignored_devices, dropped_devices, invalid_devices: devices not kept to, not passed on, or none
     unplaced_factories: tensors made for another one's device, and never brought there

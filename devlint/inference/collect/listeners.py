@@ -13,12 +13,14 @@ from devlint.inference.collect import (
     card_wide_calls,
     contradictions,
     default_devices,
+    dispatched_models,
     dropped_devices,
     forbidden_waits,
     hard_coded_accelerators,
     ignored_devices,
     invalid_devices,
     kept_graphs,
+    meta_leftovers,
     nonleaves,
     notes,
     places,
@@ -164,6 +166,8 @@ def _called(frame: Frame, event: Called) -> None:
     accelerator_calls.of_call(frame, event.node, event.callee, event.arguments)
     autocasts.of_call(frame, event.node, event.callee, event.arguments)
     default_devices.of_call(frame, event.node, event.callee, event.arguments)
+    dispatched_models.of_call(frame, event.node, event.callee, event.arguments)
+    meta_leftovers.of_call(frame, event.node, event.callee, event.arguments)
     timings.of_call(frame, event.node, event.callee, event.arguments)
     kept_graphs.of_call(frame, event.node, event.callee, event.arguments)
     card_wide_calls.of_call(frame, event.node, event.callee)

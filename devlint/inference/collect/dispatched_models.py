@@ -1,0 +1,132 @@
+"""Moves of a model whose layers a library has placed: by `device_map="auto"`, or by offloading.
+
+Accelerate keeps hooks on such a model, which bring inputs to where each layer was put. To move it
+as a whole raises where a layer waits on the host or on disk, and elsewhere leaves the hooks sending
+inputs to where the layers were.
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from devlint.inference.collect.availability_guards import Demands
+from devlint.inference.conventions import holds
+from devlint.inference.domain.host import Const, DeviceValue, External
+from devlint.inference.domain.placement import Device
+from devlint.inference.domain.value import Value
+from devlint.inference.facts import DispatchedMove, Placer
+from devlint.inference.models.devices import parse_device
+from devlint.inference.program.records import Arguments, Frame, Function, Instance, Unit
+from devlint.inference.syntax.text import dotted, shorten
+
+_STRATEGIES = frozenset({"auto", "balanced", "balanced_low_0", "sequential"})
+_OFFLOADING = {
+    "enable_sequential_cpu_offload": Placer.SEQUENTIAL,
+    "enable_model_cpu_offload": Placer.OFFLOAD,
+}
+_DISPATCHING = frozenset({"dispatch_model", "load_checkpoint_and_dispatch"})
+
+
+class _Seen:
+    """What one file's walk noted."""
+
+    def __init__(self, unit: Unit) -> None:
+        text = unit.source.text
+        self.concerned = "device_map" in text or "_offload" in text or "load_in_8bit" in text
+        # Calls that load a model and place its layers: by what, and in which function.
+        self.loaded: dict[cst.CSTNode, tuple[Placer, str, Function | None]] = {}
+        # Names of what was placed after it was loaded, by the run of a function.
+        self.names: dict[tuple[Frame, str], tuple[Placer, cst.Call]] = {}
+        self.moves: dict[cst.CSTNode, DispatchedMove] = {}
+
+
+def of_call(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> None:
+    """Note what places the layers of a model, and what moves the model after that."""
+    seen, func = frame.unit.kept(_Seen), node.func
+    if not seen.concerned:
+        return
+    name = func.attr.value if type(func) is cst.Attribute else dotted(func)
+    if name == "from_pretrained":
+        _of_loading(frame, node, callee, arguments)
+    elif name in _DISPATCHING and arguments.positional:
+        placed = dotted(arguments.positional[0][1])
+        if placed:
+            seen.names[frame, placed] = Placer.DISPATCHED, node
+    elif type(func) is not cst.Attribute:
+        return
+    elif name in _OFFLOADING:
+        seen.names[frame, dotted(func.value)] = _OFFLOADING[name], node
+    elif name in ("reset_device_map", "remove_all_hooks"):
+        seen.names.pop((frame, dotted(func.value)), None)
+    elif name in ("to", "cuda") and _is_to_card(name, arguments):
+        _of_move(frame, node, func, callee)
+
+
+def _of_loading(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> None:
+    loaded = frame.unit.kept(_Seen).loaded
+    flag = arguments.keywords.get("load_in_8bit")
+    if flag is not None and isinstance(flag[1], cst.Name) and flag[1].value == "True":
+        loaded[node] = Placer.EIGHT_BIT, "load_in_8bit=True", frame.function
+        return
+    pair = arguments.keywords.get("device_map")
+    if pair is None or type(pair[0]) is not Const or pair[0].value not in _STRATEGIES:
+        return
+    if not isinstance(pair[1], cst.SimpleString):
+        return  # chosen somewhere: perhaps together with what moves
+    is_pipeline = type(callee) is External and callee.name.endswith("Pipeline")
+    placer = Placer.PIPELINE if is_pipeline else Placer.DISPATCHED
+    loaded[node] = placer, f"device_map={shorten(pair[1])}", frame.function
+
+
+def _is_to_card(name: str, arguments: Arguments) -> bool:
+    """`.cuda()`, `.to(device)`: not `.to(torch.float16)` or `.to("cpu")`."""
+    if name == "cuda":
+        return True
+    value, given = arguments.get(0, "device"), arguments.node(0, "device")
+    if value is None or given is None:
+        return False
+    if type(value) is Const and isinstance(value.value, str):
+        place = parse_device(value.value)
+        return place is not None and place.is_accelerator
+    if type(value) is DeviceValue:
+        return type(value.place) is not Device or value.place.is_accelerator
+    return holds("device-name", dotted(given))
+
+
+def _of_move(frame: Frame, node: cst.Call, func: cst.Attribute, callee: Value) -> None:
+    seen, name = frame.unit.kept(_Seen), dotted(func.value)
+    made: cst.CSTNode | None = None
+    placer, how = Placer.DISPATCHED, ""
+    if (frame, name) in seen.names:
+        placer, made = seen.names[frame, name]
+        how = shorten(made)
+    else:
+        made = func.value if func.value in seen.loaded else None
+        if type(callee) is Instance and callee.origin is not None and callee.parent is None:
+            made = callee.origin.node
+        if made not in seen.loaded:
+            return
+        placer, how, _ = seen.loaded[made]
+    if frame.caught or frame.expecting or _is_chosen(frame, node, made):
+        return
+    seen.moves[node] = DispatchedMove(
+        frame.site(node),
+        shorten(func.value) if name else "",
+        placer,
+        how,
+        frame.site(made),
+        func.value is made,
+    )
+
+
+def _is_chosen(frame: Frame, move: cst.Call, made: cst.CSTNode) -> bool:
+    """The move is in a branch that the placing is not in: it may be the one for other models."""
+    demands = frame.unit.kept(Demands)
+    around = demands.found_around(frame.unit, frame.function, move)
+    known = demands.found_around(frame.unit, frame.function, made)
+    return any(pair not in known for pair in around)
+
+
+def settle(unit: Unit) -> None:
+    """Make facts of what was noted."""
+    unit.facts.dispatched_moves += unit.kept(_Seen).moves.values()
