@@ -29,14 +29,19 @@ def _applicability(fact: CudaCall) -> Applicability:
 
 
 def _advice(fact: CudaCall) -> str:
-    instead = f"write `{fact.rewritten or fact.stand_in + '(…)'}`"
-    if fact.guarded and fact.test is None:
-        instead += ', and a condition that is not on CUDA: `device.type != "cpu"`'
-    elif not fact.alike:
-        instead += " behind `torch.accelerator.is_available()`: it raises where there is none"
+    instead = f"write `{fact.rewritten or fact.stand_in + '(…)'}`{_condition(fact)}"
     if fact.complete:
         instead += f" (on MPS it raises before PyTorch {fact.complete})"
     return instead
+
+
+def _condition(fact: CudaCall) -> str:
+    """The condition that the other call needs around it, as it reads behind it; "" for none."""
+    if fact.guarded and fact.test is None:
+        return ', and a condition that is not on CUDA: `device.type != "cpu"`'
+    if not fact.alike:
+        return " behind `torch.accelerator.is_available()`: it raises where there is none"
+    return ""
 
 
 def _fix(fact: CudaCall) -> tuple[Replacement, ...]:
@@ -46,7 +51,7 @@ def _fix(fact: CudaCall) -> tuple[Replacement, ...]:
     call = Replacement(fact.site, fact.rewritten)
     if fact.test is not None:
         return call, Replacement(fact.test, "torch.accelerator.is_available()")
-    return (call,) if fact.alike and not fact.guarded else ()
+    return () if _condition(fact) else (call,)
 
 
 RULE = Rule(

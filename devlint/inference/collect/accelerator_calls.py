@@ -26,7 +26,13 @@ from devlint.knowledge import StandIn
 
 _CUDA = "torch.cuda."
 _ACCELERATOR = "torch.accelerator."
-_OTHERS = tuple(f"torch.{name}." for name in sorted(ACCELERATORS - {"cuda"}))
+_OTHERS = tuple(
+    text
+    for name in sorted(ACCELERATORS - {"cuda"})
+    for text in (f"torch.{name}.", f'"{name}"', f"'{name}'")
+)
+# Asked by code for several cards, which has launchers, wrappers or NCCL in it: for CUDA, too.
+_OF_SEVERAL = frozenset({"device_count", "current_device_index", "set_device_index"})
 
 
 class _Seen:
@@ -135,15 +141,31 @@ def settle(unit: Unit) -> None:
                 rewritten=rewritten if "torch.cuda" in code(note.node) else "",
                 guarded=note.guarded or bool(_around(unit, note)),
                 test=frame.site(test) if test is not None else None,
-                on_purpose=cuda_on_purpose.reason(unit, note),
+                on_purpose=_on_purpose(unit, note, stand_in),
                 targeted=bool(known.target),
             )
         )
 
 
+def _on_purpose(unit: Unit, note: MentionNote, stand_in: StandIn) -> str:
+    """Why this one call is not what keeps the code from other accelerators."""
+    why = cuda_on_purpose.reason(unit, note)
+    if why:
+        return why
+    text = unit.source.text
+    if stand_in.name in _OF_SEVERAL:
+        return "it counts or chooses cards"
+    if holds("cuda-bound-text", text):
+        return "more of its file is for CUDA"
+    if not (note.guarded or _around(unit, note) or holds("chosen-device-text", text)):
+        return "no device is chosen in its file"
+    return ""
+
+
 def _is_for_more(unit: Unit, function: Function | None) -> bool:
-    """`torch.mps.synchronize()` stands beside it: the code tells accelerators apart itself. Or
-    it has other things that are for CUDA: with one call it is not done."""
+    """`torch.mps.synchronize()` or `device.type == "mps"` stands beside it: the code tells
+    accelerators apart itself. Or it has other things that are for CUDA: with one call it is not
+    done."""
     text = unit.source.text if function is None else function.text
     return holds("cuda-bound-text", text) or any(other in text for other in _OTHERS)
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from devlint.inference.collect.availability_guards import Demands
+from devlint.inference.collect.under_way import library_name
 from devlint.inference.conventions import holds
 from devlint.inference.domain.host import ASSUMED, Const, DeviceValue, External
 from devlint.inference.domain.placement import Device, Placement, Variable, VariableKind
@@ -57,13 +58,13 @@ class _Seen:
 
 def of_call(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> None:
     """Note how something is autocast or scaled, and what other calls compute with."""
-    seen, func = frame.unit.kept(_Seen), node.func
+    seen = frame.unit.kept(_Seen)
     if not seen.concerned:
         return
     seen.places[node] = [*_parts(frame, node, callee, arguments)]
     if type(callee) is not External:
         return
-    name = f"{callee.name}.{func.attr.value}" if type(func) is cst.Attribute else callee.name
+    name = library_name(callee, node)
     if name in _AUTOCASTS:
         _of_autocast(frame, node, arguments)
     elif name in _SCALERS:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import libcst as cst
 
 from devlint.inference.collect.notes import own
+from devlint.inference.collect.under_way import library_name
 from devlint.inference.conventions import holds
-from devlint.inference.domain.host import External
 from devlint.inference.domain.value import Value
 from devlint.inference.facts import CardWideCall
 from devlint.inference.program.records import Frame, Unit
@@ -35,11 +35,8 @@ class CardWideCalls:
 
 def of_call(frame: Frame, node: cst.Call, callee: Value) -> None:
     """Note a call that waits for a card, or gives its memory back."""
-    if type(callee) is not External:
-        return
-    name = node.func.attr.value if isinstance(node.func, cst.Attribute) else ""
-    name = f"{callee.name}.{name}".rstrip(".")
-    if not holds("card-wide-callee", name):
+    name = library_name(callee, node)
+    if not name or not holds("card-wide-callee", name):
         return
     calls, notes = frame.unit.facts.card_wide_calls, frame.unit.kept(CardWideCalls)
     function = frame.function

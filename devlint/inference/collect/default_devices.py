@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from devlint.inference.collect.under_way import library_name
 from devlint.inference.domain.host import NONE, TRUE, Const, External
 from devlint.inference.domain.placement import CPU, Device
 from devlint.inference.domain.tensors import Tensor
@@ -49,8 +50,7 @@ def of_call(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -
         return
     if type(default) is not Device or not default.is_accelerator:
         return
-    func = node.func
-    name = f"{callee.name}.{func.attr.value}" if type(func) is cst.Attribute else callee.name
+    name = library_name(callee, node)
     if name in _LOADERS:
         if _draws(arguments.get(2, "shuffle"), None) and not _has_own(arguments, "generator"):
             _note(frame, node, Trap.SHUFFLE, default)

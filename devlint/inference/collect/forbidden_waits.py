@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import libcst as cst
 
+from devlint.inference.collect.under_way import UnderWay, library_name
 from devlint.inference.conventions import holds
 from devlint.inference.domain.host import External
 from devlint.inference.domain.placement import CPU
@@ -48,19 +49,15 @@ class _Seen:
     captures: set[cst.CSTNode] = field(default_factory=set)
 
 
-class ForbiddenWaits:
-    """Of one file: what was seen in its functions, and which of them must not wait."""
+class ForbiddenWaits(UnderWay[_Seen]):
+    """Of one file, what its functions wait for, and which of them must not wait."""
 
-    __slots__ = ("bound", "concerned", "done", "seen")
+    __slots__ = ("bound", "done")
 
     def __init__(self, unit: Unit) -> None:
-        self.concerned = holds("waitless-text", unit.source.text)
-        self.seen: dict[Frame, _Seen] = {}
+        super().__init__(_Seen, holds("waitless-text", unit.source.text))
         self.done: dict[Function, dict[cst.CSTNode, _Wait]] = {}
         self.bound: dict[Function, tuple[str, cst.CSTNode]] = {}  # to what, and by which call
-
-    def of(self, frame: Frame) -> _Seen:
-        return self.seen.setdefault(frame, _Seen())
 
 
 def of_call(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> None:
@@ -68,8 +65,7 @@ def of_call(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -
     notes = frame.unit.kept(ForbiddenWaits)
     if not notes.concerned or type(callee) is not External:
         return
-    method = node.func.attr.value if isinstance(node.func, cst.Attribute) else ""
-    name = f"{callee.name}.{method}".rstrip(".")
+    name = library_name(callee, node)
     if name == "torch.cuda.graph":
         notes.of(frame).captures.add(node)
     elif name == "torch.cuda.synchronize":
@@ -119,7 +115,7 @@ def waits(
 def leave(frame: Frame) -> None:
     """The function is done: what stands in a capture is a fact, the rest waits for the file."""
     notes = frame.unit.kept(ForbiddenWaits)
-    seen = notes.seen.pop(frame, None)
+    seen = notes.left(frame)
     if seen is None:
         return
     if frame.function is not None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 import libcst as cst
 
+from devlint.inference.collect.under_way import UnderWay
 from devlint.inference.conventions import holds
 from devlint.inference.domain.host import Const, Host
 from devlint.inference.domain.tensors import Tensor
@@ -48,17 +49,14 @@ class _Seen:
     switches: set[cst.Call] = field(default_factory=set)  # `model.eval()`
 
 
-class KeptGraphs:
-    """Of one file: what was seen in functions under way, and what waits for their callers."""
+class KeptGraphs(UnderWay[_Seen]):
+    """Of one file, what its functions keep, and what waits for their callers."""
 
-    __slots__ = ("seen", "waiting")
+    __slots__ = ("waiting",)
 
     def __init__(self, unit: Unit) -> None:
-        self.seen: dict[Frame, _Seen] = {}
+        super().__init__(_Seen)
         self.waiting: list[tuple[Function | None, KeptGraph]] = []
-
-    def of(self, frame: Frame) -> _Seen:
-        return self.seen.setdefault(frame, _Seen())
 
 
 def of_call(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> None:
@@ -108,7 +106,7 @@ def _keep(
 def leave(frame: Frame) -> None:
     """The function is done: which of what it keeps has a graph that nobody needs?"""
     notes = frame.unit.kept(KeptGraphs)
-    seen = notes.seen.pop(frame, None)
+    seen = notes.left(frame)
     if seen is None or not seen.kept:
         return
     when = moments(frame.unit.tree if frame.function is None else frame.function.node.body)

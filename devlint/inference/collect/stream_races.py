@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import libcst as cst
 
+from devlint.inference.collect.under_way import UnderWay, library_name, method_of
 from devlint.inference.conventions import holds
 from devlint.inference.domain.host import Const, External
 from devlint.inference.domain.placement import CPU
@@ -37,17 +38,13 @@ class _Seen:
     streams: dict[cst.CSTNode, str] = field(default_factory=dict)  # `torch.cuda.stream(side)`
 
 
-class StreamRaces:
-    """Of one file, what was seen in the functions that are under way."""
+class StreamRaces(UnderWay[_Seen]):
+    """Of files with streams, or with copies that do not wait."""
 
-    __slots__ = ("concerned", "seen")
+    __slots__ = ()
 
     def __init__(self, unit: Unit) -> None:
-        self.concerned = holds("asynchronous-text", unit.source.text)
-        self.seen: dict[Frame, _Seen] = {}
-
-    def of(self, frame: Frame) -> _Seen:
-        return self.seen.setdefault(frame, _Seen())
+        super().__init__(_Seen, holds("asynchronous-text", unit.source.text))
 
 
 def of_call(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> None:
@@ -56,9 +53,9 @@ def of_call(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -
     if not races.concerned:
         return
     seen = races.of(frame)
-    method = node.func.attr.value if isinstance(node.func, cst.Attribute) else ""
+    method = method_of(node)
     if type(callee) is External:
-        name = f"{callee.name}.{method}".rstrip(".")
+        name = library_name(callee, node)
         if name == "torch.cuda.stream" and len(node.args) == 1:
             seen.streams[node] = dotted(node.args[0].value)
         elif not name.startswith(("torch.", "builtins.")) or holds("waiting-callee", name):
@@ -125,7 +122,7 @@ def waits(frame: Frame, node: cst.CSTNode, value: Value) -> None:
 
 def leave(frame: Frame) -> None:
     """The function is done: make facts of what has no order in it."""
-    seen = frame.unit.kept(StreamRaces).seen.pop(frame, None)
+    seen = frame.unit.kept(StreamRaces).left(frame)
     if seen is None or not (seen.copies or seen.streams):
         return
     when = moments(frame.unit.tree if frame.function is None else frame.function.node.body)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import libcst as cst
 
+from devlint.inference.collect.under_way import UnderWay, library_name, method_of
 from devlint.inference.conventions import holds
 from devlint.inference.domain.host import External
 from devlint.inference.domain.placement import CPU
@@ -53,18 +54,14 @@ class _Seen:
     waits: set[cst.CSTNode] = field(default_factory=set)
 
 
-class Timings:
-    """Of one file, what was seen in the functions that are under way."""
+class Timings(UnderWay[_Seen]):
+    """Of files that read a clock, and leave the timing to no event."""
 
-    __slots__ = ("concerned", "seen")
+    __slots__ = ()
 
     def __init__(self, unit: Unit) -> None:
         text = unit.source.text
-        self.concerned = holds("clock-text", text) and not holds("device-timing-text", text)
-        self.seen: dict[Frame, _Seen] = {}
-
-    def of(self, frame: Frame) -> _Seen:
-        return self.seen.setdefault(frame, _Seen())
+        super().__init__(_Seen, holds("clock-text", text) and not holds("device-timing-text", text))
 
 
 def of_call(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> None:
@@ -73,10 +70,10 @@ def of_call(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -
     if not timings.concerned:
         return
     seen = timings.of(frame)
-    name = node.func.attr.value if isinstance(node.func, cst.Attribute) else ""
+    name = method_of(node)
     last = name or dotted(node.func)
     if type(callee) is External:
-        _of_library(frame, seen, node, f"{callee.name}.{name}".rstrip("."), arguments)
+        _of_library(frame, seen, node, library_name(callee, node), arguments)
         return
     given = _strength(arguments)
     if name in ("backward", "step"):
@@ -210,7 +207,7 @@ def waits(frame: Frame, node: cst.CSTNode, value: Value) -> None:
 
 def leave(frame: Frame) -> None:
     """The function is done: make facts of the times that it takes."""
-    seen = frame.unit.kept(Timings).seen.pop(frame, None)
+    seen = frame.unit.kept(Timings).left(frame)
     if seen is None or len(seen.clocks) < 2 or not seen.work:
         return
     body = frame.unit.tree if frame.function is None else frame.function.node.body
