@@ -16,6 +16,7 @@ from devlint.inference.collect import (
     hard_coded_accelerators,
     ignored_devices,
     kept_graphs,
+    kernel_launches,
     listeners,
     meta_leftovers,
     notes,
@@ -121,6 +122,7 @@ def finish_unit(unit: Unit) -> Facts:
     autocasts.settle(unit)
     default_devices.settle(unit)
     dispatched_models.settle(unit)
+    kernel_launches.settle(unit)
     meta_leftovers.settle(unit)
     rebindings.settle(unit)
     ignored_devices.settle(unit)

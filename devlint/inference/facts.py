@@ -548,6 +548,21 @@ class UnreadContract:
     message: str
 
 
+@dataclass(frozen=True, slots=True)
+class KernelLaunch:
+    """The Triton kernel `kernel` is launched with `tensor`, on the current card.
+
+    `strays`: the tensor is on the host or on another card, and `beside` one that is not; else it is
+    on a card of somebody's choice, and nothing makes that the current one.
+    """
+
+    site: Site
+    kernel: str
+    tensor: Operand
+    beside: Operand | None
+    strays: bool
+
+
 class Leftover(str, enum.Enum):
     """Where a module that was made on meta lacks its data."""
 
@@ -654,6 +669,7 @@ class Facts:
     mistaken_autocasts: list[MistakenAutocast] = field(default_factory=list)
     autocasts_elsewhere: list[AutocastElsewhere] = field(default_factory=list)
     default_device_traps: list[DefaultDeviceTrap] = field(default_factory=list)
+    kernel_launches: list[KernelLaunch] = field(default_factory=list)
     meta_leftovers: list[MetaLeftover] = field(default_factory=list)
     dispatched_moves: list[DispatchedMove] = field(default_factory=list)
     worker_accesses: list[WorkerAccess] = field(default_factory=list)

@@ -24,6 +24,7 @@ CATALOGUE = {
     "DEV110": "not-a-device",
     "DEV111": "unknown-accelerator-name",
     "DEV112": "mistaken-autocast",
+    "DEV113": "kernel-elsewhere",
     "DEV201": "discarded-move",
     "DEV202": "optimizer-before-move",
     "DEV203": "non-leaf-after-move",

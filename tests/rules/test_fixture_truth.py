@@ -37,6 +37,7 @@ UNSHOWN = {
     "DEV110/bad_8.py": "a choice: nothing is raised",
     "DEV111": "a name that is missing on every machine",
     "DEV112": "an argument that is refused on every machine",
+    "DEV113": "virtual devices compile no kernels",
     "DEV208": "the guard knows no hooks of accelerate's",
     "DEV209": "raises or warns by itself, on every machine",
     "DEV311": "the guard does not look at graphs",

@@ -18,6 +18,7 @@ Its modules:
     autocasts: what autocasting is given, and where the work in it is
     default_devices: the default device in samplers, splits and workers
     dispatched_models, meta_leftovers: models that a library has placed, or that hold no data yet
+    kernel_launches: Triton kernels, and the card that they run on
     loads: what a file holds that is loaded
     ignored_devices, dropped_devices, invalid_devices: devices not kept to, not passed on, or none
     unplaced_factories: tensors made for another one's device, and never brought there

@@ -20,6 +20,7 @@ from devlint.inference.collect import (
     ignored_devices,
     invalid_devices,
     kept_graphs,
+    kernel_launches,
     meta_leftovers,
     nonleaves,
     notes,
@@ -167,6 +168,7 @@ def _called(frame: Frame, event: Called) -> None:
     autocasts.of_call(frame, event.node, event.callee, event.arguments)
     default_devices.of_call(frame, event.node, event.callee, event.arguments)
     dispatched_models.of_call(frame, event.node, event.callee, event.arguments)
+    kernel_launches.of_call(frame, event.node, event.arguments)
     meta_leftovers.of_call(frame, event.node, event.callee, event.arguments)
     timings.of_call(frame, event.node, event.callee, event.arguments)
     kept_graphs.of_call(frame, event.node, event.callee, event.arguments)
