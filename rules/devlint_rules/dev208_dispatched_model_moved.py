@@ -10,6 +10,7 @@ from devlint.findings import Applicability, Confidence, Severity
 from devlint.inference.facts import DispatchedMove, Facts, Placer
 from devlint.rule import Claim, Note, Replacement, Rule
 from devlint_rules.helpers.rewriting import in_file, text_of
+from devlint_rules.helpers.waiting import is_cold_file
 
 _HARM = {
     Placer.DISPATCHED: "it raises where a layer was left on the host or on disk, and brings all "
@@ -30,7 +31,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
         yield Claim(
             move.site,
             Severity.ERROR if move.placer in _RAISES else Severity.WARNING,
-            Confidence.LIKELY,
+            Confidence.POSSIBLE if is_cold_file(facts) else Confidence.LIKELY,
             f"{subject} is moved as a whole although {done}: {_HARM[move.placer]}",
             advice=_advice(move),
             trace=(Note(move.made, f"placed here: `{move.how}`"),),

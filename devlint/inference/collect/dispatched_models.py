@@ -17,6 +17,7 @@ from devlint.inference.domain.value import Value
 from devlint.inference.facts import DispatchedMove, Placer
 from devlint.inference.models.devices import parse_device
 from devlint.inference.program.records import Arguments, Frame, Function, Instance, Unit
+from devlint.inference.syntax.evaluation_order import moments
 from devlint.inference.syntax.text import dotted, shorten
 
 _STRATEGIES = frozenset({"auto", "balanced", "balanced_low_0", "sequential"})
@@ -26,13 +27,17 @@ _OFFLOADING = {
 }
 _DISPATCHING = frozenset({"dispatch_model", "load_checkpoint_and_dispatch"})
 
+_WORDS = ("device_map", "_cpu_offload", "load_in_8bit", "dispatch")
+_RELEASING = frozenset({"reset_device_map", "remove_all_hooks"})
+_UNHOOKING = frozenset({"remove_hook_from_module", "remove_hook_from_submodules"})
+
 
 class _Seen:
     """What one file's walk noted."""
 
     def __init__(self, unit: Unit) -> None:
         text = unit.source.text
-        self.concerned = "device_map" in text or "_offload" in text or "load_in_8bit" in text
+        self.concerned = any(word in text for word in _WORDS)
         # Calls that load a model and place its layers: by what, and in which function.
         self.loaded: dict[cst.CSTNode, tuple[Placer, str, Function | None]] = {}
         # Names of what was placed after it was loaded, by the run of a function.
@@ -52,11 +57,13 @@ def of_call(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -
         placed = dotted(arguments.positional[0][1])
         if placed:
             seen.names[frame, placed] = Placer.DISPATCHED, node
+    elif name in _UNHOOKING and arguments.positional:
+        seen.names.pop((frame, dotted(arguments.positional[0][1])), None)
     elif type(func) is not cst.Attribute:
         return
     elif name in _OFFLOADING:
         seen.names[frame, dotted(func.value)] = _OFFLOADING[name], node
-    elif name in ("reset_device_map", "remove_all_hooks"):
+    elif name in _RELEASING:
         seen.names.pop((frame, dotted(func.value)), None)
     elif name in ("to", "cuda") and _is_to_card(name, arguments):
         _of_move(frame, node, func, callee)
@@ -97,7 +104,9 @@ def _of_move(frame: Frame, node: cst.Call, func: cst.Attribute, callee: Value) -
     seen, name = frame.unit.kept(_Seen), dotted(func.value)
     made: cst.CSTNode | None = None
     placer, how = Placer.DISPATCHED, ""
-    if (frame, name) in seen.names:
+    if (frame, name) in seen.names and not _is_rebound(
+        frame, name, seen.names[frame, name][1], node
+    ):
         placer, made = seen.names[frame, name]
         how = shorten(made)
     else:
@@ -116,6 +125,20 @@ def _of_move(frame: Frame, node: cst.Call, func: cst.Attribute, callee: Value) -
         how,
         frame.site(made),
         func.value is made,
+    )
+
+
+def _is_rebound(frame: Frame, name: str, placing: cst.Call, move: cst.Call) -> bool:
+    """The name gets another value between the two calls."""
+    when = moments(frame.unit.tree if frame.function is None else frame.function.node.body)
+    if placing not in when or move not in when:
+        return True
+    between = range(when[placing].number + 1, when[move].number)
+    return any(
+        when[node].number in between
+        for node in when
+        if isinstance(node, cst.Assign) and node.value is not placing
+        if any(dotted(target.target) == name for target in node.targets)
     )
 
 

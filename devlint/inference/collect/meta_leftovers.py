@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import libcst as cst
 
+from devlint.inference.conventions import holds
 from devlint.inference.domain.host import Const, DeviceValue, External
 from devlint.inference.domain.placement import META
 from devlint.inference.domain.value import Value
@@ -69,6 +70,8 @@ class _Seen:
         self.found: dict[cst.CSTNode, MetaLeftover] = {}
         # Calls under `init_empty_weights()`, and whether it takes the buffers, too.
         self.empty = dict(_under_empty_weights(unit.tree)) if self.concerned else {}
+        # Calls under other contexts, too, which may do more.
+        self.unclear = set(_under_others(unit.tree)) if self.concerned else set()
 
 
 def _under_empty_weights(tree: cst.Module) -> Iterator[tuple[cst.CSTNode, bool]]:
@@ -80,14 +83,20 @@ def _under_empty_weights(tree: cst.Module) -> Iterator[tuple[cst.CSTNode, bool]]
                 yield from ((each, included) for each in every(block.body, cst.Call))
 
 
+def _under_others(tree: cst.Module) -> Iterator[cst.CSTNode]:
+    for block in every(tree, cst.With):
+        if not all(holds("plain-context", code(item.item)) for item in block.items):
+            yield from every(block.body, cst.Call)
+
+
 def of_call(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> None:
     """Follow the modules that are made on meta."""
     seen, func = frame.unit.kept(_Seen), node.func
     if not seen.concerned:
         return
-    for value, _ in arguments.all():
-        if type(value) is Instance and not _only_looks(callee, func):
-            story = _story(frame, value, "")
+    for value, given in arguments.all():
+        if type(value) is Instance and not _only_looks(callee):
+            story = _story(frame, value, dotted(given))
             if story is not None:
                 story.told = True  # whoever gets it may fill it
     if type(callee) is not Instance or type(func) is not cst.Attribute:
@@ -101,7 +110,7 @@ def of_call(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -
     _of_method(frame, node, func, callee, story, arguments)
 
 
-def _only_looks(callee: Value, func: cst.CSTNode) -> bool:
+def _only_looks(callee: Value) -> bool:
     """`print(model)`, `len(model)`."""
     return type(callee) is External and callee.name.startswith("builtins.")
 
@@ -118,7 +127,7 @@ def _story(frame: Frame, module: Instance, name: str) -> _Story | None:
     if origin.source is not frame.unit.source or "from_pretrained" in dotted(origin.node.func):
         return None
     on_meta = module.place == META
-    if not name or not (on_meta or origin.node in seen.empty):
+    if not name or not (on_meta or origin.node in seen.empty) or origin.node in seen.unclear:
         return None
     with_buffers = on_meta or seen.empty.get(origin.node, False)
     story = seen.stories[module] = _Story(name, frame.site(origin.node), with_buffers)
