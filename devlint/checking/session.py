@@ -34,7 +34,7 @@ from devlint.suppression import (
     statements,
 )
 
-COLLECT_AFTER = 400_000  # characters of source parsed between two collections of cycles
+COLLECT_AFTER = 1_600_000  # characters of source parsed between two collections of cycles
 NOTED_IMPORTS = 5  # of those that were not followed, by name
 
 Claims = list[tuple[Rule, Claim]]

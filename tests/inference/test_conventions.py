@@ -4,6 +4,7 @@ suggests, and is asked by the inference under its id."""
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,10 +12,12 @@ import pytest
 
 from devlint.inference import conventions
 from devlint.inference.conventions import ConventionError, holds, read_conventions
+from devlint.inference.conventions.literals import literals_of
 
 ROWS = conventions.conventions()
 QUESTIONS = ("holds", "found", "without")
 INFERENCE = Path(conventions.__file__).parent.parent
+FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 
 
 def asked() -> Iterator[str]:
@@ -84,6 +87,52 @@ def test_a_row_about_a_name_holds_of_no_text_without_it(row):
     for example in row.examples:
         assert conventions.holds(row.id, example, row.of)
         assert not row.compiled("quux").search(example)
+
+
+@pytest.mark.parametrize(
+    ("regex", "flags", "texts"),
+    [
+        (r"\bcuda\.stream\(|pin_memory[^)]*non_blocking", 0, {"cuda.stream(", "non_blocking"}),
+        (r"(no|use)_cuda", 0, {"_cuda"}),
+        (r"(?m)^(import|from) (triton|cupy)\b", 0, {"triton", "cupy"}),  # keywords are everywhere
+        (r"\.cuda\(|cuda_only", 0, {".cuda(", "cuda_only"}),
+        (r"cuda|use_cuda", 0, {"cuda"}),
+        (r"(Gpu)+", re.IGNORECASE, {"gpu"}),
+        (r"(gpu)*|cpu", 0, None),
+        (r"\w+", 0, None),
+        (r"(?i:gpu)", 0, None),
+        (r"(?i)gpu", 0, None),
+        ("größe", re.IGNORECASE, None),
+    ],
+)
+def test_texts_that_an_expression_can_not_do_without(regex, flags, texts):
+    assert literals_of(regex, flags) == texts
+
+
+@pytest.mark.parametrize("row", [r for r in ROWS.values() if not r.of], ids=lambda r: r.id)
+def test_an_example_has_one_of_the_texts_that_its_row_can_not_do_without(row):
+    texts = literals_of(row.regex, re.IGNORECASE if row.ignore_case else 0)
+    for example in row.examples if texts is not None else ():
+        assert any(each in (example.lower() if row.ignore_case else example) for each in texts)
+
+
+@pytest.mark.parametrize("row", [r for r in ROWS.values() if not r.of], ids=lambda r: r.id)
+def test_a_long_text_gets_the_same_answer(row):
+    """Texts of files are first looked through for what a row can't do without."""
+    regex = row.compiled()
+    for example in (*row.examples, *row.counter_examples):
+        for filler in ("x = 1\n" * 200, "ſ = 'K'\n" * 200):
+            for text in (filler + example, example + "\n" + filler):
+                assert holds(row.id, text) == (regex.search(text) is not None)
+
+
+def test_whole_files_get_the_same_answers():
+    texts = [file.read_text(encoding="utf-8") for file in sorted(FIXTURES.rglob("*.py"))[::20]]
+    rows = [row for row in ROWS.values() if not row.of]
+    assert len(texts) > 10
+    for row in rows:
+        regex = row.compiled()
+        assert [holds(row.id, text) for text in texts] == [bool(regex.search(t)) for t in texts]
 
 
 def test_words_stand_where_the_row_says():

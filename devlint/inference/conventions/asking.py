@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterable
 from functools import cache, lru_cache
 
+from devlint.inference.conventions.literals import Literals, literals_of
 from devlint.inference.conventions.reading import conventions
 
 _NEVER = re.compile(r"(?!)")
+_LONG = 400  # characters: a shorter text is searched in less time than is saved
 
 
 _left_out: frozenset[str] = frozenset()
@@ -64,7 +66,36 @@ def leave_out(ids: Iterable[str], held: set[str] | None = None) -> None:
 def _searched(convention: str, text: str, name: str) -> bool:
     if name not in text:
         return False  # every row about a name has it in its patterns
+    if len(text) > _LONG and not name and not _may_hold(convention, text):
+        return False
     return _pattern(convention, name).search(text) is not None
+
+
+def _may_hold(convention: str, text: str) -> bool:
+    """Whether one of the texts stands there that the pattern can't do without."""
+    texts, ignores_case = _literals(convention)
+    if texts is None:
+        return True
+    if ignores_case:
+        if not text.isascii():
+            return True
+        text = _lower(text)
+    # no `any`: a generator takes longer than most of these searches
+    for each in texts:  # noqa: SIM110
+        if each in text:
+            return True
+    return False
+
+
+@cache
+def _literals(convention: str) -> tuple[Literals | None, bool]:
+    row = conventions()[convention]
+    return literals_of(row.regex, re.IGNORECASE if row.ignore_case else 0), row.ignore_case
+
+
+@lru_cache(maxsize=2)
+def _lower(text: str) -> str:
+    return text.lower()
 
 
 @lru_cache(maxsize=512)
