@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from itertools import combinations
 from pathlib import Path
 
+import devlint_rules
 import generate_assumption_docs
 import pytest
 from click.testing import CliRunner
@@ -147,3 +149,27 @@ class TestPolicy:
 
         for a, b in combinations(AssumptionKind, 2):
             assert rank(a, b) <= min(rank(a), rank(b))
+
+
+FIXTURES = Path(__file__).parent.parent / "fixtures"
+RULES = Path(devlint_rules.__file__).parent
+
+
+@pytest.mark.parametrize("folder", ["everyday", "rules", "teaching"])
+def test_what_is_less_than_certain_says_what_it_rests_on(folder: str) -> None:
+    options = ("--min-confidence", "possible", "--show-suppressed")
+    found = checked(FIXTURES / folder, *options)
+    assert len(found) > 20
+    for finding in found:
+        kinds = [AssumptionKind(each["kind"]) for each in finding["assumptions"]]
+        assert confidence(kinds) is Confidence(finding["confidence"]), finding
+
+
+@pytest.mark.parametrize("file", sorted(RULES.rglob("*.py")), ids=lambda file: file.stem)
+def test_no_rule_says_how_sure_it_is(file: Path) -> None:
+    named = [
+        node.attr
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute) and getattr(node.value, "id", "") == "Confidence"
+    ]
+    assert set(named) <= {"CERTAIN"}

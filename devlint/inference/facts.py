@@ -204,8 +204,12 @@ class UndetachedRead:
     site: Site
     sink: str  # ".numpy()", "np.asarray", …
     operand: Operand
-    confidence: Confidence
+    assumptions: Assumptions
     caught: bool = False
+
+    @property
+    def confidence(self) -> Confidence:
+        return confidence_of(self.assumptions)
 
 
 @dataclass(frozen=True, slots=True)

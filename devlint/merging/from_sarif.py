@@ -24,6 +24,7 @@ from devlint.findings import (
     Location,
     Related,
 )
+from devlint.inference.domain.assumptions import GENERAL
 from devlint.report import Report
 from devlint.reporters.sarif import FINGERPRINT, LEVELS
 
@@ -56,7 +57,8 @@ def _finding(result: Object, names: Sequence[str]) -> Finding:
     place = _place(result["locations"][0])
     assuming = [text.partition(": ")[2] for text in doubts if text.startswith("assuming: ")]
     kinds = result["properties"]["assumptions"]
-    messages = (*assuming, *assuming[-1:] * len(kinds), *[""] * len(kinds))
+    said = iter((*assuming, *assuming[-1:] * len(kinds), *[""] * len(kinds)))
+    messages = ["" if kind in GENERAL else next(said) for kind in kinds]
     return Finding(
         str(result["ruleId"]),
         str(names[result["ruleIndex"]]) if "ruleIndex" in result else str(result["ruleId"]),

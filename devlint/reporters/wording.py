@@ -17,6 +17,7 @@ from devlint.findings import (
     Severity,
     source_name,
 )
+from devlint.inference.domain.assumptions import GENERAL
 from devlint.report import Report
 from devlint.terminal import show
 
@@ -47,7 +48,8 @@ def doubts(finding: Finding) -> Iterator[Remark]:
         depends = "what is assumed" if finding.assumptions else "the caller"
         yield Remark("confidence", f"possible: it depends on {depends}")
     if finding.confidence is not Confidence.CERTAIN:
-        for message in dict.fromkeys(each.message for each in finding.assumptions):
+        own = (each.message for each in finding.assumptions if each.kind not in GENERAL)
+        for message in dict.fromkeys(own):
             yield Remark("assuming", message)
 
 

@@ -6,10 +6,13 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from devlint.findings import Applicability, Confidence, Severity
+from devlint.findings import Applicability, Severity
+from devlint.inference.confidence.policy import confidence_of
+from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.inference.domain.placement import Variable, VariableKind, describe
 from devlint.inference.facts import Facts, Meeting, Move, Site
 from devlint.rule import Claim, Replacement, Rule
+from devlint_rules.helpers.assumptions import assume
 from devlint_rules.helpers.meetings import causes_of
 from devlint_rules.helpers.placing import brought_there, device_for
 from devlint_rules.helpers.rewriting import (
@@ -78,13 +81,19 @@ def _drawn_for(facts: Facts, move: Move) -> str:
 def _refused(facts: Facts, move: Move, generator: str) -> Claim:
     made = move.creation
     assert made is not None and isinstance(made.node, cst.Call)
+    assumed = assume(
+        AssumptionKind.CALL_REACHES_OPERATION,
+        made,
+        f"`{generator}` is of that device, too",
+    )
     return Claim(
         made,
         Severity.WARNING,
-        Confidence.LIKELY,
+        confidence_of(assumed),
         f"`{short(made.node.func)}` draws on the CPU for what lives on {describe(move.target)}: it "
         f"refuses a `{generator}` of that device",
         advice=f"draw where the generator is, and move then: `device={generator}.device`",
+        assumptions=assumed,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from devlint.findings import Applicability, Confidence, Severity
+from devlint.findings import Applicability, Severity
 from devlint.inference.domain.placement import Device
 from devlint.inference.facts import Facts, Meeting
 from devlint.rule import Claim, Replacement, Rule
@@ -20,18 +20,6 @@ def _indices(meeting: Meeting) -> tuple[int | None, int | None]:
     left, right = meeting.left.placement, meeting.right.placement
     assert isinstance(left, Device) and isinstance(right, Device)
     return left.index, right.index
-
-
-def _confidence(meeting: Meeting) -> Confidence:
-    """The current device is 0 until somebody sets it, so it may be the fixed index after all."""
-    if strays(meeting):
-        return meeting.confidence
-    indices = _indices(meeting)
-    if None not in indices:
-        return meeting.confidence
-    fixed = indices[0] if indices[1] is None else indices[1]
-    ceiling = Confidence.LIKELY if fixed else Confidence.POSSIBLE
-    return min(meeting.confidence, ceiling, key=lambda confidence: confidence.rank)
 
 
 def _advice(meeting: Meeting) -> str:
@@ -69,7 +57,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
         yield Claim(
             meeting.site,
             Severity.ERROR,
-            _confidence(meeting),
+            meeting.confidence,
             clash(meeting) + current,
             advice=_advice(meeting),
             trace=meeting_trace(meeting, cause.twins),

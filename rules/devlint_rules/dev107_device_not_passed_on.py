@@ -6,9 +6,12 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from devlint.findings import Applicability, Confidence, Severity
+from devlint.findings import Applicability, Severity
+from devlint.inference.confidence.policy import confidence_of
+from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.inference.facts import DroppedArgument, Facts, Neglect
 from devlint.rule import Claim, Note, Replacement, Rule
+from devlint_rules.helpers.assumptions import assume, assume_if
 from devlint_rules.helpers.rewriting import add_argument, in_file, text_of
 
 _PASSED_ON = (Neglect.LEFT_OUT, Neglect.UNUSED)
@@ -62,15 +65,26 @@ def _check(facts: Facts) -> Iterator[Claim]:
         if fact.placed is not None:
             text = f"`{fact.callee}` puts its result on its own `{fact.parameter}` here"
             trace = (*trace, Note(fact.placed, text))
+        assumed = assume(
+            AssumptionKind.DEVICE_IS_FOR_ALL,
+            fact.site,
+            f"all of `{fact.function}` works there",
+        ) + assume_if(
+            fact.moved,
+            AssumptionKind.RESULT_IS_MOVED_IN_VAIN,
+            fact.site,
+            "what comes back need not be moved",
+        )
         yield Claim(
             fact.site,
             Severity.WARNING,
-            Confidence.POSSIBLE if fact.moved else Confidence.LIKELY,
+            confidence_of(assumed),
             _said(fact, _MESSAGES),
             advice=_said(fact, _ADVICE),
             trace=trace,
             fix=_fix(facts, fact),
             applicability=Applicability.UNSAFE,
+            assumptions=assumed,
         )
 
 

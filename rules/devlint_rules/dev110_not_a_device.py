@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from devlint.findings import Confidence, Severity
+from devlint.findings import Severity
+from devlint.inference.confidence.policy import confidence_of
+from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.inference.facts import Facts, Mistake
 from devlint.rule import Claim, Rule
+from devlint_rules.helpers.assumptions import assume_if
 
 _ADVICE = {
     Mistake.FLAG: 'choose the device by the flag: `"cuda" if flag else "cpu"`',
@@ -48,12 +51,19 @@ _MESSAGES = {
 
 def _check(facts: Facts) -> Iterator[Claim]:
     for fact in facts.mistaken_devices:
+        assumed = assume_if(
+            fact.inferred,
+            AssumptionKind.NAME_IS_OF_DEVICE,
+            fact.site,
+            "this is a `torch.device`",
+        )
         yield Claim(
             fact.site,
             Severity.WARNING if fact.mistake in _MILD else Severity.ERROR,
-            Confidence.LIKELY if fact.inferred else Confidence.CERTAIN,
+            confidence_of(assumed),
             _MESSAGES[fact.mistake].format(text=fact.text, callee=fact.callee),
             advice=_ADVICE[fact.mistake],
+            assumptions=assumed,
         )
 
 

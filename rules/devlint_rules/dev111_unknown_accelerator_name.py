@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from devlint.findings import Confidence, Severity
+from devlint.findings import Severity
+from devlint.inference.confidence.policy import confidence_of
+from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.inference.facts import Facts, MissingName
 from devlint.rule import Claim, Replacement, Rule
+from devlint_rules.helpers.assumptions import assume
 
 # What has no name in `torch.accelerator`, and where it is instead.
 _ELSEWHERE = {
@@ -21,13 +24,19 @@ _OF_MODULE = ("get_device_name", "get_device_properties")
 
 def _check(facts: Facts) -> Iterator[Claim]:
     for fact in facts.missing_names:
+        assumed = assume(
+            AssumptionKind.RELEASE_IS_KNOWN,
+            fact.site,
+            "the PyTorch at hand lacks it, too",
+        )
         yield Claim(
             fact.site,
             Severity.ERROR,
-            Confidence.LIKELY,
+            confidence_of(assumed),
             _message(fact),
             advice=_advice(fact),
             fix=_fix(fact),
+            assumptions=assumed,
         )
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from devlint.findings import Applicability, Confidence, Severity
+from devlint.findings import Applicability, Severity
+from devlint.inference.confidence.policy import confidence_of
+from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.inference.domain.placement import CPU
 from devlint.inference.facts import Facts, KernelLaunch
 from devlint.rule import Claim, Replacement, Rule
+from devlint_rules.helpers.assumptions import assume
 from devlint_rules.helpers.placing import brought_there
 from devlint_rules.helpers.rewriting import is_path
 from devlint_rules.helpers.wording import and_more, history
@@ -25,10 +28,13 @@ def _check(facts: Facts) -> Iterator[Claim]:
 def _stray(facts: Facts, launch: KernelLaunch) -> Claim:
     tensor = launch.tensor
     on_host = tensor.placement == CPU
+    assumed = assume(
+        AssumptionKind.CALL_REACHES_OPERATION, launch.site, "the kernel reads what it is given"
+    )
     return Claim(
         launch.site,
         Severity.ERROR,
-        Confidence.LIKELY,
+        confidence_of(assumed),
         f"the kernel `{launch.kernel}` gets `{tensor.name}`, which is on the host, where no card "
         "reads it"
         if on_host
@@ -38,17 +44,24 @@ def _stray(facts: Facts, launch: KernelLaunch) -> Claim:
         trace=history(tensor),
         fix=_fix(facts, launch),
         applicability=Applicability.SAFE,
+        assumptions=assumed,
     )
 
 
 def _current(launch: KernelLaunch, others: int) -> Claim:
+    assumed = assume(
+        AssumptionKind.INPUT_MAY_BE_ACCELERATED,
+        launch.site,
+        f"callers hand in `{launch.tensor.name}` on another card than the current one",
+    )
     return Claim(
         launch.site,
         Severity.WARNING,
-        Confidence.POSSIBLE,
+        confidence_of(assumed),
         f"the kernel `{launch.kernel}` is launched on the current card{and_more(others)}, not on "
         f"that of `{launch.tensor.name}`",
         advice=_context(launch),
+        assumptions=assumed,
     )
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from devlint.findings import Applicability, Confidence, Severity
+from devlint.findings import Applicability, Severity
+from devlint.inference.confidence.policy import confidence_of
+from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.inference.facts import Facts, Move
 from devlint.rule import Claim, Note, Replacement, Rule
+from devlint_rules.helpers.assumptions import assume_if
 from devlint_rules.helpers.causes import uses_of_lost
 from devlint_rules.helpers.lost_moves import lost_moves
 from devlint_rules.helpers.rewriting import in_file, receiver, short, text_of
@@ -34,15 +37,22 @@ def _uses(facts: Facts, move: Move) -> list[Note]:
 def _check(facts: Facts) -> Iterator[Claim]:
     for move in lost_moves(facts):
         name, call = move.subject.name, short(move.site.node)
+        assumed = assume_if(
+            not move.used_later,
+            AssumptionKind.RESULT_WAS_WANTED,
+            move.site,
+            f"`{name}` is to be used where it was moved",
+        )
         yield Claim(
             move.site,
             Severity.ERROR if move.used_later else Severity.WARNING,
-            Confidence.CERTAIN if move.used_later else Confidence.LIKELY,
+            confidence_of(assumed),
             f"`{call}` returns a new tensor, which is thrown away: `{name}` stays where it was",
             advice=f"keep the result: `{name} = {call}`",
             trace=(*history(move.subject), *_uses(facts, move)),
             fix=_fix(facts, move),
             applicability=Applicability.SAFE,
+            assumptions=assumed,
         )
 
 

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from devlint.findings import Confidence, Severity
-from devlint.inference.facts import Facts
+from devlint.findings import Severity
+from devlint.inference.confidence.policy import confidence_of
+from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
+from devlint.inference.facts import Facts, LateMove
 from devlint.rule import Claim, Note, Rule
+from devlint_rules.helpers.assumptions import assume, assume_if
 from devlint_rules.helpers.rewriting import short
 
 # Optimizers that make their state in the constructor, where the parameters are then.
 _EAGER = ("Adagrad",)
 
 
-def _confidence(eager: bool, loaded: bool) -> Confidence:
+def _assumptions(late: LateMove, eager: bool) -> Assumptions:
+    """An eager optimizer has its state when it is made; others, what was loaded before the move."""
     if eager:
-        return Confidence.CERTAIN
-    return Confidence.LIKELY if loaded else Confidence.POSSIBLE
+        return ()
+    state = f"`{late.module}` is moved after the optimizer's state was loaded"
+    kept = f"the optimizer keeps what `{late.module}` had before the move"
+    return assume(AssumptionKind.OPTIMIZER_COMES_FIRST, late.move, state) + assume_if(
+        not late.loaded, AssumptionKind.OPTIMIZER_HAS_STATE, late.move, kept
+    )
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
@@ -29,13 +37,15 @@ def _check(facts: Facts) -> Iterator[Claim]:
             harm = "the state loaded into it stays on the old device"
         else:
             harm = "its parameters, or state loaded before the move, may stay behind"
+        assumed = _assumptions(late, eager)
         yield Claim(
             late.move,
             Severity.ERROR if eager or late.loaded else Severity.WARNING,
-            _confidence(eager, late.loaded),
+            confidence_of(assumed),
             f"`{late.module}` is moved after an optimizer took its parameters: {harm}",
             advice=f"move first: put `{move}` before the optimizer",
             trace=(Note(late.optimizer, f"the optimizer is built here: `{optimizer}`"),),
+            assumptions=assumed,
         )
 
 

@@ -6,9 +6,12 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from devlint.findings import Applicability, Confidence, Severity
+from devlint.findings import Applicability, Severity
+from devlint.inference.confidence.policy import confidence_of
+from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.facts import Facts, NonLeaf
 from devlint.rule import Claim, Note, Replacement, Rule
+from devlint_rules.helpers.assumptions import assume
 from devlint_rules.helpers.rewriting import (
     argument,
     atom,
@@ -23,18 +26,29 @@ from devlint_rules.helpers.rewriting import (
 from devlint_rules.helpers.wording import history
 
 _VERDICTS = {
-    "optimizer": (Severity.ERROR, Confidence.CERTAIN, "the optimizer refuses a non-leaf tensor"),
-    "grad": (Severity.ERROR, Confidence.CERTAIN, "its `.grad` stays None"),
-    "attribute": (Severity.ERROR, Confidence.LIKELY, "the module does not register it"),
-    "returned": (Severity.WARNING, Confidence.POSSIBLE, "the caller gets a non-leaf tensor"),
+    "optimizer": (Severity.ERROR, "the optimizer refuses a non-leaf tensor"),
+    "grad": (Severity.ERROR, "its `.grad` stays None"),
+    "attribute": (Severity.ERROR, "the module does not register it"),
+    "returned": (Severity.WARNING, "the caller gets a non-leaf tensor"),
 }
-_UNSEEN = (Severity.WARNING, Confidence.POSSIBLE, "its gradient goes to a tensor with no name")
+_UNSEEN = (Severity.WARNING, "its gradient goes to a tensor with no name")
 _USES = {
     "optimizer": "handed to the optimizer here",
     "grad": "its `.grad` is read here",
     "attribute": "kept on the module here",
     "returned": "returned here",
 }
+
+
+def _assumptions(fact: NonLeaf) -> Assumptions:
+    """An optimizer refuses it, and `.grad` is None; elsewhere nobody need miss the gradient."""
+    if fact.use in ("optimizer", "grad"):
+        return ()
+    if fact.use == "attribute" and fact.operand.is_parameter:
+        message = "the module is to train it"
+        return assume(AssumptionKind.GRADIENT_IS_WANTED, fact.site, message)
+    message = "its gradient is wanted, and not that of what was moved"
+    return assume(AssumptionKind.GRADIENT_IS_READ_THERE, fact.site, message)
 
 
 def _leaf_is_kept(fact: NonLeaf) -> bool:
@@ -78,21 +92,21 @@ def _check(facts: Facts) -> Iterator[Claim]:
     for fact in facts.non_leaves:
         if _leaf_is_kept(fact):
             continue
-        severity, confidence, harm = _VERDICTS.get(fact.use, _UNSEEN)
-        if fact.use == "attribute" and not fact.operand.is_parameter:
-            confidence = Confidence.POSSIBLE  # a module registers no plain tensor anyway
+        severity, harm = _VERDICTS.get(fact.use, _UNSEEN)
         trace = history(fact.operand)
         if fact.use_site is not None:
             trace = (*trace, Note(fact.use_site, _USES.get(fact.use, "used here")))
+        assumed = _assumptions(fact)
         yield Claim(
             fact.site,
             severity,
-            confidence,
+            confidence_of(assumed),
             f"`{short(fact.site.node)}` is no leaf, since it requires grad before the move: {harm}",
             advice=_advice(fact),
             trace=trace,
             fix=_fix(facts, fact),
             applicability=Applicability.UNSAFE,
+            assumptions=assumed,
         )
 
 

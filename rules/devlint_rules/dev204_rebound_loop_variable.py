@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from devlint.findings import Confidence, Severity
+from devlint.findings import Severity
+from devlint.inference.confidence.policy import confidence_of
+from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.inference.facts import Facts, Rebinding
 from devlint.rule import Claim, Rule
+from devlint_rules.helpers.assumptions import assume
 from devlint_rules.helpers.rewriting import short
 
 _VIEW = re.compile(r"(?P<base>.+)\.(?P<view>items|values)\(\)|enumerate\((?P<counted>[\w.]+)\)")
@@ -31,13 +34,19 @@ def _check(facts: Facts) -> Iterator[Claim]:
         if not fact.used_later:
             continue
         container, advice = _container(fact)
+        assumed = assume(
+            AssumptionKind.RESULT_WAS_WANTED,
+            fact.site,
+            "the loop is to change its container",
+        )
         yield Claim(
             fact.site,
             Severity.ERROR,
-            Confidence.LIKELY,
+            confidence_of(assumed),
             f"`{short(fact.site.node)}` rebinds the loop's `{fact.variable}`: `{container}` "
             "keeps the old tensors",
             advice=advice,
+            assumptions=assumed,
         )
 
 

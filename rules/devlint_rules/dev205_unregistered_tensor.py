@@ -7,9 +7,12 @@ from collections.abc import Iterator, Sequence
 import libcst as cst
 
 from devlint.findings import Applicability, Confidence, Severity
+from devlint.inference.confidence.policy import confidence_of
+from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.domain.placement import Device
 from devlint.inference.facts import Facts, Meeting, PlainAttribute, Site
 from devlint.rule import Claim, Replacement, Rule
+from devlint_rules.helpers.assumptions import assume, assume_if
 from devlint_rules.helpers.attributes import assignment, attribute_trace
 from devlint_rules.helpers.causes import is_unregistered, uses_of
 from devlint_rules.helpers.rewriting import text_of
@@ -37,10 +40,15 @@ def _advice(fact: PlainAttribute) -> str:
     )
 
 
-def _confidence(uses: Sequence[Meeting], is_shown: bool) -> Confidence:
-    if uses and uses[0].confidence is Confidence.CERTAIN:
-        return Confidence.CERTAIN
-    return Confidence.LIKELY if is_shown else Confidence.POSSIBLE
+def _assumptions(fact: PlainAttribute, uses: Sequence[Meeting], is_shown: bool) -> Assumptions:
+    """A meeting shows it; else the module has to be moved, and the tensor to be needed there."""
+    if uses and (fact.was_given or uses[0].confidence is Confidence.CERTAIN):
+        return uses[0].assumptions
+    message = f"`{fact.class_name}` is moved, and then uses `self.{fact.attribute}`"
+    meets = f"`self.{fact.attribute}` meets what is on the module's device"
+    return assume(AssumptionKind.MODULE_IS_MOVED, fact.site, message) + assume_if(
+        not is_shown, AssumptionKind.ATTRIBUTE_MEETS_DEVICE, fact.site, meets
+    )
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
@@ -58,10 +66,11 @@ def _check(facts: Facts) -> Iterator[Claim]:
             continue
         if fact.was_given and not uses:
             continue  # nothing says that it was made on the host, or that it is to follow
+        assumed = _assumptions(fact, uses, met or fixed)
         yield Claim(
             fact.site,
             Severity.ERROR if met and not fact.was_given else Severity.WARNING,
-            _confidence(uses, met or fixed),
+            confidence_of(assumed),
             f"`self.{fact.attribute}` is a plain tensor attribute of `{fact.class_name}`: "
             "`Module.to` and `state_dict` pass it by",
             advice=_advice(fact),
@@ -69,7 +78,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
             fix=_fix(facts, fact),
             applicability=Applicability.UNSAFE,
             given=fact.given,
-            assumptions=uses[0].assumptions if fact.was_given else (),
+            assumptions=assumed,
         )
 
 

@@ -7,9 +7,12 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from devlint.findings import Applicability, Confidence, Severity
+from devlint.findings import Applicability, Severity
+from devlint.inference.confidence.policy import confidence_of
+from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.inference.facts import Facts, PlainAttribute, Site
 from devlint.rule import Claim, Replacement, Rule
+from devlint_rules.helpers.assumptions import assume
 from devlint_rules.helpers.attributes import assignment, use_of
 from devlint_rules.helpers.rewriting import in_file, parsed, text_of
 
@@ -81,16 +84,20 @@ def _check(facts: Facts) -> Iterator[Claim]:
             continue
         statement = assignment(facts, fact)
         wanted = "ModuleList" if statement is None else _container(statement.value)
+        assumed = assume(
+            AssumptionKind.MODULE_IS_MOVED, fact.site, "the module is moved or trained"
+        )
         yield Claim(
             fact.site,
             Severity.ERROR,
-            Confidence.LIKELY,
+            confidence_of(assumed),
             f"`self.{fact.attribute}` of `{fact.class_name}` keeps modules in a plain container: "
             "`Module.to`, `parameters()` and `state_dict` pass them by",
             advice=f"register them: `self.{fact.attribute} = nn.{wanted}(…)`",
             trace=use_of(fact),
             fix=_fix(facts, fact),
             applicability=Applicability.UNSAFE,
+            assumptions=assumed,
         )
 
 

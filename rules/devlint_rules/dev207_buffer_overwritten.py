@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from devlint.findings import Applicability, Confidence, Severity
+from devlint.findings import Applicability, Severity
+from devlint.inference.confidence.policy import confidence_of
+from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.inference.facts import Facts, PlainAttribute
 from devlint.rule import Claim, Replacement, Rule
+from devlint_rules.helpers.assumptions import assume
 from devlint_rules.helpers.attributes import assignment, attribute_trace
 from devlint_rules.helpers.rewriting import (
     add_argument,
@@ -36,10 +39,11 @@ def _check(facts: Facts) -> Iterator[Claim]:
             continue
         if not fact.operand.by_default and not is_host(fact.operand.placement):
             continue
+        assumed = assume(AssumptionKind.MODULE_IS_MOVED, fact.site, "the module was moved before")
         yield Claim(
             fact.site,
             Severity.ERROR,
-            Confidence.LIKELY,
+            confidence_of(assumed),
             f"`self.{fact.attribute}` is a {fact.overwrites} of `{fact.class_name}`, and is "
             "rebound to a tensor on the default device: it leaves the module's device",
             advice=(
@@ -49,6 +53,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
             trace=attribute_trace(fact),
             fix=_fix(facts, fact),
             applicability=Applicability.UNSAFE,
+            assumptions=assumed,
         )
 
 

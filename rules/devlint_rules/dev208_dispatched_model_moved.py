@@ -6,11 +6,13 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from devlint.findings import Applicability, Confidence, Severity
+from devlint.findings import Applicability, Severity
+from devlint.inference.confidence.policy import confidence_of
+from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.inference.facts import DispatchedMove, Facts, Placer
 from devlint.rule import Claim, Note, Replacement, Rule
+from devlint_rules.helpers.assumptions import assume, warm_file
 from devlint_rules.helpers.rewriting import in_file, text_of
-from devlint_rules.helpers.waiting import is_cold_file
 
 _HARM = {
     Placer.DISPATCHED: "it raises where a layer was left on the host or on disk, and brings all "
@@ -28,15 +30,19 @@ def _check(facts: Facts) -> Iterator[Claim]:
     for move in facts.dispatched_moves:
         subject = f"`{move.name}`" if move.name and not move.chained else "the model"
         done = f"`{move.how}` has placed it"
+        assumed = assume(
+            AssumptionKind.RESULT_WAS_WANTED, move.site, "the model is to stay where it was placed"
+        ) + warm_file(facts, move.site)
         yield Claim(
             move.site,
             Severity.ERROR if move.placer in _RAISES else Severity.WARNING,
-            Confidence.POSSIBLE if is_cold_file(facts) else Confidence.LIKELY,
+            confidence_of(assumed),
             f"{subject} is moved as a whole although {done}: {_HARM[move.placer]}",
             advice=_advice(move),
             trace=(Note(move.made, f"placed here: `{move.how}`"),),
             fix=_fix(facts, move),
             applicability=Applicability.UNSAFE,
+            assumptions=assumed,
         )
 
 

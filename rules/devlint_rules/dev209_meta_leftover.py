@@ -6,9 +6,12 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from devlint.findings import Applicability, Confidence, Severity
+from devlint.findings import Applicability, Severity
+from devlint.inference.confidence.policy import confidence_of
+from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.inference.facts import Facts, Leftover, MetaLeftover
 from devlint.rule import Claim, Note, Replacement, Rule
+from devlint_rules.helpers.assumptions import assume
 from devlint_rules.helpers.rewriting import add_argument, in_file, short
 
 _MESSAGES = {
@@ -35,15 +38,19 @@ def _check(facts: Facts) -> Iterator[Claim]:
         trace = [Note(fact.made, f"`{fact.name}` is made here, on meta")]
         if fact.registered is not None:
             trace.append(Note(fact.registered, "registered here, with `persistent=False`"))
+        assumed = assume(
+            AssumptionKind.MODULE_IS_MOVED, fact.site, "the module is used, or moved, as it is"
+        )
         yield Claim(
             fact.site,
             Severity.ERROR,
-            Confidence.LIKELY,
+            confidence_of(assumed),
             _MESSAGES[fact.leftover].format(**words),
             advice=_ADVICE[fact.leftover].format(**words),
             trace=tuple(trace),
             fix=_fix(facts, fact),
             applicability=Applicability.UNSAFE,
+            assumptions=assumed,
         )
 
 

@@ -6,13 +6,14 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from devlint.findings import Applicability, Confidence, Severity
+from devlint.findings import Applicability, Severity
+from devlint.inference.confidence.policy import confidence_of
 from devlint.inference.domain.placement import CPU
 from devlint.inference.facts import Facts, Hotness, Move, Site
 from devlint.rule import Claim, Replacement, Rule
+from devlint_rules.helpers.assumptions import time_matters
 from devlint_rules.helpers.blocks import line_before
 from devlint_rules.helpers.rewriting import in_file, receiver, short, text_of
-from devlint_rules.helpers.waiting import is_cold_file
 from devlint_rules.helpers.wording import history, loop_note
 
 
@@ -52,14 +53,16 @@ def _is_kept(move: Move) -> bool:
 
 def _of_kept(facts: Facts, move: Move) -> Claim:
     name = move.subject.name
+    assumed = time_matters(facts, move.site)
     return Claim(
         move.site,
         Severity.PERFORMANCE,
-        Confidence.POSSIBLE if is_cold_file(facts) else Confidence.LIKELY,
+        confidence_of(assumed),
         f"`{name}` is made once, on the CPU, and transferred in every call of `{move.in_step}`",
         advice=f'keep it where the module is: `self.register_buffer("{move.kept}", …, '
         "persistent=False)` in the constructor",
         trace=history(move.subject),
+        assumptions=assumed,
     )
 
 
@@ -70,16 +73,18 @@ def _check(facts: Facts) -> Iterator[Claim]:
                 yield _of_kept(facts, move)
             continue
         name = move.subject.name
+        assumed = time_matters(facts, move.site)
         yield Claim(
             move.site,
             Severity.PERFORMANCE,
-            Confidence.POSSIBLE if is_cold_file(facts) else Confidence.LIKELY,
+            confidence_of(assumed),
             f"`{name}` does not change in the loop over `{move.loop.over}`, "
             "and is transferred in every iteration",
             advice=f"transfer it once before the loop: `{name} = {short(move.site.node)}`",
             trace=(*history(move.subject), loop_note(move.loop)),
             fix=_fix(facts, move),
             applicability=Applicability.UNSAFE,
+            assumptions=assumed,
         )
 
 

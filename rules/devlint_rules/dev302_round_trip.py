@@ -4,25 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from devlint.findings import Confidence, Severity
+from devlint.findings import Severity
+from devlint.inference.confidence.policy import confidence_of
 from devlint.inference.domain.placement import describe
 from devlint.inference.facts import Facts
 from devlint.rule import Claim, Note, Rule
+from devlint_rules.helpers.assumptions import time_matters
 from devlint_rules.helpers.rewriting import short
-from devlint_rules.helpers.waiting import is_cold_file
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
     for trip in facts.round_trips:
         name, start, middle = trip.subject.name, describe(trip.start), describe(trip.middle)
+        assumed = time_matters(facts, trip.back)
         yield Claim(
             trip.back,
             Severity.PERFORMANCE,
-            Confidence.POSSIBLE if is_cold_file(facts) else Confidence.LIKELY,
+            confidence_of(assumed),
             f"`{name}` goes from {start} to {middle} and back, and nothing in between needs it "
             f"on {middle}",
             advice=f"drop both moves, or keep working with it on {middle}",
             trace=(Note(trip.away, f"moved to {middle} here, by `{short(trip.away.node)}`"),),
+            assumptions=assumed,
         )
 
 

@@ -6,13 +6,14 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from devlint.findings import Confidence, Severity
+from devlint.findings import Severity
+from devlint.inference.confidence.policy import confidence_of, strength
 from devlint.inference.domain.placement import Variable, VariableKind
 from devlint.inference.facts import Facts, Hotness, Site, Sync
 from devlint.rule import Claim, Note, Rule
 from devlint_rules.helpers.chains import reduction
 from devlint_rules.helpers.uses import Use, use_of
-from devlint_rules.helpers.waiting import confidence
+from devlint_rules.helpers.waiting import assumptions
 from devlint_rules.helpers.wording import WAITS, and_more, loop_note, may_be_accelerator
 
 
@@ -91,20 +92,23 @@ def _check(facts: Facts) -> Iterator[Claim]:
             groups.setdefault((kind, id(site.node)), (kind, []))[1].append(sync)
     for kind, syncs in groups.values():
         syncs = _distinct(syncs)
-        ranked = sorted(syncs, key=lambda s: confidence(facts, s) is not Confidence.LIKELY)
-        first, others = ranked[0], ranked[1:]
+        resting = [(sync, assumptions(facts, sync)) for sync in syncs]
+        resting.sort(key=lambda each: -strength(each[1]))
+        (first, assumed), *rest = resting
+        others = [sync for sync, _ in rest]
         more = and_more(len(others))
         when = "in every iteration" if kind == "loop" else f"in every call of `{first.in_step}`"
         yield Claim(
             first.site,
             Severity.PERFORMANCE,
-            confidence(facts, first),
+            confidence_of(assumed),
             _claimed(first, when + more),
             advice=_advice(facts, first),
             trace=(
                 *_where(kind, first),
                 *(Note(s.site, f"`{s.call}` waits here, too") for s in others),
             ),
+            assumptions=assumed,
         )
 
 

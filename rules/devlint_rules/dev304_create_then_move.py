@@ -7,9 +7,12 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from devlint.findings import Applicability, Confidence, Severity
+from devlint.findings import Applicability, Severity
+from devlint.inference.confidence.policy import confidence_of
+from devlint.inference.domain.assumptions import Assumptions
 from devlint.inference.facts import Facts, Hotness, Move
 from devlint.rule import Claim, Replacement, Rule
+from devlint_rules.helpers.assumptions import time_matters, warm_code
 from devlint_rules.helpers.repetition import goes_through_host, is_set_up
 from devlint_rules.helpers.rewriting import (
     argument,
@@ -22,7 +25,6 @@ from devlint_rules.helpers.rewriting import (
     text_of,
     with_argument,
 )
-from devlint_rules.helpers.waiting import is_cold_file
 from devlint_rules.helpers.wording import loop_note, may_be_accelerator
 
 # These draw other numbers on an accelerator than on the host, from the same seed.
@@ -171,18 +173,23 @@ def _fix(facts: Facts, move: Move, factory: cst.Call) -> tuple[Replacement, ...]
     return (Replacement(move.site, text),) if call.func.value is factory else ()
 
 
-def _confidence(facts: Facts, move: Move, factory: cst.Call, hot: bool) -> Confidence:
+def _assumptions(facts: Facts, move: Move, factory: cst.Call, hot: bool) -> Assumptions:
     """Code that runs once may make its tensors as it likes."""
+    site = move.site
     trains = move.loop is not None and move.loop.trains
     hot = hot and (move.function is not None or trains)
-    if not trains and goes_through_host(facts, move.loop):
-        return Confidence.POSSIBLE
-    if not (hot or move.in_step or move.function is not None):
-        return Confidence.POSSIBLE
-    if _COPYING.fullmatch(_name(factory)) and not (_is_literal(factory) or hot):
-        return Confidence.POSSIBLE
-    once = not (hot or move.in_step) and is_set_up(facts, move.site.node)
-    return Confidence.POSSIBLE if once or move.cold else Confidence.LIKELY
+    runs = hot or move.in_step or move.function is not None
+    written = _COPYING.fullmatch(_name(factory)) and not _is_literal(factory)
+    once = not (hot or move.in_step) and is_set_up(facts, site.node)
+    on_host = not trains and goes_through_host(facts, move.loop)
+    return (
+        time_matters(facts, site)
+        + warm_code(on_host, site, "the loop has to be quick, though it works on the host as well")
+        + warm_code(bool(written) and not hot, site, "the copy of what Python holds is worth it")
+        + warm_code(
+            not runs or once or move.cold, site, "what runs once or seldom has to be quick, too"
+        )
+    )
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
@@ -192,10 +199,11 @@ def _check(facts: Facts) -> Iterator[Claim]:
             continue
         text = _told(move, factory)
         hot = move.loop is not None and move.loop.hotness is Hotness.HOT
+        assumed = _assumptions(facts, move, factory, hot)
         yield Claim(
             move.site,
             Severity.PERFORMANCE,
-            Confidence.POSSIBLE if is_cold_file(facts) else _confidence(facts, move, factory, hot),
+            confidence_of(assumed),
             f"`{short(factory)}` is made on the CPU only to be moved",
             advice=(
                 f"make it there: `{text}`"
@@ -207,6 +215,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
             applicability=(
                 Applicability.UNSAFE if _name(factory) in _RANDOM else Applicability.SAFE
             ),
+            assumptions=assumed,
         )
 
 

@@ -7,11 +7,14 @@ from dataclasses import dataclass
 
 import libcst as cst
 
-from devlint.findings import Confidence, Severity
+from devlint.findings import Severity
+from devlint.inference.confidence.policy import confidence_of, strength
+from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.facts import Facts, Hotness, Loop, Operand, Site
 from devlint.rule import Claim, Note, Rule
+from devlint_rules.helpers.assumptions import assume_if, time_matters
 from devlint_rules.helpers.rewriting import short
-from devlint_rules.helpers.waiting import confidence
+from devlint_rules.helpers.waiting import assumptions
 from devlint_rules.helpers.wording import and_more, history, loop_note, may_be_accelerator
 
 
@@ -23,20 +26,23 @@ class _Access:
     operand: Operand
     loop: Loop
     writes: bool
-    confidence: Confidence
+    assumptions: Assumptions
 
 
 def _accesses(facts: Facts) -> Iterator[_Access]:
     for access in facts.element_accesses:
-        sure = access.single or not access.writes
-        confidence_of = Confidence.LIKELY if sure else Confidence.POSSIBLE
-        yield _Access(access.site, access.operand, access.loop, access.writes, confidence_of)
+        site, rows = access.site, access.writes and not access.single
+        message = f"`{access.operand.name}` is one element, and no row"
+        assumed = time_matters(facts, site) + assume_if(
+            rows, AssumptionKind.WRITE_IS_OF_ONE_ELEMENT, site, message
+        )
+        yield _Access(site, access.operand, access.loop, access.writes, assumed)
     for sync in facts.syncs:
         loop = sync.loop
         if loop is None or not sync.elementwise or sync.cold:
             continue
         if loop.hotness is Hotness.HOT or sync.in_step:
-            yield _Access(sync.site, sync.operand, loop, False, confidence(facts, sync))
+            yield _Access(sync.site, sync.operand, loop, False, assumptions(facts, sync))
 
 
 def _message(accesses: list[_Access]) -> str:
@@ -72,12 +78,12 @@ def _check(facts: Facts) -> Iterator[Claim]:
             loops.setdefault(id(access.loop.site.node), []).append(access)
     for accesses in loops.values():
         # The surest first, and of those the reads: they cost more.
-        ranked = sorted(accesses, key=lambda a: (a.confidence is not Confidence.LIKELY, a.writes))
+        ranked = sorted(accesses, key=lambda a: (-strength(a.assumptions), a.writes))
         first, others = ranked[0], ranked[1:]
         yield Claim(
             first.site,
             Severity.PERFORMANCE,
-            first.confidence,
+            confidence_of(first.assumptions),
             _message(ranked),
             advice=(
                 "write the operation for the whole tensor, or fill a host tensor and move it once"
@@ -90,6 +96,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
                 loop_note(first.loop),
                 *(Note(other.site, f"`{other.operand.name}` here, too") for other in others),
             ),
+            assumptions=first.assumptions,
         )
 
 

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from devlint.findings import Confidence, Severity
+from devlint.findings import Severity
+from devlint.inference.confidence.policy import confidence_of
 from devlint.inference.facts import Facts, Hotness, Move, Site, StepKind
 from devlint.inference.syntax.text import every
 from devlint.rule import Claim, Note, Rule
+from devlint_rules.helpers.assumptions import is_cold_file, time_matters
 from devlint_rules.helpers.rewriting import short, text_of
-from devlint_rules.helpers.waiting import is_cold_file
 from devlint_rules.helpers.wording import (
     MAX_TWINS,
     and_more,
@@ -75,32 +76,32 @@ def _check(facts: Facts) -> Iterator[Claim]:
             found = by_function.setdefault(id(move.function.node), {})
             found.setdefault(id(move.site.node), (move, made))
     for found in by_function.values():
-        yield _in_vain(list(found.values()))
+        yield _in_vain(facts, list(found.values()))
     for move in facts.moves:
         if not _goes_up_in_hot_loop(move) or move.loop is None:
             continue
         name, call = move.subject.name, short(move.site.node)
         if move.subject.pinned and not move.non_blocking:
-            confidence = Confidence.LIKELY
             message = f"`{name}` is pinned, and `{call}` waits for the copy all the same"
             advice = "pass `non_blocking=True`"
         elif move.non_blocking and move.subject.pageable:
-            confidence = Confidence.LIKELY
             message = f"`{call}` asks not to wait, but `{name}` is in pageable memory: it waits"
             advice = "make the DataLoader pin its batches: `pin_memory=True`"
         else:
             continue
+        assumed = time_matters(facts, move.site)
         yield Claim(
             move.site,
             Severity.PERFORMANCE,
-            confidence,
+            confidence_of(assumed),
             message,
             advice=advice,
             trace=(*history(move.subject), loop_note(move.loop)),
+            assumptions=assumed,
         )
 
 
-def _in_vain(copies: list[tuple[Move, Site]]) -> Claim:
+def _in_vain(facts: Facts, copies: list[tuple[Move, Site]]) -> Claim:
     """One finding for a function, with all its places in the trace."""
     (move, made), *others = copies
     assert isinstance(made.node, cst.Call)
@@ -110,10 +111,11 @@ def _in_vain(copies: list[tuple[Move, Site]]) -> Claim:
         if factory.rpartition(".")[2] not in ("from_numpy", "as_tensor", "asarray", "frombuffer")
         else f"`{factory}(…).pin_memory()`"
     )
+    assumed = time_matters(facts, move.site)
     return Claim(
         move.site,
         Severity.PERFORMANCE,
-        Confidence.LIKELY,
+        confidence_of(assumed),
         f"`{short(move.site.node)}` asks not to wait, but `{move.subject.name}` is in pageable "
         f"memory{and_more(len(others))}: the host copies it first, and may wait",
         advice=f"copy from pinned memory: {pinned}",
@@ -121,6 +123,7 @@ def _in_vain(copies: list[tuple[Move, Site]]) -> Claim:
             *history(move.subject),
             *(Note(m.site, "copied from pageable memory, too") for m, _ in others[:MAX_TWINS]),
         ),
+        assumptions=assumed,
     )
 
 

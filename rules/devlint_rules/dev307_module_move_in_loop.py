@@ -7,9 +7,11 @@ from itertools import takewhile
 
 import libcst as cst
 
-from devlint.findings import Confidence, Severity
+from devlint.findings import Severity
+from devlint.inference.confidence.policy import confidence_of
 from devlint.inference.facts import Facts, Hotness, Move, Site
 from devlint.rule import Claim, Note, Rule
+from devlint_rules.helpers.assumptions import time_matters
 from devlint_rules.helpers.blocks import path_to
 from devlint_rules.helpers.rewriting import short
 from devlint_rules.helpers.wording import is_host, loop_note
@@ -20,19 +22,21 @@ def _check(facts: Facts) -> Iterator[Claim]:
         if not move.of_module or move.cold:
             continue
         if move.recursive and move.function is not None and move.loop is None:
-            yield _in_recursion(move, move.function)
+            yield _in_recursion(facts, move, move.function)
         if not move.invariant or move.loop is None or move.loop.hotness is not Hotness.HOT:
             continue
         if _is_offloaded(facts, move):
             continue
+        assumed = time_matters(facts, move.site)
         yield Claim(
             move.site,
             Severity.PERFORMANCE,
-            Confidence.LIKELY,
+            confidence_of(assumed),
             f"`{move.subject.name}` is moved in every iteration over `{move.loop.over}`: each move "
             "goes through all its parameters",
             advice=f"move it once before the loop: `{short(move.site.node)}`",
             trace=(loop_note(move.loop),),
+            assumptions=assumed,
         )
 
 
@@ -58,16 +62,18 @@ def _is_offloaded(facts: Facts, move: Move) -> bool:
     )
 
 
-def _in_recursion(move: Move, function: Site) -> Claim:
+def _in_recursion(facts: Facts, move: Move, function: Site) -> Claim:
     name = function.node.name if isinstance(function.node, cst.FunctionDef) else function.node
+    assumed = time_matters(facts, move.site)
     return Claim(
         move.site,
         Severity.PERFORMANCE,
-        Confidence.LIKELY,
+        confidence_of(assumed),
         f"`{move.subject.name}` is moved whenever this function calls itself in its loop: each "
         "move goes through all its parameters",
         advice=f"move it once, where the recursion begins: `{short(move.site.node)}`",
         trace=(Note(Site(function.source, name), "this function calls itself in a loop"),),
+        assumptions=assumed,
     )
 
 

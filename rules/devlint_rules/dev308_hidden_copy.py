@@ -6,9 +6,12 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from devlint.findings import Confidence, Severity
+from devlint.findings import Severity
+from devlint.inference.confidence.policy import confidence_of, strength
+from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.facts import Facts, HiddenCopy, Hotness, Site
 from devlint.rule import Claim, Note, Rule
+from devlint_rules.helpers.assumptions import assume_if, is_cold_file, time_matters, warm_code
 from devlint_rules.helpers.placing import device_for
 from devlint_rules.helpers.repetition import is_set_up
 from devlint_rules.helpers.rewriting import (
@@ -19,7 +22,6 @@ from devlint_rules.helpers.rewriting import (
     with_argument,
 )
 from devlint_rules.helpers.scopes import function_around, method_around
-from devlint_rules.helpers.waiting import is_cold_file
 from devlint_rules.helpers.wording import (
     MAX_TWINS,
     and_more,
@@ -73,16 +75,20 @@ def _kept_as(facts: Facts, fact: HiddenCopy) -> str:
     return name if there is not method[1] else ""
 
 
-def _confidence(facts: Facts, fact: HiddenCopy) -> Confidence:
+def _assumptions(facts: Facts, fact: HiddenCopy) -> Assumptions:
     """Code that runs once may make its tensors as it likes; what NumPy gave comes from the host."""
-    made, loop = factory_of(fact.operand), fact.loop
-    if not fact.operand.by_default or fact.cold:
-        return Confidence.POSSIBLE
-    if fact.what == "assignment" and made is not None and not takes_device(made):
-        return Confidence.POSSIBLE
+    made, loop, site = factory_of(fact.operand), fact.loop, fact.site
+    needed = not fact.operand.by_default or (
+        fact.what == "assignment" and made is not None and not takes_device(made)
+    )
     again = bool(fact.in_step) or (loop is not None and loop.hotness is Hotness.HOT)
-    once = not again and is_set_up(facts, fact.site.node)
-    return Confidence.POSSIBLE if once else Confidence.LIKELY
+    once = not again and is_set_up(facts, site.node)
+    message = f"`{fact.operand.name}` need not be on the host first"
+    return (
+        time_matters(facts, site)
+        + assume_if(needed, AssumptionKind.HOST_CAN_DO_WITHOUT, site, message)
+        + warm_code(fact.cold or once, site, "what runs once or seldom has to be quick, too")
+    )
 
 
 def _causes(facts: Facts) -> list[list[HiddenCopy]]:
@@ -106,13 +112,14 @@ def _keys(fact: HiddenCopy) -> set[int]:
 
 def _check(facts: Facts) -> Iterator[Claim]:
     for copies in _causes(facts):
-        ranked = sorted(copies, key=lambda each: _confidence(facts, each) is Confidence.POSSIBLE)
+        ranked = sorted(copies, key=lambda each: -strength(_assumptions(facts, each)))
         first = ranked[0]
+        assumed = _assumptions(facts, first)
         others = _other_places(facts, ranked)
         yield Claim(
             first.site,
             Severity.PERFORMANCE,
-            _confidence(facts, first),
+            confidence_of(assumed),
             _message(first, and_more(len(others))),
             advice=_advice(facts, first),
             trace=(
@@ -120,6 +127,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
                 *history(first.base),
                 *(Note(site, "it is copied here, too") for site in others[:MAX_TWINS]),
             ),
+            assumptions=assumed,
         )
 
 

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from devlint.findings import Applicability, Confidence, Severity
+from devlint.findings import Applicability, Severity
+from devlint.inference.confidence.policy import confidence_of
 from devlint.inference.facts import Facts, Move
 from devlint.rule import Claim, Replacement, Rule
+from devlint_rules.helpers.assumptions import time_matters
 from devlint_rules.helpers.chains import Step, reduction
 from devlint_rules.helpers.rewriting import atom, receiver, text_of
-from devlint_rules.helpers.waiting import is_cold_file
 from devlint_rules.helpers.wording import loop_note
 
 
@@ -37,15 +38,17 @@ def _check(facts: Facts) -> Iterator[Claim]:
         if not steps:
             continue
         name = steps[-1].method
+        assumed = time_matters(facts, move.site)
         yield Claim(
             move.site,
             Severity.PERFORMANCE,
-            Confidence.POSSIBLE if is_cold_file(facts) else Confidence.LIKELY,
+            confidence_of(assumed),
             f"all of `{move.subject.name}` is copied to the host, where `.{name}()` reduces it",
             advice=f"reduce it on the device, and copy the result: `{_advised(move, name)}`",
             trace=(loop_note(move.loop),) if move.loop is not None else (),
             fix=_fix(move, steps),
             applicability=Applicability.UNSAFE,
+            assumptions=assumed,
         )
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from devlint.findings import Confidence, Severity
+from devlint.findings import Severity
+from devlint.inference.confidence.policy import confidence_of
 from devlint.inference.facts import Facts
 from devlint.rule import Claim, Rule
+from devlint_rules.helpers.assumptions import time_matters
 from devlint_rules.helpers.card_wide import runs_each_step, step_notes, when
 from devlint_rules.helpers.rewriting import short
-from devlint_rules.helpers.waiting import is_cold_file
 from devlint_rules.helpers.wording import WAITS
 
 
@@ -19,16 +20,18 @@ def _check(facts: Facts) -> Iterator[Claim]:
             continue
         if not runs_each_step(facts, call):
             continue
+        assumed = time_matters(facts, call.site)
         yield Claim(
             call.site,
             Severity.PERFORMANCE,
-            Confidence.POSSIBLE if is_cold_file(facts) else Confidence.LIKELY,
+            confidence_of(assumed),
             f"`{short(call.site.node)}` stands {when(call)}, and nothing is timed there: {WAITS}",
             advice=(
                 "remove it: reads by the host wait by themselves, and kernels of one stream run "
                 "one after the other"
             ),
             trace=tuple(step_notes(call)),
+            assumptions=assumed,
         )
 
 

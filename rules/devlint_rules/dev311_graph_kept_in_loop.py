@@ -6,11 +6,13 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from devlint.findings import Applicability, Confidence, Severity
+from devlint.findings import Applicability, Severity
+from devlint.inference.confidence.policy import confidence_of
+from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.facts import Facts, KeptGraph
 from devlint.rule import Claim, Note, Replacement, Rule
+from devlint_rules.helpers.assumptions import assume, assume_if, warm_file
 from devlint_rules.helpers.rewriting import atom, in_file
-from devlint_rules.helpers.waiting import is_cold_file
 from devlint_rules.helpers.wording import head_of
 
 
@@ -22,6 +24,14 @@ def _fix(facts: Facts, kept: KeptGraph) -> tuple[Replacement, ...]:
     if not isinstance(node, cst.BaseExpression):
         return ()
     return (Replacement(kept.site, f"{atom(node)}.detach()"),)
+
+
+def _assumptions(facts: Facts, kept: KeptGraph) -> Assumptions:
+    """That autograd is on, and that its memory is wanted back."""
+    needed = assume(AssumptionKind.TIME_MATTERS, kept.site, "the memory of the graphs is missed")
+    message = f"autograd records `{kept.name}`"
+    recorded = assume_if(not kept.sure, AssumptionKind.GRAPH_IS_RECORDED, kept.site, message)
+    return needed + recorded + warm_file(facts, kept.site)
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
@@ -42,15 +52,17 @@ def _check(facts: Facts) -> Iterator[Claim]:
                 "saved for a backward pass that never comes"
             )
             advice = "run the evaluation under `torch.no_grad()` or `torch.inference_mode()`"
+        assumed = _assumptions(facts, kept)
         yield Claim(
             kept.site,
             Severity.WARNING,
-            Confidence.LIKELY if kept.sure and not is_cold_file(facts) else Confidence.POSSIBLE,
+            confidence_of(assumed),
             message,
             advice=advice,
             trace=tuple(trace),
             fix=_fix(facts, kept),
             applicability=Applicability.SAFE,
+            assumptions=assumed,
         )
 
 

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from devlint.findings import Confidence, Severity
+from devlint.findings import Severity
+from devlint.inference.confidence.policy import confidence_of
 from devlint.inference.facts import Facts
 from devlint.rule import Claim, Rule
+from devlint_rules.helpers.assumptions import time_matters, warm_code
 from devlint_rules.helpers.card_wide import runs_each_step, step_notes, when
 from devlint_rules.helpers.rewriting import short
-from devlint_rules.helpers.waiting import is_cold_file
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
     for call in facts.card_wide_calls:
         if call.call != "empty_cache" or call.measured or not runs_each_step(facts, call):
             continue
+        assumed = time_matters(facts, call.site) + warm_code(
+            call.meant, call.site, "the memory that the comment speaks of is there without it"
+        )
         yield Claim(
             call.site,
             Severity.PERFORMANCE,
-            Confidence.POSSIBLE if call.meant or is_cold_file(facts) else Confidence.LIKELY,
+            confidence_of(assumed),
             f"`{short(call.site.node)}` gives the cached memory back {when(call)}: the next one "
             "waits for the card and asks it for the same memory again",
             advice=(
@@ -27,6 +31,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
                 "`PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True`, or call it now and then"
             ),
             trace=tuple(step_notes(call)),
+            assumptions=assumed,
         )
 
 

@@ -6,9 +6,12 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from devlint.findings import Applicability, Confidence, Severity
+from devlint.findings import Applicability, Severity
+from devlint.inference.confidence.policy import confidence_of
+from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.inference.facts import Facts, LateRead
 from devlint.rule import Claim, Note, Replacement, Rule
+from devlint_rules.helpers.assumptions import assume
 from devlint_rules.helpers.rewriting import argument, in_file, short, without_argument
 
 
@@ -24,10 +27,13 @@ def _fix(facts: Facts, late: LateRead) -> tuple[Replacement, ...]:
 
 def _check(facts: Facts) -> Iterator[Claim]:
     for late in facts.late_reads:
+        assumed = assume(
+            AssumptionKind.WORK_OVERLAPS, late.read, "the copy has not landed by chance"
+        )
         yield Claim(
             late.read,
             Severity.ERROR,
-            Confidence.LIKELY,
+            confidence_of(assumed),
             f"`{late.operand.name}` is read before its copy to the host has landed: the values "
             "may be garbage",
             advice=(
@@ -37,6 +43,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
             trace=(Note(late.copy, f"copied without waiting here, by `{short(late.copy.node)}`"),),
             fix=_fix(facts, late),
             applicability=Applicability.SAFE,
+            assumptions=assumed,
         )
 
 

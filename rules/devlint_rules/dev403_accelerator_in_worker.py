@@ -4,29 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from devlint.findings import Confidence, Severity
+from devlint.findings import Severity
+from devlint.inference.confidence.policy import confidence_of
+from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.facts import Facts, WorkerAccess
 from devlint.rule import Claim, Rule
+from devlint_rules.helpers.assumptions import assume, assume_if
 
 
-def _confidence(access: WorkerAccess) -> Confidence:
+def _assumptions(access: WorkerAccess) -> Assumptions:
     """With workers in sight it fails; with none in sight it depends on who builds the loader."""
-    if access.workers == 0 or (access.chosen and not access.workers):
-        return Confidence.POSSIBLE
-    return Confidence.LIKELY
+    unseen = access.workers == 0 or (access.chosen and not access.workers)
+    return assume(
+        AssumptionKind.WORKERS_RUN, access.site, "worker processes come here, and are forked"
+    ) + assume_if(
+        unseen, AssumptionKind.LOADER_HAS_WORKERS, access.site, "the DataLoader has workers"
+    )
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
     for access in facts.worker_accesses:
+        assumed = _assumptions(access)
         yield Claim(
             access.site,
             Severity.WARNING,
-            _confidence(access),
+            confidence_of(assumed),
             f"`{access.text}` in {access.where}: in a worker process it touches the accelerator",
             advice=(
                 "return host tensors, let the DataLoader pin them (`pin_memory=True`), and move "
                 "the batch in the training loop"
             ),
+            assumptions=assumed,
         )
 
 

@@ -63,6 +63,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
             trace=history(operand),
             fix=_fix(facts, read),
             applicability=Applicability.SAFE,
+            assumptions=read.assumptions,
         )
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from devlint.findings import Confidence, Severity
+from devlint.findings import Severity
+from devlint.inference.confidence.policy import confidence_of
+from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.facts import Facts, Timing
 from devlint.rule import Claim, Note, Rule
+from devlint_rules.helpers.assumptions import assume, assume_if, warm_file
 from devlint_rules.helpers.rewriting import short
-from devlint_rules.helpers.waiting import is_cold_file
 from devlint_rules.helpers.wording import MAX_TWINS, and_more
 
 
@@ -23,13 +25,22 @@ def _check(facts: Facts) -> Iterator[Claim]:
         yield _claim(facts, timings[0], timings[1:])
 
 
+def _assumptions(facts: Facts, timing: Timing) -> Assumptions:
+    """That the time is to be the work's, and that the work is an accelerator's."""
+    site = timing.end
+    meant = assume(AssumptionKind.RESULT_WAS_WANTED, site, "the time is to be that of the work")
+    message = f"callers have `{short(timing.work.node)}` done on an accelerator"
+    elsewhere = assume_if(not timing.sure, AssumptionKind.INPUT_MAY_BE_ACCELERATED, site, message)
+    return meant + elsewhere + warm_file(facts, site)
+
+
 def _claim(facts: Facts, timing: Timing, others: list[Timing]) -> Claim:
-    is_sure = timing.sure and not is_cold_file(facts)
     work = short(timing.work.node)
+    assumed = _assumptions(facts, timing)
     return Claim(
         timing.end,
         Severity.WARNING,
-        Confidence.LIKELY if is_sure else Confidence.POSSIBLE,
+        confidence_of(assumed),
         f"`{short(timing.end.node)}` is read while the device may still be at `{work}`"
         f"{and_more(len(others))}: the time is that of queueing it",
         advice=(
@@ -41,6 +52,7 @@ def _claim(facts: Facts, timing: Timing, others: list[Timing]) -> Claim:
             Note(timing.work, "this is queued, and nothing behind it waits for the device"),
             *(Note(other.end, "nothing has waited here either") for other in others[:MAX_TWINS]),
         ),
+        assumptions=assumed,
     )
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from devlint.findings import Confidence, Severity
+from devlint.findings import Severity
+from devlint.inference.confidence.policy import confidence_of
+from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.facts import Facts, StreamRace
 from devlint.rule import Claim, Note, Rule
+from devlint_rules.helpers.assumptions import assume
 from devlint_rules.helpers.rewriting import short
 
 
@@ -15,11 +18,17 @@ def _check(facts: Facts) -> Iterator[Claim]:
         yield _of_streams(race) if race.stream else _of_host(race)
 
 
+def _overlaps(race: StreamRace) -> Assumptions:
+    message = "nothing out of sight waits for what runs on the device"
+    return assume(AssumptionKind.WORK_OVERLAPS, race.site, message)
+
+
 def _of_host(race: StreamRace) -> Claim:
+    assumed = _overlaps(race)
     return Claim(
         race.site,
         Severity.ERROR,
-        Confidence.LIKELY,
+        confidence_of(assumed),
         f"`{race.name}` is overwritten while its copy to the device may still be reading it: the "
         "device may get the new values",
         advice=(
@@ -27,14 +36,16 @@ def _of_host(race: StreamRace) -> Claim:
             "write, or take turns with two buffers"
         ),
         trace=(Note(race.first, f"copied without waiting here, by `{short(race.first.node)}`"),),
+        assumptions=assumed,
     )
 
 
 def _of_streams(race: StreamRace) -> Claim:
+    assumed = _overlaps(race)
     return Claim(
         race.site,
         Severity.ERROR,
-        Confidence.LIKELY,
+        confidence_of(assumed),
         f"`{race.name}` is made on `{race.stream}` and used on another stream, which does not wait "
         "for it: the values may be garbage",
         advice=(
@@ -42,6 +53,7 @@ def _of_streams(race: StreamRace) -> Claim:
             f"`{race.name}.record_stream(torch.cuda.current_stream())` where it may be freed"
         ),
         trace=(Note(race.first, f"made here, on `{race.stream}`"),),
+        assumptions=assumed,
     )
 
 

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from devlint.findings import Confidence, Severity
+from devlint.findings import Severity
+from devlint.inference.confidence.policy import confidence_of
+from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.facts import Facts, ForbiddenWait
 from devlint.rule import Claim, Note, Rule
+from devlint_rules.helpers.assumptions import assume, assume_if
 from devlint_rules.helpers.rewriting import short
 
 _TESTS = ("if", "while", "assert")
+_NUMBERS = (".item()", "float()", "int()")
+_BREAKING = ("if", "while", *_NUMBERS)
 
 _WHERE = {
     "capture": "a CUDA graph is captured",
@@ -25,32 +30,40 @@ _ADVICE = {
 
 def _check(facts: Facts) -> Iterator[Claim]:
     for wait in facts.forbidden_waits:
-        confidence = _confidence(wait)
-        if confidence is None:
+        if _has_way_out(wait):
             continue
         trace = [Note(wait.around, f"{_WHERE[wait.where]} here".replace("the function ", ""))]
         if wait.inside is not None:
             trace.append(Note(wait.inside, "the host waits here"))
+        assumed = _assumptions(wait)
         yield Claim(
             wait.site,
             Severity.ERROR,
-            confidence,
+            confidence_of(assumed),
             _claimed(wait),
             advice=_ADVICE[wait.where],
             trace=tuple(trace),
+            assumptions=assumed,
         )
 
 
-def _confidence(wait: ForbiddenWait) -> Confidence | None:
-    """None where PyTorch has a way out."""
-    if wait.where == "capture":
-        return Confidence.CERTAIN if wait.sure and wait.inside is None else Confidence.LIKELY
+def _has_way_out(wait: ForbiddenWait) -> bool:
+    """What PyTorch allows, or does without a wait, inside."""
     if wait.where == "vmap":
-        return None if wait.call in ("print()", ".cpu()") else Confidence.LIKELY
-    # newer releases capture numbers and sizes, but no branches
-    if wait.call in ("if", "while"):
-        return Confidence.LIKELY
-    return Confidence.POSSIBLE if wait.call in (".item()", "float()", "int()") else None
+        return wait.call in ("print()", ".cpu()")
+    return wait.where == "compile" and wait.call not in _BREAKING
+
+
+def _assumptions(wait: ForbiddenWait) -> Assumptions:
+    """That the code runs in there, and that the release does not capture numbers."""
+    if wait.where == "capture" and wait.sure and wait.inside is None:
+        return ()
+    message = f"{_WHERE[wait.where]} with this code in it"
+    traced = assume(AssumptionKind.CODE_IS_TRACED, wait.site, message)
+    number = wait.where == "compile" and wait.call in _NUMBERS
+    captured = "the PyTorch at hand does not capture numbers"  # newer releases do
+    matters = AssumptionKind.BREAK_IN_GRAPH_MATTERS
+    return traced + assume_if(number, matters, wait.site, captured)
 
 
 def _claimed(wait: ForbiddenWait) -> str:

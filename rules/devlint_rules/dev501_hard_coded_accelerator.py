@@ -7,10 +7,12 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from devlint.findings import Applicability, Confidence, Severity
-from devlint.inference.domain.assumptions import Assumption, AssumptionKind
+from devlint.findings import Applicability, Severity
+from devlint.inference.confidence.policy import confidence_of
+from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.facts import Facts, Mention, Site
 from devlint.rule import Claim, Replacement, Rule
+from devlint_rules.helpers.assumptions import assume, runs_elsewhere, runs_without_cuda
 from devlint_rules.helpers.blocks import assignment_of
 from devlint_rules.helpers.mentions import twins, unguarded
 from devlint_rules.helpers.ownership import rule_of_mention
@@ -107,26 +109,38 @@ def _with_choice(mention: Mention) -> tuple[Replacement, ...]:
     return (Replacement(first, f"torch.device({_CHOICE})"),)
 
 
-def _confidence(mentions: list[Mention]) -> Confidence:
+def _assumptions(mentions: list[Mention]) -> Assumptions:
     """A library without a sign of any other machine may be meant for this one only."""
     first = mentions[0]
     telling = first.in_main or first.serves_host or any(m.near_input for m in mentions)
-    return Confidence.LIKELY if telling else Confidence.POSSIBLE
+    signs = [mention.on_purpose for mention in mentions if mention.on_purpose]
+    if not telling:
+        signs.append("nothing in it serves another machine")
+    return runs_without_cuda(first.site) + runs_elsewhere(
+        bool(signs), first.site, "".join(signs[:1])
+    )
+
+
+def _other_cards(site: Site) -> Assumptions:
+    message = "the code runs on machines with several cards"
+    return assume(AssumptionKind.OTHER_CARDS_ARE_USED, site, message)
 
 
 def _returns(facts: Facts) -> Iterator[Claim]:
     """`x.cpu().sort().values.cuda()` behind a condition: right on one card only."""
     for mention in facts.mentions:
         if mention.returns and rule_of_mention(mention) == "DEV501":
+            assumed = _other_cards(mention.site)
             yield Claim(
                 mention.site,
                 Severity.WARNING,
-                Confidence.LIKELY,
+                confidence_of(assumed),
                 f"`{mention.text}` does not go back to where the input was: `.cuda()` is the "
                 "current card, which may be another",
                 advice="go back to the input's own device: `.to(x.device)`",
                 fix=_goes_back(facts, mention.site.node),
                 applicability=Applicability.UNSAFE,
+                assumptions=assumed,
             )
 
 
@@ -135,25 +149,25 @@ def _on_purpose(strays: list[Mention]) -> Claim:
     first, *others = strays
     which = "the current card" if first.index is None else f"card {first.index}"
     device = f"`{first.at_hand}`" if first.at_hand else "where the model is"
+    assumed = _other_cards(first.site)
     return Claim(
         first.site,
         Severity.WARNING,
-        Confidence.LIKELY,
+        confidence_of(assumed),
         f"`{first.text}` takes {which}, which need not be {device}{_more(others)}",
         advice=_advice(first),
         trace=twins(others),
+        assumptions=assumed,
     )
 
 
 def _demands(facts: Facts, mentions: list[Mention]) -> Claim:
     first, *others = mentions
-    kind, message = AssumptionKind.CUDA_CODE_RUNS_ELSEWHERE, "the code is to run without CUDA"
-    meant = [mention.on_purpose for mention in mentions if mention.on_purpose]
-    assumed = (Assumption(kind, first.site, f"{message}, though {meant[0]}"),) if meant else ()
+    assumed = _assumptions(mentions)
     return Claim(
         first.site,
         Severity.WARNING,
-        _confidence(mentions),
+        confidence_of(assumed),
         f"`{first.text}` demands an accelerator, which nothing asks for first{_more(others)}",
         advice=_advice(first),
         trace=twins(others),

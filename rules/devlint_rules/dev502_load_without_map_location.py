@@ -7,10 +7,13 @@ from functools import lru_cache
 
 import libcst as cst
 
-from devlint.findings import Applicability, Confidence, Severity
+from devlint.findings import Applicability, Severity
+from devlint.inference.confidence.policy import confidence_of, strength
+from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.facts import Facts, Mention
 from devlint.inference.syntax.text import every
 from devlint.rule import Claim, Rule
+from devlint_rules.helpers.assumptions import assume, assume_if, runs_elsewhere
 from devlint_rules.helpers.mentions import twins
 from devlint_rules.helpers.ownership import rule_of_mention
 from devlint_rules.helpers.rewriting import add_argument, in_file
@@ -29,16 +32,18 @@ def _check(facts: Facts) -> Iterator[Claim]:
         place = "map_location" if unread else '"cpu"'
         fixes = [add_argument(load.site, f"map_location={place}") for load in loads]
         fixable = in_file(facts, *(load.site for load in loads)) and all(fixes)
+        assumed = _assumptions(facts, first)
         yield Claim(
             first.site,
             Severity.WARNING,
-            _confidence(facts, first),
+            confidence_of(assumed),
             f"`{first.text}` puts tensors back on the device they were saved from, which may not "
             f"be there{and_more(len(others))}",
             advice=_ADVICE_UNREAD if unread else _ADVICE,
             trace=twins(others),
             fix=tuple(part for fix in fixes for part in fix) if fixable else (),
             applicability=Applicability.UNSAFE,
+            assumptions=assumed,
         )
 
 
@@ -57,18 +62,30 @@ def _ignores_parameter(function: cst.FunctionDef) -> bool:
     return not {_PARAMETER, "locals"} & names
 
 
-def _confidence(facts: Facts, load: Mention) -> Confidence:
-    sure = (load.weights and not load.on_purpose) or _is_unread(facts, load)
-    return Confidence.LIKELY if sure else Confidence.POSSIBLE
+def _assumptions(facts: Facts, load: Mention) -> Assumptions:
+    """Weights mostly come from a card; other files, and code for CUDA, have to be looked at."""
+    site = load.site
+    weights = assume(
+        AssumptionKind.WEIGHTS_COME_FROM_CARD, site, f"`{load.text}` reads what a card has saved"
+    )
+    if _is_unread(facts, load):
+        return weights  # the caller has a choice to make
+    other = "the file, of which nothing is known, was saved on an accelerator"
+    return (
+        weights
+        + assume_if(not load.weights, AssumptionKind.FILE_COMES_FROM_CARD, site, other)
+        + runs_elsewhere(bool(load.on_purpose), site, load.on_purpose)
+    )
 
 
 def _habits(facts: Facts) -> Iterator[list[Mention]]:
     """The loads of one function: it is one habit."""
-    habits: dict[tuple[int, Confidence], list[Mention]] = {}
+    habits: dict[tuple[int, int], list[Mention]] = {}
     for mention in facts.mentions:
         if rule_of_mention(mention) == "DEV502" and not mention.guarded:
             function = function_around(facts, mention.site.node)
-            habits.setdefault((id(function), _confidence(facts, mention)), []).append(mention)
+            sure = strength(_assumptions(facts, mention))
+            habits.setdefault((id(function), sure), []).append(mention)
     yield from habits.values()
 
 

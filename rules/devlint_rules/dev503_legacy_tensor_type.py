@@ -6,9 +6,12 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from devlint.findings import Applicability, Confidence, Severity
+from devlint.findings import Applicability, Severity
+from devlint.inference.confidence.policy import confidence_of
+from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.facts import Facts, Mention
 from devlint.rule import Claim, Replacement, Rule
+from devlint_rules.helpers.assumptions import assume, runs_elsewhere, runs_without_cuda
 from devlint_rules.helpers.mentions import twins
 from devlint_rules.helpers.ownership import rule_of_mention
 from devlint_rules.helpers.rewriting import argument, atom, in_file, receiver, text_of
@@ -87,17 +90,24 @@ def _fix(facts: Facts, mention: Mention, modern: str | None) -> tuple[Replacemen
     return (Replacement(mention.site, modern),)
 
 
-def _verdict(mention: Mention) -> tuple[Severity, Confidence, str]:
-    """How bad a legacy type is, how sure, and why."""
+def _verdict(mention: Mention) -> tuple[Severity, Assumptions, str]:
+    """How bad a legacy type is, what that rests on, and why."""
+    elsewhere = runs_without_cuda(mention.site)
     if mention.refused:
         harm = "is a legacy constructor, which refuses `device=` for all but its own device"
-        return Severity.ERROR, Confidence.LIKELY, harm
+        message = "the device that it is given is another than its own"
+        return (
+            Severity.ERROR,
+            assume(AssumptionKind.CALLER_IS_ACCELERATED, mention.site, message),
+            harm,
+        )
     if mention.moves:
         harm = "changes the device with the dtype: it is a legacy tensor type"
-        return Severity.WARNING, Confidence.LIKELY, harm
+        return Severity.WARNING, elsewhere, harm
     usual = "is a legacy tensor type: it fixes the device with the dtype"
     sure = _names_cuda(mention) and not mention.guarded
-    return Severity.WARNING, Confidence.LIKELY if sure else Confidence.POSSIBLE, usual
+    sign = "a device is asked for first" if mention.guarded else "it is for the host"
+    return Severity.WARNING, elsewhere + runs_elsewhere(not sure, mention.site, sign), usual
 
 
 def _is_plain(mention: Mention) -> bool:
@@ -117,12 +127,12 @@ def _check(facts: Facts) -> Iterator[Claim]:
             continue
         others = plain[1:] if plain and mention is plain[0] else []
         modern = _modern(mention.site.node)
-        severity, confidence, harm = _verdict(mention)
+        severity, assumed, harm = _verdict(mention)
         shown = modern if modern is not None and "\n" not in modern else None
         yield Claim(
             mention.site,
             severity,
-            confidence,
+            confidence_of(assumed),
             f"`{mention.text}` {harm}"
             + (f" (and {len(others)} more in this file)" if others else ""),
             advice=(
@@ -131,6 +141,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
             trace=twins(others),
             fix=() if others else _fix(facts, mention, modern),
             applicability=Applicability.UNSAFE,
+            assumptions=assumed,
         )
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from devlint.findings import Confidence, Severity
+from devlint.findings import Severity
+from devlint.inference.confidence.policy import confidence_of
+from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.facts import Facts, Mention
 from devlint.rule import Claim, Rule
+from devlint_rules.helpers.assumptions import assume, runs_elsewhere, runs_without_cuda
 from devlint_rules.helpers.mentions import twins, unguarded
 from devlint_rules.helpers.ownership import rule_of_mention
 
@@ -19,38 +22,49 @@ def _serves_others(facts: Facts, first: Mention) -> bool:
     )
 
 
-def _confidence(facts: Facts, mentions: list[Mention]) -> Confidence:
-    if any(mention.on_purpose for mention in mentions):
-        return Confidence.POSSIBLE
-    return Confidence.LIKELY if _serves_others(facts, mentions[0]) else Confidence.POSSIBLE
+def _assumptions(facts: Facts, mentions: list[Mention]) -> Assumptions:
+    """A script for one machine may be meant for that alone."""
+    first = mentions[0]
+    meant = [mention.on_purpose for mention in mentions if mention.on_purpose]
+    alone = not _serves_others(facts, first)
+    sign = str(meant[0]) if meant else "nothing in it serves another machine"
+    return runs_without_cuda(first.site) + runs_elsewhere(bool(meant) or alone, first.site, sign)
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
     for mentions in unguarded(facts, "DEV504"):
         first, *others = mentions
         more = f" (and {len(others)} more in this file)" if others else ""
+        assumed = _assumptions(facts, mentions)
         yield Claim(
             first.site,
             Severity.WARNING,
-            _confidence(facts, mentions),
+            confidence_of(assumed),
             f"`{first.text}` raises where the backend is not there{more}",
             advice=(
                 "ask first (`if torch.cuda.is_available():`), or use `torch.accelerator`, which "
                 "serves whatever is there"
             ),
             trace=twins(others),
+            assumptions=assumed,
         )
     for absent in facts.absent_backends:
+        assumed = assume(
+            AssumptionKind.PACKAGE_WAS_NOT_IMPORTED,
+            absent.site,
+            f"nothing out of sight imports `{absent.package}`",
+        )
         yield Claim(
             absent.site,
             Severity.WARNING,
-            Confidence.LIKELY,
+            confidence_of(assumed),
             f"`{absent.text}` is there only where `{absent.package}` was imported: without it even "
             "the question raises an AttributeError",
             advice=(
                 f'ask torch first: `hasattr(torch, "{absent.backend}") and {absent.text}()`, or '
                 "use `torch.accelerator`, which serves whatever is there"
             ),
+            assumptions=assumed,
         )
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from devlint.findings import Confidence, Severity
+from devlint.findings import Severity
+from devlint.inference.confidence.policy import confidence_of
+from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.inference.facts import Facts
 from devlint.rule import Claim, Rule
+from devlint_rules.helpers.assumptions import assume, assume_if
 from devlint_rules.helpers.mentions import twins
 from devlint_rules.helpers.ownership import rule_of_mention
 
@@ -16,14 +19,18 @@ def _global_ranks(facts: Facts) -> Iterator[Claim]:
     mentions = [m for m in facts.mentions if m.global_rank and not m.guarded]
     if mentions:
         first, *others = mentions
+        assumed = assume(
+            AssumptionKind.OTHER_CARDS_ARE_USED, first.site, "the code runs on several nodes"
+        )
         yield Claim(
             first.site,
             Severity.WARNING,
-            Confidence.LIKELY,
+            confidence_of(assumed),
             f"`{first.text}` takes the rank among all nodes for the number of a card of this one: "
             "from the second node on there is no such card",
             advice='use the rank on this node: `torch.device("cuda", local_rank)`',
             trace=twins(others),
+            assumptions=assumed,
         )
 
 
@@ -37,13 +44,22 @@ def _check(facts: Facts) -> Iterator[Claim]:
             continue
         if mention.guarded and not fixed:
             continue
+        assumed = assume(
+            AssumptionKind.OTHER_CARDS_ARE_USED, mention.site, "each rank has a card of its own"
+        ) + assume_if(
+            not fixed,
+            AssumptionKind.RANK_SETS_NO_DEVICE,
+            mention.site,
+            "`torch.cuda.set_device` does not come first",
+        )
         yield Claim(
             mention.site,
             Severity.WARNING,
-            Confidence.LIKELY if fixed else Confidence.POSSIBLE,
+            confidence_of(assumed),
             f"`{mention.text}` is the same card on every rank"
             + ("" if fixed else ", unless `torch.cuda.set_device` comes first"),
             advice='use the rank\'s own card: `torch.device("cuda", local_rank)`',
+            assumptions=assumed,
         )
 
 

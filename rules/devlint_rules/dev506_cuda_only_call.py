@@ -4,21 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from devlint.findings import Applicability, Confidence, Severity
+from devlint.findings import Applicability, Severity
+from devlint.inference.confidence.policy import confidence_of
 from devlint.inference.facts import CudaCall, Facts
 from devlint.rule import Claim, Replacement, Rule
+from devlint_rules.helpers.assumptions import runs_elsewhere, runs_without_cuda
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
     for fact in facts.cuda_calls:
+        assumed = runs_without_cuda(fact.site) + runs_elsewhere(
+            bool(fact.on_purpose), fact.site, "it shows to be for CUDA"
+        )
         yield Claim(
             fact.site,
             Severity.WARNING,
-            Confidence.POSSIBLE if fact.on_purpose else Confidence.LIKELY,
+            confidence_of(assumed),
             f"`{fact.text}` is for CUDA alone: `{fact.stand_in}` is for any accelerator",
             advice=_advice(fact),
             fix=_fix(fact),
             applicability=_applicability(fact),
+            assumptions=assumed,
         )
 
 

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from devlint.findings import Confidence, Severity
+from devlint.findings import Severity
+from devlint.inference.confidence.policy import confidence_of
+from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.inference.domain.placement import Device
 from devlint.inference.facts import AutocastElsewhere, Facts
 from devlint.rule import Claim, Rule
+from devlint_rules.helpers.assumptions import assume
 from devlint_rules.helpers.rewriting import is_path
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
     for fact in facts.autocasts_elsewhere:
+        assumed = assume(
+            AssumptionKind.CODE_IS_TRACED, fact.site, "autocasting is on where the work is done"
+        )
         yield Claim(
             fact.site,
             Severity.WARNING,
-            Confidence.LIKELY,
+            confidence_of(assumed),
             _message(fact),
             advice=_advice(fact),
+            assumptions=assumed,
         )
 
 

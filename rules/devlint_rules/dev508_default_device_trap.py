@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from devlint.findings import Applicability, Confidence, Severity
+from devlint.findings import Applicability, Severity
+from devlint.inference.confidence.policy import confidence_of
+from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.inference.facts import DefaultDeviceTrap, Facts, Trap
 from devlint.rule import Claim, Note, Replacement, Rule
+from devlint_rules.helpers.assumptions import assume
 from devlint_rules.helpers.rewriting import add_argument, argument, in_file
 
 _GENERATOR = "torch.Generator(torch.get_default_device())"
@@ -32,15 +35,19 @@ _ADVICE = {
 def _check(facts: Facts) -> Iterator[Claim]:
     for fact in facts.default_device_traps:
         trace = (Note(fact.made, f"`{fact.text}` in the worker"),) if fact.made else ()
+        assumed = assume(
+            AssumptionKind.CALL_REACHES_OPERATION, fact.site, "this runs under that default device"
+        )
         yield Claim(
             fact.site,
             Severity.ERROR,
-            Confidence.LIKELY,
+            confidence_of(assumed),
             _MESSAGES[fact.trap].format(text=fact.text, default=fact.default),
             advice=_ADVICE[fact.trap],
             trace=trace,
             fix=_fix(facts, fact),
             applicability=Applicability.UNSAFE,
+            assumptions=assumed,
         )
 
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import devlint_rules
 import pytest
 
 from devlint.inference import conventions
@@ -18,11 +19,12 @@ ROWS = conventions.conventions()
 QUESTIONS = ("holds", "found", "without")
 INFERENCE = Path(conventions.__file__).parent.parent
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
+RULES = Path(devlint_rules.__file__).parent
 
 
 def asked() -> Iterator[str]:
-    """The ids that the inference asks for."""
-    for file in sorted(INFERENCE.rglob("*.py")):
+    """The ids that the inference and the rules ask for."""
+    for file in sorted([*INFERENCE.rglob("*.py"), *RULES.rglob("*.py")]):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") in (
                 "holds",

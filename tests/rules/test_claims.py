@@ -22,7 +22,7 @@ from making import (
 from rule_checking import RULES
 
 from devlint.findings import Applicability, Confidence, Severity
-from devlint.inference.domain.placement import CPU, CUDA, Device
+from devlint.inference.domain.placement import CPU, CUDA
 from devlint.inference.facts import (
     ElementAccess,
     HostRead,
@@ -168,20 +168,6 @@ class TestMeetings:
         assert claim.message == "`model` is on cuda, its input `batch` on cpu"
         turned = replace(met, left=met.right, right=met.left)
         assert only(claims(RULES["DEV103"], text, meetings=[turned])).message == claim.message
-
-    @pytest.mark.parametrize(
-        ("left", "right", "confidence"),
-        [
-            (Device("cuda", 0), Device("cuda", 1), Confidence.CERTAIN),
-            (CUDA, Device("cuda", 1), Confidence.LIKELY),
-            (CUDA, Device("cuda", 0), Confidence.POSSIBLE),
-        ],
-    )
-    def test_the_current_device_is_less_sure_than_an_index(self, left, right, confidence):
-        met = meeting(
-            operand(MASKED, "mask", left), operand(MASKED, "x", right), MASKED.site("mask + x")
-        )
-        assert only(claims(RULES["DEV106"], MASKED, meetings=[met])).confidence is confidence
 
     def test_an_index_of_a_host_tensor_comes_to_the_host(self):
         text = source("rows[scores > 0]\n")

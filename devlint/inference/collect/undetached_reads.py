@@ -6,14 +6,16 @@ from dataclasses import dataclass, replace
 
 import libcst as cst
 
-from devlint.findings import Confidence
 from devlint.inference.collect.explanation import operand
 from devlint.inference.conventions import holds
+from devlint.inference.domain.assumptions import Assumption, AssumptionKind, Assumptions
 from devlint.inference.domain.host import without_none
+from devlint.inference.domain.provenance import Site
 from devlint.inference.domain.tensors import RECORDED, Tensor
 from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.facts import UndetachedRead
-from devlint.inference.models.gradients import BOTH, CONFIDENCES, are_off
+from devlint.inference.models.gradients import BOTH, are_off
+from devlint.inference.program.assumption_sites import of_value
 from devlint.inference.program.records import Frame, Function, ReadNote, Unit
 from devlint.inference.program.roles import evaluates, turns_gradients_off
 
@@ -55,16 +57,20 @@ def read_of(frame: Frame, node: cst.CSTNode, value: Value) -> None:
 def leave(frame: Frame) -> None:
     """The function is done: what is left of its reads waits for its callers."""
     for note in frame.reads.values():
-        confidence = Confidence.CERTAIN
+        assumed: Assumptions = ()
         if not note.tensor.traits & RECORDED:
             if not _backward_went_through(frame, note.tensor):
                 continue
-            confidence = Confidence.LIKELY
+            message = "the call that made {} records it, as the backward pass shows"
+            assumed = (of_value(frame, AssumptionKind.GRADIENTS_ARE_ON, note.tensor, message),)
+        if note.in_one_branch:
+            message = "{} is as the branch leaves it that autograd records"
+            assumed += (of_value(frame, AssumptionKind.GRAPH_IS_RECORDED, note.tensor, message),)
         fact = UndetachedRead(
             site=frame.site(note.node),
             sink=note.sink,
             operand=operand(frame, note.tensor, note.tensor_node),
-            confidence=Confidence.POSSIBLE if note.in_one_branch else confidence,
+            assumptions=assumed,
             caught=note.caught,
         )
         frame.unit.kept(UndetachedReads).waiting.append(
@@ -86,9 +92,21 @@ def settle(unit: Unit) -> None:
     for waiting in unit.kept(UndetachedReads).waiting:
         rank = 2 if waiting.goes_back else _mode(waiting.function)
         if rank >= 0:
-            least = min(waiting.read.confidence, CONFIDENCES[rank], key=CONFIDENCES.index)
-            unit.facts.undetached_reads.append(replace(waiting.read, confidence=least))
+            read = waiting.read
+            known = (*read.assumptions, *_with_gradients(rank, read.site))
+            unit.facts.undetached_reads.append(replace(read, assumptions=known))
     unit.kept(UndetachedReads).waiting.clear()
+
+
+def _with_gradients(rank: int, site: Site) -> Assumptions:
+    """That gradients are on in a function: a caller in sight leaves them on, or none is."""
+    if rank == 2:
+        return ()
+    if rank == 1:
+        kind, message = AssumptionKind.GRADIENTS_ARE_ON, "the calls in sight record gradients"
+    else:
+        kind, message = AssumptionKind.GRAPH_IS_RECORDED, "a call out of sight records gradients"
+    return (Assumption(kind, site, message),)
 
 
 def _mode(function: Function | None, depth: int = _MAX_CALLERS) -> int:

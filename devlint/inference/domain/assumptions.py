@@ -80,6 +80,43 @@ class AssumptionKind(str, enum.Enum):
     # What a rule adds
     BOTH_DEVICES_ARE_MEANT = "both-devices-are-meant"
 
+    # What it costs
+    TIME_MATTERS = "time-matters"
+    COLD_FILE_COUNTS = "cold-file-counts"
+    COLD_CODE_COUNTS = "cold-code-counts"
+    HOST_CAN_DO_WITHOUT = "host-can-do-without"
+    DEVICE_IS_STILL_BUSY = "device-is-still-busy"
+    WRITE_IS_OF_ONE_ELEMENT = "write-is-of-one-element"
+    GRAPH_IS_RECORDED = "graph-is-recorded"
+    GRADIENTS_ARE_ON = "gradients-are-on"
+
+    # What is meant
+    RESULT_WAS_WANTED = "result-was-wanted"
+    DEVICE_IS_FOR_ALL = "device-is-for-all"
+    RESULT_IS_MOVED_IN_VAIN = "result-is-moved-in-vain"
+    GRADIENT_IS_WANTED = "gradient-is-wanted"
+    GRADIENT_IS_READ_THERE = "gradient-is-read-there"
+    NAME_IS_OF_DEVICE = "name-is-of-device"
+
+    # What becomes of objects
+    MODULE_IS_MOVED = "module-is-moved"
+    ATTRIBUTE_MEETS_DEVICE = "attribute-meets-device"
+    OPTIMIZER_COMES_FIRST = "optimizer-comes-first"
+    OPTIMIZER_HAS_STATE = "optimizer-has-state"
+
+    # Where and when it runs
+    RUNS_WITHOUT_CUDA = "runs-without-cuda"
+    WEIGHTS_COME_FROM_CARD = "weights-come-from-card"
+    FILE_COMES_FROM_CARD = "file-comes-from-card"
+    PACKAGE_WAS_NOT_IMPORTED = "package-was-not-imported"
+    RANK_SETS_NO_DEVICE = "rank-sets-no-device"
+    WORKERS_RUN = "workers-run"
+    LOADER_HAS_WORKERS = "loader-has-workers"
+    WORK_OVERLAPS = "work-overlaps"
+    CODE_IS_TRACED = "code-is-traced"
+    BREAK_IN_GRAPH_MATTERS = "break-in-graph-matters"
+    RELEASE_IS_KNOWN = "release-is-known"
+
 
 K = AssumptionKind
 
@@ -156,7 +193,44 @@ MEANINGS: Mapping[AssumptionKind, str] = {
     K.LIST_IS_JOINED_ON_DEVICE: "What a function puts into lists, and joins, is not on the host.",
     K.BOTH_DEVICES_ARE_MEANT: "Nothing out of sight brings two values together that the code puts "
     "on two devices.",
+    K.TIME_MATTERS: "The time that could be spared matters where the code runs.",
+    K.COLD_FILE_COUNTS: "It matters in a test, an export or code that prepares data, by the path "
+    "of the file.",
+    K.COLD_CODE_COUNTS: "It matters in code that runs once, now and then, or only to evaluate.",
+    K.HOST_CAN_DO_WITHOUT: "The host does not need a value where it reads it.",
+    K.DEVICE_IS_STILL_BUSY: "The device still works when the host reads from it.",
+    K.WRITE_IS_OF_ONE_ELEMENT: "`x[i] = ...` writes one element, and no row.",
+    K.GRAPH_IS_RECORDED: "Autograd records a value, though no call in sight shows it.",
+    K.GRADIENTS_ARE_ON: "Gradients are on where a value is made or read.",
+    K.RESULT_WAS_WANTED: "Code that has no effect was meant to have one.",
+    K.DEVICE_IS_FOR_ALL: "A function that takes a device is to work there with all that it makes.",
+    K.RESULT_IS_MOVED_IN_VAIN: "What a callee makes should be made on the device, though it is "
+    "moved there where it comes back.",
+    K.GRADIENT_IS_WANTED: "A tensor that requires grad and is kept by a module is to be trained.",
+    K.GRADIENT_IS_READ_THERE: "The gradient is wanted of a moved tensor, and not of what it was "
+    "moved from.",
+    K.NAME_IS_OF_DEVICE: "What is compared, or used as a device, is a `torch.device`.",
+    K.MODULE_IS_MOVED: "A module is moved after it was made.",
+    K.ATTRIBUTE_MEETS_DEVICE: "What a module keeps meets what lives on its device.",
+    K.OPTIMIZER_COMES_FIRST: "The state of an optimizer is loaded before the module is moved.",
+    K.OPTIMIZER_HAS_STATE: "An optimizer, or what it is given, keeps what it had before the move.",
+    K.RUNS_WITHOUT_CUDA: "The code is to run on machines without CUDA.",
+    K.WEIGHTS_COME_FROM_CARD: "The weights in a file were saved on an accelerator.",
+    K.FILE_COMES_FROM_CARD: "A file of which nothing is known holds tensors of an accelerator.",
+    K.PACKAGE_WAS_NOT_IMPORTED: "A package that adds a backend to torch is not imported elsewhere.",
+    K.RANK_SETS_NO_DEVICE: "No process of a rank calls `torch.cuda.set_device` first.",
+    K.WORKERS_RUN: "The processes of a DataLoader are forked, and come to the code.",
+    K.LOADER_HAS_WORKERS: "A DataLoader out of sight has worker processes.",
+    K.WORK_OVERLAPS: "Nothing out of sight waits for what the device still does.",
+    K.CODE_IS_TRACED: "The code runs inside of what captures, maps or compiles it.",
+    K.BREAK_IN_GRAPH_MATTERS: "A compiled graph that is cut in two costs more than it is worth.",
+    K.RELEASE_IS_KNOWN: "The PyTorch that runs the code is one of the releases that devlint knows.",
 }
+
+
+# All findings of a rule rest on these, whatever the code: its page says so, and no report does at
+# each of them.
+GENERAL = frozenset(kind.value for kind in (K.TIME_MATTERS, K.RUNS_WITHOUT_CUDA))
 
 
 @dataclass(frozen=True, slots=True)

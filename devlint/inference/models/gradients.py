@@ -11,7 +11,6 @@ from collections.abc import Iterable
 
 import libcst as cst
 
-from devlint.findings import Confidence
 from devlint.inference.conventions import holds
 from devlint.inference.domain.containers import Sequence
 from devlint.inference.domain.host import Const
@@ -24,9 +23,6 @@ from devlint.inference.syntax.text import dotted
 from devlint.knowledge.autograd import RECORDED_OPERATIONS, RECORDED_OPERATORS
 
 BOTH = RECORDED | EXPECTED
-
-
-CONFIDENCES = (Confidence.POSSIBLE, Confidence.LIKELY, Confidence.CERTAIN)
 
 
 def are_off(frame: Frame) -> bool:

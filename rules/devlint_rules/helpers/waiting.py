@@ -1,17 +1,18 @@
-"""How sure it is that a sync costs something and could be avoided."""
+"""What has to be assumed for a sync to cost something, and to be avoidable."""
 
 from __future__ import annotations
 
-import re
-
 import libcst as cst
 
-from devlint.findings import Confidence
+from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.domain.placement import Variable, VariableKind
 from devlint.inference.facts import Facts, Sync
 from devlint.inference.syntax.text import dotted, every
+from devlint_rules.helpers.assumptions import assume, assume_if, time_matters
 from devlint_rules.helpers.blocks import path_to, statements_before
 from devlint_rules.helpers.uses import Use, use_of
+
+K = AssumptionKind
 
 # A read of a number or of a truth value: what the host does with it mostly can be done on the
 # device, or later. The other syncs are often what the algorithm needs.
@@ -19,17 +20,6 @@ _NUMBERS = frozenset(
     {".item()", "float()", "int()", "bool()", "round()", "if", "while", "assert", "f-string"}
     | {"print()", "str()", ".format()", "%"}
 )
-
-
-_COLD_FILE = re.compile(
-    r"(^|/)((unit_?)?tests?|\w*datasets?|deploy\w*)/"
-    r"|(^|/)(test_[^/]*|[^/]*_test|conftest|[^/]*collator|export\w*|convert\w*)\.py$"
-)
-
-
-def is_cold_file(facts: Facts) -> bool:
-    """Tests, exports, and data prepared on the host: nobody waits for the device there."""
-    return bool(_COLD_FILE.search(facts.source.path))
 
 
 def has_waited(facts: Facts, node: cst.CSTNode) -> bool:
@@ -58,33 +48,54 @@ def is_only_asked_for(facts: Facts, sync: Sync) -> bool:
     )
 
 
-def confidence(facts: Facts, sync: Sync) -> Confidence:
-    """Likely where the tensor is on an accelerator for the ordinary caller and it can wait."""
-    if (
-        is_cold_file(facts)
-        or sync.perhaps
-        or has_waited(facts, sync.site.node)
-        or is_only_asked_for(facts, sync)
-        or sync.guards_error
-        or sync.inside is not None
-        or not _on_accelerator(facts, sync)
-    ):
-        return Confidence.POSSIBLE
+def assumptions(facts: Facts, sync: Sync) -> Assumptions:
+    """What a sync rests on: it costs time where the tensor is on an accelerator for the ordinary
+    caller, and nothing but the value makes the host wait there."""
+    site = sync.site
+    found = time_matters(facts, site)
+    if sync.perhaps or is_only_asked_for(facts, sync):
+        found += assume(K.VALUE_IS_TENSOR, site, f"`{sync.operand.name}` is a tensor here")
+    if has_waited(facts, site.node):
+        message = "the device still works, though `synchronize` was called just before"
+        found += assume(K.DEVICE_IS_STILL_BUSY, site, message)
+    if not _on_accelerator(facts, sync):
+        message = f"callers hand in `{sync.operand.name}` on an accelerator"
+        found += assume(K.INPUT_MAY_BE_ACCELERATED, site, message)
+    seldom = _runs_seldom(sync)
+    return (
+        found
+        + assume_if(bool(seldom), K.COLD_CODE_COUNTS, site, f"{seldom} has to be quick, too")
+        + assume_if(
+            _is_needed(facts, sync),
+            K.HOST_CAN_DO_WITHOUT,
+            site,
+            f"the host can do without `{sync.operand.name}` here",
+        )
+    )
+
+
+def _runs_seldom(sync: Sync) -> str:
+    """The code around a sync that need not be quick; nothing if there is none."""
+    if sync.guards_error:
+        return "the check for an error"
     loop = sync.loop
     trains = loop is not None and loop.trains
-    if sync.evaluates and sync.for_logging and not (sync.invariant or trains):
-        return Confidence.POSSIBLE
-    if not sync.elementwise and use_of(facts, sync) is Use.INDEX:
-        return Confidence.POSSIBLE  # the host needs it
-    if sync.elementwise or sync.invariant:
-        return Confidence.LIKELY
-    if sync.evaluates and not trains and (loop is None or not loop.nested):
-        return Confidence.POSSIBLE
-    if sync.call in _NUMBERS:
-        return Confidence.LIKELY
-    if sync.needed or (loop is None and not sync.call.startswith("torch.")):
-        return Confidence.POSSIBLE
-    return Confidence.LIKELY
+    logged = sync.for_logging and not sync.invariant
+    once = (loop is None or not loop.nested) and not (sync.elementwise or sync.invariant)
+    return "the evaluation" if sync.evaluates and not trains and (logged or once) else ""
+
+
+def _is_needed(facts: Facts, sync: Sync) -> bool:
+    """The host works on with the number there, or its callee does."""
+    if sync.inside is not None:
+        return True
+    if sync.elementwise:
+        return False
+    if use_of(facts, sync) is Use.INDEX:
+        return True
+    if sync.invariant or sync.call in _NUMBERS:
+        return False
+    return sync.needed or (sync.loop is None and not sync.call.startswith("torch."))
 
 
 def _on_accelerator(facts: Facts, sync: Sync) -> bool:
