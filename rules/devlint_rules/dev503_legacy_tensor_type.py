@@ -105,9 +105,16 @@ def _verdict(mention: Mention) -> tuple[Severity, Assumptions, str]:
         harm = "changes the device with the dtype: it is a legacy tensor type"
         return Severity.WARNING, elsewhere, harm
     usual = "is a legacy tensor type: it fixes the device with the dtype"
-    sure = _names_cuda(mention) and not mention.guarded
-    sign = "a device is asked for first" if mention.guarded else "it is for the host"
-    return Severity.WARNING, elsewhere + runs_elsewhere(not sure, mention.site, sign), usual
+    if not _names_cuda(mention):
+        message = "what is made here is wanted on other devices, too"
+        host = assume(AssumptionKind.HOST_CODE_RUNS_ELSEWHERE, mention.site, message)
+        return Severity.WARNING, host, usual
+    asked = "a device is asked for first"
+    return (
+        Severity.WARNING,
+        elsewhere + runs_elsewhere(mention.guarded, mention.site, asked),
+        usual,
+    )
 
 
 def _is_plain(mention: Mention) -> bool:

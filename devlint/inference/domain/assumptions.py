@@ -106,6 +106,7 @@ class AssumptionKind(str, enum.Enum):
 
     # Where and when it runs
     RUNS_WITHOUT_CUDA = "runs-without-cuda"
+    HOST_CODE_RUNS_ELSEWHERE = "host-code-runs-elsewhere"
     WEIGHTS_COME_FROM_CARD = "weights-come-from-card"
     FILE_COMES_FROM_CARD = "file-comes-from-card"
     PACKAGE_WAS_NOT_IMPORTED = "package-was-not-imported"
@@ -215,6 +216,7 @@ MEANINGS: Mapping[AssumptionKind, str] = {
     K.OPTIMIZER_COMES_FIRST: "The state of an optimizer is loaded before the module is moved.",
     K.OPTIMIZER_HAS_STATE: "An optimizer, or what it is given, keeps what it had before the move.",
     K.RUNS_WITHOUT_CUDA: "The code is to run on machines without CUDA.",
+    K.HOST_CODE_RUNS_ELSEWHERE: "What is made on the host, by its type, is wanted on other devices.",
     K.WEIGHTS_COME_FROM_CARD: "The weights in a file were saved on an accelerator.",
     K.FILE_COMES_FROM_CARD: "A file of which nothing is known holds tensors of an accelerator.",
     K.PACKAGE_WAS_NOT_IMPORTED: "A package that adds a backend to torch is not imported elsewhere.",
