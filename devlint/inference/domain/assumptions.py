@@ -216,7 +216,7 @@ MEANINGS: Mapping[AssumptionKind, str] = {
     K.OPTIMIZER_COMES_FIRST: "The state of an optimizer is loaded before the module is moved.",
     K.OPTIMIZER_HAS_STATE: "An optimizer, or what it is given, keeps what it had before the move.",
     K.RUNS_WITHOUT_CUDA: "The code is to run on machines without CUDA.",
-    K.HOST_CODE_RUNS_ELSEWHERE: "What is made on the host, by its type, is wanted on other devices.",
+    K.HOST_CODE_RUNS_ELSEWHERE: "What is made on the host, by its type, is wanted elsewhere, too.",
     K.WEIGHTS_COME_FROM_CARD: "The weights in a file were saved on an accelerator.",
     K.FILE_COMES_FROM_CARD: "A file of which nothing is known holds tensors of an accelerator.",
     K.PACKAGE_WAS_NOT_IMPORTED: "A package that adds a backend to torch is not imported elsewhere.",
