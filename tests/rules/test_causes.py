@@ -112,6 +112,18 @@ d = torch.addcmul(a, b, c)
     assert told(text) == [("DEV101", 4), ("DEV101", 4)]
 
 
+def test_now_the_one_operand_out_of_place_and_now_the_other_is_one_finding():
+    text = """\
+def product(a: torch.Tensor, b: torch.Tensor):
+    if not isinstance(a, torch.Tensor):
+        a = torch.tensor(a)
+    if not isinstance(b, torch.Tensor):
+        b = torch.tensor(b)
+    return a @ b
+"""
+    assert told(text) == [("DEV102", 6)]
+
+
 def test_one_value_of_two_operations_is_one_finding():
     text = """\
 a = torch.zeros(3).cuda()

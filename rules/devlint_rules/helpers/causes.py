@@ -80,10 +80,20 @@ def reads(facts: Facts) -> list[HostRead]:
 
 
 def _one_of_each_operation(meetings: Iterable[Meeting]) -> list[Meeting]:
-    """One meeting for each operation and odd operand, whatever that may meet there."""
+    """One meeting for each operation and odd operand, whatever that may meet there.
+
+    Of two operands, of which now the one may be out of place and now the other, it is one: `a @ b`,
+    each made on the host if it was no tensor.
+    """
     kept: dict[object, Meeting] = {}
+    pairs: set[tuple[cst.CSTNode, ...]] = set()
     for meeting in sorted(meetings, key=_doubt):
-        kept.setdefault(_odd_operand(meeting), meeting)
+        operation, odd, anchor = (
+            s.node for s in (meeting.site, meeting.left.site, meeting.right.site)
+        )
+        if odd is anchor or (operation, anchor, odd) not in pairs:
+            kept.setdefault(_odd_operand(meeting), meeting)
+            pairs.add((operation, odd, anchor))
     return list(kept.values())
 
 
