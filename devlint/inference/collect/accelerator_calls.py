@@ -129,6 +129,8 @@ def settle(unit: Unit) -> None:
     for note, stand_in, rewritten in seen.calls.values():
         if named_for_accelerators(note.function) or _is_for_more(unit, note.function):
             continue
+        if _is_done_elsewhere(unit, note, stand_in):
+            continue
         test = _test_of(unit, note, set(seen.calls))
         unit.facts.cuda_calls.append(
             CudaCall(
@@ -155,7 +157,7 @@ def _on_purpose(unit: Unit, note: MentionNote, stand_in: StandIn) -> str:
     text = unit.source.text
     if stand_in.name in _OF_SEVERAL:
         return "it counts or chooses cards"
-    if holds("cuda-bound-text", text):
+    if holds("cuda-bound-text", text) or holds("cuda-tied-text", text):
         return "more of its file is for CUDA"
     if not (note.guarded or _around(unit, note) or holds("chosen-device-text", text)):
         return "no device is chosen in its file"
@@ -168,6 +170,15 @@ def _is_for_more(unit: Unit, function: Function | None) -> bool:
     done."""
     text = unit.source.text if function is None else function.text
     return holds("cuda-bound-text", text) or any(other in text for other in _OTHERS)
+
+
+def _is_done_elsewhere(unit: Unit, note: MentionNote, stand_in: StandIn) -> bool:
+    """`if kind == "cuda": torch.cuda.synchronize()`, and `else: module.synchronize()`."""
+    return any(
+        choice.orelse is not None and f"{stand_in.name}(" in code(choice.orelse)
+        for choice, branch in _around(unit, note)
+        if isinstance(choice, cst.If) and branch is choice.body
+    )
 
 
 def _around(unit: Unit, note: MentionNote) -> list[tuple[cst.CSTNode, cst.CSTNode]]:

@@ -237,10 +237,14 @@ def _is_cut(when: dict[cst.CSTNode, Moment], node: cst.CSTNode, kept: _Kept) -> 
 
 def _evaluates(frame: Frame, seen: _Seen, kept: _Kept) -> bool:
     """A loop over batches in code that evaluates keeps what a model returns. No backward pass is
-    in the function, and nowhere in the file are gradients turned off."""
+    in the function, nor in another method that finds it on the object, and nowhere in the file are
+    gradients turned off."""
     if frame.goes_back or seen.passes or kept.loop.trains or kept.loop.hotness is not Hotness.HOT:
         return False
     if not (seen.switches or evaluates(frame.function)):
+        return False
+    on_object = _owner(kept.into).startswith("self.")
+    if on_object and frame.info is not None and "backward(" in frame.info.text:
         return False
     if holds("gradients-off-text", frame.unit.source.text):
         return False
@@ -264,5 +268,7 @@ def settle(unit: Unit) -> None:
         callers = function.callers if function is not None else []
         if any(call.without_gradients for call in callers):
             continue
-        unit.facts.kept_graphs.append(replace(fact, sure=function is None or bool(callers)))
+        # Who calls the callers, and how, is not in sight.
+        in_sight = function is None or any(call.caller is None for call in callers)
+        unit.facts.kept_graphs.append(replace(fact, sure=in_sight))
     notes.waiting.clear()

@@ -32,7 +32,7 @@ from devlint.inference.program.records import (
 )
 from devlint.inference.summaries.waits import function_site
 from devlint.inference.syntax.evaluation_order import Moment, moments
-from devlint.inference.syntax.text import dotted, every
+from devlint.inference.syntax.text import code, dotted, every
 from devlint.knowledge.model import Result
 
 _NOWHERE = -1  # the strength of work that is on the host
@@ -234,8 +234,14 @@ def _pairs(
         if isinstance(node, cst.Comparison)
         for side in (node.left, *(target.comparator for target in node.comparisons))
     }
+    dead = {
+        each
+        for node in when
+        if isinstance(node, cst.If) and code(node.test) in ("False", "0")
+        for each in every(node.body, cst.BinaryOperation)
+    }
     for node in when:
-        if not isinstance(node, cst.BinaryOperation) or node in compared:
+        if not isinstance(node, cst.BinaryOperation) or node in compared or node in dead:
             continue
         if not isinstance(node.operator, cst.Subtract):
             continue
