@@ -140,5 +140,9 @@ def train(model, loader, optimizer, device):
     limits="""\
 Whether it costs much depends on how much memory a step takes anew, which only a profile shows.
 Where each step needs other sizes, and memory is nearly used up, it may be what keeps the run alive:
-with a comment right above that speaks of memory the finding is a `possible` one.""",
+with a comment right above that speaks of memory the finding is a `possible` one. The rule is in
+preview: of 26 findings on 16 repositories, at most four of each (November 2026), 17 were right and
+worth saying; the others stood between stages that need most of the memory, or in functions that do
+not run once per step, whatever their names say.""",
+    preview=True,
 )

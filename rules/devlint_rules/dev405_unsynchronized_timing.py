@@ -164,6 +164,9 @@ def train(model, dataset, optimizer):
 A callee out of sight may wait, and counts as waiting unless it is a module by its name or its use.
 The time of whole epochs is left alone: what is still queued at its end is little beside it. So is
 a clock that is asked whether the time is up, and one that is kept on an object from one method to
-another. Where the work is done on what a caller hands in, the finding is a `possible` one.""",
+another. Where the work is done on what a caller hands in, the finding is a `possible` one. The rule
+is in preview: of 29 findings on 16 repositories, at most four of each (November 2026), 24 were
+right and worth saying, which is a little less than it takes, and too few to tell.""",
     twin="A virtual device does its work at once, so that a run leaves the finding undecided.",
+    preview=True,
 )

@@ -160,5 +160,7 @@ loader is iterated or the split is made.""",
     limits="""\
 The default has to be set in the same file or by what it calls, and before. Data sets are looked at
 as far as their own `__getitem__` goes; workers that are spawned are left out, as those have no
-default device but the one that their modules set.""",
+default device but the one that their modules set. The rule is in preview: 249 repositories gave
+five findings (November 2026), all right, which is too few to tell.""",
+    preview=True,
 )

@@ -160,3 +160,30 @@ torch.set_default_device("cuda")
 loader = DataLoader(range(8), shuffle=True, generator=torch.Generator())
 """
     assert "DEV508" in rules_of(text)
+
+
+WAITING = "import torch\n\n\ndef wait(device):\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "confidence"),
+    [
+        ("    if device.type == 'cuda':\n        torch.cuda.synchronize()\n", "likely"),
+        ("    print(torch.cuda.device_count())\n    return device.type\n", "possible"),
+        ("    print(device)\n    torch.cuda.synchronize()\n", "possible"),
+    ],
+    ids=["on a chosen device", "cards are counted", "no device is chosen"],
+)
+def test_how_sure_it_is_that_one_call_binds_the_code(body: str, confidence: str):
+    found = [each for each in check_text(WAITING + body) if each.rule == "DEV506"]
+    assert [each.confidence.value for each in found] == [confidence]
+
+
+@pytest.mark.parametrize(
+    "behind",
+    ["    elif device.type == 'mps':\n        pass\n", "    else:\n        device.synchronize()\n"],
+    ids=["another accelerator", "all others"],
+)
+def test_code_that_tells_accelerators_apart_is_left_alone(behind: str):
+    body = "    if device.type == 'cuda':\n        torch.cuda.synchronize()\n"
+    assert "DEV506" not in rules_of(WAITING + body + behind)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 import libcst as cst
 
-from devlint.inference.collect.under_way import UnderWay
+from devlint.inference.collect.under_way import UnderWay, method_of
 from devlint.inference.conventions import holds
 from devlint.inference.domain.host import Const, Host
 from devlint.inference.domain.tensors import Tensor
@@ -118,7 +118,11 @@ def leave(frame: Frame) -> None:
         if fact is not None:
             done.add(kept.value_node)
             frame.unit.facts.kept_graphs.append(fact)
-        elif _evaluates(frame, seen, kept) and not _is_cut(when, node, kept):
+        elif (
+            _evaluates(frame, seen, kept)
+            and not _is_cut(when, node, kept)
+            and not _is_read_undetached(when, kept)
+        ):
             notes.waiting.append((frame.function, _fact(frame, kept, None)))
 
 
@@ -232,6 +236,18 @@ def _is_cut(when: dict[cst.CSTNode, Moment], node: cst.CSTNode, kept: _Kept) -> 
         for each in when
         if isinstance(each, cst.Assign)
         for t in each.targets
+    )
+
+
+def _is_read_undetached(when: dict[cst.CSTNode, Moment], kept: _Kept) -> bool:
+    """`frames[0].cpu().numpy()`, which raises for what is recorded: gradients are off."""
+    target = _owner(kept.into)
+    return any(
+        isinstance(node, cst.Call)
+        and method_of(node) == "numpy"
+        and code(node).startswith((f"{target}[", f"{target}."))
+        and "detach" not in code(node)
+        for node in when
     )
 
 
