@@ -10,10 +10,12 @@ from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.helpers.meetings import claims, with_both_meant
 from devlint_rules.helpers.placing import brought_there
 from devlint_rules.helpers.rewriting import where_it_meets
-from devlint_rules.helpers.wording import device_expression
+from devlint_rules.helpers.wording import device_expression, sends_to_group
 
 
 def _advice(meeting: Meeting) -> str:
+    if sends_to_group(meeting):
+        return f"move `{meeting.left.name}` to the card of this process first, or make it there"
     device = device_expression(meeting.right)
     if device is None:
         return f"move `{meeting.left.name}` to the device of the other operand before they meet"
@@ -22,6 +24,8 @@ def _advice(meeting: Meeting) -> str:
 
 def _fix(facts: Facts, meeting: Meeting) -> tuple[Replacement, ...]:
     left, right = meeting.left, meeting.right
+    if sends_to_group(meeting):
+        return ()  # which card the process has is not in sight
     return where_it_meets(facts, left, right) or brought_there(facts, left, right)
 
 

@@ -39,3 +39,21 @@ def shifted(rows: torch.Tensor, device: torch.device):
 """)
     made = "torch.ones(3, device=device)"
     assert found.advice == f"make it where the other one lives: `{made}`"
+
+
+def test_a_host_tensor_that_a_collective_sends():
+    text = """\
+import torch
+import torch.distributed as dist
+
+
+def mean(loss: float):
+    dist.init_process_group("nccl")
+    total = torch.tensor([loss])
+    dist.all_reduce(total)
+    return total / dist.get_world_size()
+"""
+    (found,) = [each for each in check_text(text) if each.rule == "DEV101"]
+    assert "`dist.all_reduce` sends it through a process group" in found.message
+    assert "move `total` to the card of this process first" in found.advice
+    assert found.fix is None

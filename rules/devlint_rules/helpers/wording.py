@@ -45,6 +45,11 @@ def module_is(meeting: Meeting) -> str:
     return "left" if meeting.operation == meeting.left.name else ""
 
 
+def sends_to_group(meeting: Meeting) -> bool:
+    """The operation is a collective: it stands itself for the process group and its devices."""
+    return meeting.kind is MeetingKind.OPERATION and meeting.operation == meeting.right.name
+
+
 def _called_with(module: Operand, given: Operand) -> str:
     there = f"`{module.name}` is on {place_of(module)}"
     return f"{there}, its input `{given.name}` on {place_of(given)}"
@@ -64,6 +69,11 @@ def clash(meeting: Meeting) -> str:
         claim = _called_with(right, left)
     elif module_is(meeting) == "left":
         claim = _called_with(left, right)
+    elif sends_to_group(meeting):
+        claim = (
+            f"`{left.name}` is on {place_of(left)}: {operation} sends it through a process group "
+            "that takes tensors of accelerators only"
+        )
     elif meeting.kind is MeetingKind.SHAPE:
         claim = (
             f"`{left.name}` is made on the default device with the shape of a tensor on "
