@@ -122,7 +122,8 @@ is no event.""",
     limits="""\
 Of a block in which anything is somewhere unknown, only what was moved by `.to(device)` is said, and
 not in code for CUDA, nor where a condition around the block or its `enabled=` may have asked. Work
-that a function called in the block does for itself is not seen. The rule is in preview: in the 740
-files of others' code with autocasting it found the same three lines twice, too few to judge by.""",
+that a function called in the block does for itself is not seen. The rule is in preview: of 14
+findings in 249 public repositories (November 2026) four were right and worth saying; most others
+stood in code that runs on CUDA alone, whatever its parameters say.""",
     preview=True,
 )
