@@ -169,7 +169,7 @@ def candidates(slot: Slot) -> list[Value]:
     """What may stand in ``slot``, the likeliest first, each once."""
     found: list[Value] = []
     if is_device(slot.name):
-        found.append(CARD)
+        found += [CARD, Text("card")]
     if slot.optional:
         found.append(Omitted())
     if isinstance(slot.default, bool):

@@ -91,13 +91,16 @@ def _search(job: dict[str, Any], module: Any, answer_file: str) -> None:
         except NotMade as error:
             refusals.append(str(error))
             continue
-        if not done.confirmed and done.reached and done.failure is None:
-            done = _again(driver, module, done)
-            if found.get("reason") == _UNFINISHED:
-                found.clear()
-            note(done, settled(done, job["finding"], job["root"]))
-        if done.confirmed or (done.reached and done.failure is None):
+        if done.confirmed:
             break
+        if done.reached and done.failure is None:
+            done = _again(driver, module, done)
+            open_question = settled(done, job["finding"], job["root"])
+            if found.get("reason") == _UNFINISHED or not open_question:
+                found.clear()
+            note(done, open_question)
+            if not open_question:
+                break
     if not found:
         answer(answer_file, {"refused": refusals[0] if refusals else "nothing could be tried"})
 

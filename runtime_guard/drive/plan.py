@@ -108,11 +108,16 @@ def _is_main(test: ast.expr) -> bool:
 
 
 def _with_callers(tree: ast.Module, entry: Entry) -> list[Entry]:
-    """``entry``, its callers, and theirs."""
+    """``entry``, its callers, and theirs; what a constructor makes is called, too."""
     found = [entry]
+    defined = {known for known, _ in functions(tree)}
     for known in found:
-        if len(found) < MAX_ENTRIES:
-            found += [caller for caller in _callers(tree, known) if caller not in found]
+        if len(found) >= MAX_ENTRIES:
+            break
+        near = list(_callers(tree, known))
+        if known.function == "__init__":
+            near = [Entry(known.owner, "forward"), Entry(known.owner, "__call__"), *near]
+        found += [other for other in near if other in defined and other not in found]
     return found[:MAX_ENTRIES]
 
 
@@ -121,7 +126,7 @@ def _callers(tree: ast.Module, entry: Entry) -> Iterator[Entry]:
     found = 0
     name = entry.function
     if name == "__init__":
-        return
+        name = entry.owner.rpartition(".")[2]
     for caller, node in functions(tree):
         if caller == entry or found == MAX_CALLERS:
             continue

@@ -64,7 +64,12 @@ class Program:
         lines: list[str] = []
         for name in self.modules:
             alias = _alias(name)
-            lines += [f"import {name}" if alias == name else f'{alias} = import_module("{name}")']
+            if alias != name:
+                lines.append(f'{alias} = import_module("{name}")')
+            elif name.startswith("torch."):  # `import` would make `torch` a name of a function's
+                lines.append(f'import_module("{name}")')
+            else:
+                lines.append(f"import {name}")
         if any("import_module(" in line for line in lines):
             lines.insert(0, "from importlib import import_module")
         return "\n".join([*lines, *self.lines]) + "\n"

@@ -11,7 +11,10 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
+
+import torch
 
 _METHODS_OF_TENSORS = frozenset(
     {
@@ -70,6 +73,7 @@ _METHODS_OF_TENSORS = frozenset(
         "view",
     }
 )
+_SIZED = frozenset({"zeros", "ones", "rand", "randn", "empty", "arange", "full", "eye"})
 _METHODS_OF_LISTS = frozenset({"append", "extend"})
 _METHODS_OF_DICTS = frozenset({"items", "keys", "values", "get", "update"})
 _WHOLE_NUMBERS = frozenset({"range", "Linear", "Embedding", "LayerNorm", "Conv1d", "Conv2d"})
@@ -238,23 +242,37 @@ def _of_call(node: ast.Call) -> Iterator[tuple[str, Sign]]:
         for part in ast.walk(node):
             if isinstance(part, (ast.Name, ast.Attribute)) and dotted(part) not in ("", "int"):
                 yield dotted(part), ("number", 1)
-    for argument in node.args:
+    for at, argument in enumerate(node.args):
         name = dotted(argument)
         if not name:
             continue
         if last in _WHOLE_NUMBERS:
             yield name, ("number", 1)
+        elif head == "torch":
+            yield name, (_kind_in_schemas(last, at), 1)
         elif head.split(".")[0] in ("torch", "F", "self") or last in _PATTERNED:
-            if last not in ("zeros", "ones", "rand", "randn", "empty", "arange", "full", "eye"):
-                yield name, ("tensor", 1)
-            else:
-                yield name, ("number", 1)
+            yield name, ("tensor", 1)
     if last in _PATTERNED and len(node.args) > 1:
         name, pattern = dotted(node.args[0]), node.args[1]
         if name and isinstance(pattern, ast.Constant) and isinstance(pattern.value, str):
             axes = re.sub(r"\([^)]*\)", "g", pattern.value.partition("->")[0])
             if "..." not in axes and axes.split():
                 yield name, ("ranks", len(axes.split()))
+
+
+@cache
+def _kind_in_schemas(function: str, at: int) -> str:
+    """Does ``torch.stft(x, n_fft)`` take a tensor or a number there?  ATen's schemas say."""
+    if function in _SIZED:
+        return "number"
+    packet = getattr(torch.ops.aten, function, None)
+    found = set()
+    for overload in packet.overloads() if packet is not None else ():
+        arguments = getattr(packet, overload)._schema.arguments
+        if at < len(arguments) and not arguments[at].kwarg_only:
+            found.add(str(arguments[at].type))
+    tensors = any("Tensor" in kind for kind in found)
+    return "tensor" if tensors or not found else "number"
 
 
 def _of_arithmetic(node: ast.BinOp) -> Iterator[tuple[str, Sign]]:

@@ -55,6 +55,44 @@ def test_the_function_around_a_line_is_called(
     assert plan(str(root / "net.py"), line, str(root)).entries == entries
 
 
+GRID = """\
+import torch
+
+
+class Grid(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.points = torch.ones(3)
+
+    def build(self, x):
+        return x * self.points
+
+
+class Warp(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.grid = Grid()
+
+    def forward(self, x):
+        return self.grid.build(x)
+
+
+def train():
+    return Warp()(torch.ones(3))
+"""
+
+
+def test_what_a_constructor_makes_shows_where_it_is_used(tree: Tree) -> None:
+    """`points` stays behind, and `Grid` has no `forward`: its owner's meets it."""
+    root = tree({"grid.py": GRID})
+    assert plan(str(root / "grid.py"), 7, str(root)).entries == (
+        Entry("Grid", "__init__"),
+        Entry("Warp", "__init__"),
+        Entry("Warp", "forward"),
+        Entry("", "train"),
+    )
+
+
 def test_what_only_a_program_runs_is_not_called(tree: Tree) -> None:
     root = tree({"net.py": NET})
     with pytest.raises(NoPlan, match="give its command"):

@@ -68,6 +68,20 @@ def test_classes_are_called_likewise_and_names_say_what_is_a_whole_number() -> N
     assert "lengths=torch.randint(0, 8, (2,), device=card)" in text
 
 
+def test_a_part_of_torch_is_imported_without_a_name() -> None:
+    """In the script, which has it in a function, `import torch.utils.data` would hide `torch`."""
+    choices = {X: Text("torch.utils.data.Dataset()", ("torch.utils.data",))}
+    text = write(HERE, Entry("Net", "forward"), choices).text
+    assert 'import_module("torch.utils.data")' in text
+    assert "import torch" not in text
+
+
+def test_a_name_of_a_device_is_tried_too() -> None:
+    program = write(HERE, Entry("", "of_config"), {})
+    failure = Failure("TypeError", "argument of type 'torch.device' is not iterable")
+    assert (("arg", "device"), Text("card")) in proposed(failure, program)
+
+
 def test_what_is_not_there_at_run_time_cannot_be_called() -> None:
     with pytest.raises(NotMade, match="no missing"):
         write(HERE, Entry("", "missing"), {})

@@ -80,3 +80,11 @@ def test_what_is_made_a_whole_number_is_a_number() -> None:
 @pytest.mark.parametrize("body", ["if type(x) == np.ndarray: pass", "isinstance(x, np.ndarray)"])
 def test_classes_that_a_value_is_tested_for(body: str) -> None:
     assert list(uses(body).classes) == ["np.ndarray"]
+
+
+def test_the_schemas_of_torch_say_which_arguments_are_tensors() -> None:
+    uses = uses_in(
+        ast.parse("torch.stft(x, n_fft, hop)\ntorch.where(mask, x, y)\ntorch.ones(b, n)")
+    )
+    assert all(uses[name].tensor for name in ("x", "mask", "y"))
+    assert all(uses[name].number and not uses[name].tensor for name in ("n_fft", "hop", "b", "n"))
