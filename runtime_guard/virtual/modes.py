@@ -144,6 +144,59 @@ def _body_of(func: Any) -> Any | None:
     return body
 
 
+_LAYERS = frozenset({"torch.nn.functional"})
+"""Whose functions call nothing of the program's: ``Tensor.backward`` calls its hooks."""
+_asks: dict[Any, bool] = {}
+
+
+def _asks_about_devices(func: Any, handled: frozenset[str]) -> bool:
+    """Does the body of a Python function of torch use a name that a handler answers to, itself or
+    in a function that it calls?
+
+    ``F.layer_norm`` and ``F.dropout`` do not: they pass on to C++, and nothing is lost if what they
+    call is seen as operations only.
+    """
+    known = _asks.get(func)
+    if known is None:
+        _asks[func] = False  # until it is known: functions call themselves
+        known = _asks[func] = (
+            func.__closure__ is not None
+            or any("Callable" in str(kind) for kind in func.__annotations__.values())
+            or _code_asks(func.__code__, func.__globals__, handled)
+        )
+    return known
+
+
+def _code_asks(code: Any, globals_: dict[str, Any], handled: frozenset[str]) -> bool:
+    if not handled.isdisjoint(code.co_names):
+        return True
+    for constant in code.co_consts:
+        if isinstance(constant, tuple) and not handled.isdisjoint(constant):
+            return True  # the names of keywords
+        if isinstance(constant, python_types.CodeType) and _code_asks(constant, globals_, handled):
+            return True
+    names = set(code.co_names) - _OVERRIDE_CHECKS - {"handle_torch_function"}
+    called = (globals_.get(name) or getattr(torch, name, None) for name in names)
+    return any(
+        _asks_about_devices(function, handled)
+        for function in called
+        if type(function) is python_types.FunctionType
+    )
+
+
+def _names_of(handlers: dict[Any, Handler]) -> frozenset[str]:
+    """What code calls the functions and attributes that have a handler."""
+    names = set(_DEVICE_KEYWORDS)
+    for function in handlers:
+        name = getattr(function, "__name__", str(function))
+        if name in ("__get__", "__set__"):
+            described: Any = function.__self__
+            getter: Any = described.fget if isinstance(described, property) else described
+            name = getter.__name__
+        names.add(name)
+    return frozenset(names)
+
+
 class FunctionMode(FunctionHook):
     """Answers the program's calls for one thread of a virtual machine."""
 
@@ -151,6 +204,7 @@ class FunctionMode(FunctionHook):
         super().__init__()
         self.machine = machine
         self.handlers = handlers
+        self.handled = _names_of(handlers)
         self.covered = 0
         """Above 0 a block inside of this one is in force."""
         self.call: tuple[Any, ...] | None = None
@@ -182,13 +236,14 @@ class FunctionMode(FunctionHook):
             # a method that calls the C++ method of its own name comes back under its own name
             and sys._getframe(1).f_code is not func.__code__
             and _body_of(func) is not None
+            and (func.__module__ not in _LAYERS or _asks_about_devices(func, self.handled))
         ):
             return self.enter(func, args, kwargs or {})
         if kwargs:
             for keyword in _DEVICE_KEYWORDS:
                 if keyword in kwargs:
                     return self._with_device_keywords(func, args, dict(kwargs))
-        before, self.call = self.call, args
+        before, self.call = self.call, (*args, *kwargs.values()) if kwargs else args
         try:
             return func(*args, **kwargs) if kwargs else func(*args)
         finally:
