@@ -65,7 +65,7 @@ def lay_out(
     parsed: ParsedFile, nodes: Iterable[cst.CSTNode] = (), *, comments: bool = False
 ) -> Layout:
     """Place the nodes of one file; with `comments`, find its comments in the same pass."""
-    state = _Tokens(parsed.tree, set(nodes))
+    state = _Tokens(parsed.tree, nodes)
     parsed.tree._codegen(state)
     tokens = state.tokens
     offsets = [0, *accumulate(map(len, tokens))]
@@ -86,7 +86,7 @@ def lay_out(
         return Span(start, end, line, column, end_line, end_column)
 
     return Layout(
-        {node: span(first, last) for node, (first, last) in state.places.items()},
+        {state.wanted[key]: span(*place) for key, place in state.places.items()},
         tuple(Comment(span(index, index + 1), tokens[index]) for index in remarks),
     )
 
@@ -110,22 +110,21 @@ class _Tokens(Generator):
     # LibCST's state has slots; these are ours.
     __slots__ = ("_stack", "places", "wanted")
 
-    def __init__(self, module: cst.Module, wanted: set[cst.CSTNode]) -> None:
-        super().__init__(
-            default_indent=module.default_indent, default_newline=module.default_newline
-        )
-        self.wanted = wanted
-        self.places: dict[cst.CSTNode, tuple[int, int]] = {}
+    def __init__(self, module: cst.Module, wanted: Iterable[cst.CSTNode]) -> None:
+        super().__init__(module.default_indent, module.default_newline)
+        # By `id`: whether a node is wanted is asked of all, and their hash is a call of Python.
+        self.wanted = {id(node): node for node in wanted}
+        self.places: dict[int, tuple[int, int]] = {}
         self._stack: list[int] = []
 
     def before_codegen(self, node: cst.CSTNode) -> None:
-        if node in self.wanted:
+        if id(node) in self.wanted:
             self._stack.append(len(self.tokens))
 
     def after_codegen(self, node: cst.CSTNode) -> None:
-        if node in self.wanted:
+        if id(node) in self.wanted:
             # A node that recorded its place without the white space around it keeps that one.
-            self.places.setdefault(node, (self._stack.pop(), len(self.tokens)))
+            self.places.setdefault(id(node), (self._stack.pop(), len(self.tokens)))
 
     def record_syntactic_position(  # type: ignore[override]  # as in `Generator`
         self,
@@ -134,7 +133,7 @@ class _Tokens(Generator):
         start_node: cst.CSTNode | None = None,
         end_node: cst.CSTNode | None = None,
     ) -> AbstractContextManager[None]:
-        return _Recording(self, node, start_node, end_node) if node in self.wanted else NOTHING
+        return _Recording(self, node, start_node, end_node) if id(node) in self.wanted else NOTHING
 
     def pop_trailing_newline(self) -> None:
         """Keeps it: the last node ends behind it, as `PositionProvider` has it."""
@@ -162,7 +161,9 @@ class _Recording:
         self.first = 0
 
     def __enter__(self) -> None:
-        self.state.wanted.update(n for n in (self.start_node, self.end_node) if n is not None)
+        self.state.wanted.update(
+            (id(node), node) for node in (self.start_node, self.end_node) if node is not None
+        )
         self.first = len(self.state.tokens)
 
     def __exit__(
@@ -172,9 +173,9 @@ class _Recording:
         traceback: TracebackType | None,
     ) -> None:
         state = self.state
-        first = self.first if self.start_node is None else state.places[self.start_node][0]
-        last = len(state.tokens) if self.end_node is None else state.places[self.end_node][1]
-        state.places[self.node] = (first, last)
+        first = self.first if self.start_node is None else state.places[id(self.start_node)][0]
+        last = len(state.tokens) if self.end_node is None else state.places[id(self.end_node)][1]
+        state.places[id(self.node)] = (first, last)
 
 
 def _alignment(text: str, generated: str) -> Callable[[int], int]:

@@ -8,6 +8,8 @@ import libcst as cst
 
 from devlint.inference.syntax.text import parts
 
+_LATER = frozenset({cst.FunctionDef, cst.Lambda, cst.ClassDef})  # whose bodies run when called
+
 Loops = tuple[cst.For | cst.While, ...]  # outermost first
 
 
@@ -32,20 +34,20 @@ def moments(body: cst.CSTNode) -> dict[cst.CSTNode, Moment]:
             found[node] = Moment(len(found), loops)
             continue
         waiting.append((node, loops, True))
-        if isinstance(node, (cst.FunctionDef, cst.Lambda, cst.ClassDef)) and node is not body:
+        if type(node) in _LATER and node is not body:
             continue
-        inside = (*loops, node) if isinstance(node, (cst.For, cst.While)) else loops
+        inside = (*loops, node) if type(node) is cst.For or type(node) is cst.While else loops
         for part in reversed(_in_order(node)):
-            is_header = isinstance(node, cst.For) and part is node.iter
+            is_header = type(node) is cst.For and part is node.iter
             waiting.append((part, loops if is_header else inside, False))
     return found
 
 
 def _in_order(node: cst.CSTNode) -> list[cst.CSTNode]:
     """What a node holds; an assignment evaluates its value first."""
-    if isinstance(node, cst.Assign):
+    if type(node) is cst.Assign:
         return [node.value, *node.targets]
-    if isinstance(node, cst.For):
+    if type(node) is cst.For:
         rest = [node.orelse] if node.orelse is not None else []
         return [node.iter, node.target, node.body, *rest]
     return parts(node)

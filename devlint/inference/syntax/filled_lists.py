@@ -36,9 +36,9 @@ class FilledLists:
         inside: list[cst.CSTNode] = [body]
         for node in inside:  # grows on the way
             inside += parts(node)
-            if isinstance(node, (cst.For, cst.FunctionDef)):
+            if type(node) is cst.For or type(node) is cst.FunctionDef:
                 self._read(node)
-            elif isinstance(node, cst.Call) and _is_constructor(dotted(node.func)):
+            elif type(node) is cst.Call and _is_constructor(dotted(node.func)):
                 for argument in node.args:
                     self._handed.update(names_in(argument.value))
 

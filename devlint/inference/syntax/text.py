@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
-from typing import TypeVar
+from operator import attrgetter
+from typing import Any, TypeVar
 
 import libcst as cst
 
@@ -81,11 +82,12 @@ def names_in(node: cst.CSTNode) -> list[str]:
 
 def every(node: cst.CSTNode, kind: type[Node]) -> Iterator[Node]:
     """The nodes of a kind, this one included, outer ones first."""
+    kinds = _with_subclasses(kind)
     waiting = [node]
     while waiting:
         current = waiting.pop()
-        if isinstance(current, kind):
-            yield current
+        if type(current) in kinds:
+            yield current  # type: ignore[misc]  # it is of that kind
         below = parts(current)
         below.reverse()
         waiting += below
@@ -95,20 +97,28 @@ def parts(node: cst.CSTNode) -> list[cst.CSTNode]:
     """The nodes that a node holds, but for white space, comments and punctuation: much faster than
     `CSTNode.children`, which visits them."""
     found: list[cst.CSTNode] = []
-    for name in _fields(type(node)):
-        held = getattr(node, name)
+    for held in _held(type(node))(node):
         kind: type[object] = type(held)
-        if kind is tuple or kind is list:
-            found += [each for each in held if type(each) in _NODES]
-        elif kind in _NODES:
+        if kind in _NODES:
             found.append(held)
+        elif held and (kind is tuple or kind is list):
+            found += [each for each in held if type(each) in _NODES]
     return found
 
 
 @cache
-def _fields(kind: type[cst.CSTNode]) -> tuple[str, ...]:
+def _held(kind: type[cst.CSTNode]) -> Callable[[cst.CSTNode], tuple[Any, ...]]:
+    """Gets what a node of the kind holds; all fields in one call."""
     names = [n for n in kind.__dataclass_fields__ if n not in _PUNCTUATION]
-    return tuple(n for n in names if not ("whitespace" in n or n.endswith(_BLANK)))
+    names = [n for n in names if not ("whitespace" in n or n.endswith(_BLANK))]
+    if len(names) > 1:
+        return attrgetter(*names)  # which gives a tuple for several names only
+    return lambda node: tuple(getattr(node, name) for name in names)
+
+
+@cache
+def _with_subclasses(kind: type[cst.CSTNode]) -> frozenset[type[object]]:
+    return frozenset((kind, *_kinds_of(kind)))
 
 
 def dotted(node: cst.CSTNode) -> str:
