@@ -306,7 +306,8 @@ class PlainAttribute:
     """A module keeps a tensor, or modules in a container, as a plain attribute.
 
     `.to()`, `state_dict` and `parameters()` pass it by. `used_at` is the meeting with a value on
-    the module's or an input's device, if one was seen.
+    the module's or an input's device, if one was seen; `read_at` one with a value that may be
+    anywhere.
     """
 
     site: Site
@@ -320,6 +321,7 @@ class PlainAttribute:
     method: str  # the method that assigns it
     given: Given | None = None  # whose default device it is on, if not the program's
     was_given: bool = False  # the constructor was handed it, and may have got it from anywhere
+    read_at: Site | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,11 +62,12 @@ def _check(facts: Facts) -> Iterator[Claim]:
         fixed = isinstance(placement, Device) and placement.is_accelerator
         met = fact.used_at is not None
         uses = uses_of(facts, fact)
-        if not met and not fixed and not (fact.operand.by_default or is_host(placement)):
+        is_shown = met or fixed or fact.read_at is not None
+        if not is_shown and not (fact.operand.by_default or is_host(placement)):
             continue
         if fact.was_given and not uses:
             continue  # nothing says that it was made on the host, or that it is to follow
-        assumed = _assumptions(fact, uses, met or fixed)
+        assumed = _assumptions(fact, uses, is_shown)
         yield Claim(
             fact.site,
             Severity.ERROR if met and not fact.was_given else Severity.WARNING,
@@ -90,7 +91,8 @@ RULE = Rule(
     what="""\
 Reports a tensor that an `nn.Module` keeps under a plain attribute (or in a plain list or dict). It
 is an error where a method brings it together with the module's parameters or with an input, and a
-warning where no such use was seen.""",
+warning where no such use was seen, or only one beside a value of which no more is known, or where
+the constructor was given the tensor or the device that it is on.""",
     why="""\
 `Module.to`, `cuda`, `state_dict` and `DataParallel` see only parameters, buffers and submodules. A
 plain attribute stays on the device where it was made, so that `forward` raises as soon as the
@@ -139,6 +141,20 @@ class Mixture(nn.Module):
 
     def forward(self, experts: torch.Tensor) -> torch.Tensor:
         return experts @ self.weights
+""",
+        """\
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class Sharpen(nn.Module):
+    def __init__(self, device):
+        super().__init__()
+        self.kernel = torch.full((1, 1, 3, 3), -1.0, device=device)
+
+    def forward(self, image):
+        return F.conv2d(image, self.kernel, padding=1)
 """,
     ),
     good=(

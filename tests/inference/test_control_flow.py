@@ -399,3 +399,40 @@ def scaled():
     reveal(scale)
 """
     assert revealed(code) == ["cuda"]
+
+
+@pytest.mark.parametrize(
+    ("begins", "test", "count"),
+    [
+        ("self.wide = False", "self.wide", 1),
+        ("self.cache = (False, None)", "self.cache[0]", 0),  # who sets the one sets the other
+        ("self.kind = 'wide'", "self.kind == 'narrow'", 1),
+        ("self.hook = None", "self.hook is not None", 1),
+        ("self._wide = False", "self._wide", 0),  # nobody else sets it
+    ],
+)
+def test_an_attribute_only_begins_as_the_constructor_leaves_it(begins, test, count):
+    code = f"""
+    class Pad(nn.Module):
+        def __init__(self):
+            super().__init__()
+            {begins}
+
+        def forward(self, x: torch.Tensor):
+            if {test}:
+                return x + torch.zeros(3)
+            return x
+    """
+    assert len(met(code)) == count
+
+
+def test_what_a_method_sets_itself_it_knows():
+    code = """
+    class Pad(nn.Module):
+        def forward(self, x: torch.Tensor):
+            self.wide = False
+            if self.wide:
+                return x + torch.zeros(3)
+            return x
+    """
+    assert met(code) == []

@@ -128,6 +128,21 @@ def test_the_number_among_all_nodes_is_no_card(number, found, use):
     assert any(mention.global_rank for mention in given(code).mentions) is found
 
 
+@pytest.mark.parametrize(("name", "found"), [("process_index", True), ("number", False)])
+def test_what_is_called_a_global_rank_is_one_if_it_is_so_on_one_way(name, found):
+    code = f"""
+    from elsewhere import ordinal
+
+    class State:
+        def __init__(self, kind):
+            self.{name} = torch.distributed.get_rank() if kind else ordinal()
+
+        def wait(self):
+            torch.distributed.barrier(device_ids=[self.{name}])
+    """
+    assert any(mention.global_rank for mention in given(code).mentions) is found
+
+
 def test_a_text_about_a_card_is_none():
     code = """
     def start():

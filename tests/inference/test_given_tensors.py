@@ -63,4 +63,4 @@ def test_one_number_meets_every_device():
     """What the constructor is given may have no dimensions."""
     code = distances().replace("torch.cat([x, self.anchors])", "x * self.anchors")
     (meeting,) = settled(code).meetings
-    assert AssumptionKind.VALUE_HAS_DIMENSIONS in {each.kind for each in meeting.assumptions}
+    assert AssumptionKind.GIVEN_TENSOR_HAS_DIMENSIONS in {each.kind for each in meeting.assumptions}

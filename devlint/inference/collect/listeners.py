@@ -25,6 +25,7 @@ from devlint.inference.collect import (
     nonleaves,
     notes,
     places,
+    plain_attributes,
     rebindings,
     stream_races,
     syncs,
@@ -55,6 +56,7 @@ from devlint.inference.program.events import (
     HostNeeds,
     HostReads,
     HostWaits,
+    KeptMeets,
     LoopLeft,
     MethodRead,
     NonLeafUsed,
@@ -289,6 +291,11 @@ def _non_leaf_used(frame: Frame, event: NonLeafUsed) -> None:
 @_listens(CallBound)
 def _call_bound(frame: Frame, event: CallBound) -> None:
     call_contexts.note(frame, event.function, event.binding)
+
+
+@_listens(KeptMeets)
+def _kept_meets(frame: Frame, event: KeptMeets) -> None:
+    plain_attributes.meets(frame, event.tensor, event.node)
 
 
 @_listens(PartMade)

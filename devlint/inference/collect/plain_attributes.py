@@ -12,7 +12,7 @@ from devlint.inference.domain.containers import Sequence
 from devlint.inference.domain.heap import latest
 from devlint.inference.domain.placement import CPU, Variable
 from devlint.inference.domain.provenance import Site, StepKind
-from devlint.inference.domain.tensors import MAYBE_SCALAR, PARAMETER, Tensor
+from devlint.inference.domain.tensors import KEPT, MAYBE_SCALAR, PARAMETER, Tensor
 from devlint.inference.domain.value import UNKNOWN, alternatives
 from devlint.inference.facts import MeetingKind, PlainAttribute
 from devlint.inference.interpreter.class_attributes import (
@@ -50,6 +50,7 @@ def settle_class(info: ClassInfo, frame: Frame) -> None:
                 of_modules=note.of_modules,
                 overwrites=note.overwrites,
                 used_at=_meeting_of(info, note),
+                read_at=info.used.get(note.node),
                 excused=moves_plain_attribute(info, note.name)
                 or _moved_elsewhere(info, note.name)
                 or (note.of_modules and _looks_after(info, note.name))
@@ -62,6 +63,14 @@ def settle_class(info: ClassInfo, frame: Frame) -> None:
                 was_given=note.was_given,
             )
         )
+
+
+def meets(frame: Frame, tensor: Tensor, node: cst.CSTNode) -> None:
+    """Remember where a plain attribute is computed with."""
+    info = frame.info
+    for step in tensor.origin.chain() if tensor.origin is not None and info is not None else ():
+        if step.kind is StepKind.ATTRIBUTE and info is not None:
+            info.used.setdefault(step.node, frame.site(node))
 
 
 def _note_filled_lists(info: ClassInfo, frame: Frame) -> None:
@@ -112,7 +121,7 @@ def _moved_elsewhere(info: ClassInfo, name: str) -> bool:
     held = info.attributes.get(name)
     for value in alternatives(held if held is not None else UNKNOWN):
         if type(value) is Tensor and (
-            (type(value.place) is Variable and not value.traits & PARAMETER)
+            (type(value.place) is Variable and not value.traits & (PARAMETER | KEPT))
             or (value.origin is not None and (value.origin.kind is StepKind.MOVED))
         ):
             return True

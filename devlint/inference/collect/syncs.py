@@ -223,9 +223,10 @@ def read_by_host(
         if frame.unit.is_test and type(tensor.place) is Variable:
             assumed.append(in_test(frame))
         is_weak = strength(assumed) == 0
-        if guessed is None and not chosen and sink == ".numpy()" and is_weak:
+        is_list = type(value) is Sequence  # `np.array(self.losses)`
+        if guessed is None and not chosen and (sink == ".numpy()" or is_list) and is_weak:
             surer: Assumption | None = None
-            if works_on_device(frame, tensor):
+            if not is_list and works_on_device(frame, tensor):
                 message = f"the code around `{shorten(value_node)}` works on an accelerator"
                 surer = at(frame, AssumptionKind.CALLER_IS_ACCELERATED, value_node, message)
                 is_weak = False

@@ -39,6 +39,7 @@ class AssumptionKind(str, enum.Enum):
     # What a value is
     VALUE_IS_TENSOR = "value-is-tensor"
     VALUE_HAS_DIMENSIONS = "value-has-dimensions"
+    GIVEN_TENSOR_HAS_DIMENSIONS = "given-tensor-has-dimensions"
     MODULE_REFUSES_NUMBERS = "module-refuses-numbers"
 
     # What runs
@@ -153,6 +154,8 @@ MEANINGS: Mapping[AssumptionKind, str] = {
     K.VALUE_IS_TENSOR: "A value that may be an array is a tensor.",
     K.VALUE_HAS_DIMENSIONS: "A tensor that may have no dimensions has some: one without "
     "meets every device.",
+    K.GIVEN_TENSOR_HAS_DIMENSIONS: "The same, of a tensor that a module's constructor is given: a "
+    "number would be handed in as one.",
     K.MODULE_REFUSES_NUMBERS: "A module refuses a tensor without dimensions from the host.",
     K.BRANCH_TAKEN: "A value is what one of several branches left.",
     K.BRANCHES_COMBINE: "Two values come from branches that may be taken together.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
-from devlint.inference.domain.path_conditions import Sides
+from devlint.inference.domain.path_conditions import PathCondition, Sides
 from devlint.inference.domain.placement import Placement
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value, without
@@ -102,12 +102,19 @@ DTYPE = Host()
 class DeviceValue(Value):
     """A `torch.device`, or what stands for one."""
 
-    __slots__ = ("of", "place", "sure")
+    __slots__ = ("of", "one_of", "place", "sure")
 
-    def __init__(self, place: Placement, of: Tensor | None = None, sure: bool = False) -> None:
+    def __init__(
+        self,
+        place: Placement,
+        of: Tensor | None = None,
+        sure: bool = False,
+        one_of: tuple[tuple[Placement, PathCondition], ...] = (),
+    ) -> None:
         self.place = place
         self.of = of  # the tensor whose `.device` it is
         self.sure = sure  # a `torch.device`, and no string that names one
+        self.one_of = one_of  # of a tensor that is one of several: where each is, and when
 
     def __repr__(self) -> str:
         return f"DeviceValue({self.place})"
@@ -116,14 +123,14 @@ class DeviceValue(Value):
         assert type(other) is DeviceValue
         if self.place != other.place:
             return None
-        if self.of is other.of and self.sure is other.sure:
+        if self.of is other.of and self.sure is other.sure and self.one_of == other.one_of:
             return self
         return DeviceValue(
             self.place, self.of if self.of is other.of else None, self.sure and other.sure
         )
 
     def content(self, depth: int) -> Hashable:
-        return DeviceValue, self.place, id(self.of), self.sure
+        return DeviceValue, self.place, id(self.of), self.sure, self.one_of
 
 
 class External(Value):

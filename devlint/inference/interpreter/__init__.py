@@ -8,5 +8,6 @@ Its modules:
     expressions, operators, subscripts, attributes, module_attributes: what an expression gives
     calls, parameters, definitions: calls, and the functions and lambdas that are defined
     class_bodies, class_attributes: classes, and their attributes through all methods
+    declared_fields: what a dataclass is made of
     contracts: what annotations and comments declare
 """

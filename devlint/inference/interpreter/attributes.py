@@ -18,10 +18,11 @@ from devlint.inference.domain.host import (
     Host,
 )
 from devlint.inference.domain.kinds import Evidence
+from devlint.inference.domain.path_conditions import ALWAYS, both
 from devlint.inference.domain.placement import Device, Variable
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import EXPECTED, GRAD, RECORDED, SCALAR, Tensor
-from devlint.inference.domain.value import UNKNOWN, Union, Value, choose
+from devlint.inference.domain.value import UNKNOWN, Union, Value, cases, choose
 from devlint.inference.interpreter import module_attributes
 from devlint.inference.interpreter.files import run_unit
 from devlint.inference.models import gradients
@@ -94,11 +95,19 @@ def attribute_of(frame: Frame, node: cst.Attribute, base: Value, name: str) -> V
 
 def _device_of_branches(frame: Frame, node: cst.Attribute, base: Union) -> Value:
     """`x.device` of a value that differs from branch to branch: one device, not known which."""
-    found = [attribute_of(frame, node, v, "device") for v in base.alternatives if v is not NONE]
-    devices = [v for v in found if type(v) is DeviceValue]
-    if not devices or any(v.place != devices[0].place for v in devices):
-        return DeviceValue(None)
-    return devices[0]
+    found = [
+        (attribute_of(frame, node, v, "device"), when) for v, when in cases(base) if v is not NONE
+    ]
+    devices = [
+        (v.place, both(when, v.of.when if v.of is not None else ALWAYS))
+        for v, when in found
+        if type(v) is DeviceValue
+    ]
+    places = [place for place, _ in devices]
+    if places and all(place == places[0] for place in places):
+        return next(v for v, _ in found if type(v) is DeviceValue)
+    is_told = len(devices) == len(found) and None not in places
+    return DeviceValue(None, one_of=tuple(devices) if is_told else ())
 
 
 def _of_tensor(frame: Frame, node: cst.Attribute, base: Tensor, name: str) -> Value:

@@ -33,7 +33,7 @@ from devlint.inference.domain.value import (
     union,
 )
 from devlint.inference.facts import MeetingKind
-from devlint.inference.interpreter import contracts, module_attributes
+from devlint.inference.interpreter import contracts, declared_fields, module_attributes
 from devlint.inference.interpreter.attributes import attribute_of
 from devlint.inference.interpreter.class_attributes import attribute_of_class
 from devlint.inference.interpreter.conditions import asks_for_host
@@ -273,6 +273,8 @@ def _call_on_instance(
 ) -> Value:
     name = func.attr.value
     info = base.info
+    if name == "add_state" and base.module and modules.is_self(frame, base):
+        modules.add_state(frame, node, arguments)
     if info is not None:
         function = info.method(name)
         if function is not None:
@@ -284,7 +286,7 @@ def _call_on_instance(
                 modules.register_by_helper(frame, node, function, arguments)
             result = frame.interpreter.call_function(frame, node, bound, arguments)
             if function.is_abstract and not contracts.signature_of(function):
-                return UNKNOWN  # what runs is an override of it, and no contract says what it gives
+                return _of_override(call_unknown(frame, node, UNKNOWN, arguments))
             return call_unknown(frame, node, UNKNOWN, arguments) if result is None else result
         path_value = frame.env.get(f"self.{name}") if modules.is_self(frame, base) else None
         held = path_value if path_value is not None else attribute_of_class(info, name)
@@ -302,6 +304,14 @@ def _call_on_instance(
         if of_library is not None:
             return of_library
     return call_unknown(frame, node, UNKNOWN, arguments)
+
+
+def _of_override(result: Value) -> Value:
+    """An override runs, and no contract says what it gives: a tensor, if it is used as one. What
+    it makes of what is on the host may be anywhere, as of a batch."""
+    if type(result) is not Tensor or type(result.place) is not Variable:
+        return UNKNOWN
+    return Tensor(result.place, result.origin, result.traits, Evidence())
 
 
 def call_value(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> Value:
@@ -576,9 +586,9 @@ def construct(frame: Frame, node: cst.Call, callee: ClassValue, arguments: Argum
         if not info.is_module:
             values = (value for value, _ in arguments.positional)
             fields.update(zip(declared, values, strict=False))
-        for key, value in fields.items():
-            if type(instance) is Instance:
-                instance.fields.entries[key] = value
+        if type(instance) is Instance:
+            instance.fields.entries.update(fields)
+            instance.given = declared_fields.given_to(info, fields)
     return instance
 
 

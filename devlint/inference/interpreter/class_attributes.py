@@ -15,7 +15,13 @@ from devlint.inference.domain.heap import latest
 from devlint.inference.domain.host import Const, DeviceValue
 from devlint.inference.domain.kinds import Evidence
 from devlint.inference.domain.path_conditions import ALWAYS, Predicate
-from devlint.inference.domain.placement import CPU, Device, Placement, Variable
+from devlint.inference.domain.placement import (
+    CPU,
+    Device,
+    Placement,
+    Variable,
+    VariableKind,
+)
 from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.tensors import (
     DEFAULT,
@@ -178,9 +184,22 @@ def _movers_of(info: ClassInfo, name: str) -> frozenset[str]:
         movers = {m.removesuffix(IN_TURN) for m in moved}
         if info.is_module:
             movers -= _OF_MODULES
+        else:
+            movers |= _movers_of_all(info)
         found = frozenset(m for m in movers if is_mover(m) and not _is_called_inside(info, m))
         info.movers[name] = found
     return found
+
+
+def _movers_of_all(info: ClassInfo) -> set[str]:
+    """The methods that hand the object on, and may move whatever it holds by that:
+    `for name, value in vars(self).items(): setattr(self, name, value.to(device))`."""
+    return {
+        name
+        for ancestor in info.lineage()
+        for name, method in ancestor.methods.items()
+        if is_mover(name) and holds("object-handed-on", without("aside", code(method.node.body)))
+    }
 
 
 def _is_called_inside(info: ClassInfo, method: str) -> bool:
@@ -486,7 +505,14 @@ def _kept_by_object(info: ClassInfo, frame: Frame, value: Value, node: cst.CSTNo
             value.traits,
             value.evidence,
         )
+    if type(value) is Tensor and value.evidence is not None and _is_computed(value):
+        # What becomes of it by this name is nothing that becomes of what it was computed from.
+        return Tensor(value.place, value.origin, value.traits, Evidence(parents=(value.evidence,)))
     return value
+
+
+def _is_computed(value: Tensor) -> bool:
+    return value.origin is not None and value.origin.kind is StepKind.COMPUTED
 
 
 def _kept_modules(
@@ -539,7 +565,8 @@ def _kept_tensor(
     if was_given:
         open_size = MAYBE_SCALAR if value.traits & SHAPED else 0
         value = value.with_place(CPU, value.origin, add=DEFAULT | open_size)
-    if value.place is None or type(value.place) is Variable:
+    was_chosen = _is_on_constructors_device(frame, value)
+    if not was_chosen and (value.place is None or type(value.place) is Variable):
         return value
     if moves_plain_attribute(
         info, name
@@ -576,6 +603,19 @@ def _kept_tensor(
         )
     origin = frame.origin(StepKind.ATTRIBUTE, node, value.origin, "kept here as a plain attribute")
     return Tensor(value.place, origin, value.traits | KEPT, value.evidence)
+
+
+def _is_on_constructors_device(frame: Frame, value: Tensor) -> bool:
+    """A tensor that the constructor made on the device that it was given: it is where the module
+    is for as long as nobody moves that.
+
+    `def __init__(self, device): self.kernel = torch.ones(3, 3, device=device)`
+    """
+    place, origin = value.place, value.origin
+    if type(place) is not Variable or place.kind is not VariableKind.DEVICE or origin is None:
+        return False
+    is_made = origin.root.kind is StepKind.CREATED and not value.traits & (PARAMETER | SCALAR)
+    return frame.constructing and place.parameter and is_made and value.is_sure
 
 
 def _is_made_anew(info: ClassInfo, frame: Frame, name: str, value: Tensor) -> bool:

@@ -54,7 +54,20 @@ def truth(frame: Frame, node: cst.BaseExpression) -> bool | None:
         named = _by_name(frame, node, value)
         if named is not None:
             return named
+    if type(value) is Const and _begins_so(frame, node):
+        return None
     return truth_of(value)
+
+
+def _begins_so(frame: Frame, node: cst.BaseExpression) -> bool:
+    """`self.flag`, which only the constructor sets: the object begins so, and whoever has it may
+    set it."""
+    if not isinstance(node, cst.Attribute) or node.attr.value.startswith("_"):
+        return False
+    function = frame.function
+    if function is None or function.name == "__init__" or frame.constructing:
+        return False
+    return frame.eval(node.value) is frame.instance and dotted(node) not in frame.env
 
 
 def handles_none(frame: Frame, value: Value) -> None:
@@ -167,7 +180,8 @@ def _comparison(frame: Frame, node: cst.Comparison) -> bool | None:
     if turn is not None:
         return turn
     if type(value) is Const:
-        return bool(value.value)
+        begins_so = _begins_so(frame, node.left) and type(frame.eval(node.left)) is Const
+        return None if begins_so else bool(value.value)
     frame.emit(Tested(node, value, "if"))
     return None
 

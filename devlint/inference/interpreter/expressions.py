@@ -8,7 +8,15 @@ from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.host import FALSE, GLOBAL_RANK, HOST, NONE, TRUE, Const, External
 from devlint.inference.domain.path_conditions import lasting
 from devlint.inference.domain.tensors import Tensor, tensor_like
-from devlint.inference.domain.value import UNKNOWN, Union, Value, join, possible, union
+from devlint.inference.domain.value import (
+    UNKNOWN,
+    Union,
+    Value,
+    alternatives,
+    join,
+    possible,
+    union,
+)
 from devlint.inference.interpreter.assignments import assign
 from devlint.inference.interpreter.attributes import attribute_of
 from devlint.inference.interpreter.conditions import enter_branch
@@ -46,7 +54,9 @@ def _attribute(frame: Frame, node: cst.Attribute) -> Value:
         if held is not None:
             return possible(held, frame.when) if frame.when else held
     value = attribute_of(frame, node, frame.eval(node.value), node.attr.value)
-    if node.attr.value in _GLOBAL_RANKS and type(value) not in (Const, Union):
+    if node.attr.value in _GLOBAL_RANKS and (
+        type(value) not in (Const, Union) or GLOBAL_RANK in alternatives(value)
+    ):
         return GLOBAL_RANK
     if type(value) is External:
         frame.emit(TypeNamed(node, value))

@@ -9,7 +9,7 @@ from devlint.inference.domain.kinds import Evidence
 from devlint.inference.domain.placement import CPU, Variable
 from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.tensors import DEFAULT, GRAD, PARAMETER, RECORDED, Tensor
-from devlint.inference.domain.value import UNKNOWN, Union, Value, alternatives, cases, choose
+from devlint.inference.domain.value import UNKNOWN, Union, Value, alternatives, cases, choose, join
 from devlint.inference.interpreter.class_attributes import (
     attribute_of_class,
     held_under,
@@ -17,6 +17,7 @@ from devlint.inference.interpreter.class_attributes import (
     told_apart,
     unassigned_attribute,
 )
+from devlint.inference.interpreter.declared_fields import fields_of_class
 from devlint.inference.models import library_attributes
 from devlint.inference.models.module_places import placed, replaced
 from devlint.inference.models.modules import is_self, member
@@ -45,6 +46,9 @@ def attribute(frame: Frame, node: cst.Attribute, holder: Instance, name: str) ->
                 return UNKNOWN if result is None else result
             return bound
         found = attribute_of_class(info, name)
+        declared = fields_of_class(info).get(name)
+        if declared is not None:
+            found = declared if found is None else join(found, declared)
         if found is not None and frame.branches and is_self(frame, holder):
             found = held_under(info, name, found, frame.branches)
         if found is not None and is_self(frame, holder):

@@ -236,6 +236,13 @@ def _from_annotation(
     return None
 
 
+def declared_value(
+    frame: Frame, annotation: cst.BaseExpression, variable: Variable, origin: Provenance
+) -> Value | None:
+    """The value of this type that stands for what others may hand in."""
+    return _from_annotation(frame, _names(frame, annotation), variable, origin, False, None)
+
+
 def _is_object_of_torch(name: str) -> bool:
     """`torch.distributions.Normal`: no tensor, though it may hold some."""
     last = name.rpartition(".")[2]

@@ -319,6 +319,16 @@ def _copy(frame: Frame, value: Value) -> Value:
     return value
 
 
+def _replaced(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    """`dataclasses.replace(batch, images=images)`: another object, with some fields of its own."""
+    copied = _copied(frame, node, arguments)
+    if type(copied) is not Instance or arguments.open:
+        return UNKNOWN
+    copied.given = None
+    copied.fields.entries.update({name: v for name, (v, _) in arguments.keywords.items()})
+    return copied
+
+
 def _traced(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     """`torch.jit.trace(net, x)`: it calls the module, and returns it, wrapped."""
     feed(frame, node, frame.unit.context.knowledge.functions["torch.jit.trace"], arguments)
@@ -598,24 +608,47 @@ def _listed(kind: str) -> Handler:
 
 def _zip(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     if arguments.open:
-        return _columns(frame, node)
+        return _columns(frame, node, arguments)
     parts = [frame.interpreter.element_of(frame, v, n) for v, n in arguments.positional]
     return Sequence(None, Sequence(parts, None, "tuple"), "iterator")
 
 
-def _columns(frame: Frame, node: cst.Call) -> Value:
+def _columns(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     """`zip(*rows)`: the first, the second and so on of every row."""
     given = node.args[0].value
-    rows = frame.eval(given) if isinstance(given, cst.Name) else None
-    row = rows.element if type(rows) is Sequence and len(node.args) == 1 else None
-    if type(rows) is not Sequence or type(row) is not Sequence or row.items is None:
+    if len(node.args) != 1:
+        return UNKNOWN
+    if isinstance(given, cst.Name):
+        rows = frame.eval(given)
+        row = rows.element if type(rows) is Sequence else None
+        mixed = type(rows) is Sequence and rows.mixed
+    else:
+        row, _ = arguments.positional[0]  # one that stands for all
+        mixed = False
+    if type(row) is not Sequence or row.items is None:
         return UNKNOWN
     columns: list[Value] = []
     for item in row.items:
         column = Sequence(None, item, "tuple")
-        column.mixed = rows.mixed
+        column.mixed = mixed
         columns.append(column)
     return Sequence(columns, None, COLUMNS)
+
+
+def _drawn(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    """`random.sample(rows, count)`: some of the elements."""
+    if not arguments.positional:
+        return UNKNOWN
+    value, argument = arguments.positional[0]
+    return Sequence(None, frame.interpreter.element_of(frame, value, argument), "list", node)
+
+
+def _one_drawn(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    """`random.choice(rows)`: one of the elements."""
+    if not arguments.positional:
+        return UNKNOWN
+    value, argument = arguments.positional[0]
+    return frame.interpreter.element_of(frame, value, argument)
 
 
 def _enumerate(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
@@ -836,8 +869,12 @@ FUNCTIONS: dict[str, Handler] = {
     "torch.vmap": _same,
     "torch.func.vmap": _same,
     "functorch.vmap": _same,
+    "random.sample": _drawn,
+    "random.choices": _drawn,
+    "random.choice": _one_drawn,
     "copy.deepcopy": _copied,
     "copy.copy": _copied,
+    "dataclasses.replace": _replaced,
     "typing.cast": lambda f, n, a: a.positional[1][0] if len(a.positional) > 1 else UNKNOWN,
     "torch.nn.DataParallel": _parallel,
     "torch.nn.parallel.DataParallel": _parallel,

@@ -30,7 +30,16 @@ from devlint.inference.domain.tensors import (
     VECTOR,
     Tensor,
 )
-from devlint.inference.domain.value import UNKNOWN, Union, Value, alternatives, cases, choose, union
+from devlint.inference.domain.value import (
+    UNKNOWN,
+    Union,
+    Value,
+    alternatives,
+    cases,
+    choose,
+    under,
+    union,
+)
 from devlint.inference.facts import MeetingKind
 from devlint.inference.models.devices import place_of
 from devlint.inference.models.module_inputs import feed
@@ -382,7 +391,11 @@ def _factory(frame: Frame, node: cst.Call, last: str, known: Call, arguments: Ar
                 frame.emit(PlaceSettled(tensor))
                 if tensor.evidence is not None:
                     tensor.evidence.moved = True
-    return factory_result(frame, node, last, given, given_node, arguments)
+    made = factory_result(frame, node, last, given, given_node, arguments)
+    if type(given) is DeviceValue and given.one_of:
+        several = ((made.with_place(place, made.origin), when) for place, when in given.one_of)
+        return choose((under(each, when), when) for each, when in several)
+    return made
 
 
 def factory_result(

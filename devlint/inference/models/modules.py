@@ -320,6 +320,18 @@ def _register(
         frame.write(fields, fields.putting({name.value: value}))
 
 
+def add_state(frame: Frame, node: cst.CSTNode, arguments: Arguments) -> None:
+    """`self.add_state("scores", default=[])` of a metric: a state is moved with it, and a list
+    holds what `update` appends, where that is."""
+    name, default = arguments.get(0, "name"), arguments.get(1, "default")
+    if frame.info is None or type(name) is not Const or not isinstance(name.value, str):
+        return
+    if type(default) is Tensor:
+        register_attribute(frame.info, frame, name.value, "buffer", default, node)
+    elif type(default) is Sequence and default.items == []:
+        frame.info.attributes[name.value] = Sequence([], None, "list", node)
+
+
 def _take_in(frame: Frame, container: Instance, value: Value) -> None:
     """A container is given one more member: it is where its members are, if they are together."""
     assert container.items is not None

@@ -40,7 +40,7 @@ from devlint.inference.program.accelerator_notes import Mentions
 from devlint.inference.program.assumption_sites import at, guess, of_code, of_value
 from devlint.inference.program.constructors import runs_in_constructor
 from devlint.inference.program.device_awareness import notes_host
-from devlint.inference.program.events import TensorRead
+from devlint.inference.program.events import KeptMeets, TensorRead
 from devlint.inference.program.predicates import want_two_settings
 from devlint.inference.program.records import Frame, Instance, MeetingDraft, Pending
 from devlint.inference.syntax.text import dotted, shorten
@@ -119,11 +119,19 @@ def contradiction(frame: Frame, odd: Tensor, anchor: Tensor, pointwise: bool) ->
         assumed.append(of_code(frame, AssumptionKind.SCRIPT_RUNS_ON_ACCELERATOR, message))
     if pointwise:
         assumed += [
-            of_value(frame, AssumptionKind.VALUE_HAS_DIMENSIONS, t, "{} has at least one dimension")
+            has_dimensions(frame, t)
             for t in (odd, anchor)
             if t.traits & MAYBE_SCALAR and _on_cpu(t)
         ]
     return tuple(assumed)
+
+
+def has_dimensions(frame: Frame, tensor: Tensor) -> Assumption:
+    """That a tensor of open size is no number."""
+    kind = AssumptionKind.VALUE_HAS_DIMENSIONS
+    if tensor.was_given:
+        kind = AssumptionKind.GIVEN_TENSOR_HAS_DIMENSIONS
+    return of_value(frame, kind, tensor, "{} has at least one dimension")
 
 
 def index_contradiction(frame: Frame, base: Tensor, index: Tensor) -> Assumptions | None:
@@ -240,7 +248,12 @@ def _rigid(frame: Frame, known: Tensor, variable: Tensor) -> Assumptions | None:
         message = "{} is no parameter, and stays where it was when the module is moved"
         assumed.append(of_value(frame, AssumptionKind.GIVEN_TENSOR_STAYS_BEHIND, known, message))
     if not known.traits & DEFAULT:
-        if is_input:
+        if _was_brought_from(known, rigid):
+            message = f"{{}} was not on the host before, and `{rigid.name}` is where it was"
+            assumed.append(
+                of_value(frame, AssumptionKind.SOURCE_OF_MOVE_IS_ELSEWHERE, known, message)
+            )
+        elif is_input:
             message = f"`{rigid.name}` is elsewhere than {{}}, which was put on the host"
             assumed.append(
                 of_value(frame, AssumptionKind.EXPLICIT_HOST_MEETS_INPUT, known, message)
@@ -279,6 +292,15 @@ def _rigid(frame: Frame, known: Tensor, variable: Tensor) -> Assumptions | None:
         message = "callers that hand in arrays for {} hand in tensors of an accelerator, too"
         assumed.append(of_value(frame, AssumptionKind.CALLER_HANDS_IN_TENSORS, known, message))
     return tuple(assumed)
+
+
+def _was_brought_from(tensor: Tensor, place: Variable) -> bool:
+    """A move says where its source is not: this one brought the tensor to the host from where the
+    other one still is. `rows[mask] + columns[mask].cpu()`"""
+    for step in tensor.origin.chain() if tensor.origin is not None else ():
+        if step.kind is StepKind.MOVED:
+            return step.before is place
+    return False
 
 
 def in_test(frame: Frame) -> Assumption:
@@ -376,6 +398,8 @@ def meet(
             frame.emit(TensorRead(node, tensor, expression))
     if not candidates:
         return UNKNOWN
+    if frame.in_module and not frame.constructing:
+        _note_kept(frame, node, operands, candidates)
     if len(candidates) > 1 and frame.unit.kept(Mentions).converts:
         frame.unit.kept(Mentions).met([tensor for tensor, _, _ in candidates])
     if len(candidates) == 1 and not uncertain:
@@ -423,6 +447,43 @@ def meet(
     if uncertain and own is not None and own is anchor.evidence and own.number:
         result.evidence = Evidence(parents=(own,))  # if it is a tensor, the unknown operand is one
     return result
+
+
+def _note_kept(
+    frame: Frame,
+    node: cst.CSTNode,
+    operands: list[tuple[Value, cst.CSTNode]],
+    candidates: list[Candidate],
+) -> None:
+    """A plain attribute that a module keeps on the host meets what its method is given or computes,
+    of which no more is known: `self.decode(boxes, self.priors)`."""
+    for tensor, expression, _ in candidates:
+        if not tensor.traits & KEPT or not tensor.is_sure:
+            continue
+        if tensor.traits & (SCALAR | MAYBE_SCALAR | EMPTY):
+            continue
+        if _on_cpu(tensor):
+            others = (_is_open(v, other) for v, other in operands if other is not expression)
+        elif authority(tensor) == _CHOSEN and type(tensor.place) is Variable:
+            others = (authority(t) in (_MODULE, _INPUT) and t.is_sure for t, _, _ in candidates)
+        else:
+            continue
+        if any(others):
+            frame.emit(KeptMeets(tensor, node))
+
+
+def _is_open(value: Value, node: cst.CSTNode) -> bool:
+    """A value that was handed in, or computed here, and may be a tensor anywhere."""
+    path = dotted(node)
+    if path.startswith("self."):
+        return False
+    if type(value) is Unknown:
+        return True
+    return any(
+        not isinstance(t.place, Device)
+        and not (t.evidence is not None and (t.evidence.is_host or t.evidence.number))
+        for t in tensors_in(value)
+    )
 
 
 def _apart(candidates: list[Candidate]) -> int:

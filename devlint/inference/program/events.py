@@ -389,6 +389,14 @@ class NonLeafUsed:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class KeptMeets:
+    """A plain attribute of a module is computed with, beside what may be anywhere."""
+
+    tensor: Tensor
+    node: cst.CSTNode
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class PartMade:
     """A module of a class is made as a part of another."""
 

@@ -111,7 +111,8 @@ class ClassInfo:
     sets: dict[str, frozenset[cst.BaseSuite]] = field(default_factory=dict)  # once asked for
     alike: dict[frozenset[cst.BaseSuite], list[str]] = field(default_factory=dict)  # from `sets`
     together: dict[frozenset[cst.BaseSuite], Predicate] = field(default_factory=dict)
-    used: dict[str, Site] = field(default_factory=dict)
+    # Where what an assignment left is computed with.
+    used: dict[cst.CSTNode, Site] = field(default_factory=dict)
     self_value: Instance = field(init=False)
     reading: set[str] = field(default_factory=set)
     cache: dict[str, Value] = field(default_factory=dict)
@@ -126,6 +127,7 @@ class ClassInfo:
     running: list[Frame] = field(default_factory=list)  # its methods that are being inferred
     written: str = ""  # `text`, once asked for
     filled: FilledLists | None = None  # `lists`, once asked for
+    declared_tensors: dict[str, Value] | None = None  # the fields of a dataclass, once asked for
 
     def __post_init__(self) -> None:
         self.self_value = Instance(self, "", self.is_module, self.variable)
@@ -322,6 +324,7 @@ class Frame:
         "host_inputs",
         "info",
         "instance",
+        "left",
         "left_default",
         "loops",
         "needed",
@@ -402,6 +405,7 @@ class Frame:
         # The places of what the function moves to a device, and where it moves that.
         self.brought: dict[Variable, set[Placement]] = {}
         self.undecided: list[MeetingDraft] = []  # of places that may be one or two
+        self.left: dict[str, Value] = {}  # by methods of its own object that it calls
         # Where parts of batches were moved, by what the batches came from.
         self.batch_moves: dict[cst.CSTNode, list[Placement]] = {}
         self.unsynchronized: set[cst.CSTNode] = set()  # non-blocking copies to the host
@@ -660,6 +664,8 @@ class Summary:
     syncs: list[Site] = field(default_factory=list)
     fresh: tuple[Instance, ...] = ()  # modules in the result: others with each call
     left_default: Placement = None  # the default device, where the function sets it
+    # What a method leaves in the attributes of its object; of some only in some of its branches.
+    left: dict[str, Value] = field(default_factory=dict)
 
 
 @dataclass(eq=False)

@@ -6,6 +6,7 @@ Its modules:
     returns: several returns, on several devices
     waits: waits for the device that callers see
     arguments, declared_arguments: arguments bound to parameters, against what is declared
+    object_state: attributes of an object after a call of its method
     substitution: a summary in terms of a call's arguments
     events: what happens at such a call
 """

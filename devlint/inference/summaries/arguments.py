@@ -264,6 +264,8 @@ class Binding:
             return self._made_anew(value)
         if type(value) is Instance:
             place = value.place
+            if self.holder is not None and value is self._own_object():
+                return self.holder  # `return self`
             if type(place) is Variable and place in self.places:
                 source: Instance = value
                 moved = Instance(
@@ -284,6 +286,11 @@ class Binding:
         if type(value) is Host and value.sizes is not None:
             return HOST
         return value
+
+    def _own_object(self) -> Instance | None:
+        """The object of a method, as the method sees it."""
+        info = self.function.info
+        return None if info is None else info.self_value
 
     def _made_anew(self, module: Instance) -> Instance:
         """What each call makes: a move of the one is no move of the others."""

@@ -34,7 +34,7 @@ from devlint.inference.program.records import (
     Parameter,
     Summary,
 )
-from devlint.inference.summaries import returns, waits
+from devlint.inference.summaries import object_state, returns, waits
 from devlint.inference.syntax.text import code
 from devlint.knowledge import Result
 
@@ -132,7 +132,13 @@ def _infer(function: Function) -> Summary:
     frame.emit(FunctionLeft())
     pendings = [pending for pending in frame.pendings.values() if unification.may_meet(pending)]
     return Summary(
-        parameters, result, pendings, syncs[:1], _fresh_modules(frame, result), frame.left_default
+        parameters,
+        result,
+        pendings,
+        syncs[:1],
+        _fresh_modules(frame, result),
+        frame.left_default,
+        object_state.left_by(frame),
     )
 
 

@@ -27,7 +27,7 @@ from devlint.inference.program.records import (
     Summary,
 )
 from devlint.inference.program.roles import note_call
-from devlint.inference.summaries import declared_arguments
+from devlint.inference.summaries import declared_arguments, object_state
 from devlint.inference.summaries.arguments import Binding
 from devlint.inference.summaries.events import ArgumentsBound, CallBound
 from devlint.inference.summaries.functions import summarize
@@ -66,6 +66,7 @@ def call_function(
     for pending in () if function.name == "__init__" else summary.pendings:
         _check_pending(frame, node, pending, binding, as_module)
     binding.fresh = summary.fresh
+    object_state.leave(frame, function, summary, binding)
     result = _taken(summary.result, binding)
     result = binding.substitute(result.with_facts(binding.chosen))
     return gradients.marked(result, 0) if gradients.are_off(frame) else result

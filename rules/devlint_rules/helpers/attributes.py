@@ -20,7 +20,8 @@ def assignment(facts: Facts, fact: PlainAttribute) -> cst.Assign | None:
 
 def use_of(fact: PlainAttribute, uses: Sequence[Site] = ()) -> tuple[Note, ...]:
     """Where the attribute meets the module's device, if that was seen."""
-    sites = uses or ([fact.used_at] if fact.used_at is not None else [])
+    shown = fact.used_at or fact.read_at
+    sites = uses or ([shown] if shown is not None else [])
     return tuple(Note(site, f"`self.{fact.attribute}` is used here") for site in sites[:MAX_TWINS])
 
 

@@ -1,0 +1,84 @@
+"""Fields that a class declares and its generated constructor fills: those of a dataclass.
+
+@dataclass
+class Batch:
+    images: Tensor
+
+    def to(self, device):
+        self.images.to(device)     # a tensor, wherever the caller has it
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from devlint.inference.domain.host import NONE, Const, External
+from devlint.inference.domain.placement import Variable, VariableKind
+from devlint.inference.domain.provenance import Provenance, StepKind
+from devlint.inference.domain.tensors import Tensor
+from devlint.inference.domain.value import Value, alternatives, union
+from devlint.inference.interpreter.parameters import declared_value
+from devlint.inference.program.records import ClassInfo, Frame
+
+_GENERATORS = frozenset(
+    {"dataclasses.dataclass", "attr.s", "attr.attrs", "attr.dataclass", "attr.define"}
+    | {"attrs.define", "attrs.frozen", "attrs.mutable", "attr.frozen", "attr.mutable"}
+)
+
+
+def fields_of_class(info: ClassInfo) -> dict[str, Value]:
+    """The tensors that a class declares and is made of, by name, as its methods find them."""
+    if info.declared_tensors is None:
+        info.declared_tensors = {}
+        frame = Frame(info.unit, None, None, info)
+        for ancestor in reversed(info.lineage()):
+            if _is_generated(frame, ancestor):
+                info.declared_tensors |= _declared(frame, ancestor)
+    return info.declared_tensors
+
+
+def _declared(frame: Frame, info: ClassInfo) -> dict[str, Value]:
+    found: dict[str, Value] = {}
+    for line in info.node.body.body:
+        for small in line.body if isinstance(line, cst.SimpleStatementLine) else ():
+            if isinstance(small, cst.AnnAssign) and isinstance(small.target, cst.Name):
+                name = small.target.value
+                held = None if name in info.declared else _tensor(frame, info, name, small)
+                if held is not None:
+                    found[name] = held
+    return found
+
+
+def _is_generated(frame: Frame, info: ClassInfo) -> bool:
+    """A decorator makes the constructor of the declared fields."""
+    if info.is_module or "__init__" in info.methods:
+        return False
+    for each in info.node.decorators:
+        decorator = each.decorator
+        found = frame.eval(decorator.func if isinstance(decorator, cst.Call) else decorator)
+        if type(found) is External and found.name in _GENERATORS:
+            return True
+    return False
+
+
+def _tensor(frame: Frame, info: ClassInfo, name: str, declared: cst.AnnAssign) -> Value | None:
+    variable = Variable(f"self.{name}", VariableKind.INPUT, True)
+    note = f"`{name}` is handed in by whoever makes a `{info.name}`"
+    origin = Provenance(StepKind.PARAMETER, declared, info.unit.source, None, note)
+    held = declared_value(frame, declared.annotation.annotation, variable, origin)
+    if type(held) is not Tensor or not held.is_sure:
+        return None
+    default = frame.eval(declared.value) if declared.value is not None else None
+    is_left_out = type(default) is Const and default.value is None
+    return union((held, NONE)) if is_left_out else held
+
+
+def given_to(info: ClassInfo, fields: dict[str, Value]) -> dict[Variable, Tensor]:
+    """Where an object has its declared tensors, by what it is made of."""
+    found: dict[Variable, Tensor] = {}
+    for name, held in fields_of_class(info).items():
+        for tensor in alternatives(held):
+            if type(tensor) is Tensor and type(tensor.place) is Variable and name in fields:
+                given = [v for v in alternatives(fields[name]) if type(v) is Tensor]
+                found[tensor.place] = given[0] if len(given) == 1 else Tensor(None)
+    return found
