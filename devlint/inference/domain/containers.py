@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
+from functools import partial
 from typing import Any
 
 import libcst as cst
 
 from devlint.inference.domain.host import Const
 from devlint.inference.domain.path_conditions import Sides
-from devlint.inference.domain.value import UNKNOWN, Union, Value, are_same, combine, join, union
+from devlint.inference.domain.value import (
+    UNKNOWN,
+    Union,
+    Value,
+    are_same,
+    combine,
+    covers,
+    join,
+    union,
+)
 
 
 class Address:
@@ -142,6 +152,13 @@ class Sequence(Container):
         element = None if self.element is None else self.element.content(depth - 1)
         return Sequence, self.kind, items, element, self.names, self.mixed
 
+    def covers(self, other: Value, depth: int) -> bool:
+        assert type(other) is Sequence
+        mine, others = self.items, other.items
+        if mine is None or others is None or len(mine) != len(others):
+            return mine is None and covers(self.any(), other.any(), depth - 1)
+        return all(map(partial(covers, depth=depth - 1), mine, others))
+
 
 class NamedTuple(Value):
     """A class made by `namedtuple`: the names of its fields."""
@@ -225,6 +242,18 @@ class Mapping(Container):
         entries = frozenset((key, v.content(depth - 1)) for key, v in self.entries.items())
         return Mapping, entries, None if self.element is None else self.element.content(depth - 1)
 
+    def covers(self, other: Value, depth: int) -> bool:
+        assert type(other) is Mapping
+        known = other.entries.keys() <= self.entries.keys()
+        return (
+            known
+            and all(covers(self.entries[k], v, depth - 1) for k, v in other.entries.items())
+            and (
+                other.element is None
+                or (self.element is not None and covers(self.element, other.element, depth - 1))
+            )
+        )
+
 
 def no_circle(holder: Container, value: Value) -> Value:
     """The value as a container may hold it: unknown if the container is itself a part of it, as in
@@ -263,3 +292,7 @@ class Loader(Value):
 
     def content(self, depth: int) -> Hashable:
         return Loader, self.batch.content(depth - 1) if depth else None
+
+    def covers(self, other: Value, depth: int) -> bool:
+        assert type(other) is Loader
+        return covers(self.batch, other.batch, depth - 1)

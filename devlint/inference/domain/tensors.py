@@ -184,6 +184,11 @@ class Tensor(Value):
         assert type(other) is Tensor
         return same_place(self.place, other.place) and self.traits == other.traits
 
+    def covers(self, other: Value, depth: int) -> bool:
+        assert type(other) is Tensor
+        same = same_place(self.place, other.place)
+        return same and _joined(self.traits, other.traits) == self.traits
+
 
 def _joined(a: int, b: int) -> int:
     """The traits of a tensor that is the one or the other: those of both, and those that matter if

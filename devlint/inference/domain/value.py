@@ -89,6 +89,11 @@ class Value:
         merged = merge(self, other)
         return merged is self or merged is other
 
+    def covers(self, other: Value, depth: int) -> bool:
+        """A pass over a loop with `other` beside it, one of its class, shows nothing new: both are
+        in the same place, whichever objects they are."""
+        return self.merge(other, None) is not None
+
 
 class Unknown(Value):
     """A value of which nothing is said. It meets anything in silence."""
@@ -270,13 +275,14 @@ def leq(a: Value, b: Value) -> bool:
 def widen(old: Value, new: Value) -> Value:
     """The join of two values of one name at the head of a loop, no deeper than the limit: no
     chain of them goes on for ever."""
-    return _cut(join(old, new), MAX_DEPTH)
+    return cut(join(old, new))
 
 
-def _cut(value: Value, depth: int) -> Value:
+def cut(value: Value, depth: int = MAX_DEPTH) -> Value:
+    """The value with anything in place of what it holds deeper than the limit."""
     if next(value.children(), None) is None:
         return value
-    return value.map(lambda child: _cut(child, depth - 1)) if depth else TOP
+    return value.map(lambda child: cut(child, depth - 1)) if depth else TOP
 
 
 def under(value: Value, when: PathCondition) -> Value:
@@ -316,3 +322,15 @@ def is_untold(value: Value) -> bool:
 def same(a: Value, b: Value) -> bool:
     """Whether a second pass over a loop with `b` in place of `a` would show nothing new."""
     return a is b or (type(a) is type(b) and a.is_like(b))
+
+
+def covers(old: Value, new: Value, depth: int = MAX_DEPTH) -> bool:
+    """Whether one more pass over a loop with `new` beside `old` would show nothing new: nothing is
+    said of each of its alternatives, or it is covered by one that was there."""
+    known = alternatives(old)
+    if old is new or TOP in known or not depth:
+        return True
+    return all(
+        is_untold(each) or any(type(v) is type(each) and v.covers(each, depth) for v in known)
+        for each in alternatives(new)
+    )

@@ -2,9 +2,9 @@
 
 Its modules:
 
-    statements, assignments, files: what a statement does
+    statements, loops, assignments, files: what a statement does
     conditions: what a test says, and which branch is taken
-    iteration, first_iteration: loops, and their first turn
+    iteration, first_iteration: what a loop goes through, and its first turn
     expressions, operators, subscripts, attributes, module_attributes: what an expression gives
     calls, parameters, definitions: calls, and the functions and lambdas that are defined
     class_bodies, class_attributes: classes, and their attributes through all methods

@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import libcst as cst
 
 from devlint.inference.domain.containers import Sequence
 from devlint.inference.domain.host import Const, DeviceValue
 from devlint.inference.domain.path_conditions import ALWAYS, PathCondition
 from devlint.inference.domain.tensors import DEFAULT, EMPTY, LITERAL, Tensor, tensor_like
-from devlint.inference.domain.value import UNKNOWN, Value, alternatives, same, under
-from devlint.inference.facts import Hotness
-from devlint.inference.interpreter import contracts, first_iteration
+from devlint.inference.domain.value import UNKNOWN, Value, under
+from devlint.inference.interpreter import contracts
 from devlint.inference.interpreter.assignments import assign
 from devlint.inference.interpreter.class_bodies import declare_class
 from devlint.inference.interpreter.conditions import enter_branch, flag, narrow, truth
 from devlint.inference.interpreter.definitions import declare_function
 from devlint.inference.interpreter.files import run_all
-from devlint.inference.interpreter.iteration import hotness_of, replaced_elements
+from devlint.inference.interpreter.loops import run_for, run_while
 from devlint.inference.interpreter.operators import in_place
-from devlint.inference.models import objects
 from devlint.inference.models.module_places import baked
 from devlint.inference.program import tests
 from devlint.inference.program.environments import join_environments
-from devlint.inference.program.events import AddedUp, Asserted, Branched, LoopLeft, Tested
-from devlint.inference.program.loops import Environment, LoopState
-from devlint.inference.program.records import EXECUTORS, Assigned, Frame, Instance
+from devlint.inference.program.events import AddedUp, Asserted, Branched, Tested
+from devlint.inference.program.loops import Environment
+from devlint.inference.program.records import EXECUTORS, Assigned, Frame
 from devlint.inference.syntax.text import code, dotted
 from devlint.inference.syntax.words import (
     asks_for_accelerator,
@@ -456,125 +452,6 @@ def _with(frame: Frame, node: cst.With) -> bool:
     return falls
 
 
-def _for(frame: Frame, node: cst.For) -> bool:
-    iterable = frame.eval(node.iter)
-    element = frame.interpreter.element_of(frame, iterable, node.iter)
-    heat = hotness_of(frame, node, iterable)
-
-    def enter() -> None:
-        assign(frame, node.target, element, node.iter)
-
-    return _loop(frame, node, node.iter, heat, enter, _yields_modules(element))
-
-
-def _yields_modules(element: Value) -> bool:
-    """`for layer in self.layers`, `for i, layer in enumerate(self.layers)`."""
-    if type(element) is Sequence and element.kind == "tuple":
-        return any(_yields_modules(part) for part in element.items or ())
-    return all(type(v) is Instance and v.module for v in alternatives(element))
-
-
-def _while(frame: Frame, node: cst.While) -> bool:
-    heat = hotness_of(frame, node, UNKNOWN)
-
-    def enter() -> None:
-        value = frame.eval(node.test)
-        frame.emit(Tested(node.test, value, "while"))
-        enter_branch(frame, node.test, True)
-
-    return _loop(frame, node, node.test, heat, enter)
-
-
-def _loop(
-    frame: Frame,
-    node: cst.For | cst.While,
-    over: cst.CSTNode,
-    heat: Hotness,
-    enter: Callable[[], None],
-    runs: bool = False,
-) -> bool:
-    """Walk a body twice: once to see what it rebinds, once with that known. `runs`: whoever wrote
-    it counts on one turn at least."""
-    depth = len(frame.loops) + 1
-    loop = LoopState(node=node, over=over, hotness=heat, depth=depth, outer=frame.loop)
-    loop.replacing = replaced_elements(node)
-    frame.loops.append(loop)
-    before = loop.entry = frame.env
-    when, loop.since = frame.when, frame.now
-    mark = len(frame.notes)
-    frame.env = dict(before)
-    frame.settling += 1
-    enter()
-    block(frame, node.body)
-    frame.settling -= 1
-    settled = _around(frame, loop, before)
-    if frame.settling == 0 and (loop.differs or _changed(before, settled)):
-        loop.back = _around(frame, loop, frame.env)
-        loop.head = settled
-        del frame.notes[mark:]
-        loop.breaks.clear()
-        loop.continues.clear()
-        frame.env, frame.when = dict(settled), when
-        loop.since = frame.now
-        enter()
-        block(frame, node.body)
-        left = _around(frame, loop, frame.env)
-        settled = _around(frame, loop, settled)
-        first_iteration.add_up(before, left, settled)
-        if loop.differs:
-            first_iteration.leave(before, left, settled)
-        if runs:
-            settled = left
-    frame.when = when
-    frame.loops.pop()
-    if frame.loops:
-        frame.loops[-1].feeds_device |= loop.feeds_device
-        if loop.hotness is Hotness.HOT and loop.trains:
-            frame.loops[-1].wraps_training = True
-        else:
-            frame.loops[-1].trains |= loop.trains
-            frame.loops[-1].wraps_training |= loop.wraps_training
-    frame.env = settled
-    _replace_elements(frame, loop)
-    if node.orelse is not None and not block(frame, node.orelse.body):
-        return bool(loop.breaks)
-    for env in loop.breaks:
-        frame.env = join_environments(frame.env, env)
-    if isinstance(node, cst.For):
-        frame.emit(LoopLeft(node))
-    return True
-
-
-def _replace_elements(frame: Frame, loop: LoopState) -> None:
-    """A list or a batch of which the loop replaced every element holds nothing else."""
-    if loop.replacing is None or loop.replacement is None or loop.continues or loop.breaks:
-        return
-    held = frame.eval(loop.replacing.value)
-    if type(held) is Sequence:
-        frame.bind(dotted(loop.replacing.value), Sequence(None, loop.replacement, held.kind))
-    for each in alternatives(held):
-        if type(each) is Instance and each.tensor is not None and type(loop.replacement) is Tensor:
-            frame.bind(dotted(loop.replacing.value), objects.holding(each, loop.replacement))
-
-
-def _around(frame: Frame, loop: LoopState, before: Environment) -> Environment:
-    """The environment at the head of the loop after one more turn (or none): what names hold goes
-    by the turn."""
-    none, more = tests.one_of(frame, 2)
-    joined = join_environments(dict(before), frame.env, (none, more))
-    for env in loop.continues:
-        joined = join_environments(joined, env, (ALWAYS, more))
-    return joined
-
-
-def _changed(before: Environment, after: Environment) -> bool:
-    for name, value in after.items():
-        old = before.get(name)
-        if old is None or not same(old, value):
-            return True
-    return False
-
-
 def _function(frame: Frame, node: cst.FunctionDef) -> bool:
     frame.bind(node.name.value, declare_function(frame, node))
     return True
@@ -634,8 +511,8 @@ EXECUTORS.update(
         cst.Try: _try,
         cst.TryStar: _try,
         cst.With: _with,
-        cst.For: _for,
-        cst.While: _while,
+        cst.For: run_for,
+        cst.While: run_while,
         cst.FunctionDef: _function,
         cst.ClassDef: _class,
         cst.Import: _import,

@@ -7,6 +7,7 @@ from typing import Any
 
 import libcst as cst
 
+from devlint.inference.domain.path_conditions import ALWAYS, PathCondition
 from devlint.inference.domain.value import Value
 from devlint.inference.facts import Hotness
 
@@ -27,6 +28,7 @@ class LoopState:
     depth: int
     feeds_device: bool = False
     outer: LoopState | None = None
+    nests: bool = False  # another one is in its body
     trains: bool = False  # a backward pass or an optimizer's step is in its body
     evaluates: bool = False  # something in its body runs without gradients
     wraps_training: bool = False  # a hot loop in its body trains
@@ -39,6 +41,7 @@ class LoopState:
     head: Environment | None = None
     back: Environment | None = None
     differs: bool = False  # the first turn takes other branches than those behind it
+    turns: PathCondition = ALWAYS  # what holds where as many turns were made as were walked
     since: int = 0  # when the turn began, by the frame's clock
     # `xs[i] = value` for each element of the list that it goes over, and what that put there.
     replacing: cst.Subscript | None = None

@@ -42,6 +42,7 @@ from devlint.inference.domain.value import (
     Union,
     Value,
     cases,
+    covers,
     is_untold,
     join,
     join_branches,
@@ -1296,6 +1297,10 @@ class FunctionValue(Value):
     def content(self, depth: int) -> Hashable:
         return FunctionValue, self._content
 
+    def covers(self, other: Value, depth: int) -> bool:
+        assert type(other) is FunctionValue
+        return self.function.node is other.function.node
+
 
 class ClassValue(Value):
     """A class of the project."""
@@ -1423,6 +1428,11 @@ class Instance(Value):
             frozenset((variable, tensor.place) for variable, tensor in given.items()),
         )
 
+    def covers(self, other: Value, depth: int) -> bool:
+        assert type(other) is Instance
+        same = self.library == other.library and self.info is other.info
+        return same and self.place == other.place and self.module is other.module
+
     def stand_for(self, other: Value) -> None:
         has_room = len(self.twins) < MAX_MODULES
         if isinstance(other, Instance) and other not in self.twins and has_room:
@@ -1522,6 +1532,10 @@ class Partial(Value):
         self.callee = callee
         self.args = args
         self.keywords = keywords
+
+    def covers(self, other: Value, depth: int) -> bool:
+        assert type(other) is Partial
+        return covers(self.callee, other.callee, depth - 1)
 
 
 class Generator(Value):

@@ -21,6 +21,7 @@ from devlint.inference.domain.value import (
     Union,
     Value,
     content,
+    covers,
     join,
     join_branches,
     leq,
@@ -35,6 +36,7 @@ class Record:
 
     name = "Record"
     path = "main.py"
+    node = cst.Pass()
 
 
 ONE, OTHER = Record(), Record()
@@ -217,6 +219,16 @@ def test_leq_is_a_partial_order(kind, data):
         assert content(a) == content(b)
     if leq(a, b) and leq(b, c):
         assert leq(a, c)
+
+
+@each_class
+@often
+@forall(data=st.data())
+def test_after_a_join_neither_of_the_two_is_news(kind, data):
+    """A loop whose head holds both walks no further for either."""
+    a, b = data.draw(CLASSES[kind]), data.draw(CLASSES[kind] | any_value)
+    assert covers(join(a, b), a)
+    assert covers(join(a, b), b)
 
 
 @settings(max_examples=100, deadline=None)

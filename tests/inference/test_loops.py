@@ -1,0 +1,135 @@
+"""Loops: a body is walked until one more turn leaves nothing new."""
+
+from itertools import pairwise
+
+import pytest
+from given import given, meetings, met, syncs
+from hypothesis import given as forall
+from hypothesis import settings
+from hypothesis import strategies as st
+
+NAMES = "abcdef"
+START = "".join(f"{name} = torch.zeros(3)\n" for name in NAMES)
+
+
+def loop(body, head="for turn in range(8):"):
+    return START + "\n".join([head, *(f"    {line}" for line in body)]) + "\n"
+
+
+def chain(length, last):
+    """`a = b`, `b = c`, …: what the last name is given, the first holds so many turns later."""
+    links = [*NAMES[:length], last]
+    return [f"{name} = {given}" for name, given in pairwise(links)]
+
+
+def claimed(code):
+    """The claims of a program, wherever they stand, and however sure."""
+    return sorted({claim.rpartition(" ")[0] for claim in meetings(given(code))})
+
+
+lengths = pytest.mark.parametrize("length", range(1, len(NAMES) + 1))
+heads = pytest.mark.parametrize("head", ["for turn in range(8):", "while todo():"])
+
+
+@lengths
+@heads
+def test_what_a_turn_leaves_the_next_one_reads(length, head):
+    body = ["a + torch.ones(3)", *chain(length, "torch.zeros(3).cuda()")]
+    assert met(loop(body, head)) == ["torch.ones(3)@cpu + a@cuda certain"]
+
+
+@lengths
+def test_the_host_reads_what_later_turns_leave(length):
+    body = ["a.item()", *chain(length, "torch.zeros(3).cuda()")]
+    assert len(syncs(given(loop(body)))) == 1
+
+
+@lengths
+def test_a_container_is_read_as_later_turns_leave_it(length):
+    kept = [f"kept['{name}']" for name in NAMES[:length]]
+    body = [
+        "kept['a'] + torch.ones(3)",
+        *(f"{to} = {of}" for to, of in pairwise(kept)),
+        f"{kept[-1]} = torch.zeros(3).cuda()",
+    ]
+    start = "kept = {" + ", ".join(f"'{name}': torch.zeros(3)" for name in NAMES) + "}\n"
+    assert len(met(start + loop(body))) == 1
+
+
+@lengths
+def test_a_loop_in_a_loop_passes_on_what_both_leave(length):
+    inner = chain(length, "torch.zeros(3).cuda()")
+    body = ["for batch in range(8):", "    a + torch.ones(3)", *(f"    {line}" for line in inner)]
+    assert len(met(loop(body))) == 1
+    outer = [*body[:2], *inner]
+    assert len(met(loop(outer))) == 1
+
+
+def test_a_turn_that_ends_early_leaves_what_it_holds_then():
+    body = [
+        "a + torch.ones(3)",
+        *chain(3, "torch.zeros(3).cuda()"),
+        "if todo():",
+        "    continue",
+        "a = b = c = torch.zeros(3)",
+    ]
+    assert len(met(loop(body))) == 1
+
+
+names = st.sampled_from(NAMES)
+copies = st.tuples(names, names).map(" = ".join)
+reads = st.tuples(names, names).map(" + ".join)
+made = names.map(lambda name: f"{name} = torch.zeros(3).cuda()")
+moved = st.tuples(names, names).map(lambda n: f"{n[0]} = {n[1]}.cuda()")
+
+
+def bodies(*lines):
+    return st.lists(st.one_of(lines), min_size=1, max_size=6)
+
+
+@settings(max_examples=40, deadline=None)
+@forall(bodies(copies, reads, made, moved))
+def test_a_loop_claims_what_its_turns_claim_one_after_the_other(body):
+    assert claimed(loop(body)) == claimed(START + "\n".join(body * 8) + "\n")
+
+
+# Of a name and what it was moved to, a join keeps what was moved: in the accelerated world one turn
+# is made at least.
+@settings(max_examples=40, deadline=None)
+@forall(bodies(copies, reads, made), names, names)
+def test_behind_a_loop_names_hold_what_one_number_of_turns_left(body, left, right):
+    """No more is claimed of them than for some number of turns."""
+    behind = f"{left} * {right}\n"
+    some = {
+        claim
+        for turns in range(9)
+        for claim in claimed(START + "\n".join([*body * turns, behind]))
+        if " * " in claim
+    }
+    assert {claim for claim in claimed(loop(body) + behind) if " * " in claim} <= some
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        ["e = a.cuda()", "f = a.cuda()"],
+        ["e = a", "f = b", "a = c.cuda()", "b = c.cuda()"],
+        ["e = a", "f = b", "a = c", "b = d", "c = d = torch.zeros(3).cuda()"],
+    ],
+)
+def test_what_goes_to_a_device_in_one_turn_is_there_together(body):
+    assert met(loop(body) + "e + f\n") == []
+    assert met(loop(["e + f", *body])) == []
+
+
+def test_what_grows_by_each_turn_comes_to_an_end():
+    body = ["a = [a]", "b = {'rest': b}", "c = (c, a)", "d = lambda: d", "e = torch.ones(3) + e"]
+    assert met(loop(body)) == []
+
+
+def test_a_chain_longer_than_the_walks_says_nothing():
+    names = [f"x{number}" for number in range(40)]
+    start = "".join(f"{name} = torch.zeros(3)\n" for name in names)
+    links = [f"    {to} = {of}" for to, of in pairwise(names)]
+    body = "\n".join([*links, "    x39 = torch.zeros(3).cuda()"])
+    assert met(f"{start}for turn in range(90):\n{body}\nx20 + torch.ones(3)\n") == []
