@@ -7,6 +7,9 @@ the conventions, all if left out; `--each` takes every file of a directory as a 
 
 To be quick it asks first which conventions hold of anything in a target at all, leaves all of those
 out together, and halves the set as long as findings change. Findings of every confidence count.
+
+With `--idle` it looks for the conventions that can go, all of them together, and nothing changes:
+one that has changed something in a target is asked about in no other. Most targets take two checks.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ import argparse
 import json
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from functools import partial
@@ -59,27 +62,42 @@ def findings(target: str) -> Shown:
 
 def weigh(target: str, rows: Sequence[str]) -> list[Worth]:
     """The conventions that change the findings of one target."""
+    held, before = _as_it_is(target)
+    return list(_split(target, before, [row for row in rows if row in held]))
+
+
+def _as_it_is(target: str) -> tuple[set[str], Shown]:
+    """The conventions that hold of something in a target, and its findings."""
     held: set[str] = set()
     leave_out((), held)
-    before = findings(target)
+    return held, findings(target)
 
-    def without(some: Sequence[str]) -> Shown:
-        leave_out(some)
-        return findings(target)
 
-    def split(some: Sequence[str]) -> Iterator[Worth]:
-        after = without(some) if some else before
-        if after == before:
+def _split(target: str, before: Shown, rows: Sequence[str]) -> Iterator[Worth]:
+    leave_out(rows)
+    after = findings(target) if rows else before
+    if after == before:
+        return
+    if len(rows) > 1:
+        middle = len(rows) // 2
+        parts = [*_split(target, before, rows[:middle]), *_split(target, before, rows[middle:])]
+        if parts:
+            yield from parts
             return
-        if len(some) > 1:
-            middle = len(some) // 2
-            parts = [*split(some[:middle]), *split(some[middle:])]
-            if parts:
-                yield from parts
-                return
-        yield Worth(target, tuple(some), sorted(before - after), sorted(after - before))
+    yield Worth(target, tuple(rows), sorted(before - after), sorted(after - before))
 
-    return list(split([row for row in rows if row in held]))
+
+def weigh_until_idle(targets: Iterable[str], rows: Sequence[str]) -> Iterator[list[Worth]]:
+    """For each target the worth of the conventions that have changed nothing in those before it.
+    What is left in the end can go together: each target is checked without all that is left."""
+    left = list(rows)
+    for target in targets:
+        held, before = _as_it_is(target)
+        worths: list[Worth] = []
+        while found := list(_split(target, before, left if held.intersection(left) else ())):
+            worths += found
+            left = [row for row in left if not any(row in worth.rows for worth in found)]
+        yield worths
 
 
 def targets_of(given: Sequence[str], each: bool) -> Iterator[str]:
@@ -98,6 +116,7 @@ def main() -> None:
     parser.add_argument("targets", nargs="+")
     parser.add_argument("--rows", help="ids, with commas between them")
     parser.add_argument("--each", action="store_true", help="every file of a directory by itself")
+    parser.add_argument("--idle", action="store_true", help="only find those that can go; one job")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--show", type=int, default=3, help="how many findings to print of each")
     parser.add_argument("--json", type=Path, help="write everything there")
@@ -106,19 +125,29 @@ def main() -> None:
     unknown = sorted(set(rows) - set(conventions()))
     if unknown:
         parser.error(f"no such convention: {', '.join(unknown)}")
+    targets = list(targets_of(options.targets, options.each))
+    weighed = weigh_until_idle(targets, rows) if options.idle else each(targets, rows, options.jobs)
     worths: list[Worth] = []
-    with ProcessPoolExecutor(options.jobs) as pool:
-        work = partial(weigh, rows=rows)
-        waiting = [
-            pool.submit(work, target) for target in targets_of(options.targets, options.each)
-        ]
-        for number, done in enumerate(as_completed(waiting), 1):
-            worths += done.result()
-            if number % 50 == 0:
-                print(f"{number} of {len(waiting)}", file=sys.stderr, flush=True)
-    if options.json:
-        options.json.write_text(json.dumps([vars(worth) for worth in worths], indent=1))
+    for number, done in enumerate(weighed, 1):
+        worths += done
+        if number % 50 == 0:
+            print(f"{number} of {len(targets)}", file=sys.stderr, flush=True)
+            _store(options.json, worths)
+    _store(options.json, worths)
     report(rows, worths, options.show)
+
+
+def each(targets: Sequence[str], rows: Sequence[str], jobs: int) -> Iterator[list[Worth]]:
+    """The worth of the conventions in each target, in processes of their own."""
+    with ProcessPoolExecutor(jobs) as pool:
+        waiting = [pool.submit(partial(weigh, rows=rows), target) for target in targets]
+        for done in as_completed(waiting):
+            yield done.result()
+
+
+def _store(file: Path | None, worths: Sequence[Worth]) -> None:
+    if file:
+        file.write_text(json.dumps([vars(worth) for worth in worths], indent=1))
 
 
 def report(rows: Sequence[str], worths: Sequence[Worth], show: int) -> None:
