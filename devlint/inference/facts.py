@@ -179,6 +179,7 @@ class HiddenCopy:
     prepares: bool = False  # in code that builds something once, or that prepares data on the host
     in_step: str = ""  # the name of the function around it, when that runs once per step
     cold: bool = False  # in code that runs once, or now and then
+    given: Given | None = None  # the parameter of a plain function that is indexed or written to
 
 
 @dataclass(frozen=True, slots=True)
@@ -366,7 +367,7 @@ class Mention:
     refused: bool = False  # of a legacy type: its `device=` is one that it refuses
     global_rank: bool = False  # the index is the rank among all nodes
     returns: bool = False  # it brings to the current card what some input's device gave
-    on_purpose: str = ""  # why the code around it is for CUDA and nothing else
+    on_purpose: str = ""  # why the code around it is for CUDA and nothing else, or runs once
     at_hand: str = ""  # a device that the code around it has, and that this is not: `q.device`
     strays: bool = False  # on purpose, and to another card than the one that the code is given
 

@@ -79,7 +79,8 @@ def _assumptions(facts: Facts, fact: HiddenCopy) -> Assumptions:
     """Code that runs once may make its tensors as it likes; what NumPy gave comes from the host."""
     made, loop, site = factory_of(fact.operand), fact.loop, fact.site
     needed = not fact.operand.by_default or (
-        fact.what == "assignment" and made is not None and not takes_device(made)
+        made is not None
+        and (_is_single(made.node) or (fact.what == "assignment" and not takes_device(made)))
     )
     again = bool(fact.in_step) or (loop is not None and loop.hotness is Hotness.HOT)
     once = not again and is_set_up(facts, site.node)
@@ -89,6 +90,16 @@ def _assumptions(facts: Facts, fact: HiddenCopy) -> Assumptions:
         + assume_if(needed, AssumptionKind.HOST_CAN_DO_WITHOUT, site, message)
         + warm_code(fact.cold or once, site, "what runs once or seldom has to be quick, too")
     )
+
+
+def _is_single(made: cst.CSTNode) -> bool:
+    """`torch.randint(0, n, (1,))`: one number costs no more as an index than as an argument."""
+    shapes = [
+        argument.value
+        for argument in (made.args if isinstance(made, cst.Call) else ())
+        if isinstance(argument.value, (cst.Tuple, cst.List))
+    ]
+    return len(shapes) == 1 and all(text_of(e.value) == "1" for e in shapes[0].elements)
 
 
 def _causes(facts: Facts) -> list[list[HiddenCopy]]:
@@ -128,6 +139,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
                 *(Note(site, "it is copied here, too") for site in others[:MAX_TWINS]),
             ),
             assumptions=assumed,
+            given=first.given,
         )
 
 

@@ -109,12 +109,11 @@ def _verdict(mention: Mention) -> tuple[Severity, Assumptions, str]:
         message = "what is made here is wanted on other devices, too"
         host = assume(AssumptionKind.HOST_CODE_RUNS_ELSEWHERE, mention.site, message)
         return Severity.WARNING, host, usual
-    asked = "a device is asked for first"
-    return (
-        Severity.WARNING,
-        elsewhere + runs_elsewhere(mention.guarded, mention.site, asked),
-        usual,
-    )
+    # In code for CUDA alone it is a matter of style; the default for all tensors is deprecated.
+    is_style = bool(mention.on_purpose) and "set_default" not in mention.text
+    sign = mention.on_purpose if is_style else "a device is asked for first"
+    needed = mention.guarded or is_style
+    return Severity.WARNING, elsewhere + runs_elsewhere(needed, mention.site, sign), usual
 
 
 def _is_plain(mention: Mention) -> bool:

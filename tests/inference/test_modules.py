@@ -1457,3 +1457,29 @@ def test_the_example_of_a_docstring_calls_nothing():
     '''
     assert met(code) == []
     assert len(met(code.replace(">>> Encoder(4)", "Encoder(4)"))) == 1
+
+
+HEADS = """
+class Heads(nn.Module):
+    def __init__(self, kinds):
+        super().__init__()
+        self.all = nn.ModuleList()
+        self.table = {{}}
+        for kind in kinds:
+            self.table[kind] = {{}}
+            for name in kinds[kind]:
+                head = nn.Linear(3, 3)
+                self.table[kind][name] = head
+                {kept}
+        self.bias = nn.Parameter(torch.zeros(3))
+
+    def forward(self, x, kind, name):
+        return self.table[kind][name](x + self.bias)
+"""
+
+
+@pytest.mark.parametrize(("kept", "said"), [("self.all.append(head)", 0), ("pass", 1)])
+def test_modules_in_a_dict_of_dicts_move_if_a_list_of_modules_has_them_too(kept, said):
+    facts = given(HEADS.format(kept=kept))
+    assert not facts.meetings
+    assert [each.of_modules for each in facts.plain_attributes] == [True] * said

@@ -263,3 +263,43 @@ def test_a_tuple_is_unpacked_from_the_returns_that_have_as_many(few, found):
     """
     clashes = [each for each in met(code) if "* " in each or "operation" in each]
     assert len(clashes) == found
+
+
+ONE_OF_TWO = """
+class Scale:
+    def __call__(self, x):
+        return x * 2
+
+class Noise:
+    def __call__(self, x):
+        return torch.randn(3, 4)
+
+class Step:
+    def __init__(self, noisy: bool):
+        {made}
+
+    def __call__(self, x: torch.Tensor):
+        return self.chosen(x)
+"""
+
+
+def test_an_object_that_its_constructor_chose_gives_one_kind_of_result():
+    """No caller meets those of the other one."""
+    made = "self.chosen = Noise() if noisy else Scale()"
+    assert confidences(ONE_OF_TWO.format(made=made)) == []
+
+
+RECORDS = """
+def boxes(images: list[torch.Tensor]):
+    found = []
+    for image in images:
+        kept = [part for part in image if len(part)]
+        scores = torch.stack(image.relu()) if kept else torch.zeros(1)
+        found.append({record})
+    return found
+"""
+
+
+@pytest.mark.parametrize("record", ['{"scores": scores}', "(scores, kept)"])
+def test_each_record_of_a_list_stands_for_itself(record):
+    assert ODD not in confidences(RECORDS.replace("{record}", record))

@@ -1,5 +1,6 @@
-"""Code that nothing but CUDA runs, for another reason than the mention at hand; and the device that
-it has at hand all the same, where there may be several cards."""
+"""Code that nothing but CUDA runs, for another reason than the mention at hand, or that is run once
+where it was written; and the device that it has at hand all the same, where there may be several
+cards."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ import libcst as cst
 from devlint.inference.conventions import found, holds
 from devlint.inference.program.accelerator_notes import MentionNote, Mentions, functions
 from devlint.inference.program.records import Function, Unit
-from devlint.inference.syntax.text import code, dotted
+from devlint.inference.syntax.text import code, dotted, every
 
 _BUILT = "it needs an extension that the project builds for CUDA"
 
@@ -27,7 +28,23 @@ def reason(unit: Unit, note: MentionNote) -> str:
         return _BUILT
     if note.kind == "device" and _is_brought_back(note):
         return "it takes a part of the model to the card and back"
+    converts = note.kind != "load" and unit.is_script  # what it loads may come from anywhere
+    if converts and holds("conversion-path", unit.source.path):
+        return "it is a script that converts something once, by its path"
+    if _demonstrates(unit, note):
+        return "it only shows what the classes of its file do"
     return ""
+
+
+def _demonstrates(unit: Unit, note: MentionNote) -> bool:
+    """`if __name__ == "__main__":` below a module's class, without a command line or training."""
+    if note.function is not None or not any(each.is_module for each in unit.classes):
+        return False
+    for statement in unit.tree.body:
+        if isinstance(statement, cst.If) and "__name__" in code(statement.test):
+            inside = any(each is note.node for each in every(statement, type(note.node)))
+            return inside and not holds("program-text", code(statement))
+    return False
 
 
 def strays(note: MentionNote, why: str, at_hand: str) -> bool:

@@ -7,6 +7,7 @@ Its modules:
     iteration, first_iteration: what a loop goes through, and its first turn
     expressions, operators, subscripts, attributes, module_attributes: what an expression gives
     calls, parameters, definitions: calls, and the functions and lambdas that are defined
+    part_moves: functions that move each part of an object
     class_bodies, class_attributes: classes, and their attributes through all methods
     declared_fields: what a dataclass is made of
     contracts: what annotations and comments declare

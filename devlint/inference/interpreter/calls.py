@@ -17,6 +17,7 @@ from devlint.inference.domain.host import (
     without_none,
 )
 from devlint.inference.domain.kinds import Evidence
+from devlint.inference.domain.path_conditions import PathCondition
 from devlint.inference.domain.placement import CPU, Device, Variable
 from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.tensors import EMPTY, INDIRECT, Tensor, tensor_like
@@ -33,7 +34,12 @@ from devlint.inference.domain.value import (
     union,
 )
 from devlint.inference.facts import MeetingKind
-from devlint.inference.interpreter import contracts, declared_fields, module_attributes
+from devlint.inference.interpreter import (
+    contracts,
+    declared_fields,
+    module_attributes,
+    part_moves,
+)
 from devlint.inference.interpreter.attributes import attribute_of
 from devlint.inference.interpreter.class_attributes import attribute_of_class
 from devlint.inference.interpreter.conditions import asks_for_host
@@ -190,6 +196,10 @@ def call_attribute(
         gradients.went_back(frame, arguments.get(0, "loss") if type(base) is not Tensor else base)
     elif name in ("synchronize", "query"):
         frame.unsynchronized.clear()  # of a stream or an event
+    elif name == "apply":
+        moved = part_moves.move_of_parts(frame, node, base, arguments)
+        if moved is not None:
+            return moved
     if type(base) is External:
         return call_external(frame, node, f"{base.name}.{name}", arguments)
     if type(base) is Tensor:
@@ -207,10 +217,7 @@ def call_attribute(
         )
         frame.choosing -= brought
         frame.emit(MethodRead(node, base))
-        if sum(type(v) is Instance and not v.module for v in base.alternatives) > 1:
-            # which object it is decides later branches, too
-            return union(_agreed([result for result, _ in results]))
-        return choose(results)
+        return _of_either(base, results)
     if type(base) in _CONTAINERS:
         return call_container(frame, node, base, name, arguments)
     if type(base) is ProjectModule or type(base) is ClassValue:
@@ -232,6 +239,13 @@ def call_attribute(
     if name in ("cuda", "cpu", "to") and type(base) is not DeviceValue:
         return _move_of_unknown(frame, node, base, name, arguments)
     return call_unknown(frame, node, base, arguments)
+
+
+def _of_either(callees: Union, results: list[tuple[Value, PathCondition]]) -> Value:
+    """What one of several gives. Which object it is decides later branches, too."""
+    if sum(type(v) is Instance and not v.module for v in callees.alternatives) > 1:
+        return union(_agreed([result for result, _ in results]))
+    return choose(results)
 
 
 def _agreed(results: list[Value]) -> list[Value]:
@@ -369,7 +383,8 @@ def _call_one_of(frame: Frame, node: cst.Call, callee: Union, arguments: Argumen
     """One of several callees: which one it is goes with what it is given."""
     frame.choosing += 1
     try:
-        return choose(frame.each(callee, lambda v: call_value(frame, node, v, arguments)))
+        called = frame.each(callee, lambda v: call_value(frame, node, v, arguments))
+        return _of_either(callee, called)
     finally:
         frame.choosing -= 1
 

@@ -787,6 +787,8 @@ def modules_in(value: Value, depth: int = 2) -> list[Instance]:
         elif type(alternative) is Sequence and depth:
             for item in alternative.items or [alternative.any()]:
                 found += modules_in(item, depth - 1)
+        elif type(alternative) is Mapping and depth:
+            found += modules_in(alternative.any(), depth - 1)
     return found
 
 

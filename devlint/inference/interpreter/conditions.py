@@ -28,11 +28,12 @@ from devlint.inference.domain.value import (
 )
 from devlint.inference.interpreter import first_iteration
 from devlint.inference.models.devices import parse_device
-from devlint.inference.program import tests
+from devlint.inference.program import shape_tests, tests
 from devlint.inference.program.events import Tested
-from devlint.inference.program.predicates import NO_TENSOR
+from devlint.inference.program.predicates import NO_TENSOR, written_choice
 from devlint.inference.program.records import ClassValue, Frame, Instance
-from devlint.inference.syntax.text import code, dotted
+from devlint.inference.program.shape_tests import contradicts
+from devlint.inference.syntax.text import code, dotted, every
 from devlint.inference.syntax.words import is_cold
 
 _NUMBERS = frozenset({"int", "float", "bool", "complex", "str", "numbers.Number", "numbers.Real"})
@@ -313,6 +314,8 @@ def _narrow_comparison(frame: Frame, node: cst.Comparison, outcome: bool) -> Non
     target = node.comparisons[0]
     operator = target.operator
     left = node.left
+    if isinstance(target.comparator, cst.Integer):
+        _narrow_by_shape(frame, node, outcome)
     if isinstance(operator, (cst.Equal, cst.NotEqual)):
         if isinstance(operator, cst.Equal) is outcome:
             _narrow_to_one_device(frame, left, target.comparator)
@@ -334,6 +337,27 @@ def _narrow_comparison(frame: Frame, node: cst.Comparison, outcome: bool) -> Non
             narrowed = without_none(value)
             if narrowed is not value or type(value) is Const:
                 frame.hold(path, narrowed if type(value) is not Const else UNKNOWN)
+
+
+def _narrow_by_shape(frame: Frame, node: cst.Comparison, outcome: bool) -> None:
+    """Where `x.numel() > 0`, `x` is no placeholder; where `x.dim() == 1`, it is no number."""
+    for written in written_choice(node)[not outcome]:
+        path = shape_tests.asked_tensor(written[0])
+        asked = _part(node.left, path) if path else None
+        if asked is None:
+            continue
+        values = alternatives(frame.eval(asked))
+        left = [v for v in values if type(v) is not Tensor or not contradicts(written, v)]
+        if len(left) < len(values):
+            frame.hold(path, union(left) if left else UNKNOWN)
+
+
+def _part(node: cst.BaseExpression, path: str) -> cst.BaseExpression | None:
+    """`x` of `len(x.shape)` or `x.size(0)`, by its path."""
+    for each in (*every(node, cst.Attribute), *every(node, cst.Name)):
+        if dotted(each) == path:
+            return each
+    return None
 
 
 def _narrow_to_one_device(

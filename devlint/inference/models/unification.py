@@ -685,7 +685,7 @@ def _came_to_host(tensor: Tensor) -> bool:
 
 def is_placeholder(operation: str, *operands: Tensor) -> bool:
     """One of the operands has no elements: only what joins tensors is ever done to it."""
-    return any(t.traits & EMPTY for t in operands) and not _joins(operation)
+    return any(t.traits & EMPTY for t in operands) and not joins(operation)
 
 
 def _is_converted(tensor: Tensor, other: Tensor) -> bool:
@@ -813,7 +813,8 @@ def _is_criterion(frame: Frame, node: cst.CSTNode, operation: str) -> bool:
     return any(name and f"{name}.backward(" in function.text for name in names)
 
 
-def _joins(operation: str) -> bool:
+def joins(operation: str) -> bool:
+    """An operation that puts tensors together, whatever they hold."""
     return operation.rpartition(".")[2].endswith(("cat", "stack", "concat", "concatenate"))
 
 

@@ -6,6 +6,7 @@ Its modules:
     loops: loops being walked, and environments
     events: what happens, for those who listen
     predicates, tests: what conditions ask, and how those around a place came out
+    shape_tests: what comparisons say of the dimensions and elements of a tensor
     environments: where branches meet
     constructors, roles: functions that build, prepare, evaluate, run once per step
     device_awareness: code that is written with devices in mind

@@ -15,6 +15,7 @@ from devlint.inference.domain.placement import CPU, Device, Variable, VariableKi
 from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.tensors import (
     DEFAULT,
+    EMPTY,
     INHERITED,
     LOADED,
     MAYBE_SCALAR,
@@ -37,8 +38,9 @@ from devlint.inference.interpreter.conditions import truth_of
 from devlint.inference.models import unification
 from devlint.inference.models.devices import place_of
 from devlint.inference.models.module_places import placed, replaced
-from devlint.inference.program import tests
+from devlint.inference.program import shape_tests, tests
 from devlint.inference.program.records import Frame, Function, Instance, Parameter, Placed
+from devlint.inference.syntax.text import code
 
 _ARRAYS = ("np.ndarray", "numpy.ndarray")
 
@@ -73,7 +75,12 @@ class Binding:
     def facts(self, when: PathCondition) -> PathCondition:
         """What this call's arguments say of the callee's choices on a parameter alone."""
         found: list[Literal] = []
-        for choice, _, _ in when:
+        for fact in when:
+            choice = fact[0]
+            by_shape = self._by_shape(fact)
+            if by_shape is not None:
+                found.append(by_shape)
+                continue
             subject, asks_truth = choice.subject, False
             if isinstance(subject, tuple) and subject[0] == "bool":
                 subject, asks_truth = subject[1], True
@@ -93,6 +100,15 @@ class Binding:
             elif type(actual) is Tensor and actual.is_sure:
                 found.append((choice, False, "None"))
         return tuple(found)
+
+    def _by_shape(self, fact: Literal) -> Literal | None:
+        """What the shape of a tensor that is handed in says: `mask.size(1) != 0` of
+        `torch.ones((0, 0))`."""
+        path = shape_tests.asked_tensor(fact[0].subject) if not fact[0].born else ""
+        actual = self._known(path) if path else None
+        if type(actual) is not Tensor or not actual.is_sure:
+            return None
+        return shape_tests.literal(fact, actual)
 
     def _is_instance(self, subject: Hashable) -> bool | None:
         """`isinstance(x, np.ndarray)`, of what this call hands in."""
@@ -364,6 +380,8 @@ class Binding:
                 traits |= stand_in.traits & (SCALAR | MAYBE_SCALAR | SHAPED)
             if stand_in.traits & DEFAULT:
                 traits |= DEFAULT
+            if not _joined(value):
+                traits |= stand_in.traits & EMPTY  # no part of a placeholder has elements
             evidence = stand_in.evidence if value.evidence is not None else None
             if place.kind is VariableKind.DEVICE:
                 evidence = self._kind(value)  # the device that was handed in says nothing of it
@@ -388,6 +406,15 @@ class Binding:
         if any(_is_tensor(actual) for actual in handed):
             return Tensor(place, value.origin, value.traits, None, value.sizes)
         return value
+
+
+def _joined(value: Tensor) -> bool:
+    """It was put together of several: of those one may be a placeholder."""
+    steps = value.origin.chain() if value.origin is not None else ()
+    return any(
+        isinstance(step.node, cst.Call) and unification.joins(code(step.node.func))
+        for step in steps
+    )
 
 
 def _by_operator(value: Tensor) -> bool:

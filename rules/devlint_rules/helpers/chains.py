@@ -11,7 +11,7 @@ from devlint.inference.facts import Facts, Hotness, Move
 from devlint_rules.helpers.blocks import path_to
 from devlint_rules.helpers.wording import is_host, may_be_accelerator
 
-_REDUCTIONS = frozenset(
+REDUCTIONS = frozenset(
     {"mean", "sum", "max", "min", "amax", "amin", "std", "var", "norm", "prod", "median", "any"}
     | {"all", "argmax", "argmin", "nanmean", "nansum", "logsumexp", "count_nonzero"}
 )
@@ -55,7 +55,7 @@ def reduction(facts: Facts, move: Move) -> list[Step]:
     found: list[Step] = []
     for step in steps_after(facts, move.site.node):
         found.append(step)
-        if step.method in _REDUCTIONS:
+        if step.method in REDUCTIONS:
             return found
         if step.method not in _PASSES:
             return []

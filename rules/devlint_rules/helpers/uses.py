@@ -12,6 +12,7 @@ import libcst as cst
 from devlint.inference.facts import Facts, Sync
 from devlint.inference.syntax.text import dotted, parts
 from devlint_rules.helpers.blocks import path_to
+from devlint_rules.helpers.chains import REDUCTIONS
 from devlint_rules.helpers.scopes import function_around
 
 
@@ -91,6 +92,34 @@ def _uses(
                 yield use_here
                 return
         inner = step
+
+
+def is_reduced(facts: Facts, node: cst.CSTNode) -> bool:
+    """A value, or the name that it is bound to, is made smaller at once: `x[mask].mean()`,
+    `torch.sum(x[mask])`."""
+    tree = getattr(facts.source, "tree", None)
+    if not isinstance(tree, cst.Module):
+        return False
+    path = list(path_to(tree, node))
+    if _is_reduced_in(path):
+        return True
+    bound = next((step for step in path if isinstance(step, (cst.Assign, cst.AnnAssign))), None)
+    if bound is None or bound.value is not node:
+        return False
+    reads = _reads_in(tree, function_around(facts, node) or tree)
+    return any(
+        _is_reduced_in(list(path_to(tree, read)))
+        for name in _names(bound)
+        for read in reads.get(name, ())
+    )
+
+
+def _is_reduced_in(path: list[cst.CSTNode]) -> bool:
+    """The innermost call around a value reduces it: the value's own method, or it is handed in."""
+    call = next((step for step in path if isinstance(step, (cst.Call, cst.BaseStatement))), None)
+    if not isinstance(call, cst.Call):
+        return False
+    return (_method(call) or dotted(call.func)) in REDUCTIONS
 
 
 def _by_place(step: cst.CSTNode, inner: cst.CSTNode) -> Use | None:

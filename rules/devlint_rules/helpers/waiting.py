@@ -10,7 +10,7 @@ from devlint.inference.facts import Facts, Sync
 from devlint.inference.syntax.text import dotted, every
 from devlint_rules.helpers.assumptions import assume, assume_if, time_matters
 from devlint_rules.helpers.blocks import path_to, statements_before
-from devlint_rules.helpers.uses import Use, use_of
+from devlint_rules.helpers.uses import Use, is_reduced, use_of
 
 K = AssumptionKind
 
@@ -20,6 +20,9 @@ _NUMBERS = frozenset(
     {".item()", "float()", "int()", "bool()", "round()", "if", "while", "assert", "f-string"}
     | {"print()", "str()", ".format()", "%"}
 )
+
+
+MASKED = "mask indexing"
 
 
 def has_waited(facts: Facts, node: cst.CSTNode) -> bool:
@@ -93,6 +96,8 @@ def _is_needed(facts: Facts, sync: Sync) -> bool:
         return False
     if use_of(facts, sync) is Use.INDEX:
         return True
+    if sync.call == MASKED and not is_reduced(facts, sync.site.node):
+        return True  # rows of which nobody knows how many: the host has to ask
     if sync.invariant or sync.call in _NUMBERS:
         return False
     return sync.needed or (sync.loop is None and not sync.call.startswith("torch."))

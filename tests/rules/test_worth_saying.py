@@ -1,0 +1,142 @@
+"""Remarks that nobody would act on are not made at the confidence that users have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from rule_checking import RULES
+
+from devlint import engine
+from devlint.config import Config
+
+HEAD = "import torch\nfrom torch import nn\n\n\n"
+
+
+def shown(root: Path, code: str, path: str = "work.py") -> list[str]:
+    """The rules that say something of one file."""
+    file = root / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(HEAD + code)
+    report = engine.check([file], Config(root), tuple(RULES.values()))
+    assert not report.errors
+    return [f"{finding.rule}: {finding.advice}" for finding in report.findings]
+
+
+STEP = """\
+from torch.utils.data import DataLoader
+
+
+def train(dataset, optimizer):
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    model = nn.Linear(5, 1).to(device)
+    table = torch.rand(9, device=device)
+    for x, seen in DataLoader(dataset):
+        errors = model(x.to(device)).abs()
+        loss = model(x.to(device)).sum()
+        loss += {loss}
+        loss.backward()
+        optimizer.step()
+"""
+
+
+@pytest.mark.parametrize("loss", ["errors[errors > 0.1].mean()", "errors[errors > 1].sum()"])
+def test_a_mask_that_only_selects_what_is_reduced_may_weigh(tmp_path, loss):
+    (said,) = [s for s in shown(tmp_path, STEP.format(loss=loss)) if s.startswith("DEV303")]
+    assert "let the mask weigh" in said
+
+
+def test_rows_that_go_on_as_rows_have_a_size_that_the_host_asks_for(tmp_path):
+    code = STEP.format(loss="model(table[table > 0.5])")
+    assert [s for s in shown(tmp_path, code) if s.startswith("DEV303")] == []
+
+
+PICK = """\
+class Replay(nn.Module):
+    def forward(self, states: torch.Tensor):
+        picked = states[torch.randint(0, 9, {size})]
+        return picked * 2
+"""
+
+
+@pytest.mark.parametrize(("size", "said"), [("(1,)", 0), ("(64,)", 1), ("(1, 64)", 1)])
+def test_one_random_number_is_no_costly_index(tmp_path, size, said):
+    assert len([s for s in shown(tmp_path, PICK.format(size=size)) if s[:6] == "DEV308"]) == said
+
+
+SPLIT = """\
+def pick(rows: torch.Tensor):
+    order = torch.randperm(9)
+    return rows[order]
+
+
+def use(path):
+    {caller}
+"""
+
+
+@pytest.mark.parametrize(
+    ("caller", "said"),
+    [
+        ("return pick(torch.load(path, map_location='cpu'))", 0),
+        ("return pick(torch.load(path, map_location='cuda'))", 1),
+    ],
+)
+def test_an_index_into_rows_that_callers_keep_on_the_host_copies_nothing(tmp_path, caller, said):
+    found = shown(tmp_path, SPLIT.format(caller=caller))
+    assert len([s for s in found if s[:6] == "DEV308"]) == said
+
+
+MAIN = """\
+class Net(nn.Module):
+    def forward(self, x):
+        return x * 2
+
+
+if __name__ == "__main__":
+    {main}
+    net = Net().cuda()
+    print(sum(p.numel() for p in net.parameters()))
+"""
+
+
+@pytest.mark.parametrize(
+    ("main", "said"),
+    [("torch.manual_seed(0)", 0), ("import argparse; args = argparse.ArgumentParser()", 1)],
+)
+def test_a_demonstration_below_a_class_may_ask_for_cuda(tmp_path, main, said):
+    assert len(shown(tmp_path, MAIN.format(main=main))) == said
+
+
+CONVERT = """\
+import argparse
+
+if __name__ == "__main__":
+    args = argparse.ArgumentParser().parse_args()
+    weights = torch.load(args.old, map_location="cpu")
+    torch.save({"weights": weights["model"].cuda()}, args.new)
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "said"), [("tools/convert_v1.py", 0), ("tools/net2onnx.py", 0), ("tools/serve.py", 1)]
+)
+def test_a_script_that_converts_runs_once_where_it_was_written(tmp_path, path, said):
+    assert len(shown(tmp_path, CONVERT, path)) == said
+
+
+LEGACY = """\
+import fast_kernels
+
+
+def flag(value):
+    return fast_kernels.reduce(torch.cuda.ByteTensor([value]))
+"""
+
+
+def test_a_legacy_type_of_cuda_is_a_matter_of_style_in_code_for_cuda(tmp_path):
+    built = 'setup(ext_modules=[CUDAExtension(name="fast_kernels", sources=["a.cu"])])\n'
+    (tmp_path / "setup.py").write_text(built)
+    assert shown(tmp_path, LEGACY) == []
+    (tmp_path / "setup.py").write_text("")
+    assert [said[:6] for said in shown(tmp_path, LEGACY)] == ["DEV503"]
