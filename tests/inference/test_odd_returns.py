@@ -287,19 +287,3 @@ def test_an_object_that_its_constructor_chose_gives_one_kind_of_result():
     """No caller meets those of the other one."""
     made = "self.chosen = Noise() if noisy else Scale()"
     assert confidences(ONE_OF_TWO.format(made=made)) == []
-
-
-RECORDS = """
-def boxes(images: list[torch.Tensor]):
-    found = []
-    for image in images:
-        kept = [part for part in image if len(part)]
-        scores = torch.stack(image.relu()) if kept else torch.zeros(1)
-        found.append({record})
-    return found
-"""
-
-
-@pytest.mark.parametrize("record", ['{"scores": scores}', "(scores, kept)"])
-def test_each_record_of_a_list_stands_for_itself(record):
-    assert ODD not in confidences(RECORDS.replace("{record}", record))

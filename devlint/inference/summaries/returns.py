@@ -77,7 +77,7 @@ def compare(frame: Frame) -> bool:
             # nothing to compute with; of several, only what is no table without rows either
             several = isinstance(slot, tuple)
             empty = tensor.traits & EMPTY and not (several and tensor.traits & MATRIX)
-            weak = dummy or empty or _is_state(node, tensor) or _is_of_record(slot)
+            weak = dummy or empty or _is_state(node, tensor)
             message = "the caller brings what is returned here together with what it has"
             assumed = [at(frame, AssumptionKind.CALLER_MEETS_RESULT, node, message), *on_host]
             if guessed is not None:
@@ -149,11 +149,6 @@ def _is_left_out(frame: Frame, made: Tensor) -> bool:
         return False
     flags = {p.name for p in frame.function.parameters if type(p.default) is Const}
     return any(choice.names and flags.issuperset(choice.names) for choice, _, _ in made.when)
-
-
-def _is_of_record(slot: object) -> bool:
-    """An entry of each dict, or part of each tuple, in a list: each record stands for itself."""
-    return isinstance(slot, tuple) and slot[0] == "element" and slot[1] != "value"
 
 
 def _numbers(node: cst.BaseExpression) -> list[str]:
