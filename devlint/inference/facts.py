@@ -161,10 +161,13 @@ class Sync:
     guards_error: bool = False  # only to raise, to warn or to assert
     evaluates: bool = False  # in code that evaluates: no gradients, or by its name
     elementwise: bool = False  # of one element of a tensor that the loop goes through
+    whole: Site | None = None  # that tensor
+    of_piece: bool = False  # a number made of a row or a piece of it, no element as it is
     needed: bool = False  # the host works on with it: it is not just kept, added up or shown
     invariant: bool = False  # what is read does not change in the loop
     inside: Site | None = None  # where the callee waits, when this is a call
     perhaps: bool = False  # the value is a tensor in one of several cases only
+    is_operand: bool = False  # given to PyTorch for a number that it only computes with
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +183,30 @@ class HiddenCopy:
     in_step: str = ""  # the name of the function around it, when that runs once per step
     cold: bool = False  # in code that runs once, or now and then
     given: Given | None = None  # the parameter of a plain function that is indexed or written to
+
+
+class DataKind(str, enum.Enum):
+    """What Python data are, as far as the code shows."""
+
+    NUMBER = "number"  # one number, written out
+    WRITTEN = "written"  # numbers in lists, written out
+    KEPT = "kept"  # an attribute that only the constructor sets
+
+
+@dataclass(frozen=True, slots=True)
+class DataCopy:
+    """Python data that never change are made a device tensor: `torch.tensor(1.0, device=d)`."""
+
+    site: Site
+    kind: DataKind
+    data: Site
+    target: Placement
+    of_tensor: bool  # the device is that of a tensor: `device=x.device`
+    loop: Loop | None
+    cold: bool = False  # in code that runs once, or now and then
+    function: Site | None = None  # the function around it
+    in_module: bool = False  # inside a method of an nn.Module
+    in_step: str = ""  # the name of that function, when it runs once per step
 
 
 @dataclass(frozen=True, slots=True)
@@ -653,6 +680,7 @@ class Facts:
     round_trips: list[RoundTrip] = field(default_factory=list)
     syncs: list[Sync] = field(default_factory=list)
     hidden_copies: list[HiddenCopy] = field(default_factory=list)
+    data_copies: list[DataCopy] = field(default_factory=list)
     host_reads: list[HostRead] = field(default_factory=list)
     feeds: set[Feed] = field(default_factory=set)
     undetached_reads: list[UndetachedRead] = field(default_factory=list)

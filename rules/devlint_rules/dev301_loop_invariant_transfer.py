@@ -9,12 +9,12 @@ import libcst as cst
 from devlint.findings import Applicability, Severity
 from devlint.inference.confidence.policy import confidence_of
 from devlint.inference.domain.placement import CPU
-from devlint.inference.facts import Facts, Hotness, Move, Site
+from devlint.inference.facts import DataCopy, DataKind, Facts, Hotness, Move, Site
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.helpers.assumptions import time_matters
 from devlint_rules.helpers.blocks import line_before
 from devlint_rules.helpers.rewriting import in_file, receiver, short, text_of
-from devlint_rules.helpers.wording import history, loop_note
+from devlint_rules.helpers.wording import history, loop_note, may_be_accelerator
 
 
 def _is_repeated(move: Move) -> bool:
@@ -66,7 +66,35 @@ def _of_kept(facts: Facts, move: Move) -> Claim:
     )
 
 
+def _of_data(facts: Facts, copy: DataCopy) -> Claim:
+    """`torch.tensor(self.rows, device=x.device)`, wherever one call is one step."""
+    made, data = short(copy.site.node), short(copy.data.node)
+    assumed = time_matters(facts, copy.site)
+    buffer = "register it as a buffer (`persistent=False`) in the constructor"
+    return Claim(
+        copy.site,
+        Severity.PERFORMANCE,
+        confidence_of(assumed),
+        f"`{data}` does not change, and `{made}` copies it to the device in every call of "
+        f"`{copy.in_step}`: the host waits for the copy",
+        advice=buffer if copy.in_module else "make the tensor once for each device, and keep it",
+        assumptions=assumed,
+    )
+
+
+def _is_copied_each_step(copy: DataCopy) -> bool:
+    return (
+        bool(copy.in_step)
+        and copy.kind is not DataKind.NUMBER  # DEV304 says how to do without data
+        and not copy.cold
+        and may_be_accelerator(copy.target)
+    )
+
+
 def _check(facts: Facts) -> Iterator[Claim]:
+    for copy in facts.data_copies:
+        if _is_copied_each_step(copy):
+            yield _of_data(facts, copy)
     for move in facts.moves:
         if not _is_repeated(move) or move.loop is None:
             if _is_kept(move):
@@ -96,7 +124,8 @@ RULE = Rule(
     what="""\
 Reports a move inside a hot loop (over batches, steps, tokens or time steps) whose tensor and whose
 target both stay the same in that loop, or in `forward`, or what else runs once per step, the move
-of a tensor that the constructor made on the host.""",
+of a tensor that the constructor made on the host, or the copy of a list that it made, or that is
+written out there: `torch.tensor(self.rows, device=x.device)`.""",
     why="""\
 Each iteration copies the same bytes across the bus and allocates for them, and from pageable memory
 the host waits for the copy. One transfer before the loop does the same.""",
@@ -138,8 +167,34 @@ def normalised(dataset):
     for images in DataLoader(dataset, batch_size=4):
         yield images.to(device) - mean.to(device)
 """,
+        """\
+import torch
+from torch import nn
+
+
+class Shuffle(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.order = list(reversed(range(width)))
+
+    def forward(self, x):
+        return x[:, torch.tensor(self.order, device=x.device)]
+""",
     ),
     good=(
+        """\
+import torch
+from torch import nn
+
+
+class Shuffle(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.register_buffer("order", torch.arange(width).flip(0), persistent=False)
+
+    def forward(self, x):
+        return x[:, self.order]
+""",
         """\
 import torch
 import torch.nn.functional as F

@@ -50,6 +50,18 @@ def _advice(facts: Facts, sync: Sync) -> str:
     use, loop = use_of(facts, sync), sync.loop
     in_loop = loop is not None
     trains = loop is not None and loop.trains
+    if sync.is_operand:
+        return (
+            "let the device compute with it, by an operation that takes a tensor there "
+            "(`torch.rand(n, device=…) * limit` for `torch.randint`)"
+        )
+    if sync.call in ("mask indexing", "mask assignment"):
+        return (
+            "keep the shape and let the mask choose the values: `torch.where`, or `masked_fill`, "
+            "or a sum weighted by it"
+        )
+    if sync.invariant and in_loop:
+        return "read it once before the loop, which does not change it"
     if use is Use.TESTED:
         placement = sync.operand.placement
         if isinstance(placement, Variable) and placement.kind is VariableKind.INPUT:

@@ -10,8 +10,8 @@ import libcst as cst
 from devlint.findings import Applicability, Severity
 from devlint.inference.confidence.policy import confidence_of
 from devlint.inference.domain.assumptions import Assumptions
-from devlint.inference.facts import Facts, Hotness, Move
-from devlint.rule import Claim, Replacement, Rule
+from devlint.inference.facts import DataCopy, DataKind, Facts, Hotness, Move
+from devlint.rule import Claim, Note, Replacement, Rule
 from devlint_rules.helpers.assumptions import time_matters, warm_code
 from devlint_rules.helpers.repetition import goes_through_host, is_set_up
 from devlint_rules.helpers.rewriting import (
@@ -25,7 +25,7 @@ from devlint_rules.helpers.rewriting import (
     text_of,
     with_argument,
 )
-from devlint_rules.helpers.wording import loop_note, may_be_accelerator
+from devlint_rules.helpers.wording import and_more, loop_note, may_be_accelerator
 
 # These draw other numbers on an accelerator than on the host, from the same seed.
 _RANDOM = ("rand", "randn", "randint", "randperm", "normal", "multinomial", "bernoulli")
@@ -192,7 +192,42 @@ def _assumptions(facts: Facts, move: Move, factory: cst.Call, hot: bool) -> Assu
     )
 
 
+def _is_filled(copy: DataCopy) -> bool:
+    """One number that a function copies to where its input is, or in every turn of a hot loop."""
+    hot = copy.loop is not None and copy.loop.hotness is Hotness.HOT
+    runs_often = bool(copy.in_step) or hot or (copy.of_tensor and copy.function is not None)
+    is_one = copy.kind is DataKind.NUMBER and may_be_accelerator(copy.target)
+    return is_one and runs_often and not copy.cold
+
+
+def _of_numbers(facts: Facts) -> Iterator[Claim]:
+    """`torch.tensor(1.0, device=x.device)` makes it on the CPU all the same; once a function."""
+    places: dict[int, list[DataCopy]] = {}
+    for copy in facts.data_copies:
+        if _is_filled(copy):
+            around = copy.function.node if copy.function is not None else None
+            places.setdefault(id(around), []).append(copy)
+    for first, *others in places.values():
+        node = first.site.node
+        assert isinstance(node, cst.Call)
+        filled = _filled(node) if _name(node) == "tensor" else None
+        in_one_line = filled is not None and "\n" not in text_of(filled)
+        assumed = time_matters(facts, first.site)
+        yield Claim(
+            first.site,
+            Severity.PERFORMANCE,
+            confidence_of(assumed),
+            f"`{short(node)}` copies a number from the host{and_more(len(others))}, and the host "
+            "waits for the copy",
+            advice="let a kernel fill it in"
+            + (f": `{text_of(filled)}`" if filled is not None and in_one_line else ""),
+            trace=tuple(Note(other.site, "so does this one") for other in others),
+            assumptions=assumed,
+        )
+
+
 def _check(facts: Facts) -> Iterator[Claim]:
+    yield from _of_numbers(facts)
     for move in facts.moves:
         factory = _factory(move)
         if factory is None:
@@ -229,7 +264,8 @@ Reports a factory call whose result is moved at once: `torch.zeros(n).to(device)
 computed of such tensors alone and then moved: `torch.triu(torch.ones(n, n)).to(device)`. Copies
 that cannot be avoided are no finding: `torch.from_numpy(a).to(device)`, and a list that a name
 holds, of which `torch.tensor(xs, device=device)` makes the same copies. One number a kernel can
-fill in: `torch.full((), value, device=device)`.""",
+fill in, `torch.full((), value, device=device)`, so it is reported with `device=`, too, where a
+function does so for each input: `torch.tensor(1.0, device=x.device)`.""",
     why="""\
 The tensor is allocated and filled on the host, then allocated again and copied over the bus, which
 from pageable memory makes the host wait. `device=` fills it where it is needed.""",
@@ -263,6 +299,14 @@ import torch
 def causal_mask(length, device):
     mask = torch.triu(torch.ones(length, length), diagonal=1) == 1
     return mask.to(device)
+""",
+        """\
+import torch
+
+
+def invert(image: torch.Tensor) -> torch.Tensor:
+    one = torch.tensor(1.0, device=image.device)
+    return one - image
 """,
     ),
     good=(

@@ -27,6 +27,9 @@ class _Access:
     loop: Loop
     writes: bool
     assumptions: Assumptions
+    whole: str
+    of_piece: bool = False
+    of_module: bool = False  # of unknown place, in a method of a module: mostly its output
 
 
 def _accesses(facts: Facts) -> Iterator[_Access]:
@@ -36,13 +39,19 @@ def _accesses(facts: Facts) -> Iterator[_Access]:
         assumed = time_matters(facts, site) + assume_if(
             rows, AssumptionKind.WRITE_IS_OF_ONE_ELEMENT, site, message
         )
-        yield _Access(site, access.operand, access.loop, access.writes, assumed)
+        whole = _whole(access.operand, access.loop)
+        yield _Access(site, access.operand, access.loop, access.writes, assumed, whole)
     for sync in facts.syncs:
         loop = sync.loop
         if loop is None or not sync.elementwise or sync.cold:
             continue
         if loop.hotness is Hotness.HOT or sync.in_step:
-            yield _Access(sync.site, sync.operand, loop, False, assumptions(facts, sync))
+            whole = short(sync.whole.node) if sync.whole else _whole(sync.operand, loop)
+            assumed = assumptions(facts, sync)
+            of_module = sync.in_module and sync.operand.placement is None
+            yield _Access(
+                sync.site, sync.operand, loop, False, assumed, whole, sync.of_piece, of_module
+            )
 
 
 def _message(accesses: list[_Access]) -> str:
@@ -52,17 +61,33 @@ def _message(accesses: list[_Access]) -> str:
         if first.writes
         else ("reads", "the host waits for the device at each read")
     )
-    name, over = _whole(first), first.loop.over
+    over = first.loop.over
+    name = "it" if first.whole == over else f"`{first.whole}`"
     more = and_more(len(accesses) - 1)
-    return f"the loop over `{over}` {does} `{name}` element by element{more}: {harm}"
+    how = "piece by piece" if first.of_piece else "element by element"
+    return f"the loop over `{over}` {does} {name} {how}{more}: {harm}"
 
 
-def _whole(access: _Access) -> str:
+def _advice(access: _Access) -> str:
+    if access.writes:
+        return "write the operation for the whole tensor, or fill a host tensor and move it once"
+    if access.of_piece:
+        return (
+            "write it for the whole tensor, or read all results at once: "
+            "`torch.stack(results).tolist()`"
+        )
+    return (
+        "write it for the whole tensor, or read all of it once before the loop: "
+        f"`{access.whole}.tolist()`"
+    )
+
+
+def _whole(operand: Operand, around: Loop) -> str:
     """The tensor of which the operand is an element: for the loop's variable what that is over."""
-    node = access.operand.site.node
+    node = operand.site.node
     while isinstance(node, cst.Subscript):
         node = node.value
-    loop = access.loop.site.node
+    loop = around.site.node
     if isinstance(loop, cst.For) and isinstance(node, cst.Name):
         targets = loop.target.elements if isinstance(loop.target, cst.Tuple) else ()
         names = [loop.target, *(element.value for element in targets)]
@@ -74,7 +99,7 @@ def _whole(access: _Access) -> str:
 def _check(facts: Facts) -> Iterator[Claim]:
     loops: dict[int, list[_Access]] = {}
     for access in _accesses(facts):
-        if may_be_accelerator(access.operand.placement):
+        if access.of_module or may_be_accelerator(access.operand.placement):
             loops.setdefault(id(access.loop.site.node), []).append(access)
     for accesses in loops.values():
         # The surest first, and of those the reads: they cost more.
@@ -85,12 +110,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
             Severity.PERFORMANCE,
             confidence_of(first.assumptions),
             _message(ranked),
-            advice=(
-                "write the operation for the whole tensor, or fill a host tensor and move it once"
-                if first.writes
-                else "write it for the whole tensor, or read all of it once before the loop: "
-                f"`{_whole(first)}.tolist()`"
-            ),
+            advice=_advice(first),
             trace=(
                 *history(first.operand),
                 loop_note(first.loop),

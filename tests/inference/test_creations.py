@@ -80,3 +80,42 @@ def test_what_others_have_made_is_moved_for_their_sake(line):
 )
 def test_a_name_that_goes_with_the_move_hides_nothing(lines, expected):
     assert made(lines) == expected
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (
+            """
+    r = torch.arange(n).long()
+    wide = r.unsqueeze(0).expand(4, 8)
+    if x.is_cuda:
+        wide = wide.to(x.device)
+    return wide
+""",
+            ["torch.arange(n)"],
+        ),
+        # another one reads what is in between
+        (
+            """
+    r = torch.arange(n)
+    wide = r.unsqueeze(0) * 2
+    wide = wide.to(x.device)
+    return wide, r
+""",
+            [],
+        ),
+        # something else comes in between
+        (
+            """
+    r = torch.arange(n)
+    print(n)
+    wide = r.unsqueeze(0) * 2
+    return wide.to(x.device)
+""",
+            [],
+        ),
+    ],
+)
+def test_a_chain_may_change_its_name_where_nobody_else_reads_it(lines, expected):
+    assert made(lines.strip()) == expected

@@ -20,6 +20,7 @@ GPU = 'import numpy as np\nx = torch.zeros(3, device="cuda")\n'
         ("print(x)", "print() of x@cuda"),
         ("x.nonzero()", ".nonzero() of x@cuda"),
         ("x[x > 0]", "mask indexing of x@cuda"),
+        ("x[x > 0] = torch.ones(2, device='cuda')", "mask assignment of x@cuda"),
         ("x.cpu()", ".cpu() of x@cuda"),
     ],
 )
@@ -33,6 +34,11 @@ def test_what_needs_the_value_waits_for_it(code, sync):
 )
 def test_what_the_host_knows_anyway_does_not_wait(code):
     assert syncs(given(f"{GPU}y = {code}")) == []
+
+
+@pytest.mark.parametrize("value", ["0.0", "x.sum()"])
+def test_one_number_is_filled_in_without_waiting(value):
+    assert syncs(given(f"{GPU}x[x > 0] = {value}")) == []
 
 
 @pytest.mark.parametrize(

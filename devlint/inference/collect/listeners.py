@@ -12,6 +12,7 @@ from devlint.inference.collect import (
     call_contexts,
     card_wide_calls,
     contradictions,
+    data_copies,
     default_devices,
     dispatched_models,
     dropped_devices,
@@ -126,7 +127,7 @@ def _number_taken(frame: Frame, event: NumberTaken) -> None:
     timings.waits(frame, event.node, event.value)
     stream_races.waits(frame, event.node, event.value)
     forbidden_waits.waits(frame, event.node, event.call, event.value, event.value_node)
-    syncs.of_number(frame, event.node, event.call, event.value, event.value_node)
+    syncs.of_number(frame, event)
 
 
 @_listens(HostReads)
@@ -167,6 +168,7 @@ def _tensor_returned(frame: Frame, event: TensorReturned) -> None:
 def _called(frame: Frame, event: Called) -> None:
     hard_coded_accelerators.of_call(frame, event.node, event.callee, event.arguments)
     accelerator_calls.of_call(frame, event.node, event.callee, event.arguments)
+    data_copies.of_call(frame, event.node, event.callee, event.arguments)
     autocasts.of_call(frame, event.node, event.callee, event.arguments)
     default_devices.of_call(frame, event.node, event.callee, event.arguments)
     dispatched_models.of_call(frame, event.node, event.callee, event.arguments)

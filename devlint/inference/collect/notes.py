@@ -29,6 +29,7 @@ from devlint.inference.facts import (
 )
 from devlint.inference.program import roles
 from devlint.inference.program.assumption_sites import at
+from devlint.inference.program.class_state import kept_attribute
 from devlint.inference.program.events import (
     ComparisonNote,
     ElementNote,
@@ -41,14 +42,13 @@ from devlint.inference.program.events import (
     SyncNote,
 )
 from devlint.inference.program.records import Frame
+from devlint.inference.summaries.element_reads import part_read, reads_the_same
 from devlint.inference.summaries.waits import (
     function_site,
     hot_one,
     in_evaluation,
     invariant,
-    is_elementwise,
     loop_fact,
-    reads_the_same,
 )
 from devlint.inference.syntax.text import dotted
 
@@ -106,13 +106,14 @@ def settle(frame: Frame) -> None:
                     statement=move.node if move.discarded else None,
                     function=function_site(frame),
                     cold=move.cold,
-                    kept="" if move.subject.was_given else _kept(frame, move.subject_node),
+                    kept="" if move.subject.was_given else kept_attribute(frame, move.subject_node),
                 )
             )
             own(frame, "move", len(facts.moves) - 1)
         elif not (note.tensor.is_sure if hasattr(note, "tensor") else _is_batch(note)):
             continue
         elif kind is SyncNote:
+            part = part_read(frame, note)
             facts.syncs.append(
                 Sync(
                     site=site(note.node),
@@ -127,11 +128,14 @@ def settle(frame: Frame) -> None:
                     evaluates=note.evaluates
                     or roles.evaluates(frame.function)
                     or in_evaluation(note.loop),
-                    elementwise=is_elementwise(note),
+                    elementwise=part is not None,
+                    whole=site(part.whole) if part is not None else None,
+                    of_piece=part is not None and part.is_piece,
                     needed=note.needed,
                     invariant=reads_the_same(frame, note),
                     inside=note.inside,
                     perhaps=note.perhaps,
+                    is_operand=note.is_operand,
                 )
             )
             own(frame, "sync", len(facts.syncs) - 1)
@@ -209,17 +213,6 @@ def settle(frame: Frame) -> None:
                 )
             )
     frame.notes.clear()
-
-
-def _kept(frame: Frame, node: cst.CSTNode) -> str:
-    """`window` of `self.window`, which nobody sets but the constructor."""
-    owner, _, name = dotted(node).partition(".")
-    if owner != "self" or frame.info is None or not name:
-        return ""
-    makers = [info.methods.get("__init__") for info in frame.info.lineage()]
-    bodies = {id(maker.node.body) for maker in makers if maker is not None}
-    suites = [suite for info in frame.info.lineage() for suite, _ in info.assigned.get(name, ())]
-    return name if suites and all(id(suite) in bodies for suite in suites) else ""
 
 
 def _is_far_fetched(shown: Operand) -> bool:

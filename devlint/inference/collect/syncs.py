@@ -21,7 +21,7 @@ from devlint.inference.models.places import is_output, on_accelerator
 from devlint.inference.models.unification import in_test, tensors_in
 from devlint.inference.program.assumption_sites import at, guess, is_out_of_sight, of_value
 from devlint.inference.program.device_awareness import is_for_host, works_on_device
-from devlint.inference.program.events import HostReadNote, LateReadNote, SyncNote
+from devlint.inference.program.events import HostReadNote, LateReadNote, NumberTaken, SyncNote
 from devlint.inference.program.records import Frame
 from devlint.inference.syntax.text import dotted, every, shorten
 
@@ -161,15 +161,18 @@ def is_computed(frame: Frame, tensor: Tensor) -> bool:
     return isinstance(node, (cst.BinaryOperation, cst.Comparison))
 
 
-def of_number(
-    frame: Frame, node: cst.CSTNode, call: str, value: Value, value_node: cst.CSTNode
-) -> None:
+def of_number(frame: Frame, event: NumberTaken) -> None:
     """A tensor is taken where a number is wanted: for a size, a bound, a comparison."""
+    value = event.value
     if type(value) is not Tensor:
         return
     declared = value.is_sure and value.evidence is not None and value.evidence.is_declared
     if declared or is_computed(frame, value):
-        sync(frame, node, call, value, value_node)
+        before = len(frame.notes)
+        sync(frame, event.node, event.call, value, event.value_node)
+        for note in frame.notes[before:]:
+            if type(note) is SyncNote and event.is_operand:
+                note.is_operand, note.needed = True, False
 
 
 def _is_result(node: cst.CSTNode) -> bool:

@@ -511,6 +511,27 @@ def _assign_tensor_item(
                     )
     if base.is_sure and not isinstance(value, Tensor):
         _element_access(frame, target, base, indices)
+    if base.is_sure and _is_large_value(value) and _is_masked(indices):
+        frame.emit(HostWaits(target, "mask assignment", base, target.value))
+
+
+def _is_masked(indices: list[tuple[Value, cst.CSTNode]]) -> bool:
+    return any(
+        type(index) is Tensor
+        and index.is_sure
+        and (bool(index.traits & MASK) or _is_boolean(expression, index))
+        for value, expression in indices
+        for index in alternatives(value)
+    )
+
+
+def _is_large_value(value: Value) -> bool:
+    """More than one number, which a kernel fills in where the mask says (`masked_fill`)."""
+    return (
+        type(value) is Tensor
+        and value.evidence is None
+        and not value.traits & (SCALAR | MAYBE_SCALAR)
+    )
 
 
 EVALUATORS[cst.Subscript] = _subscript

@@ -41,7 +41,7 @@ def factory_of(frame: Frame, tensor: Tensor, node: cst.BaseExpression) -> cst.CS
     if isinstance(node, cst.Name):
         if latest is None or latest.name != node.value:
             return None
-        node, latest = latest.value, latest.before
+        node, latest = latest.value, _before(frame, latest)
     made = _Made(frame, latest)
     factory = origin.root.node
     if factory is node or is_receiver(factory, node):
@@ -65,11 +65,29 @@ def _is_last_use(frame: Frame, latest: Assigned, moved: cst.BaseExpression) -> b
         return True
     if frame.function is None or _mentions(statement, name) != 1:
         return False
-    if isinstance(moved, cst.Name) and latest.before is None:
+    if isinstance(moved, cst.Name) and _before(frame, latest) is None:
         return False
-    known = 1
+    return _is_read_only_by(frame, latest)
+
+
+def _before(frame: Frame, latest: Assigned) -> Assigned | None:
+    """`x = torch.ones(n)` before `x = x * 2`, and before `y = x * 2` where nothing else ever
+    reads `x`."""
+    before = latest.before
+    if before is None or before.name == latest.name or not _mentions(latest.value, before.name):
+        return before if before is not None and before.name == latest.name else None
+    if frame.function is None:
+        return None
+    read = _mentions(latest.value, before.name)
+    return before if _is_read_only_by(frame, before, read) else None
+
+
+def _is_read_only_by(frame: Frame, latest: Assigned, reads: int = 1) -> bool:
+    """The function reads a name as often as that, and else only to rebind it."""
+    assert frame.function is not None
+    name, known = latest.name, reads
     step: Assigned | None = latest
-    while step is not None:
+    while step is not None and step.name == name:
         known += 1 + _mentions(step.value, name)
         step = step.before
     return _mentions(frame.function.node, name) == known
@@ -117,7 +135,7 @@ class _Made:
         """`x = torch.ones(n)`, then `x = x * 2`."""
         if self.latest is None or self.latest.name != name:
             return False
-        before = _Made(self.frame, self.latest.before)
+        before = _Made(self.frame, _before(self.frame, self.latest))
         made = before.holds(self.latest.value)
         self.factories += before.factories
         return made

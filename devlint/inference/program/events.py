@@ -51,6 +51,7 @@ class SyncNote:
     needed: bool = False
     inside: Site | None = None
     perhaps: bool = False
+    is_operand: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -153,12 +154,13 @@ class Formatted:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NumberTaken:
-    """Python takes a number out of a value."""
+    """Python takes a number out of a value. `is_operand`: only to compute with it."""
 
     node: cst.CSTNode
     call: str
     value: Value
     value_node: cst.CSTNode
+    is_operand: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -233,12 +233,12 @@ class BudgetExceeded(Exception):
     """A function is too large or too tangled to be inferred within its budget."""
 
 
-MAX_REBINDINGS = 8  # of one name, one right after the other
+MAX_REBINDINGS = 8  # one right after the other
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Assigned:
-    """What a statement assigned to a name. `before`: the one that it replaced, right before it."""
+    """What a statement assigned to a name. `before`: the one right before it, to whatever name."""
 
     name: str
     value: cst.BaseExpression
@@ -246,7 +246,7 @@ class Assigned:
     length: int = 1
 
     def then(self, name: str, value: cst.BaseExpression) -> Assigned:
-        if name != self.name or self.length == MAX_REBINDINGS:
+        if self.length == MAX_REBINDINGS:
             return Assigned(name, value)
         return Assigned(name, value, self, self.length + 1)
 

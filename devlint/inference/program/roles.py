@@ -159,6 +159,13 @@ def settle(unit: Unit) -> None:
         elif kind == "copy" and found is not None:
             copy = facts.hidden_copies[index]
             facts.hidden_copies[index] = replace(copy, in_step=function.name)
+        elif kind == "data":
+            data_copy = facts.data_copies[index]
+            facts.data_copies[index] = replace(
+                data_copy,
+                in_step=function.name if found is not None else "",
+                cold=data_copy.cold or building or (found is None and _runs_rarely(function)),
+            )
         elif kind == "card" and found is not None:
             is_method = function.info is not None or found.called_in is not None
             card_call = facts.card_wide_calls[index]

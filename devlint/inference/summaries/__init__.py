@@ -5,6 +5,7 @@ Its modules:
     functions: inference of a function to its summary
     returns: several returns, on several devices
     waits: waits for the device that callers see
+    element_reads: elements and pieces that a loop reads one by one
     arguments, declared_arguments: arguments bound to parameters, against what is declared
     object_state: attributes of an object after a call of its method
     substitution: a summary in terms of a call's arguments

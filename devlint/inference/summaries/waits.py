@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import libcst as cst
 
-from devlint.inference.domain.provenance import Site, StepKind
+from devlint.inference.domain.provenance import Site
 from devlint.inference.facts import Hotness, Loop
-from devlint.inference.interpreter.iteration import targets_of
 from devlint.inference.program import roles
 from devlint.inference.program.events import MoveNote, SyncNote
 from devlint.inference.program.loops import LoopState
 from devlint.inference.program.records import Frame
-from devlint.inference.syntax.text import dotted, passed_through, shorten
+from devlint.inference.syntax.text import dotted, shorten
 
 _FEW = (cst.List, cst.Tuple, cst.Set)  # a loop over what is written out
 
@@ -83,95 +82,10 @@ def lasting_syncs(frame: Frame) -> list[Site]:
     return []
 
 
-_NUMBERS = frozenset({".item()", "float()", "int()", "bool()", "if", "while", "assert"})
-
-
-def is_elementwise(note: SyncNote) -> bool:
-    """What is read is one element of a tensor that the loop goes through and does not change."""
-    loop, origin = note.loop, note.tensor.origin
-    if loop is None or origin is None or isinstance(loop.node, cst.While):
-        return False
-    if hot_one(loop) is not loop:
-        return False  # a loop over a few: of which the one around it asks again and again
-    if note.call not in _NUMBERS and not _takes_number(note.call):
-        return False
-    newest = origin.node if origin.kind is StepKind.COMPUTED else None
-    names = targets_of(loop.node)
-    return any(
-        node is loop.over or node in passed_through(loop.over) or _picks(node, names, loop.assigned)
-        for top in (note.tensor_node, newest)
-        for node in _sides(top)
-    )
-
-
-def _takes_number(call: str) -> bool:
-    """`torch.zeros()`, `range()`: a tensor stands there for a number."""
-    return call.endswith("()") and not call.startswith(".") and call not in ("print()", "str()")
-
-
-def _sides(node: cst.CSTNode | None) -> list[cst.CSTNode]:
-    """`a[i]` of `a[i] * 2` and of `a[i] > b`."""
-    if isinstance(node, cst.BinaryOperation):
-        return [node.left, node.right]
-    if isinstance(node, cst.Comparison):
-        return [node.left, *(target.comparator for target in node.comparisons)]
-    return [] if node is None else [node]
-
-
-def _picks(node: cst.CSTNode, counters: set[str], assigned: set[str]) -> bool:
-    """`a[i]` by the loop's counter, of a tensor that the loop does not replace."""
-    if not isinstance(node, cst.Subscript):
-        return False
-    base = dotted(node.value)
-    if not base or not prefixes(base).isdisjoint(assigned):
-        return False
-    parts = [element.slice for element in node.slice]
-    return all(isinstance(part, cst.Index) for part in parts) and any(
-        _depends(part.value, counters) for part in parts if isinstance(part, cst.Index)
-    )
-
-
-def _depends(node: cst.CSTNode, names: set[str]) -> bool:
-    """`i`, `i + 1`: a counter of the loop."""
-    if isinstance(node, cst.BinaryOperation):
-        return _depends(node.left, names) or _depends(node.right, names)
-    return isinstance(node, cst.Name) and node.value in names
-
-
 def prefixes(path: str) -> set[str]:
     """`a`, `a.b` and `a.b.c` of `a.b.c`."""
     parts = path.split(".")
     return {".".join(parts[: i + 1]) for i in range(len(parts))}
-
-
-def reads_the_same(frame: Frame, note: SyncNote) -> bool:
-    """`mask.sum().item()`, of a mask that the loop neither binds nor writes: names, and methods of
-    tensors that change nothing."""
-    loop = hot_one(note.loop)
-    if loop is None or isinstance(loop.node, cst.While):
-        return False
-    methods = frame.unit.context.knowledge.methods
-    node: cst.CSTNode = note.tensor_node
-    while isinstance(node, (cst.Call, cst.Attribute)) and not dotted(node):
-        if isinstance(node, cst.Call):
-            name = node.func.attr.value if isinstance(node.func, cst.Attribute) else ""
-            if name not in methods or name.endswith("_") or not all(map(_is_plain, node.args)):
-                return False
-            node = node.func
-        assert isinstance(node, cst.Attribute)
-        node = node.value
-    path = dotted(node)
-    return bool(path) and prefixes(path).isdisjoint(loop.assigned | loop.rebound)
-
-
-def _is_plain(argument: cst.Arg) -> bool:
-    """A number or the like: the same in every turn."""
-    value = argument.value
-    if isinstance(value, cst.UnaryOperation):
-        value = value.expression
-    return isinstance(value, (cst.Integer, cst.Float, cst.SimpleString)) or (
-        isinstance(value, cst.Name) and value.value in ("True", "False", "None")
-    )
 
 
 def invariant(move: MoveNote, of_module: bool) -> bool:

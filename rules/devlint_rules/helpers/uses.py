@@ -52,6 +52,8 @@ _HOLDERS = (cst.List, cst.Dict)
 
 def use_of(facts: Facts, sync: Sync) -> Use:
     """The weightiest use of a value that the host has read."""
+    if sync.is_operand:
+        return Use.HANDED_ON
     tree = getattr(facts.source, "tree", None)
     if sync.call in ("if", "while", "assert"):
         return Use.TESTED

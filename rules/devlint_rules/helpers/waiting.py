@@ -110,4 +110,4 @@ def _on_accelerator(facts: Facts, sync: Sync) -> bool:
         return True
     if sync.in_module or sync.in_step or (sync.loop is not None and sync.loop.trains):
         return True
-    return sync.elementwise and facts.accelerated
+    return (sync.elementwise or sync.invariant) and facts.accelerated

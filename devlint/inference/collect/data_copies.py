@@ -1,0 +1,91 @@
+"""Python data made a device tensor in each call: `torch.tensor(self.rows, device=x.device)`.
+
+The data are on the host, so each call copies them over the bus, and the host waits for the copy.
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from devlint.inference.collect.notes import own
+from devlint.inference.domain.host import External
+from devlint.inference.domain.placement import CPU
+from devlint.inference.domain.tensors import Tensor
+from devlint.inference.domain.value import Value, alternatives
+from devlint.inference.facts import DataCopy, DataKind
+from devlint.inference.models.devices import place_of
+from devlint.inference.program.class_state import kept_attribute
+from devlint.inference.program.records import Arguments, Frame, Unit
+from devlint.inference.summaries.waits import function_site, hot_one, loop_fact
+from devlint.inference.syntax.text import dotted
+
+_FACTORIES = frozenset({"torch.tensor", "torch.as_tensor"})
+
+
+class _Seen:
+    """Of one file, the copies that were noted."""
+
+    __slots__ = ("places",)
+
+    def __init__(self, unit: Unit) -> None:
+        self.places: dict[cst.CSTNode, int] = {}  # in the file's facts
+
+
+def of_call(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> None:
+    """Note a tensor that is made on a device, of what never changes."""
+    if type(callee) is not External or not isinstance(node.func, cst.Attribute):
+        return
+    if f"{callee.name}.{node.func.attr.value}" not in _FACTORIES:
+        return
+    device = arguments.keywords.get("device")
+    if device is None or not arguments.positional or frame.constructing or frame.guarding:
+        return
+    value, data = arguments.positional[0]
+    kind = _kind(frame, value, data)
+    place = place_of(frame, device[0])
+    if kind is None or place is None or place == CPU:
+        return
+    copies, seen = frame.unit.facts.data_copies, frame.unit.kept(_Seen)
+    fact = DataCopy(
+        site=frame.site(node),
+        kind=kind,
+        data=frame.site(data),
+        target=place,
+        of_tensor=dotted(device[1]).endswith(".device")
+        and not dotted(device[1]).startswith("self"),
+        loop=loop_fact(frame, hot_one(frame.loop)),
+        cold=frame.cold > 0,
+        function=function_site(frame),
+        in_module=frame.in_module,
+    )
+    if node in seen.places:
+        copies[seen.places[node]] = fact
+        return
+    seen.places[node] = len(copies)
+    copies.append(fact)
+    own(frame, "data", len(copies) - 1)
+
+
+def _kind(frame: Frame, value: Value, data: cst.CSTNode) -> DataKind | None:
+    if _is_number(data):
+        return DataKind.NUMBER
+    if isinstance(data, (cst.List, cst.Tuple)):
+        return DataKind.WRITTEN if _is_written(data) else None
+    held = alternatives(value)
+    if kept_attribute(frame, data) and not any(type(v) is Tensor and v.is_sure for v in held):
+        return DataKind.KEPT
+    return None
+
+
+def _is_number(node: cst.CSTNode) -> bool:
+    if isinstance(node, cst.UnaryOperation):
+        node = node.expression
+    return isinstance(node, cst.BaseNumber)
+
+
+def _is_written(node: cst.List | cst.Tuple) -> bool:
+    """All numbers of it are written out."""
+    values = [element.value for element in node.elements]
+    return bool(values) and all(
+        _is_written(v) if isinstance(v, (cst.List, cst.Tuple)) else _is_number(v) for v in values
+    )
