@@ -436,3 +436,23 @@ def test_what_a_method_sets_itself_it_knows():
             return x
     """
     assert met(code) == []
+
+
+@pytest.mark.parametrize(
+    ("test", "places"),
+    [
+        ("isinstance(x, int) and reveal(x)", ["no tensor"]),
+        ("not isinstance(x, int) or reveal(x)", ["no tensor"]),
+        ("isinstance(x, int) or reveal(x)", ["δ(x)"]),
+        ("(y := x.cpu()) is not None and reveal(y)", ["cpu"]),
+    ],
+)
+def test_the_right_side_of_a_condition_runs_where_the_left_came_out_so(test, places):
+    code = f"""
+    def f(x):
+        x = x.view(-1) if torch.is_tensor(x) else 3
+        if {test}:
+            pass
+        x = torch.relu(x)
+    """
+    assert revealed(code) == places

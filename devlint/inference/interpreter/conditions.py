@@ -7,6 +7,8 @@ On a machine without an accelerator device bugs do not exist, so only the other 
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import libcst as cst
 
@@ -30,7 +32,7 @@ from devlint.inference.interpreter import first_iteration
 from devlint.inference.models.devices import parse_device
 from devlint.inference.program import shape_tests, tests
 from devlint.inference.program.events import Tested
-from devlint.inference.program.predicates import NO_TENSOR, written_choice
+from devlint.inference.program.predicates import NO_TENSOR, is_long, written_choice
 from devlint.inference.program.records import ClassValue, Frame, Instance
 from devlint.inference.program.shape_tests import contradicts
 from devlint.inference.syntax.text import code, dotted, every
@@ -133,7 +135,8 @@ def _boolean(frame: Frame, node: cst.BooleanOperation) -> bool | None:
         return left
     cold = is_and and is_cold(node.left)  # `step % n == 0 and loss.item() > limit`
     frame.cold += cold
-    right = truth(frame, node.right)
+    with beside(frame, node):
+        right = truth(frame, node.right)
     frame.cold -= cold
     if left is is_and:
         return right
@@ -285,16 +288,36 @@ def _contains(operator: cst.BaseCompOp, left: Const, right: Value) -> bool | Non
     return None
 
 
-def narrow(frame: Frame, node: cst.BaseExpression, outcome: bool) -> None:
-    """Bind what a condition says of names in the branch where it came out as `outcome`."""
-    if frame.loops:
+@contextmanager
+def beside(frame: Frame, node: cst.BooleanOperation) -> Iterator[None]:
+    """The right side of `a and b` runs where `a` is true, that of `a or b` where it is false."""
+    if is_long(node):
+        yield
+        return
+    before = frame.env
+    frame.env = dict(before)
+    narrow(frame, node.left, isinstance(node.operator, cst.And), is_branch=False)
+    try:
+        yield
+    finally:
+        inside, frame.env = frame.env, before
+        for bound in every(node.right, cst.NamedExpr):
+            name = dotted(bound.target)
+            if name in inside:
+                before[name] = inside[name]
+
+
+def narrow(frame: Frame, node: cst.BaseExpression, outcome: bool, is_branch: bool = True) -> None:
+    """Bind what a condition says of names where it came out as `outcome`, in a branch or in the
+    rest of a condition."""
+    if frame.loops and is_branch:
         first_iteration.narrow(frame, node, outcome)
     if type(node) is cst.UnaryOperation and isinstance(node.operator, cst.Not):
-        narrow(frame, node.expression, not outcome)
+        narrow(frame, node.expression, not outcome, is_branch)
     elif type(node) is cst.BooleanOperation:
         if isinstance(node.operator, cst.And) is outcome:
-            narrow(frame, node.left, outcome)
-            narrow(frame, node.right, outcome)
+            narrow(frame, node.left, outcome, is_branch)
+            narrow(frame, node.right, outcome, is_branch)
     elif type(node) is cst.Comparison:
         _narrow_comparison(frame, node, outcome)
     elif type(node) is cst.Name or type(node) is cst.Attribute:

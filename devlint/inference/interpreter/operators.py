@@ -27,6 +27,7 @@ from devlint.inference.domain.value import (
     union,
 )
 from devlint.inference.interpreter.conditions import (
+    beside,
     compare,
     enter_branch,
     handles_none,
@@ -284,7 +285,8 @@ def _boolean(frame: Frame, node: cst.BooleanOperation) -> Value:
     frame.cold += cold
     frame.guards += asks
     tests.enter(frame, goes_on)
-    right = frame.eval(node.right)
+    with beside(frame, node):
+        right = frame.eval(node.right)
     frame.when = when
     frame.guards -= asks
     frame.cold -= cold

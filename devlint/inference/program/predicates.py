@@ -87,7 +87,7 @@ def written_choice(node: cst.BaseExpression) -> Test:
     if type(node) is cst.Comparison and len(node.comparisons) == 1:
         return _compared(node, node.comparisons[0])
     paths: list[str] = []
-    text = None if _is_long(node) else normalized(node, paths)
+    text = None if is_long(node) else normalized(node, paths)
     subject: Hashable = node if text is None else text
     names = tuple(paths)
     if_true = [(("bool", subject) if text is not None else node, True, TRUE, names)]
@@ -103,7 +103,7 @@ def written_choice(node: cst.BaseExpression) -> Test:
     return if_true, if_false
 
 
-def _is_long(node: cst.CSTNode) -> bool:
+def is_long(node: cst.CSTNode) -> bool:
     """A condition of so many operands that nobody asks the same again. In `a and b and …` each
     `and` has all operands before it: to write them down for each takes the square of the time."""
     operands = 0
