@@ -124,6 +124,18 @@ def product(a: torch.Tensor, b: torch.Tensor):
     assert told(text) == [("DEV102", 6)]
 
 
+def test_an_operand_that_two_branches_leave_elsewhere_does_not_hide_the_one_out_of_place():
+    text = """\
+def starts(points: torch.Tensor, lengths=None):
+    if lengths is None:
+        lengths = torch.full((3,), 4, device=points.device)
+    elif lengths.max() > 4:
+        raise ValueError
+    return lengths * torch.rand(lengths.size())
+"""
+    assert ("DEV102", 6) in told(text)
+
+
 def test_one_value_of_two_operations_is_one_finding():
     text = """\
 a = torch.zeros(3).cuda()

@@ -22,6 +22,7 @@ from devlint.inference.facts import (
     StepKind,
 )
 from devlint_rules.helpers.lost_moves import lost_moves
+from devlint_rules.helpers.ownership import rule_of_meeting
 from devlint_rules.helpers.wording import is_host
 
 _BEGINNINGS = (StepKind.CREATED, StepKind.LOADED)
@@ -86,14 +87,15 @@ def _one_of_each_operation(meetings: Iterable[Meeting]) -> list[Meeting]:
     each made on the host if it was no tensor.
     """
     kept: dict[object, Meeting] = {}
-    pairs: set[tuple[cst.CSTNode, ...]] = set()
+    pairs: set[object] = set()
     for meeting in sorted(meetings, key=_doubt):
         operation, odd, anchor = (
             s.node for s in (meeting.site, meeting.left.site, meeting.right.site)
         )
-        if odd is anchor or (operation, anchor, odd) not in pairs:
+        rule = rule_of_meeting(meeting)  # each has doubts of its own
+        if odd is anchor or (rule, operation, anchor, odd) not in pairs:
             kept.setdefault(_odd_operand(meeting), meeting)
-            pairs.add((operation, odd, anchor))
+            pairs.add((rule, operation, odd, anchor))
     return list(kept.values())
 
 
