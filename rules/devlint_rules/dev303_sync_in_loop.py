@@ -55,7 +55,7 @@ def _advice(facts: Facts, sync: Sync) -> str:
             "let the device compute with it, by an operation that takes a tensor there "
             "(`torch.rand(n, device=…) * limit` for `torch.randint`)"
         )
-    if sync.call in ("mask indexing", "mask assignment"):
+    if sync.call == "mask assignment":
         return (
             "keep the shape and let the mask choose the values: `torch.where`, or `masked_fill`, "
             "or a sum weighted by it"

@@ -123,10 +123,10 @@ def _keys(fact: HiddenCopy) -> set[int]:
 
 def _check(facts: Facts) -> Iterator[Claim]:
     for copies in _causes(facts):
-        ranked = sorted(copies, key=lambda each: -strength(_assumptions(facts, each)))
-        first = ranked[0]
-        assumed = _assumptions(facts, first)
-        others = _other_places(facts, ranked)
+        resting = [(copy, _assumptions(facts, copy)) for copy in copies]
+        resting.sort(key=lambda each: -strength(each[1]))
+        first, assumed = resting[0]
+        others = _other_places(facts, [copy for copy, _ in resting])
         yield Claim(
             first.site,
             Severity.PERFORMANCE,

@@ -12,7 +12,12 @@ from devlint.inference.confidence.policy import confidence_of
 from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.facts import Facts, Mention, Site
 from devlint.rule import Claim, Replacement, Rule
-from devlint_rules.helpers.assumptions import assume, runs_elsewhere, runs_without_cuda
+from devlint_rules.helpers.assumptions import (
+    assume,
+    runs_elsewhere,
+    runs_without_cuda,
+    sign_of_cuda,
+)
 from devlint_rules.helpers.blocks import assignment_of
 from devlint_rules.helpers.mentions import twins, unguarded
 from devlint_rules.helpers.ownership import rule_of_mention
@@ -113,12 +118,8 @@ def _assumptions(mentions: list[Mention]) -> Assumptions:
     """A library without a sign of any other machine may be meant for this one only."""
     first = mentions[0]
     telling = first.in_main or first.serves_host or any(m.near_input for m in mentions)
-    signs = [mention.on_purpose for mention in mentions if mention.on_purpose]
-    if not telling:
-        signs.append("nothing in it serves another machine")
-    return runs_without_cuda(first.site) + runs_elsewhere(
-        bool(signs), first.site, "".join(signs[:1])
-    )
+    sign = sign_of_cuda(mentions, telling)
+    return runs_without_cuda(first.site) + runs_elsewhere(first.site, sign)
 
 
 def _other_cards(site: Site) -> Assumptions:

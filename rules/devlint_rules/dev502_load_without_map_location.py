@@ -74,7 +74,7 @@ def _assumptions(facts: Facts, load: Mention) -> Assumptions:
     return (
         weights
         + assume_if(not load.weights, AssumptionKind.FILE_COMES_FROM_CARD, site, other)
-        + runs_elsewhere(bool(load.on_purpose), site, load.on_purpose)
+        + runs_elsewhere(site, load.on_purpose)
     )
 
 

@@ -111,9 +111,9 @@ def _verdict(mention: Mention) -> tuple[Severity, Assumptions, str]:
         return Severity.WARNING, host, usual
     # In code for CUDA alone it is a matter of style; the default for all tensors is deprecated.
     is_style = bool(mention.on_purpose) and "set_default" not in mention.text
-    sign = mention.on_purpose if is_style else "a device is asked for first"
-    needed = mention.guarded or is_style
-    return Severity.WARNING, elsewhere + runs_elsewhere(needed, mention.site, sign), usual
+    asked = "a device is asked for first" if mention.guarded else ""
+    sign = mention.on_purpose if is_style else asked
+    return Severity.WARNING, elsewhere + runs_elsewhere(mention.site, sign), usual
 
 
 def _is_plain(mention: Mention) -> bool:

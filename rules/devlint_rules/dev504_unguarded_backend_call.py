@@ -9,7 +9,12 @@ from devlint.inference.confidence.policy import confidence_of
 from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.facts import Facts, Mention
 from devlint.rule import Claim, Rule
-from devlint_rules.helpers.assumptions import assume, runs_elsewhere, runs_without_cuda
+from devlint_rules.helpers.assumptions import (
+    assume,
+    runs_elsewhere,
+    runs_without_cuda,
+    sign_of_cuda,
+)
 from devlint_rules.helpers.mentions import twins, unguarded
 from devlint_rules.helpers.ownership import rule_of_mention
 
@@ -25,10 +30,8 @@ def _serves_others(facts: Facts, first: Mention) -> bool:
 def _assumptions(facts: Facts, mentions: list[Mention]) -> Assumptions:
     """A script for one machine may be meant for that alone."""
     first = mentions[0]
-    meant = [mention.on_purpose for mention in mentions if mention.on_purpose]
-    alone = not _serves_others(facts, first)
-    sign = str(meant[0]) if meant else "nothing in it serves another machine"
-    return runs_without_cuda(first.site) + runs_elsewhere(bool(meant) or alone, first.site, sign)
+    sign = sign_of_cuda(mentions, _serves_others(facts, first))
+    return runs_without_cuda(first.site) + runs_elsewhere(first.site, sign)
 
 
 def _check(facts: Facts) -> Iterator[Claim]:

@@ -14,7 +14,7 @@ from devlint_rules.helpers.assumptions import runs_elsewhere, runs_without_cuda
 def _check(facts: Facts) -> Iterator[Claim]:
     for fact in facts.cuda_calls:
         assumed = runs_without_cuda(fact.site) + runs_elsewhere(
-            bool(fact.on_purpose), fact.site, "it shows to be for CUDA"
+            fact.site, "it shows to be for CUDA" if fact.on_purpose else ""
         )
         yield Claim(
             fact.site,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from devlint.inference.collect.notes import own
+from devlint.inference.collect.notes import keep_last
 from devlint.inference.collect.under_way import library_name
 from devlint.inference.conventions import holds
 from devlint.inference.domain.value import Value
@@ -51,12 +51,7 @@ def of_call(frame: Frame, node: cst.Call, callee: Value) -> None:
         overlapping=holds("overlapping-text", text),
         meant=notes.is_meant(frame, node),
     )
-    if node in notes.places:
-        calls[notes.places[node]] = fact
-        return
-    notes.places[node] = len(calls)
-    calls.append(fact)
-    own(frame, "card", len(calls) - 1)
+    keep_last(frame, "card", calls, notes.places, fact)
 
 
 _NEAR = 2  # statements above one

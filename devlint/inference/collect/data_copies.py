@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from devlint.inference.collect.notes import own
+from devlint.inference.collect.notes import keep_last
 from devlint.inference.domain.host import External
 from devlint.inference.domain.placement import CPU
 from devlint.inference.domain.tensors import Tensor
@@ -58,12 +58,7 @@ def of_call(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -
         function=function_site(frame),
         in_module=frame.in_module,
     )
-    if node in seen.places:
-        copies[seen.places[node]] = fact
-        return
-    seen.places[node] = len(copies)
-    copies.append(fact)
-    own(frame, "data", len(copies) - 1)
+    keep_last(frame, "data", copies, seen.places, fact)
 
 
 def _kind(frame: Frame, value: Value, data: cst.CSTNode) -> DataKind | None:

@@ -6,6 +6,8 @@ tensors, what a loop rebinds, and whether a discarded move's subject is read aga
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import libcst as cst
 
 from devlint.inference.collect import call_contexts, invalid_devices
@@ -17,6 +19,8 @@ from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import INDIRECT, Tensor
 from devlint.inference.facts import (
+    CardWideCall,
+    DataCopy,
     ElementAccess,
     HiddenCopy,
     HostRead,
@@ -51,6 +55,8 @@ from devlint.inference.summaries.waits import (
     loop_fact,
 )
 from devlint.inference.syntax.text import dotted
+
+Sited = TypeVar("Sited", CardWideCall, DataCopy)
 
 _UNLISTED = ("type", "pin_memory", "__len__")  # methods of tensors that no schema names
 
@@ -267,6 +273,19 @@ def _is_batch(note: RoundTripNote) -> bool:
     origin = note.subject.origin
     loaded = origin is not None and origin.root.kind is StepKind.LOADED
     return note.subject.is_sure or loaded
+
+
+def keep_last(
+    frame: Frame, kind: str, facts: list[Sited], places: dict[cst.CSTNode, int], fact: Sited
+) -> None:
+    """Keep one fact of each node, that of the last walk over it; `places`: where each stands."""
+    node = fact.site.node
+    if node in places:
+        facts[places[node]] = fact
+        return
+    places[node] = len(facts)
+    facts.append(fact)
+    own(frame, kind, len(facts) - 1)
 
 
 def own(frame: Frame, kind: str, index: int) -> None:

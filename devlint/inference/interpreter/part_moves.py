@@ -14,11 +14,9 @@ from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Unknown, Value
 from devlint.inference.models.module_places import move_module
-from devlint.inference.models.moves import target_of
+from devlint.inference.models.moves import METHODS, target_of
 from devlint.inference.program.records import Arguments, Frame, FunctionValue, Instance
 from devlint.inference.syntax.text import dotted
-
-_MOVES = ("to", "cuda", "cpu", "xpu", "npu")
 
 
 def move_of_parts(frame: Frame, node: cst.Call, base: Value, arguments: Arguments) -> Value | None:
@@ -56,7 +54,7 @@ def _applied_move(arguments: Arguments) -> cst.Call | None:
     if len(parameters) != 1 or not isinstance(body, cst.Call):
         return None
     func = body.func
-    if not isinstance(func, cst.Attribute) or func.attr.value not in _MOVES:
+    if not isinstance(func, cst.Attribute) or func.attr.value not in METHODS:
         return None
     return body if dotted(func.value) == parameters[0].name.value else None
 

@@ -218,7 +218,7 @@ def call_method(
 ) -> Value:
     """A method that every `nn.Module` has."""
 
-    if name in ("to", "cuda", "cpu", "xpu", "npu"):
+    if name in moves.METHODS:
         return moves.move_of_module(frame, node, module, name, arguments)
     if name in _SAME:
         return module

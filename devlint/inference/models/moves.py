@@ -49,6 +49,8 @@ from devlint.inference.program.events import (
 from devlint.inference.program.records import Arguments, Frame, Instance
 from devlint.inference.syntax.text import code, dotted, every, receiver_of
 
+METHODS = ("to", "cuda", "cpu", "xpu", "npu")  # that move a tensor, or a module
+
 
 class _Stay:
     """A change of dtype only: no move."""

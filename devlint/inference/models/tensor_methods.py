@@ -187,7 +187,7 @@ def call_tensor_method(
             return _method_of_unknown(frame, node, tensor, name, arguments)
     if name in ("items", "keys", "named_children", "named_parameters"):
         return _pairs(tensor, name)
-    if name in ("to", "cuda", "cpu", "xpu", "npu"):
+    if name in moves.METHODS:
         return moves.move_of_tensor(frame, node, tensor, name, arguments)
     if tensor.traits & COPYING and name not in _VIEWS:
         frame.emit(TensorRead(node, tensor, receiver_of(node)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from devlint.inference.conventions import holds
 from devlint.inference.domain.assumptions import Assumption, AssumptionKind, Assumptions
-from devlint.inference.facts import Facts, Site
+from devlint.inference.facts import Facts, Mention, Site
 
 
 def assume(kind: AssumptionKind, site: Site, message: str) -> Assumptions:
@@ -45,10 +45,17 @@ def runs_without_cuda(site: Site) -> Assumptions:
     return assume(AssumptionKind.RUNS_WITHOUT_CUDA, site, message)
 
 
-def runs_elsewhere(needed: bool, site: Site, sign: str) -> Assumptions:
-    """That code which shows to be for CUDA alone meets other machines, too."""
+def runs_elsewhere(site: Site, sign: str) -> Assumptions:
+    """That code meets other machines, too, though by a sign, if there is one, it is for CUDA."""
     kind = AssumptionKind.CUDA_CODE_RUNS_ELSEWHERE
-    return assume_if(needed, kind, site, f"the code is to run without CUDA, though {sign}")
+    return assume_if(bool(sign), kind, site, f"the code is to run without CUDA, though {sign}")
+
+
+def sign_of_cuda(mentions: list[Mention], serves_others: bool) -> str:
+    """What shows that some of these are for CUDA on purpose; else that no other machine is served,
+    if that is so."""
+    alone = "" if serves_others else "nothing in it serves another machine"
+    return next((mention.on_purpose for mention in mentions if mention.on_purpose), alone)
 
 
 def is_cold_file(facts: Facts) -> bool:
