@@ -161,16 +161,21 @@ def read_suppressions(
 ) -> Suppressions:
     """The suppressions in the comments of a file.
 
-    spans: of `statements`; a comment is for the innermost statement (or header) on its line.
+    spans: of `statements`; a comment is for the innermost statement (or header) on its line, which
+    a backslash may join to the lines above.
     """
     found = Suppressions()
     lines = _statement_lines(spans)
+    comments = list(comments)
+    commented = {comment.span.line for comment in comments}
     for comment in comments:
         if MARKER.search(comment.text) is None:
             continue
-        line = comment.span.line
-        alone = not text_lines[line - 1][: comment.span.column - 1].strip()
-        extent = lines.get(line, (line, line))
+        line = first = comment.span.line
+        while first > 1 and first - 1 not in commented and _is_joined(text_lines[first - 2]):
+            first -= 1
+        alone = first == line and not text_lines[line - 1][: comment.span.column - 1].strip()
+        extent = lines.get(line) or (lines.get(first, (first, first))[0], line)
         matched = []
         for match in _DIRECTIVE.finditer(comment.text):
             matched.append(match.span())
@@ -227,6 +232,11 @@ def _statement_lines(spans: Sequence[Span]) -> dict[int, tuple[int, int]]:
         for line in range(span.line, last + 1):
             extents[line] = (span.line, last)
     return extents
+
+
+def _is_joined(line: str) -> bool:
+    """Whether a backslash joins the line to the next one."""
+    return line.rstrip("\r\n").endswith("\\")
 
 
 def _within(comment: Comment, start: int, length: int, path: str) -> Location:

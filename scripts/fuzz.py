@@ -3,9 +3,10 @@
 
     python3 scripts/fuzz.py [--seed 0] [--inputs 1000] [--seconds 60] [TARGET...]
 
-Targets are `check`, `fix`, `suppression`, `notebook`, `magics`, `config`, `baseline` and `outcome`,
-all of them if none is named. Prints how many inputs each got and every failure; an input that fails
-is written to `--keep DIR`. Exits with 1 after a failure. The same seed gives the same inputs.
+Targets are `check`, `fix`, `suppression`, `notebook`, `magics`, `config`, `baseline`, `outcome` and
+`cache`, all of them if none is named. Prints how many inputs each got and every failure; an input
+that fails is written to `--keep DIR`. Exits with 1 after a failure. The same seed gives the same
+inputs.
 """
 
 from __future__ import annotations
@@ -20,12 +21,14 @@ import tempfile
 import time
 import traceback
 import warnings
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from devlint import engine
 from devlint.baseline import BaselineError, read_baseline, write_baseline
+from devlint.checking.cache import SUFFIX, sealed
 from devlint.checking.executors import InProcess
 from devlint.checking.groups import groups_of
 from devlint.checking.outcome import Outcome
@@ -40,6 +43,7 @@ from devlint.project.magics import python_of
 from devlint.project.python_text import python_text
 from devlint.project.source import SourceError
 from devlint.report import Report
+from devlint.reporters import json as json_report
 from devlint.rules import load_rules
 from devlint.suppression import RULES as SUPPRESSION_RULES
 
@@ -416,12 +420,135 @@ def fuzz_outcome(chance: random.Random, folder: Path) -> Step:
     return step
 
 
+def damaged(name: str, entries: dict[str, bytes], chance: random.Random) -> bytes | None:
+    """The bytes of an entry after a disk, a crash or a copy got at them; None: it is gone."""
+    data = bytearray(entries[name])
+    at = chance.randrange(len(data) + 1)
+    match chance.randrange(8):
+        case 0:
+            return bytes(data[:at])
+        case 1:
+            for _ in range(chance.choice([1, 1, 8])):
+                data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+        case 2:
+            return entries[chance.choice(list(entries))]
+        case 3:
+            data[at:at] = chance.randbytes(chance.choice([1, 100, 1 << 16]))
+        case 4:
+            data += bytes(chance.choice([1, 1 << 20]))
+        case 5:
+            data[at : at + 64] = bytes(len(data[at : at + 64]))
+        case 6:
+            return chance.randbytes(chance.randrange(200))
+        case _:
+            return None
+    return bytes(data)
+
+
+def forged(name: str, entries: dict[str, bytes], chance: random.Random) -> bytes:
+    """An entry that is sealed as ours are, with anything in it: another shape, types, or size."""
+    texts = [zlib.decompress(entry[16:]).decode() for entry in entries.values()]
+    text = zlib.decompress(entries[name][16:]).decode()
+    match chance.randrange(6):
+        case 0:
+            text = "[" * 100_000
+        case 1:
+            text = json.dumps(chance.choice([None, True, 1e999, "x", [], {}, [[]] * 11, {"a": 1}]))
+        case 2:
+            text = json.dumps(retyped(json.loads(text), chance))
+        case _:
+            text = mutated(text, texts, chance)
+    packed = zlib.compress(text.encode("utf-8", "replace"))
+    if chance.random() < 0.1:
+        packed = zlib.compress(bytes(1 << 22))  # far larger than it looks
+    elif chance.random() < 0.1:
+        packed = packed[: chance.randrange(len(packed))]
+    return sealed(name.removesuffix(SUFFIX), packed)
+
+
+def retyped(data: object, chance: random.Random) -> object:
+    """The data with one value in it, at any depth, that is of another type or far too large."""
+    inner: object = data
+    while isinstance(inner, list | dict) and inner:
+        places = list(inner) if isinstance(inner, dict) else range(len(inner))
+        place = chance.choice(list(places))
+        deeper = inner[place]  # type: ignore[index]
+        if isinstance(deeper, list | dict) and deeper and chance.random() < 0.8:
+            inner = deeper
+            continue
+        odd = [None, True, -1, 10**30, 0.5, float("nan"), "", "\0", "../..", "x" * 300, [], {}]
+        inner[place] = chance.choice(odd)  # type: ignore[index]
+        break
+    return data
+
+
+CACHED = {
+    "lib/__init__.py": "",
+    "lib/model.py": "import torch\n\n\ndef scale(x):\n    return x * torch.ones(3)\n",
+    "app/use.py": "import torch\nfrom lib.model import scale\n\n"
+    "y = scale(torch.ones(3, device='cuda'))\n",
+    "apart.py": "import torch\n\nz = torch.ones(3).cuda() + torch.ones(3)\n",
+    "odd.py": "x = (\n",
+}
+
+
+def fuzz_cache(chance: random.Random, folder: Path) -> Step:
+    """With entries that were damaged or swapped a check says what it says without any; with such
+    that somebody made for it, it ends, and says something."""
+    rules = load_rules()
+    root = folder / "project"
+    for name, text in CACHED.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text, encoding="utf-8")
+    config = Config(root, min_confidence=Confidence.POSSIBLE)
+    kept = folder / "kept"
+    questions = [[root], [root / "lib"], [root / "app"], [root / "apart.py", root / "odd.py"]]
+
+    def asked(number: int, cached: bool = True) -> str:
+        report = engine.check(questions[number], config, rules, cache=kept if cached else None)
+        if said := [message for _, message in defects(report)]:
+            raise AssertionError(said)
+        return json_report.render(report)
+
+    expected = [asked(number, cached=False) for number in range(len(questions))]
+    for number in range(len(questions)):
+        asked(number)
+    entries = {file.name: file.read_bytes() for file in sorted(kept.glob(f"*{SUFFIX}"))}
+
+    def step() -> Fed:
+        number = chance.randrange(len(questions))
+        is_forged = chance.random() < 0.4
+        changed = chance.sample(list(entries), chance.choice([1, 1, len(entries)]))
+        for name in changed:
+            data = (forged if is_forged else damaged)(name, entries, chance)
+            if data is None:
+                (kept / name).unlink()
+            else:
+                (kept / name).write_bytes(data)
+                latest.append(data)
+        found: list[Failure] = []
+        shown = latest[0] if latest else b""
+        begun = time.process_time()
+        for again in range(2):
+            said = asked(number)
+            if said != expected[number] and not is_forged:
+                found.append((f"says something else, run {again + 1} of {number}", shown))
+        if time.process_time() - begun > SLOW:
+            found.append(("took too long", shown))
+        for name, data in entries.items():
+            (kept / name).write_bytes(data)
+        return len(changed), found
+
+    return step
+
+
 TARGETS: dict[str, Target] = {
     "magics": fuzz_magics,
     "notebook": fuzz_notebook,
     "config": fuzz_config,
     "baseline": fuzz_baseline,
     "outcome": fuzz_outcome,
+    "cache": fuzz_cache,
     "check": fuzz_check,
     "fix": fuzz_fix,
     "suppression": fuzz_suppression,

@@ -74,24 +74,27 @@ def interpreter(version: str) -> str | None:
 # --- what is tried ----------------------------------------------------------------------------
 
 
-def build(out: Path) -> Path:
+def make_builder(folder: Path) -> Path:
+    """The Python of a new environment that has pip, which a system's own Python may lack."""
+    venv.create(folder, with_pip=True)
+    python = folder / "bin" / "python"
+    run(python, "-m", "pip", "install", "-q", "build", cwd=folder)
+    return python
+
+
+def build(builder: Path, out: Path) -> Path:
     """The wheel, built from the sdist, which is built from a copy of the tree."""
-    builder = out / "builder"
-    venv.create(builder, with_pip=True)
-    python = builder / "bin" / "python"
-    run(python, "-m", "pip", "install", "-q", "build", cwd=out)
-    run(python, "-m", "build", "--outdir", out, ROOT, cwd=out)
+    run(builder, "-m", "build", "--outdir", out, ROOT, cwd=out)
     (wheel,) = out.glob("*.whl")
-    shutil.rmtree(builder)
     return wheel
 
 
-def install(python: str, wheel: Path, folder: Path) -> Path:
+def install(builder: Path, python: str, wheel: Path, folder: Path) -> Path:
     """A new environment with the wheel and what it requires; its folder of programs."""
     run(python, "-m", "venv", "--without-pip", folder, cwd=folder.parent)
     programs = folder / "bin"
     installing = ("-m", "pip", "--python", programs / "python", "install", "-q", wheel)
-    run(sys.executable, *installing, cwd=folder)
+    run(builder, *installing, cwd=folder)
     return programs
 
 
@@ -128,7 +131,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         folder = Path(temporary)
         (folder / "dist").mkdir()
         try:
-            wheel = build(folder / "dist")
+            builder = make_builder(folder / "builder")
+            wheel = build(builder, folder / "dist")
         except Failure as failure:
             print(f"it cannot be built:\n{failure}", file=sys.stderr)
             return 1
@@ -143,7 +147,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             try:
                 home = folder / version
                 home.mkdir()
-                try_out(install(python, wheel, home / "environment"), home)
+                try_out(install(builder, python, wheel, home / "environment"), home)
                 print(f"Python {version}: works ({python})", flush=True)
             except Failure as failure:
                 failed.append(version)

@@ -47,6 +47,10 @@ def suppressed(tree: Tree, text: str | bytes) -> bytes:
             "x = a + b \\\n    - c  # devlint: ignore[DEV101] -- as meant\n",
         ),
         (
+            "x = a + b \\\n# why\ny = 1\n",
+            "x = a + b \\\n# why  # devlint: ignore[DEV101] -- as meant\ny = 1\n",
+        ),
+        (
             "for x in a + b:\n    sync()\n",
             "for x in a + b:  # devlint: ignore[DEV101] -- as meant\n"
             "    sync()  # devlint: ignore[DEV303] -- as meant\n",

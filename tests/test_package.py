@@ -192,7 +192,9 @@ def test_the_oldest_python_is_enough(built: Distributions, tmp_path: Path) -> No
     if python is None:
         warnings.warn(f"NOT TRIED: there is no Python {oldest} here", stacklevel=1)
         pytest.skip(f"there is no Python {oldest} here")
-    programs = try_release.install(python, built.wheel, tmp_path / "environment")
+    programs = try_release.install(
+        Path(sys.executable), python, built.wheel, tmp_path / "environment"
+    )
     try_release.try_out(programs, tmp_path)
 
 

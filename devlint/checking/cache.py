@@ -2,7 +2,9 @@
 
 An entry is found by what was to be done: the files of a group, the configuration, devlint itself.
 It holds if every question that the check asked of the project has the answer that it had then
-(`devlint.checking.answers`). What is wrong with an entry, or with writing one, costs time only.
+(`devlint.checking.answers`). What is wrong with an entry, or with writing one, costs time only: a
+digest of its name and bytes comes first in it, so that one that was damaged, or stands in the place
+of another, is none.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ from devlint.version import __version__
 if TYPE_CHECKING:
     from devlint.checking.executors import Executor, Reached
 
-FORMAT = 1  # of the entries
+FORMAT = 2  # of the entries
 MOST_BYTES = 128 << 20  # of all entries together, on disk
 MOST_OF_ONE = 256 << 20  # of one entry, unpacked
 SUFFIX = ".json.z"
@@ -41,6 +43,7 @@ TAG = """\
 Signature: 8a477f597d28d172789f06886806bc55
 # This folder is a cache of devlint's; it may be deleted at any time.
 """
+_SEAL = 16  # bytes of the digest that an entry begins with
 _AGE = 24 * 3600  # seconds after which an entry that is used counts as new
 
 
@@ -95,7 +98,9 @@ class Cache:
         if not self.usable:
             return None
         try:
-            packed = (self.folder / f"{name}{SUFFIX}").read_bytes()
+            packed = _unsealed(name, (self.folder / f"{name}{SUFFIX}").read_bytes())
+            if packed is None:
+                return None
             unpacker = zlib.decompressobj()
             data = unpacker.decompress(packed, MOST_OF_ONE)
             return json.loads(data) if unpacker.eof else None
@@ -108,7 +113,7 @@ class Cache:
             return
         import tempfile  # not for a check that keeps nothing
 
-        packed = zlib.compress(json.dumps(data).encode(), 1)
+        packed = sealed(name, zlib.compress(json.dumps(data).encode(), 1))
         try:
             self._prepare()
             handle, temporary = tempfile.mkstemp(dir=self.folder, suffix=".tmp")
@@ -174,6 +179,24 @@ class Cached:
             self.cache.keep(keys[number], outcome)
             found[number] = outcome
         return [outcome for outcome in found if outcome is not None]
+
+
+# --- bytes of an entry ---------------------------------------------------------------------------
+
+
+def sealed(name: str, packed: bytes) -> bytes:
+    """The bytes of the entry of this name. Whoever can write to the folder can make them, too."""
+    return _seal(name, packed) + packed
+
+
+def _unsealed(name: str, data: bytes) -> bytes | None:
+    """What was sealed under this name; None, if these are other bytes, or of another entry."""
+    packed = data[_SEAL:]
+    return packed if data[:_SEAL] == _seal(name, packed) else None
+
+
+def _seal(name: str, packed: bytes) -> bytes:
+    return hashlib.blake2b(packed, digest_size=_SEAL, key=name.encode()[:64]).digest()
 
 
 # --- what decides on outcomes besides the project ------------------------------------------------

@@ -215,6 +215,7 @@ def command(
                 to_check, config, rules, unsafe=unsafe_fixes, contents=contents, progress=bar
             )
         else:
+            # what writes to files believes no cache that a project brings along
             with _executor(executor, scheduler) as distributed:
                 report = engine.check(
                     to_check,
@@ -222,7 +223,7 @@ def command(
                     rules,
                     contents=contents,
                     progress=bar,
-                    cache=config.cache_folder(),
+                    cache=None if ignoring else config.cache_folder(),
                     shard=part,
                     executor=distributed,
                 )

@@ -251,19 +251,41 @@ def flipped(data: bytes) -> bytes:
     return data[:middle] + bytes([data[middle] ^ 0xFF]) + data[middle + 1 :]
 
 
-def packed(value: object) -> Callable[[bytes], bytes]:
-    return lambda data: zlib.compress(json.dumps(value).encode())
+def packed(value: object) -> bytes:
+    return zlib.compress(json.dumps(value).encode())
 
 
 @pytest.mark.parametrize(
     "damage",
+    [lambda data: b"", cut, flipped, lambda data: data + b"x", lambda data: data[16:]],
+)
+def test_a_damaged_entry_costs_time_only(tree: Tree, damage: Callable[[bytes], bytes]) -> None:
+    root = tree(PROJECT)
+    first = check(root)
+    for file in (root / ".devlint_cache").glob("*.z"):
+        file.write_bytes(damage(file.read_bytes()))
+    assert check(root) == first
+    assert check(root) == first
+
+
+def test_an_entry_in_the_place_of_another_is_none(tree: Tree) -> None:
+    root = tree(PROJECT)
+    one, other = check(root, "lib"), check(root, "other")
+    assert one != other
+    files = sorted((root / ".devlint_cache").glob("*.z"))
+    contents = [file.read_bytes() for file in files]
+    for file, content in zip(files, contents[1:] + contents[:1], strict=True):
+        file.write_bytes(content)
+    assert check(root, "lib") == one
+    assert check(root, "other") == other
+
+
+@pytest.mark.parametrize(
+    "content",
     [
-        lambda data: b"",
-        cut,
-        flipped,
-        lambda data: data + b"x",
-        lambda data: zlib.compress(b"{"),
-        lambda data: zlib.compress(b"[" * 100_000),
+        b"",
+        zlib.compress(b"{"),
+        zlib.compress(b"[" * 100_000),
         packed(None),
         packed({}),
         packed([]),
@@ -277,11 +299,11 @@ def packed(value: object) -> Callable[[bytes], bytes]:
         packed({"/x.py": [1, 2, 3]}),
     ],
 )
-def test_a_damaged_entry_costs_time_only(tree: Tree, damage: Callable[[bytes], bytes]) -> None:
+def test_an_entry_of_another_shape_costs_time_only(tree: Tree, content: bytes) -> None:
     root = tree(PROJECT)
     first = check(root)
     for file in (root / ".devlint_cache").glob("*.z"):
-        file.write_bytes(damage(file.read_bytes()))
+        file.write_bytes(cache.sealed(file.name.removesuffix(".json.z"), content))
     assert check(root) == first
     assert check(root) == first
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 from faking import Tree
 
+from devlint.checking.cache import SUFFIX, sealed
 from devlint.cli import main
 
 MIXED = """\
@@ -270,6 +272,20 @@ def test_suppressions_are_added_with_a_reason_and_removed_when_unused(tree: Tree
     assert run("check").exit_code == 1
     assert run("check", "--remove-unused-ignores").exit_code == 0
     assert (root / "x.py").read_text() == MIXED.replace("cpu", "cuda")
+
+
+def test_a_cache_that_a_project_brings_along_leads_no_suppression_out_of_it(
+    tree: Tree, run: Run
+) -> None:
+    root = tree({"project/devlint.toml": "", "project/x.py": MIXED, "elsewhere.py": MIXED})
+    run("check", "project", "--select", "DEV101")
+    for file in (root / "project/.devlint_cache").glob(f"*{SUFFIX}"):
+        told = zlib.decompress(file.read_bytes()[16:]).replace(b'["x.py"', b'["../elsewhere.py"')
+        file.write_bytes(sealed(file.name.removesuffix(SUFFIX), zlib.compress(told)))
+    assert "elsewhere.py" in run("check", "project", "--select", "DEV101").stdout
+    assert run("check", "project", "--select", "DEV101", "--add-ignores", "meant").exit_code == 0
+    assert (root / "elsewhere.py").read_text() == MIXED
+    assert "ignore[DEV101] -- meant" in (root / "project/x.py").read_text()
 
 
 @pytest.mark.parametrize("reason", ["", "two\nlines", "with # in it", "\x1b[31m"])

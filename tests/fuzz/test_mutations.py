@@ -11,6 +11,7 @@ INPUTS = {
     "config": 200,
     "baseline": 200,
     "outcome": 200,
+    "cache": 60,
     "check": 80,
     "fix": 12,
     "suppression": 12,
