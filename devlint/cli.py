@@ -30,6 +30,14 @@ COMMANDS = {
     "test": "Run a test suite on the CPU and on virtual devices, and show what differs.",
 }
 
+EXAMPLES = """\b
+Examples:
+  devlint check                 find bugs in the project
+  devlint explain DEV102        what a finding means, and what to write instead
+  devlint init                  configuration, pre-commit hook and baseline for old code
+  devlint infer train.py        where each tensor is, line by line
+"""
+
 
 class Commands(click.Group):
     """A group whose commands are modules. A check of one file shall not load those of others."""
@@ -49,7 +57,9 @@ class Commands(click.Group):
             formatter.write_dl(sorted(COMMANDS.items()))
 
 
-@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(
+    cls=Commands, epilog=EXAMPLES, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.version_option(__version__, "--version", "-V", message="devlint %(version)s")
 def main() -> None:
     """Find device-placement bugs in PyTorch code: before it runs, and while it runs."""

@@ -21,16 +21,18 @@ from devlint.knowledge import KnowledgeError
 from devlint.reporters.wording import plural
 from devlint.terminal import emit, show
 
+EXAMPLES = """\b
+Examples:
+  devlint baseline create         write .devlint-baseline; then commit it
+  devlint check                   reports what is not in it
+  devlint baseline prune          after repairs: remove what is found no more
+  devlint check --error-on-stale  fails until it is pruned
+"""
 
-@click.group(name="baseline")
+
+@click.group(name="baseline", epilog=EXAMPLES)
 def command() -> None:
-    """Keep the findings that are there today in a file, and let `check` report new ones only.
-
-    \b
-    devlint baseline create     write .devlint-baseline; then commit it
-    devlint check               reports what is not in it
-    devlint baseline prune      after repairs: remove what is found no more
-    """
+    """Keep the findings that are there today in a file, and let `check` report new ones only."""
 
 
 def _verb(name: str) -> Callable[[Any], Any]:

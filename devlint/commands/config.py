@@ -17,8 +17,15 @@ from devlint.config import to_toml
 from devlint.schema import configuration_schema
 from devlint.terminal import emit
 
+EXAMPLES = """\b
+Examples:
+  devlint config                what is in effect, and from which file
+  devlint config tests/a.py     what is in effect for that file's project
+  devlint config --schema       for an editor that completes and checks it
+"""
 
-@click.command(name="config")
+
+@click.command(name="config", epilog=EXAMPLES)
 @paths_argument
 @click.option("--schema", is_flag=True, help="Print the JSON schema of the configuration.")
 @configuring

@@ -13,8 +13,15 @@ from devlint.commands.options import Refusal, text_or_json
 from devlint.config import ConfigError, find_config
 from devlint.terminal import emit
 
+EXAMPLES = """\b
+Examples:
+  devlint check train.py --format json > findings.json
+  devlint confirm findings.json --virtual cuda:2 -- python train.py --epochs 1
+  devlint confirm --drive findings.json      with no program at hand
+"""
 
-@click.command(name="confirm")
+
+@click.command(name="confirm", epilog=EXAMPLES)
 @click.argument("findings", type=click.Path(allow_dash=True), metavar="FINDINGS.json")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 @click.option("--virtual", metavar="DEVICES", help="Run on virtual devices, such as cuda:2.")
@@ -55,11 +62,9 @@ def command(
 ) -> None:
     """Run COMMAND under the guard, and say of each finding whether it really happens.
 
-    FINDINGS.json is a report of `devlint check --format json`, `-` for standard input. For example:
-    devlint confirm findings.json --virtual cuda:2 -- python train.py --epochs 1
-
-    Where there is no command, --drive calls the code of each finding itself, on virtual devices and
-    in processes of their own: devlint confirm --drive findings.json
+    FINDINGS.json is a report of `devlint check --format json`, `-` for standard input. Where there
+    is no command, --drive calls the code of each finding itself, on virtual devices and in
+    processes of their own.
 
     Exit codes: 1 an error-level finding was confirmed, else 0; 2 usage errors.
     """

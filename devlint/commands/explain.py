@@ -12,8 +12,15 @@ from devlint.reporters import assumptions, catalogue
 from devlint.rules import find_rule, hint
 from devlint.terminal import emit, wants_color
 
+EXAMPLES = """\b
+Examples:
+  devlint explain DEV102
+  devlint explain discarded-move
+  devlint explain --assumptions
+"""
 
-@click.command(name="explain")
+
+@click.command(name="explain", epilog=EXAMPLES)
 @click.argument("rule", required=False)
 @click.option(
     "--assumptions", "of_assumptions", is_flag=True,

@@ -19,8 +19,14 @@ from devlint.setting_up import HOOKS, configuration_text, look_at, with_hook
 from devlint.terminal import emit, show
 from devlint.writing import write_whole
 
+EXAMPLES = """\b
+Examples:
+  devlint init            look at the project, and ask before each file
+  devlint init --yes      the same without asking
+"""
 
-@click.command(name="init")
+
+@click.command(name="init", epilog=EXAMPLES)
 @click.argument(
     "folder", default=".", type=click.Path(exists=True, file_okay=False, path_type=Path)
 )

@@ -11,8 +11,14 @@ from devlint.commands.settings import all_rules
 from devlint.reporters import catalogue
 from devlint.terminal import emit, wants_color
 
+EXAMPLES = """\b
+Examples:
+  devlint rules
+  devlint rules --format json
+"""
 
-@click.command(name="rules")
+
+@click.command(name="rules", epilog=EXAMPLES)
 @text_or_json
 @color_option
 def command(form: str, color: str) -> None:

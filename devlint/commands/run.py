@@ -9,10 +9,19 @@ import click
 from devlint.commands.guard import guard
 from devlint.commands.options import Refusal
 
+EXAMPLES = """\b
+Examples:
+  devlint run train.py --epochs 1
+  devlint run --virtual cuda:2 --report run.html train.py --epochs 1
+  devlint run --virtual cuda:1 pytest tests
+"""
+
 
 # -m and -c are the command's, as they are for `python` and `coverage run`
 @click.command(
-    name="run", context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True}
+    name="run",
+    epilog=EXAMPLES,
+    context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True},
 )
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 @click.option("--virtual", metavar="DEVICES", help="Run on virtual devices, such as cuda:2.")
@@ -28,8 +37,7 @@ def command(
 ) -> None:
     """Run COMMAND under the guard, and report its transfers, syncs and mixed-device failures.
 
-    COMMAND is a script, `-m MODULE`, `-c CODE` or `pytest`, with its arguments. For example:
-    devlint run --virtual cuda:2 --report run.html train.py --epochs 1
+    COMMAND is a script, `-m MODULE`, `-c CODE` or `pytest`, with its arguments.
 
     Exits as the program does; 2 for usage errors.
     """

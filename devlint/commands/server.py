@@ -8,8 +8,13 @@ import click
 
 from devlint.commands.options import Refusal
 
+EXAMPLES = """\b
+Examples:
+  devlint server      what the configuration of an editor names as the command
+"""
 
-@click.command(name="server")
+
+@click.command(name="server", epilog=EXAMPLES)
 @click.option("--stdio", is_flag=True, hidden=True, help="The only way there is; editors ask.")
 def command(stdio: bool) -> None:
     """Serve an editor, which starts this by itself: docs/editors.md.

@@ -20,8 +20,15 @@ from devlint.knowledge import KnowledgeError
 from devlint.statistics import as_object, as_text, count
 from devlint.terminal import emit
 
+EXAMPLES = """\b
+Examples:
+  devlint stats                   the project, also what the baseline lists
+  devlint stats src --depth 3     by folders three deep
+  devlint stats --format json
+"""
 
-@click.command(name="stats")
+
+@click.command(name="stats", epilog=EXAMPLES)
 @paths_argument
 @configuring
 @click.option("--depth", default=2, show_default=True, help="Of the folders that are told apart.")

@@ -10,8 +10,15 @@ from devlint.commands.guard import guard
 from devlint.commands.options import Refusal, text_or_json
 from devlint.terminal import emit
 
+EXAMPLES = """\b
+Examples:
+  devlint test                              the suite in this folder
+  devlint test -- tests -k model            what follows `--` goes to pytest
+  devlint test --virtual cuda:2 --put nothing
+"""
 
-@click.command(name="test", context_settings={"ignore_unknown_options": True})
+
+@click.command(name="test", epilog=EXAMPLES, context_settings={"ignore_unknown_options": True})
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[-- PYTEST ARGUMENTS]")
 @click.option(
     "--virtual",
@@ -35,8 +42,7 @@ def command(
 ) -> None:
     """Run a pytest suite on the CPU and on virtual devices, and show what fails on a card alone.
 
-    What follows `--` goes to pytest. For example:
-    devlint test -- tests -k model
+    What follows `--` goes to pytest.
 
     Exit codes: 0 nothing fails on the card alone, 1 tests do; 2 usage errors (no pytest, no test),
     3 a run did not come to its end.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 from faking import Tree
@@ -57,10 +58,26 @@ def test_config_prints_what_is_in_effect(tree: Tree, monkeypatch: pytest.MonkeyP
     assert listed >= set(OPTIONS) - unset
 
 
+def commands() -> dict[str, click.Command]:
+    context = click.Context(main)
+    found = {name: main.get_command(context, name) for name in main.list_commands(context)}
+    return {name: command for name, command in found.items() if command is not None}
+
+
 def test_every_command_and_option_is_documented() -> None:
     page = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
-    for name, command in main.commands.items():
+    assert len(commands()) > 10
+    for name, command in commands().items():
         assert f"\n## `devlint {name}" in page, name
         for parameter in command.params:
+            if getattr(parameter, "hidden", False):
+                continue
             for option in (o for o in parameter.opts if o.startswith("--") and o != "--help"):
                 assert f"`{option}" in page or f"[{option} " in page, f"{name} {option}"
+
+
+@pytest.mark.parametrize("name", ["", *commands()])
+def test_help_ends_with_examples(name: str) -> None:
+    shown = run(*filter(None, [name]), "--help")
+    examples = shown.partition("Examples:\n")[2].strip().splitlines()
+    assert examples and all(line.strip().startswith("devlint ") for line in examples)
