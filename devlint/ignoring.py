@@ -10,13 +10,15 @@ import io
 import tokenize
 import warnings
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from devlint.findings import Edit, Finding
 from devlint.fixing import Change
+from devlint.project.magics import python_of, python_of_script
 from devlint.project.notebooks import read_notebook
+from devlint.project.python_text import replace_extents
 from devlint.project.source import SourceError, decode, line_starts, read
 from devlint.report import Report
 from devlint.suppression import RULES, UNUSED
@@ -34,6 +36,7 @@ class Rewritten:
     left: list[Finding] = field(default_factory=list)
 
 
+Edits = Mapping[tuple[int, int], str]  # by their extents, which do not overlap
 Rewrite = Callable[[str, Sequence[Finding]], "str | None"]
 
 
@@ -56,50 +59,57 @@ def _rewritten(findings: Iterable[Finding], root: Path, rewrite: Rewrite) -> Rew
     for finding in findings:
         by_path.setdefault(finding.location.path, []).append(finding)
     for path, some in by_path.items():
-        change = _change(root / path, some, rewrite)
-        if change is None or change.before == change.after:
-            done.left += some
-        else:
+        change, left = _change(root / path, some, rewrite)
+        done.left += left
+        done.count += len(some) - len(left)
+        if change is not None:
             done.changes.append(change)
-            done.count += len(some)
     return done
 
 
-def _change(file: Path, findings: Sequence[Finding], rewrite: Rewrite) -> Change | None:
+def _change(
+    file: Path, findings: Sequence[Finding], rewrite: Rewrite
+) -> tuple[Change | None, Sequence[Finding]]:
+    """The change of a file, and the findings that nothing could be done about."""
     if file.suffix not in (MODULE, NOTEBOOK):
-        return None
+        return None, findings
     try:
         before = read(file)
         decoded = decode(before)
         if file.suffix == NOTEBOOK:
-            text = _in_cells(decoded.text, findings, rewrite)
+            text, left = _in_cells(decoded.text, findings, rewrite)
         else:
-            text = rewrite(decoded.text, findings)
-        if text is None:
-            return None
-        return Change(file, before, decoded.encode(text))
+            after = rewrite(decoded.text, findings)
+            text, left = (decoded.text, list(findings)) if after is None else (after, [])
+        change = Change(file, before, decoded.encode(text))
     except (SourceError, UnicodeEncodeError):
-        return None
+        return None, findings
+    return (None, findings) if change.before == change.after else (change, left)
 
 
-def _in_cells(text: str, findings: Sequence[Finding], rewrite: Rewrite) -> str | None:
-    """A notebook whose cells are rewritten one by one; None if one of them cannot be."""
+def _in_cells(
+    text: str, findings: Sequence[Finding], rewrite: Rewrite
+) -> tuple[str, list[Finding]]:
+    """A notebook whose cells are rewritten one by one, with the findings of those that can't be."""
     notebook = read_notebook(text)
     sources: dict[int, str] = {}
-    for number in {finding.location.cell for finding in findings}:
+    left: list[Finding] = []
+    for number in sorted({finding.location.cell for finding in findings}):
         cell = notebook.cell(number)
         some = [finding for finding in findings if finding.location.cell == number]
         source = rewrite(cell.source, some) if cell is not None else None
         if source is None:
-            return None
-        sources[number] = source
-    return notebook.with_sources(sources)
+            left += some
+        else:
+            sources[number] = source
+    return notebook.with_sources(sources), left
 
 
 def suppressed(text: str, findings: Sequence[Finding], reason: str) -> str | None:
     """The text with a suppression at the end of the line of each finding, or further down where a
     comment can stand; None where there is no such line. An empty reason is not written."""
-    rows = _rows_for_comments(text)
+    python = _python(text, findings)
+    rows = _rows_for_comments(python)
     codes: dict[int, list[str]] = {}
     for finding in findings:
         place = bisect_left(rows, finding.location.line)
@@ -108,16 +118,31 @@ def suppressed(text: str, findings: Sequence[Finding], reason: str) -> str | Non
         known = codes.setdefault(rows[place], [])
         if finding.rule not in known:
             known.append(finding.rule)
-    after = text
+    edits: dict[tuple[int, int], str] = {}
     starts = [*line_starts(text), len(text) + 1]
-    for row in sorted(codes, reverse=True):
-        line = text[starts[row - 1] : starts[row]]
-        end = starts[row - 1] + len(line.rstrip("\r\n"))
-        comment = f"  # devlint: ignore[{', '.join(sorted(codes[row]))}]"
+    for row, some in codes.items():
+        line = text[starts[row - 1] : starts[row]].rstrip("\r\n")
+        comment = f"  # devlint: ignore[{', '.join(sorted(some))}]"
         if reason:
             comment += f" -- {reason}"
-        after = after[:end].rstrip(" \t") + comment + after[end:]
-    return after if _is_same_program(text, after) else None
+        end = starts[row - 1] + len(line)
+        edits[end - len(line) + len(line.rstrip(" \t")), end] = comment
+    return _edited(text, python, edits, findings)
+
+
+def _python(text: str, findings: Sequence[Finding]) -> str:
+    """The Python of a file, or of the cell that findings are in, of the same length."""
+    in_cell = any(finding.location.cell for finding in findings)
+    return (python_of(text) or "") if in_cell else python_of_script(text)
+
+
+def _edited(text: str, python: str, edits: Edits, findings: Sequence[Finding]) -> str | None:
+    """The text after edits of comments; None if they would be more than that, or in a magic."""
+    if len(python) != len(text):
+        return None
+    after, python_after = (replace_extents(each, edits, 0, len(each)) for each in (text, python))
+    is_comments = _is_same_program(python, python_after)
+    return after if is_comments and _python(after, findings) == python_after else None
 
 
 def _rows_for_comments(text: str) -> list[int]:
@@ -136,15 +161,16 @@ def _rows_for_comments(text: str) -> list[int]:
 
 def _relieved(text: str, findings: Sequence[Finding]) -> str | None:
     """The text after the fixes of the findings, each of which shortens a comment."""
-    edits = [edit for finding in findings if finding.fix for edit in finding.fix.edits]
+    wanted = [edit for finding in findings if finding.fix for edit in finding.fix.edits]
     starts = line_starts(text)
-    after, limit = text, len(text)
-    for edit in sorted(set(edits), key=lambda edit: edit.location, reverse=True):
+    edits: dict[tuple[int, int], str] = {}
+    limit = len(text)
+    for edit in sorted(set(wanted), key=lambda edit: edit.location, reverse=True):
         start, end = _extent(edit, starts)
         if end <= limit:  # one that overlaps another has its turn in the next run
-            after = after[:start] + edit.text + after[end:]
+            edits[start, end] = edit.text
             limit = start
-    return after if _is_same_program(text, after) else None
+    return _edited(text, _python(text, findings), edits, findings)
 
 
 def _extent(edit: Edit, starts: Sequence[int]) -> tuple[int, int]:

@@ -29,7 +29,9 @@ def change_ignores(report: Report, reason: str | None) -> int:
             emit(show(f"{os.path.relpath(change.file)}: {error}") + "\n", sys.stderr)
     for finding in done.left:
         place = finding.location
-        emit(show(f"{place.path}:{place.line}: {finding.rule} is left as it is") + "\n", sys.stderr)
+        why = "remove it by hand" if reason is None else "no comment can be written there"
+        said = f"{place.source}:{place.line}: {finding.rule} is left as it is: {why}"
+        emit(show(said) + "\n", sys.stderr)
     emit(errors_of(report), sys.stderr)
     word = "Removed unused suppressions" if reason is None else "Suppressed"
     files = plural(len(done.changes), "file")

@@ -79,6 +79,23 @@ def test_a_fix_is_written_into_the_cell_and_nowhere_else(run: Run, tree: Tree) -
     assert meetings(run("--format", "json", "x.ipynb")) == []
 
 
+def test_suppressions_are_added_and_removed_beside_magics(run: Run, tree: Tree) -> None:
+    meet = [*MEET[:2], "%time c = a + b\n", "c?\n", "!ls"]
+    script = "# %%\n" + "".join(MAKE) + "# %%\n" + "".join(meet)
+    root = tree({"x.ipynb": notebook(MAKE, meet), "y.py": script})
+    comment = "  # devlint: ignore[DEV101] -- to be mended"
+    run("--select", "DEV101", "--add-ignores", "to be mended", "x.ipynb", "y.py")
+    assert (root / "y.py").read_text() == script.replace("a + b", f"a + b{comment}")
+    assert f'"%time c = a + b{comment}\\n"' in (root / "x.ipynb").read_text()
+    assert run("--select", "DEV101,DEV001", "x.ipynb", "y.py").exit_code == 0
+    for name in ("x.ipynb", "y.py"):
+        text = (root / name).read_text()
+        (root / name).write_text(text.replace("a + b", "a + a"))
+    run("--remove-unused-ignores", "--select", "DEV101", "x.ipynb", "y.py")
+    assert (root / "y.py").read_text() == script.replace("a + b", "a + a")
+    assert '"%time c = a + a\\n"' in (root / "x.ipynb").read_text()
+
+
 def test_standard_input_may_be_a_notebook(run: Run) -> None:
     before = notebook(MAKE, MEET)
     result = run(
