@@ -219,6 +219,7 @@ class HostRead:
     assumptions: Assumptions
     caught: bool = False
     given: Given | None = None  # the parameter of a plain function that is read
+    of_list: bool = False  # the operand is a list of such tensors
 
     @property
     def confidence(self) -> Confidence:

@@ -150,6 +150,7 @@ class ClassInfo:
     to: what its `.to(device)`, `.cuda()` and `.cpu()` do: "in-place" (it moves itself and returns
         itself), "new" (it returns a moved one and stays) or "" (it has none, or nobody knows).
     bases, device_attribute, hooks, methods: as of a module.
+    grid: an array of them is used like one, and an element of it is one: `ax[0].plot(x)`.
     attributes: where its tensor attributes live, by name; `first` is where the instance lives. `*`
         stands for all that are not named.
     """
@@ -161,5 +162,6 @@ class ClassInfo:
     bases: tuple[str, ...] = ()
     device_attribute: str = ""
     hooks: frozenset[str] = frozenset()
+    grid: bool = False
     methods: dict[str, Call] = field(default_factory=dict)
     attributes: dict[str, Result] = field(default_factory=dict)

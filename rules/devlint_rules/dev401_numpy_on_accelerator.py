@@ -9,7 +9,7 @@ from devlint.findings import Applicability, Severity
 from devlint.inference.facts import Facts, HostRead
 from devlint.rule import Claim, Rule
 from devlint_rules.helpers.causes import reads
-from devlint_rules.helpers.rewriting import append_to
+from devlint_rules.helpers.rewriting import append_to, is_path
 from devlint_rules.helpers.wording import HIDDEN, history, may_be_accelerator, place_of
 
 # NumPy calls the method of the same name, with arguments that a tensor does not know.
@@ -19,6 +19,15 @@ _TO_HOST = ".detach().cpu()"
 
 def _suffix(read: HostRead) -> str:
     return ".cpu()" if read.operand.name.endswith(".detach()") else _TO_HOST
+
+
+def _advice(read: HostRead) -> str:
+    name, suffix = read.operand.name, _suffix(read)
+    if not read.of_list:
+        return f"copy it to the host first: `{name}{suffix}`"
+    if not is_path(name):
+        return f"copy the tensors in it to the host first, each with `{suffix}`"
+    return f"copy what it holds to the host first: `[each{suffix} for each in {name}]`"
 
 
 def _wants(read: HostRead) -> str:
@@ -37,9 +46,9 @@ def _check(facts: Facts) -> Iterator[Claim]:
             read.confidence,
             f"`{read.sink}` {_wants(read)}, and `{operand.name}` is on {place_of(operand)}"
             f"{HIDDEN if read.caught else ''}",
-            advice=f"copy it to the host first: `{operand.name}{_suffix(read)}`",
+            advice=_advice(read),
             trace=history(operand),
-            fix=append_to(facts, operand, _suffix(read)),
+            fix=() if read.of_list else append_to(facts, operand, _suffix(read)),
             applicability=Applicability.SAFE,
             given=read.given,
             assumptions=read.assumptions,
@@ -56,8 +65,8 @@ RULE = Rule(
     ),
     what="""\
 Reports `.numpy()`, `np.asarray`, NumPy functions and other readers of host memory (PIL, matplotlib,
-scikit-learn, SciPy, OpenCV, pandas) on a tensor that lives on an accelerator, or where the module
-or the caller put it.""",
+scikit-learn, SciPy, OpenCV, pandas, a row or a slice of an array that is filled) on a tensor that
+lives on an accelerator, or where the module or the caller put it.""",
     why="""\
 NumPy shares the tensor's memory, which it cannot do with an accelerator's: PyTorch raises
 `TypeError: can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu() to copy the tensor to
@@ -120,5 +129,6 @@ array = samples.numpy()
 A read of an input is only `possible` unless the function minds devices or calls hand in something
 from one; what the method of an unknown object returns is open. Lengths for `pack_padded_sequence`
 that `forward` counts in its input are where that is: `likely`; so is a gradient of what a caller
-hands in that goes to a plot or to NumPy. `.numpy(force=True)` copies by itself and is right.""",
+hands in that goes to a plot or to NumPy, and so are lengths that come with a batch, of which the
+method of a module reads other entries, too. `.numpy(force=True)` copies by itself and is right.""",
 )

@@ -586,3 +586,52 @@ def test_a_notebook_is_a_script():
     for path, is_script in (("lesson.py", False), ("lesson.ipynb", True)):
         (meeting,) = given(code, path=path).meetings
         assert (script in {each.kind for each in meeting.assumptions}) is is_script
+
+
+@pytest.mark.parametrize(
+    ("axes", "drawn"),
+    [
+        ("fig, ax = plt.subplots()", "ax.plot"),
+        ("fig, ax = plt.subplots(2, 2)", "ax[0].plot"),
+        ("fig, ax = plt.subplots(2, 2)", "ax[0, 1].imshow"),
+        ("fig, ax = plt.subplots(2, 2)", "ax.flatten()[0].plot"),
+        ("fig, rows = plt.subplots(2)\nfor ax in rows:\n    pass", "ax.scatter"),
+        ("fig, rows = plt.subplots(2, 2)\nfor ax in rows.flat:\n    pass", "ax.hist"),
+        ("ax = plt.figure().add_subplot(projection='3d')", "ax.plot_surface"),
+    ],
+)
+def test_axes_read_what_they_draw(axes, drawn):
+    code = f"import matplotlib.pyplot as plt\n{axes}\nx = torch.rand(3, device='cuda')\n{drawn}(x)"
+    assert host_reads(given(code)) == [f"{drawn} of x@cuda certain"]
+
+
+@pytest.mark.parametrize("call", ["ax[0].set_title(x)", "ax.plot(x.cpu())", "fig.suptitle(x)"])
+def test_axes_read_nothing_else(call):
+    code = f"""
+        import matplotlib.pyplot as plt
+        fig, ax = plt.subplots(2)
+        x = torch.rand(3, device="cuda")
+        {call}
+    """
+    assert host_reads(given(code)) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "read"),
+    [
+        ("rows[0, :] = x", "rows[0, :] of x@cuda certain"),
+        ("rows[:2] = x.mean()", "rows[:2] of x.mean()@cuda certain"),
+        ("rows[0] = [1, x.mean()]", "rows[0] of [1, x.mean()]@cuda certain"),
+        ("rows[0, :] = x.cpu()", ""),
+        ("rows[0, 1] = x.mean()", ""),  # NumPy asks the tensor for its number
+        ("rows[0] = [1, x.mean().item()]", ""),
+    ],
+)
+def test_a_part_of_an_array_is_filled_with_an_array(line, read):
+    code = f"""
+        import numpy as np
+        rows = np.zeros((4, 2))
+        x = torch.rand(2, device="cuda")
+        {line}
+    """
+    assert host_reads(given(code)) == ([read] if read else [])

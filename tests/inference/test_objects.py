@@ -459,6 +459,21 @@ def test_lengths_that_are_counted_in_the_input_are_where_it_is(lengths, shown):
 
 
 @pytest.mark.parametrize(
+    ("inputs", "shown"),
+    [
+        ("batch['words']", True),
+        ("self.words", False),  # nothing else of the batch is read
+        ("other['words']", False),
+    ],
+)
+def test_lengths_that_come_with_a_batch_are_where_the_rest_of_it_is(inputs, shown):
+    code = PACKED.format("torch.clamp(batch['lengths'], min=1)")
+    code = code.replace("words, lengths):", "batch, other):").replace("(words", f"({inputs}")
+    found = host_reads(given(code))
+    assert any(read.endswith("likely") for read in found) is shown
+
+
+@pytest.mark.parametrize(
     ("loop", "contradicts"),
     [
         ("for k in batch: batch[k] = batch[k].to(device)", False),

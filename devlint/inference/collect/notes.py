@@ -160,6 +160,7 @@ def settle(frame: Frame) -> None:
                     assumptions=assumed,
                     caught=note.caught,
                     given=call_contexts.given(frame, note.tensor, waits=note.waits),
+                    of_list=note.of_list,
                 )
             )
         elif kind is RoundTripNote:

@@ -244,8 +244,8 @@ def read_by_host(
             frame.host_inputs.add(tensor.place)
         is_open = is_weak and sink == ".numpy()" and not frame.choosing
         is_open = is_open and not frame.unit.is_test and guessed is None
-        caught = frame.caught > 0
-        note = HostReadNote(node, sink, tensor, value_node, tuple(assumed), caught, is_open)
+        caught, surmised = frame.caught > 0, tuple(assumed)
+        note = HostReadNote(node, sink, tensor, value_node, surmised, caught, is_open, is_list)
         frame.notes.append(note)
         return
 
@@ -256,6 +256,9 @@ def _input_on_accelerator(frame: Frame, sink: str, tensor: Tensor) -> Assumption
     if measured or (sink != ".numpy()" and _is_gradient(tensor)):
         message = "{} is where the model is"
         return of_value(frame, AssumptionKind.CALLER_IS_ACCELERATED, tensor, message)
+    if sink.endswith("pack_padded_sequence") and _is_of_batch(frame, tensor):
+        message = "{} belongs to a batch, all of which is where the model is"
+        return of_value(frame, AssumptionKind.BATCH_BELONGS_TOGETHER, tensor, message)
     message = "callers hand in {} on an accelerator"
     return of_value(frame, AssumptionKind.INPUT_MAY_BE_ACCELERATED, tensor, message)
 
@@ -285,6 +288,22 @@ def _is_measured(frame: Frame, tensor: Tensor) -> bool:
     if counted:
         tensor.show()
     return counted
+
+
+def _is_of_batch(frame: Frame, tensor: Tensor) -> bool:
+    """An entry of what the method of a module is given, of which it reads others, too: `x["text"]`
+    and `x["lengths"]`. Whoever brings a batch to a model brings all of it."""
+    if not frame.in_module or frame.function is None or type(tensor.place) is not Variable:
+        return False
+    name = tensor.place.name
+    entries = {_entry_of(node, name) for node in every(frame.function.node, cst.Subscript)}
+    return len(entries - {""}) > 1
+
+
+def _entry_of(node: cst.Subscript, name: str) -> str:
+    """`"lengths"` of `x["lengths"]`, as it is written; "" where it is no entry of `x`."""
+    of_it = isinstance(node.value, cst.Name) and node.value.value == name
+    return next((key.value for key in every(node.slice[0], cst.SimpleString)), "") if of_it else ""
 
 
 # What is read of a parameter's gradient: itself, or all their norms in one number.

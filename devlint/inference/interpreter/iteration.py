@@ -12,6 +12,7 @@ from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.tensors import LOADED, Tensor
 from devlint.inference.domain.value import PLACED, UNKNOWN, Union, Value, choose
 from devlint.inference.facts import Hotness
+from devlint.inference.models import objects
 from devlint.inference.models.elements import (
     COLUMNS,
     batch,
@@ -68,6 +69,8 @@ def element_of(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
         return parameter_in(frame, node, value)
     if type(value) is Instance and value.info is not None:
         return _yielded(frame, value, node)
+    if type(value) is Instance and objects.is_grid(frame, value):
+        return value
     if type(value) is Union:
         if {type(v) for v in value.alternatives} >= {Loader, Instance}:
             # A loader that one branch wraps in another: whether that moves is open.

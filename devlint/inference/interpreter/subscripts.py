@@ -54,12 +54,13 @@ from devlint.inference.models.unification import (
 from devlint.inference.program.events import (
     ElementNote,
     HiddenCopyNote,
+    HostReads,
     HostWaits,
     NumberTaken,
     PlaceSettled,
 )
 from devlint.inference.program.records import EVALUATORS, Frame, Instance
-from devlint.inference.syntax.text import code, dotted
+from devlint.inference.syntax.text import code, dotted, shorten
 
 
 def _subscript(frame: Frame, node: cst.Subscript) -> Value:
@@ -131,6 +132,8 @@ def item_of(
         return parameter_in(frame, node, base)
     if type(base) is Instance and base.tensor is not None:
         return objects.elements(frame, node, base)
+    if type(base) is Instance and objects.is_grid(frame, base):
+        return base
     if type(base) is Union:
         if any(type(v) in (Mapping, Sequence) for v in base.alternatives):
             indices = [(UNKNOWN, n) for _, n in indices]  # perhaps a key, or a list's index
@@ -371,6 +374,13 @@ def _element_access(
     frame.notes.append(ElementNote(node, base, node.value, True, loop, single))
 
 
+def _fill_array(frame: Frame, target: cst.Subscript, value: Value, source: cst.CSTNode) -> None:
+    """`array[i, :] = value`: NumPy makes an array of the value first. A number is read as one."""
+    is_part = any(isinstance(element.slice, cst.Slice) for element in target.slice)
+    if is_part or type(value) is Sequence:
+        frame.emit(HostReads(target, shorten(target), value, source))
+
+
 def assign_item(frame: Frame, target: cst.Subscript, value: Value, source: cst.CSTNode) -> None:
     """`base[i] = value`."""
     base = frame.eval(target.value)
@@ -402,6 +412,8 @@ def assign_item(frame: Frame, target: cst.Subscript, value: Value, source: cst.C
                 frame.write(holder, holder.putting({first.value: value}))
             else:
                 frame.write(holder, _moved_along(holder, value).putting({}, value))
+        elif type(holder) is Host and holder.array:
+            _fill_array(frame, target, value, source)
         elif type(holder) is Tensor:
             chosen = _of_branch(holder, base, indices)
             _assign_tensor_item(frame, target, holder, chosen, value, source)

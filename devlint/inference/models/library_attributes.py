@@ -28,6 +28,8 @@ def attribute(frame: Frame, node: cst.Attribute, holder: Instance, name: str) ->
     for info in class_of(frame, holder.library):
         if name == info.device_attribute:
             return DeviceValue(holder.place)
+    if name in ("flat", "T") and any(info.grid for info in class_of(frame, holder.library)):
+        return holder
     if frame.unit.context.knowledge.method_of(holder.library, name) is not None:
         return None
     result = result_of_attribute(frame, holder.library, name)

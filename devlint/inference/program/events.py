@@ -63,6 +63,7 @@ class HostReadNote:
     assumptions: Assumptions
     caught: bool
     waits: bool = False  # for a call that shows it to be on a device
+    of_list: bool = False
 
 
 @dataclass(slots=True, eq=False)
