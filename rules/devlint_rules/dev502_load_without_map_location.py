@@ -95,9 +95,10 @@ RULE = Rule(
     severity=Severity.WARNING,
     summary="`torch.load` of tensors with no `map_location`.",
     what="""\
-Reports `torch.load` and `torch.jit.load` without `map_location`; `load_state_dict_from_url` only in
-a function that takes a `map_location` itself. One finding for each function, with all places in the
-trace.""",
+Reports `torch.load` and `torch.jit.load` without `map_location`, and a call of a function of the
+project that gives its own `map_location` to one of them, and is left to None;
+`load_state_dict_from_url` only in a function that takes a `map_location` itself. One finding for
+each function, with all places in the trace.""",
     why="""\
 `torch.load` restores each tensor on the device it was saved from. On a machine without that device
 it raises `RuntimeError: Attempting to deserialize object on a CUDA device but
@@ -132,6 +133,18 @@ import torch
 
 def published(url, map_location=None):
     return torch.hub.load_state_dict_from_url(url)
+""",
+        """\
+import torch
+
+
+def opened(path, map_location=None):
+    return torch.load(path, map_location=map_location)
+
+
+def restored(net, args):
+    net.load_state_dict(opened(args.weights))
+    return net
 """,
         """\
 import torch
@@ -173,8 +186,9 @@ that are used as loaded are then on the host.""",
     twin="On a machine without CUDA a checkpoint that was saved from CUDA fails to load.",
     limits="""\
 A file that holds no tensors, or was saved from the host, loads everywhere; devlint does not look
-into files. It goes by what is done with the result (`load_state_dict`) and by names: data sets,
-features and the like are `possible` findings. So is what the same run has saved to that place
+into files. It goes by what is done with the result (`load_state_dict`, `.eval()`), by the names of
+the file and of what is loaded, and by the object that loads: one with a device of its own. Data
+sets, features and the like are `possible` findings. So is what the same run has saved to that place
 before, in the same function or one that it calls; a file to which the same class or file saves
 nothing but plain values; what NumPy or a plot takes as it was loaded; what `quantize_dynamic` made,
 which the host alone runs; and the other branch of a switch whose host branch loads the same file

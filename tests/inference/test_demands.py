@@ -340,3 +340,64 @@ def test_the_objects_of_a_class_whose_base_does_not_start_without():
     """
     assert guarded(code.format(base="Trainer"), {"trainers.py": base}) == [True]
     assert guarded(code.format(base="object"), {"trainers.py": base}) == [False]
+
+
+@pytest.mark.parametrize(
+    ("test", "found"),
+    [
+        ("torch.backends.mps.is_available()", False),
+        ("torch.backends.mps.is_available() and half", False),
+        ("torch.backends.mps.is_available() or half", True),
+        ("not torch.cuda.is_available()", True),
+    ],
+)
+def test_who_leaves_where_an_accelerator_is_there_has_asked_for_none(test, found):
+    code = f"""
+        def run(x, half):
+            if {test}:
+                raise ValueError
+            return x.cuda()
+    """
+    assert guarded(code) == [found]
+
+
+@pytest.mark.parametrize(
+    ("line", "handler", "found"),
+    [
+        ("net.load_state_dict(torch.load(path))", "raise OSError(path) from error", False),
+        ("net.load_state_dict(torch.load(path))", "return None", True),
+        ("net.cuda()", "raise OSError('a card is needed') from error", True),
+        ("net.cuda()", "print('on the host')", True),
+    ],
+)
+def test_an_error_that_is_told_in_other_words_is_hidden_from_nobody(line, handler, found):
+    code = f"""
+        def run(net, path):
+            try:
+                {line}
+            except RuntimeError as error:
+                {handler}
+    """
+    assert guarded(code) == [found]
+
+
+@pytest.mark.parametrize(
+    ("target", "found"),
+    [("x.device", [False]), ("x.get_device()", []), ("card", []), ("args.device", [])],
+)
+def test_the_device_of_an_input_may_be_the_host(target, found):
+    code = f"""
+        def order(x: torch.Tensor, card, args):
+            return x.sort().indices.cpu().flip(0).cuda({target})
+    """
+    assert guarded(code) == found
+
+
+def test_who_has_asked_whether_an_input_is_on_a_card_may_go_back_there():
+    code = """
+        def order(x: torch.Tensor):
+            if x.is_cuda:
+                return x.cpu().flip(0).cuda(x.device)
+            return x.flip(0)
+    """
+    assert guarded(code) == [True]

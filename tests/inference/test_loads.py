@@ -277,3 +277,110 @@ def test_a_buffer_that_the_program_has_filled_itself(begun, found):
             self.net.load_state_dict(torch.load(self.buffer))
     """
     assert brings_weights(code) == [found]
+
+
+@pytest.mark.parametrize(
+    ("lines", "found"),
+    [
+        ("net = torch.load(args.file)", True),
+        ("first = torch.load(args.file)\nfirst.eval()", True),
+        ("first = torch.load(args.file)\nother.load_state_dict(first['net'])", True),
+        ("first = torch.load(args.file)\nfirst.sum()", False),
+        ("table = torch.load(args.file)", False),
+        ("with open(args.resume) as file:\n    first = torch.load(file)", True),
+        ("with open(args.file) as file:\n    first = torch.load(file)", False),
+        ("first = torch.load(args.file, mmap=True)\nother.load_state_dict(first)", True),
+        ("net = torch.load(args.file, mmap=True)", False),
+    ],
+)
+def test_what_a_load_is_called_and_used_for(lines, found):
+    code = "def run(args, other):\n" + "".join(f"    {line}\n" for line in lines.split("\n"))
+    assert brings_weights(code) == [found]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "found"),
+    [
+        ("", "torch.save(net.state_dict(), out)", True),
+        ("torch.save(net.state_dict(), out)", "", False),
+        ("", "loss(net).backward()", True),
+        ("loss(net).backward()", "", False),
+        ("def step(): loss(net).backward()", "", False),
+    ],
+)
+def test_what_is_written_afterwards_is_not_what_was_loaded(before, after, found):
+    code = f"""
+        def run(net, path, out):
+            {before or "pass"}
+            net.load_state_dict(torch.load(path))
+            {after or "pass"}
+    """
+    assert brings_weights(code) == [found]
+
+
+def test_each_turn_of_a_loop_loads_what_the_last_one_has_written():
+    code = """
+        def run(net, path):
+            for _ in range(9):
+                net.load_state_dict(torch.load(path))
+                torch.save(net.state_dict(), name(path))
+    """
+    assert brings_weights(code) == [False]
+
+
+@pytest.mark.parametrize(
+    ("parameter", "given", "found"),
+    [
+        ("map_location=None", "", [True]),
+        ("map_location=None", ", map_location='cpu'", []),
+        ("map_location=None", ", 'cpu'", []),
+        ("map_location=None", ", **options", []),
+        ("map_location='cpu'", "", []),
+        ("map_location", "", []),
+    ],
+)
+def test_a_function_that_loads_to_where_it_is_told(parameter, given, found):
+    code = f"""
+        def fetched(path, {parameter}):
+            return torch.load(path, map_location=map_location)
+
+        def run(args, **options):
+            return fetched(args.weights{given})
+    """
+    assert brings_weights(code) == found
+
+
+def test_who_says_where_for_other_files_knows_why_not_for_this_one():
+    code = """
+        def fetched(path, map_location=None):
+            return torch.load(path, map_location=map_location)
+
+        def run(args, net):
+            net.load_state_dict(fetched(args.weights, map_location="cpu"))
+            return fetched(args.state)
+    """
+    assert brings_weights(code) == [False]
+
+
+def test_a_function_that_does_something_else_with_a_place():
+    code = """
+        def fetched(path, map_location=None):
+            return read(path).to(map_location)
+
+        def run(args):
+            return fetched(args.weights)
+    """
+    assert brings_weights(code) == []
+
+
+@pytest.mark.parametrize(("device", "found"), [("self.device = device", True), ("pass", False)])
+def test_an_object_that_has_a_device_loads_what_should_be_there(device, found):
+    code = f"""
+        class Store:
+            def __init__(self, device):
+                {device}
+
+            def fill(self, folder):
+                self.rows = torch.load(folder + "/rows.bin")
+    """
+    assert brings_weights(code) == [found]

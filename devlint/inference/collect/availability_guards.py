@@ -75,6 +75,8 @@ def of_condition(frame: Frame, node: cst.If, known: bool | None) -> None:
     """A condition on an accelerator, one of whose branches leaves: the rest is guarded."""
     orelse = node.orelse.body if isinstance(node.orelse, cst.Else) else None
     leaves = [body for body in (node.body, orelse) if body is not None and _leaves(body)]
+    if leaves == [node.body] and _is_there(node.test):
+        return  # `if torch.backends.mps.is_available(): raise`: it goes on where none is
     if leaves or (known is False and "is_available" in words(node.test)):
         lacking = node.body if isinstance(node.test, cst.UnaryOperation) else orelse
         fails = lacking is not None and _leaves(lacking, by_failing=True)
@@ -84,6 +86,13 @@ def of_condition(frame: Frame, node: cst.If, known: bool | None) -> None:
             node.test,
             fails and holds("availability-call", code(node.test).removeprefix("not ")),
         )
+
+
+def _is_there(test: cst.BaseExpression) -> bool:
+    """Where a condition holds, such an accelerator is there."""
+    if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And):
+        return _is_there(test.left) or _is_there(test.right)
+    return isinstance(test, cst.Call) and dotted(test.func).endswith(".is_available")
 
 
 def of_assertion(frame: Frame, node: cst.Assert) -> None:

@@ -23,7 +23,7 @@ from devlint.inference.collect.availability_guards import Demands
 from devlint.inference.collect.workers import Workers
 from devlint.inference.conventions import holds
 from devlint.inference.domain.containers import Sequence
-from devlint.inference.domain.host import GLOBAL_RANK, Const, External, Host
+from devlint.inference.domain.host import GLOBAL_RANK, Const, DeviceValue, External, Host
 from devlint.inference.domain.placement import CPU, Device, Placement, Variable, VariableKind
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import Tensor
@@ -124,6 +124,16 @@ def _of_cards(frame: Frame, node: cst.Call, value: Value, given: cst.CSTNode) ->
         _note(frame, node, "device", global_rank=True)
 
 
+def of_function(frame: Frame, node: cst.CSTNode, function: Function) -> None:
+    """A function of the project loads to where it is told, or to where the tensors were."""
+    if not isinstance(node, cst.Call) or not loads.takes_place(function):
+        return
+    if loads.leaves_out_place(function, node):
+        _note(frame, node, "load", loader=function)
+    else:
+        frame.unit.kept(Mentions).placing.add(function)
+
+
 # They load what is published; `map_location` is their third parameter.
 _URL_LOADS = ("torch.hub.load_state_dict_from_url", "torch.utils.model_zoo.load_url")
 
@@ -136,6 +146,8 @@ def _of_library(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
     elif name in ("torch.load", "torch.jit.load"):
         if arguments.get(1, "map_location") is None and not arguments.open:
             _note(frame, node, "load", mapped="mmap" in arguments.keywords)
+        else:
+            loads.of_mapped(frame, arguments.node(1, "map_location"))
     elif name in _URL_LOADS:
         parameters = frame.function.parameters if frame.function is not None else ()
         asked = any(each.name == "map_location" for each in parameters)
@@ -176,6 +188,14 @@ def _of_cuda(frame: Frame, node: cst.Call, receiver: Value, arguments: Arguments
         _note(frame, node, "device", global_rank=True)
     elif isinstance(arguments.node(0, "device"), (cst.Integer, cst.SimpleString)):
         _note(frame, node, "device", _index(given))
+    elif isinstance(arguments.node(0, "device"), cst.Attribute) and _is_given(given):
+        _note(frame, node, "device")  # `x.cuda(y.device)` refuses the host
+
+
+def _is_given(device: Value) -> bool:
+    """It is an input's, or the module's: whatever the caller has chosen."""
+    place = device.place if type(device) is DeviceValue else None
+    return type(place) is Variable and place.kind in (VariableKind.INPUT, VariableKind.MODULE)
 
 
 def _came_down(value: Value) -> bool:
@@ -344,6 +364,7 @@ def _note(
     returns: bool = False,
     mapped: bool = False,
     subject: Tensor | None = None,
+    loader: Function | None = None,
 ) -> None:
     mentions = frame.unit.kept(Mentions)
     if isinstance(node, cst.Call):
@@ -352,6 +373,7 @@ def _note(
             if inner is not None and inner.kind != kind and kind != "legacy-type":
                 mentions.notes[argument.value] = inner
     guarded = frame.guards > 0 or frame.caught > 0 or availability_guards.is_asked(frame, node)
+    guarded = guarded or (frame.retold > 0 and kind != "load")  # it says itself what is missing
     mentions.notes[node] = MentionNote(
         node,
         kind,
@@ -367,6 +389,7 @@ def _note(
         returns,
         mapped,
         subject,
+        loader=loader,
     )
 
 
@@ -401,6 +424,8 @@ def settle(unit: Unit) -> None:
         group = holds("group-joining-text", text) and ("gloo" not in text or "nccl" in text)
         sets_device = holds("current-device-text", text)
         for note in mentions.notes.values():
+            if note.loader is not None and not loads.is_loader(note.loader):
+                continue
             in_main = note.function is None or is_script
             per_rank = group and note.kind == "device" and _runs_per_rank(note, is_script)
             per_rank = per_rank and not _has_own_cards(note.function)

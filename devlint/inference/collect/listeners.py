@@ -238,6 +238,7 @@ def _branched(frame: Frame, event: Branched) -> None:
 @_listens(FunctionCalled)
 def _function_called(frame: Frame, event: FunctionCalled) -> None:
     availability_guards.of_call(frame, event.node, event.function)
+    hard_coded_accelerators.of_function(frame, event.node, event.function)
 
 
 @_listens(LoopLeft)

@@ -17,7 +17,7 @@ import libcst as cst
 from devlint.inference.collect.availability_guards import Demands
 from devlint.inference.conventions import holds, without
 from devlint.inference.program.accelerator_notes import MentionNote, Mentions
-from devlint.inference.program.records import ClassInfo, Function, Unit
+from devlint.inference.program.records import ClassInfo, Frame, Function, Unit
 from devlint.inference.syntax.control_dependence import Branches, is_passed
 from devlint.inference.syntax.text import code, dotted, every, parts
 from devlint.inference.syntax.words import words
@@ -48,32 +48,81 @@ def holds_weights(unit: Unit, note: MentionNote) -> bool:
     written it."""
     node, function = note.node, note.function
     assert isinstance(node, cst.Call)
-    if note.mapped or _is_plain(unit, node, function) or _is_of_host(unit, node, function):
+    if _is_plain(unit, node, function) or _is_of_host(unit, node, function):
         return False
-    if _is_in_memory(unit, node):
-        return False
+    if _is_in_memory(unit, node) or note.loader in unit.kept(Mentions).placing:
+        return False  # whoever says where for other files knows why not for this one
     if _host_has_its_own(unit, node, function) or _is_saved_before(unit, node, function):
         return False
     if function is None and unit.kept(Mentions).loads_state and not holds("data-file", note.text):
         return True
-    around = function.text if function is not None else ""
-    if holds("file-written-here", around):
+    scope = _scope(unit, function)
+    if scope.has_written(node):
         return False
-    if node in unit.kept(Mentions).weights:
+    if node in unit.kept(Mentions).weights or scope.is_state(node):
         return True
+    if note.mapped:
+        return False
     if dotted(node.func).endswith("jit.load"):
         return True  # a whole model
     path = node.args[0].value if node.args else node
     said = words(path) if isinstance(path, cst.BaseExpression) else ""
-    said = said or note.text
+    if isinstance(path, cst.Name):
+        said += " " + scope.place(path, scope.index(node)).partition(_OWN)[0]  # of an open file
+    said = " ".join((said or note.text, *scope.names_of(node)))
     if holds("data-file", said) and "model" not in said:
         return False
-    if holds("weights-file", said.replace("torch.load", "")):
+    if holds("weights-file", said.replace("torch.load", "")) or scope.is_module(node):
         return True
     where = function.name if function is not None else ""
     if function is not None and function.info is not None:
+        if _has_device(function.info):
+            return True
         where += " " + function.info.name
+    around = function.text if function is not None else ""
     return holds("weights-file", where) or "load_state_dict" in around
+
+
+def _has_device(info: ClassInfo) -> bool:
+    """An object that has a device: what it loads should be there."""
+    return any("device" in each.assigned or each.method("device") for each in info.lineage())
+
+
+# They are asked of a module, and of no tensor.
+_OF_MODULES = frozenset(
+    {"eval", "train", "parameters", "named_parameters", "state_dict", "load_state_dict", "modules"}
+)
+
+
+def of_mapped(frame: Frame, place: cst.CSTNode | None) -> None:
+    """`torch.load(path, map_location=map_location)`: the parameter of a function, perhaps."""
+    if frame.function is not None and place is not None and dotted(place) == _PLACE:
+        frame.unit.kept(Mentions).loaders.add(frame.function)
+
+
+_PLACE = "map_location"
+
+
+def takes_place(function: Function) -> bool:
+    return any(parameter.name == _PLACE for parameter in function.parameters)
+
+
+def leaves_out_place(function: Function, call: cst.Call) -> bool:
+    """A call of a function that takes a `map_location`, for which None stands in."""
+    if any(arg.star or (arg.keyword and arg.keyword.value == _PLACE) for arg in call.args):
+        return False
+    names = [parameter.name for parameter in function.parameters]
+    is_bound = function.info is not None and not function.is_static
+    given = sum(arg.keyword is None for arg in call.args)
+    params = function.node.params
+    default = next((p.default for p in every(params, cst.Param) if p.name.value == _PLACE), None)
+    stands_in = default is not None and dotted(default) == "None"
+    return stands_in and given <= names.index(_PLACE) - is_bound
+
+
+def is_loader(function: Function) -> bool:
+    """It gives its `map_location` to `torch.load`. To be asked for once its file was walked."""
+    return function in function.unit.kept(Mentions).loaders
 
 
 def _is_in_memory(unit: Unit, load: cst.Call) -> bool:
@@ -225,6 +274,73 @@ class Scope:
             return self.place(opened, at)  # `path.open("rb")`
         return f"{code(node.func)}({', '.join(given)})"
 
+    def has_written(self, load: cst.CSTNode) -> bool:
+        """It has saved or trained something when it comes to the load: it loads what it made."""
+        then = self.by_node.get(load)
+        if then is None or self.function is None:
+            return False
+        first, loops = self._writing
+        return first < then.index or any(branch[0] in loops for branch in then.around)
+
+    @cached_property
+    def _writing(self) -> tuple[int, set[cst.CSTNode]]:
+        """The first of its calls, or functions, that save or train; and the loops around them."""
+        if self.function is None or not holds("file-written-here", self.function.text):
+            return _END, set()
+        found = [
+            step
+            for step in self.steps
+            if isinstance(step.node, (cst.Call, cst.FunctionDef))
+            and holds("file-written-here", code(step.node))
+        ]
+        around = {branch[0] for step in found for branch in step.around}
+        loops = {each for each in around if type(each) in (cst.For, cst.While)}
+        return min((step.index for step in found), default=_END), loops
+
+    def names_of(self, load: cst.CSTNode) -> list[str]:
+        """The names for what is loaded, or for a part of it."""
+        return self._names.get(load, [])
+
+    @cached_property
+    def _names(self) -> dict[cst.CSTNode, list[str]]:
+        found: dict[cst.CSTNode, list[str]] = {}
+        values = [(name, value) for name, bound in self.bound.items() for _, value in bound]
+        for name, value in (*values, *self.unpacked.items()):
+            if value is not None:
+                found.setdefault(_beginning(value), []).append(name)
+        return found
+
+    def is_state(self, load: cst.CSTNode) -> bool:
+        """`load_state_dict` gets it, or a part of it, under a name."""
+        return not self._states.isdisjoint(self.names_of(load))
+
+    @cached_property
+    def _states(self) -> set[str]:
+        return {
+            dotted(_owner(step.node.args[0].value))
+            for step in self.steps
+            if isinstance(step.node, cst.Call)
+            and isinstance(step.node.func, cst.Attribute)
+            and step.node.func.attr.value == "load_state_dict"
+            and step.node.args
+        }
+
+    def is_module(self, load: cst.CSTNode) -> bool:
+        """What is loaded is used as nothing but a module can be."""
+        owners, names = self._modules
+        return load in owners or not names.isdisjoint(self.names_of(load))
+
+    @cached_property
+    def _modules(self) -> tuple[set[cst.CSTNode], set[str]]:
+        """What is asked as only a module is: the nodes, and the names."""
+        called = (step.node.func for step in self.steps if isinstance(step.node, cst.Call))
+        owners: set[cst.CSTNode] = {
+            func.value
+            for func in called
+            if isinstance(func, cst.Attribute) and func.attr.value in _OF_MODULES
+        }
+        return owners, {dotted(owner) for owner in owners} - {""}
+
     def followed(self, node: cst.BaseExpression) -> cst.BaseExpression:
         """What a name is bound to, where that is once."""
         bound = self.bound.get(node.value, ()) if isinstance(node, cst.Name) else ()
@@ -314,6 +430,26 @@ def _bindings(node: cst.CSTNode) -> Iterator[tuple[str, cst.BaseExpression | Non
             yield name.value, None
     elif isinstance(node, cst.WithItem) and node.asname is not None:
         yield dotted(node.asname.name), node.item
+
+
+def _owner(node: cst.BaseExpression) -> cst.BaseExpression:
+    """`x` of `x["state"]`."""
+    while isinstance(node, cst.Subscript):
+        node = node.value
+    return node
+
+
+def _beginning(value: cst.CSTNode) -> cst.CSTNode:
+    """What a value is a part of, or a method has made it of: `f()` of `f()["net"].eval()`."""
+    while True:
+        if isinstance(value, cst.Call) and isinstance(value.func, cst.Attribute):
+            if dotted(value.func) in _LOADS:
+                return value
+            value = value.func.value
+        elif isinstance(value, cst.Subscript):
+            value = value.value
+        else:
+            return value
 
 
 def _unpacked(node: cst.CSTNode) -> Iterator[tuple[str, cst.BaseExpression]]:

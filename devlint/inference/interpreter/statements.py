@@ -384,13 +384,25 @@ def _catches(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
     return any(dotted(name).rpartition(".")[2] in _HIDING for name in names)
 
 
+def _raises(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
+    """It tells the error in other words, and hides it from nobody."""
+    last = handler.body.body[-1] if handler.body.body else None
+    if isinstance(last, cst.SimpleStatementLine):
+        last = last.body[-1]
+    return isinstance(last, cst.Raise)
+
+
 def _try(frame: Frame, node: cst.Try | cst.TryStar) -> bool:
     before, when = dict(frame.env), frame.when
     runs, *handled = tests.one_of(frame, len(node.handlers) + 1)
-    hides = any(_catches(handler) for handler in node.handlers)
+    catching = [handler for handler in node.handlers if _catches(handler)]
+    tells = bool(catching) and all(map(_raises, catching))
+    hides = bool(catching) and not tells
     frame.caught += hides
+    frame.retold += tells
     falls = block(frame, node.body)
     frame.caught -= hides
+    frame.retold -= tells
     after = frame.env
     left: list[tuple[Environment, PathCondition]] = []
     if falls and node.orelse is not None:

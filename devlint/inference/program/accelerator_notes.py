@@ -33,6 +33,7 @@ class MentionNote:
     returns: bool = False
     mapped: bool = False  # mapped into memory, as files of the host are
     subject: Tensor | None = None
+    loader: Function | None = None  # of a load: the function of the project that is called
     joins_host: bool = False  # of a conversion: its result meets what is on the host anyway
 
 
@@ -42,12 +43,13 @@ class Mentions:
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
         text = self.text = unit.source.text
-        self.path = unit.source.path
         self.loads_state = "load_state_dict" in text
         self.notes: dict[cst.CSTNode, MentionNote] = {}
         self.converts = False  # there are conversions by legacy types
         self.strayed: dict[cst.CSTNode, object] = {}  # roots of strays, and what each met first
         self.weights: set[cst.CSTNode] = set()  # calls whose result load_state_dict gets
+        self.loaders: set[Function] = set()  # they load to where their parameter says
+        self.placing: set[Function] = set()  # such as calls tell where, those of other files, too
         self.at_all = "cuda" in text or "Tensor" in text or "load" in text or "optim" in text
 
     @cached_property
@@ -58,7 +60,7 @@ class Mentions:
     @cached_property
     def meant(self) -> bool:
         """Nothing but an accelerator runs the file."""
-        return holds("accelerator-path", self.path) or holds("cuda-only-text", self.text)
+        return holds("accelerator-path", self.unit.purpose) or holds("cuda-only-text", self.text)
 
     @cached_property
     def with_devices(self) -> set[Function | None]:

@@ -342,6 +342,7 @@ class Frame:
         "places",
         "read_by_host",
         "reads",
+        "retold",
         "returns",
         "settling",
         "statement",
@@ -381,6 +382,7 @@ class Frame:
         self.now = 0  # the clock: it goes on where a name is bound
         self.bound: dict[str, int] = {}  # when each name was bound last
         self.caught = 0  # depth of `try … except RuntimeError`
+        self.retold = 0  # depth of such that raise another error instead
         self.choosing = 0  # depth of calls that go another way for a value on the host
         self.chain = 0  # depth in an `if … elif …` chain
         self.orphans: dict[cst.CSTNode, Any] = {}  # by their factory call, see orphans.py
@@ -1096,7 +1098,18 @@ class Unit:
 
     @cached_property
     def is_test(self) -> bool:
-        return holds("test-path", self.source.path)
+        return holds("test-path", self.purpose)
+
+    @cached_property
+    def purpose(self) -> str:
+        """Its path, as far as that tells what it is for: a program with a command line that is
+        called `test.py` tries a model, and tests no code."""
+        folder, slash, name = self.source.path.rpartition("/")
+        text = self.source.text
+        tries = holds("test-path", name) and holds("command-line-text", text)
+        if tries and self.is_script and not holds("test-framework-text", text):
+            name = name.replace("test", "try")
+        return f"{folder}{slash}{name}"
 
     # ------------------------------------------------------------- running
 
