@@ -39,9 +39,15 @@ class OpenFindings:
         }
 
 
+_SHOWN_BY_CALLS = {
+    AssumptionKind.INPUT_MAY_BE_ACCELERATED.value,
+    AssumptionKind.DECLARED_TENSOR_IS_ANYWHERE.value,
+}
+
+
 def _shown(assumption: Assumption) -> Assumption:
     """A call in sight shows what was only possible."""
-    if assumption.kind != AssumptionKind.INPUT_MAY_BE_ACCELERATED.value:
+    if assumption.kind not in _SHOWN_BY_CALLS:
         return assumption
     return replace(assumption, kind=AssumptionKind.CALLER_IS_ACCELERATED.value)
 

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 
 from devlint.findings import Applicability, Severity
-from devlint.inference.facts import Facts, HostRead
+from devlint.inference.domain.placement import Variable, VariableKind
+from devlint.inference.facts import Facts, HostRead, Operand
 from devlint.rule import Claim, Rule
 from devlint_rules.helpers.causes import reads
 from devlint_rules.helpers.rewriting import append_to, is_path
@@ -35,6 +36,14 @@ def _wants(read: HostRead) -> str:
     return "takes arrays of the host" if _DELEGATING.fullmatch(read.sink) else "reads host memory"
 
 
+def _place(operand: Operand) -> str:
+    """Where the operand is: for an input that is read as it is, its own device says nothing."""
+    place = operand.placement
+    if type(place) is Variable and place.kind is VariableKind.INPUT and place.name == operand.name:
+        return "where the caller has it, perhaps on an accelerator"
+    return f"on {place_of(operand)}"
+
+
 def _check(facts: Facts) -> Iterator[Claim]:
     for read in reads(facts):
         operand = read.operand
@@ -44,7 +53,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
             read.site,
             Severity.ERROR,
             read.confidence,
-            f"`{read.sink}` {_wants(read)}, and `{operand.name}` is on {place_of(operand)}"
+            f"`{read.sink}` {_wants(read)}, and `{operand.name}` is {_place(operand)}"
             f"{HIDDEN if read.caught else ''}",
             advice=_advice(read),
             trace=history(operand),
@@ -126,8 +135,9 @@ array = samples.numpy()
     fix="Puts `.detach().cpu()` behind the tensor. On the CPU both do nothing.",
     twin="The guard sees PyTorch refuse to convert an accelerator's tensor.",
     limits="""\
-A read of an input is only `possible` unless the function minds devices or calls hand in something
-from one; what the method of an unknown object returns is open. Lengths for `pack_padded_sequence`
+A read of an input is only `possible` unless it is declared a tensor (`x: torch.Tensor`: the
+function takes one from any device), the function minds devices or calls hand in something from one;
+what the method of an unknown object returns is open. Lengths for `pack_padded_sequence`
 that `forward` counts in its input are where that is: `likely`; so is a gradient of what a caller
 hands in that goes to a plot or to NumPy, and so are lengths that come with a batch, of which the
 method of a module reads other entries, too. `.numpy(force=True)` copies by itself and is right.""",

@@ -160,9 +160,10 @@ def settled(code: str, files: dict[str, str] | None = None) -> Facts:
 
 def after(verdict: Verdict, fact: Meeting | HostRead) -> Assumptions:
     """What a fact rests on, now that calls were seen."""
-    weak, shown = AssumptionKind.INPUT_MAY_BE_ACCELERATED, AssumptionKind.CALLER_IS_ACCELERATED
+    weak = (AssumptionKind.INPUT_MAY_BE_ACCELERATED, AssumptionKind.DECLARED_TENSOR_IS_ANYWHERE)
+    shown = AssumptionKind.CALLER_IS_ACCELERATED
     kept = [
-        replace(each, kind=shown) if verdict.rises and each.kind is weak else each
+        replace(each, kind=shown) if verdict.rises and each.kind in weak else each
         for each in fact.assumptions
     ]
     against = [Assumption(kind, fact.site, message) for kind, message in verdict.against]

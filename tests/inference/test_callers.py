@@ -28,6 +28,25 @@ def test_a_host_read_of_a_parameter_is_as_sure_as_its_callers_make_it(result, co
     assert read.endswith(confidence)
 
 
+@pytest.mark.parametrize(
+    ("parameter", "call", "confidence"),
+    [
+        ("x: torch.Tensor", "", "likely"),
+        ("x: Dict[str, Tensor]", "", "likely"),
+        ("x", "", "possible"),
+        ("x: Union[np.ndarray, Tensor]", "", "possible"),
+        ("x: torch.Tensor", "spectrum(torch.from_numpy(np.load('a.npy')))", "possible"),
+        ("x: torch.Tensor", "spectrum(torch.ones(3).cuda())", "likely"),
+    ],
+)
+def test_who_declares_a_tensor_takes_one_from_any_device(parameter, call, confidence):
+    item = "['power']" if "Dict" in parameter else ""
+    use = f"x{item}.numpy()"
+    body = f"import numpy as np\nfrom torch import Tensor\ndef spectrum({parameter}):\n    "
+    [read] = host_reads(settled(f"{body}return {use}\n\ndef main():\n    {call or 'pass'}\n"))
+    assert read.endswith(confidence)
+
+
 def test_a_lambda_is_called_who_knows_where():
     code = "def hook(add, model):\n    model.cuda()\n    add(lambda m: m['pred'].tensor.numpy())"
     [read] = host_reads(given(code))

@@ -73,7 +73,7 @@ def test_what_is_moved_and_computed_with_is_a_tensor(use, found):
     ],
 )
 def test_who_detaches_a_tensor_has_training_in_mind(read, confidence):
-    reads = host_reads(settled(f"def packed(t: torch.Tensor):\n    return {read}\n"))
+    reads = host_reads(settled(f"def packed(t):\n    return {read}\n"))
     assert [each.rpartition(" ")[2] for each in reads] == ([confidence] if confidence else [])
 
 

@@ -166,8 +166,7 @@ def of_number(frame: Frame, event: NumberTaken) -> None:
     value = event.value
     if type(value) is not Tensor:
         return
-    declared = value.is_sure and value.evidence is not None and value.evidence.is_declared
-    if declared or is_computed(frame, value):
+    if _is_declared(value) or is_computed(frame, value):
         before = len(frame.notes)
         sync(frame, event.node, event.call, value, event.value_node)
         for note in frame.notes[before:]:
@@ -211,7 +210,7 @@ def read_by_host(
         assumed: list[Assumption] = []
         if _is_input(tensor):
             assumed.append(_input_on_accelerator(frame, sink, tensor))
-        if strength(assumed) == 0:
+        if _is_open(assumed):
             frame.read_by_host.add(tensor.place)
         if branches > 1:
             message = f"`{shorten(value_node)}` is as this one of its branches leaves it"
@@ -225,7 +224,7 @@ def read_by_host(
             assumed += [guessed, *_of_output(frame, node, tensor, assumed)]
         if frame.unit.is_test and type(tensor.place) is Variable:
             assumed.append(in_test(frame))
-        is_weak = strength(assumed) == 0
+        is_weak = _is_open(assumed)
         is_list = type(value) is Sequence  # `np.array(self.losses)`
         if guessed is None and not chosen and (sink == ".numpy()" or is_list) and is_weak:
             surer: Assumption | None = None
@@ -238,8 +237,7 @@ def read_by_host(
                 kind = AssumptionKind.DETACHED_INPUT_IS_ACCELERATED
                 surer = of_value(frame, kind, tensor, message)
             if surer is not None:
-                weak = AssumptionKind.INPUT_MAY_BE_ACCELERATED
-                assumed = [surer if each.kind is weak else each for each in assumed]
+                assumed = [surer if each.kind in _OPEN else each for each in assumed]
         if is_weak and sink == ".numpy()" and tensor.is_sure and _is_input(tensor):
             frame.host_inputs.add(tensor.place)
         is_open = is_weak and sink == ".numpy()" and not frame.choosing
@@ -248,6 +246,14 @@ def read_by_host(
         note = HostReadNote(node, sink, tensor, value_node, surmised, caught, is_open, is_list)
         frame.notes.append(note)
         return
+
+
+# Nothing but the read itself says where the input is.
+_OPEN = (AssumptionKind.INPUT_MAY_BE_ACCELERATED, AssumptionKind.DECLARED_TENSOR_IS_ANYWHERE)
+
+
+def _is_open(assumed: list[Assumption]) -> bool:
+    return strength(assumed) == 0 or any(each.kind in _OPEN for each in assumed)
 
 
 def _input_on_accelerator(frame: Frame, sink: str, tensor: Tensor) -> Assumption:
@@ -259,8 +265,16 @@ def _input_on_accelerator(frame: Frame, sink: str, tensor: Tensor) -> Assumption
     if sink.endswith("pack_padded_sequence") and _is_of_batch(frame, tensor):
         message = "{} belongs to a batch, all of which is where the model is"
         return of_value(frame, AssumptionKind.BATCH_BELONGS_TOGETHER, tensor, message)
+    if _is_declared(tensor):
+        message = "{} is declared a tensor, and callers hand in one on an accelerator"
+        return of_value(frame, AssumptionKind.DECLARED_TENSOR_IS_ANYWHERE, tensor, message)
     message = "callers hand in {} on an accelerator"
     return of_value(frame, AssumptionKind.INPUT_MAY_BE_ACCELERATED, tensor, message)
+
+
+def _is_declared(tensor: Tensor) -> bool:
+    """A tensor by an annotation, or computed from one: no use of it had to show that."""
+    return tensor.is_sure and tensor.evidence is not None and tensor.evidence.is_declared
 
 
 def _of_output(

@@ -60,6 +60,7 @@ class AssumptionKind(str, enum.Enum):
     CALLER_IS_ACCELERATED = "caller-is-accelerated"
     DETACHED_INPUT_IS_ACCELERATED = "detached-input-is-accelerated"
     INPUT_MAY_BE_ACCELERATED = "input-may-be-accelerated"
+    DECLARED_TENSOR_IS_ANYWHERE = "declared-tensor-is-anywhere"
     SOURCE_OF_MOVE_IS_ELSEWHERE = "source-of-move-is-elsewhere"
     SOURCE_OF_MOVE_IS_ACCELERATED = "source-of-move-is-accelerated"
     CALLER_HANDS_IN_TENSORS = "caller-hands-in-tensors"
@@ -172,6 +173,8 @@ MEANINGS: Mapping[AssumptionKind, str] = {
     K.DETACHED_INPUT_IS_ACCELERATED: "The same, of a tensor that the function "
     "detaches, and does not copy.",
     K.INPUT_MAY_BE_ACCELERATED: "The same, of an input that the host reads as it is.",
+    K.DECLARED_TENSOR_IS_ANYWHERE: "The same, of one that a function declares as a tensor, and so "
+    "promises to take from any device.",
     K.SOURCE_OF_MOVE_IS_ELSEWHERE: "What is moved to a device at one place is not on it before.",
     K.SOURCE_OF_MOVE_IS_ACCELERATED: "What a function brings to a device itself, elsewhere in it, "
     "is on one already.",
