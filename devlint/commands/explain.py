@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import click
 
-from devlint.commands.options import Refusal, color_option
-from devlint.commands.settings import all_rules
+from devlint.commands.options import Refusal, color_option, config_option
+from devlint.commands.settings import known_rules
 from devlint.reporters import assumptions, catalogue
 from devlint.rules import find_rule, hint
 from devlint.terminal import emit, wants_color
@@ -26,15 +27,16 @@ Examples:
     "--assumptions", "of_assumptions", is_flag=True,
     help="List the kinds of assumptions that findings rest on.",
 )  # fmt: skip
+@config_option
 @color_option
-def command(rule: str | None, of_assumptions: bool, color: str) -> None:
+def command(rule: str | None, of_assumptions: bool, config_file: Path | None, color: str) -> None:
     """Explain a RULE, by its code or name: what, why, examples, limits."""
     if of_assumptions == (rule is not None):
         raise click.UsageError("explain takes a RULE or --assumptions")
     if rule is None:
         emit(assumptions.listing(wants_color(color, sys.stdout)), sys.stdout)
         return
-    every = all_rules()
+    every = known_rules(config_file)
     found = find_rule(every, rule)
     if found is None:
         raise Refusal(f"there is no rule {rule!r}{hint(rule, every)}")

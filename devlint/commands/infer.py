@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from devlint.commands.options import STDIN, UNCHECKED, Refusal, text_or_json
+from devlint.commands.options import STDIN, UNCHECKED, Refusal, config_option, text_or_json
 from devlint.commands.settings import configured
 from devlint.findings import Location, source_name
 from devlint.graphs import dot, svg
@@ -41,12 +41,7 @@ Examples:
     type=click.Choice(["dot", "svg"]),
     help="Draw the devices with what is on them, and the transfers.",
 )
-@click.option(
-    "--config",
-    "config_file",
-    type=click.Path(path_type=Path),
-    help="Use this pyproject.toml or devlint.toml.",
-)
+@config_option
 def command(place: str, form: str, why: bool, graph: str | None, config_file: Path | None) -> None:
     """Show where every tensor and module of FILE is, why, and under which assumptions.
 

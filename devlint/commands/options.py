@@ -68,6 +68,12 @@ fail_on_option = click.option(
     type=click.Choice(["error", "warning", "performance", "never"]),
     help="The least severity that makes the exit code 1.  [default: warning]",
 )
+config_option = click.option(
+    "--config",
+    "config_file",
+    type=click.Path(path_type=Path),
+    help="Use this pyproject.toml or devlint.toml.",
+)
 _CONFIGURING: tuple[Decorator, ...] = (
     _selectors("--select", "Run these rules only: codes, code prefixes, names or ALL."),
     _selectors("--extend-select", "Run these rules too."),
@@ -104,12 +110,7 @@ _CONFIGURING: tuple[Decorator, ...] = (
         metavar="DIR",
         help="Where they are kept.  [default: .devlint_cache in the project]",
     ),
-    click.option(
-        "--config",
-        "config_file",
-        type=click.Path(path_type=Path),
-        help="Use this pyproject.toml or devlint.toml.",
-    ),
+    config_option,
 )  # fmt: skip
 
 

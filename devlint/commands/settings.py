@@ -80,6 +80,17 @@ def all_rules(paths: Sequence[Path] = ()) -> tuple[Rule, ...]:
         raise Refusal(str(error)) from None
 
 
+def known_rules(config_file: Path | None) -> tuple[Rule, ...]:
+    """Every rule installed, and those of a configuration that is named: no other runs code."""
+    if config_file is None:
+        return all_rules()
+    try:
+        config = find_config(Path.cwd(), Path(os.path.abspath(config_file)))
+    except ConfigError as error:
+        raise Refusal(str(error)) from None
+    return all_rules(config.rule_files())
+
+
 def rules_for(config: Config) -> tuple[Rule, ...]:
     """Every rule installed or configured, after the selectors are found to mean some of them."""
     rules = all_rules(config.rule_files())

@@ -14,6 +14,13 @@ from faking import Tree
 from devlint.cli import main
 from devlint.config import OPTIONS
 
+HOUSE = """\
+from devlint.findings import Severity
+from devlint.rule import Rule
+
+RULE = Rule("HOUSE1", "no-tolist", Severity.WARNING, "s", "w", "y", "", (), (), lambda facts: ())
+"""
+
 
 def run(*arguments: str) -> str:
     result = CliRunner().invoke(main, [*arguments])
@@ -44,6 +51,19 @@ def test_explain(name: str) -> None:
     assert "```python\nimport torch" in text
     assert "# devlint: ignore[DEV102] -- reason" in text
     assert "\x1b[" not in text
+
+
+def test_rules_of_a_named_configuration_are_listed_and_explained(tree: Tree) -> None:
+    root: Path = tree({"d.toml": 'rule-paths = ["house.py"]\n', "house.py": HOUSE})
+    config = str(root / "d.toml")
+    assert "HOUSE1" in run("rules", "--config", config)
+    assert run("explain", "no-tolist", "--config", config).startswith("# no-tolist (HOUSE1)\n")
+    assert "HOUSE1" not in run("rules")
+
+
+def test_a_command_that_is_misspelt_gets_a_hint() -> None:
+    result = CliRunner().invoke(main, ["chek"])
+    assert (result.exit_code, "Did you mean 'check'?" in result.stderr) == (2, True)
 
 
 def test_config_prints_what_is_in_effect(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
