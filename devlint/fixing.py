@@ -22,7 +22,7 @@ from devlint.findings import Applicability, FileError, Finding, Fix, Location, S
 from devlint.project.imports import Project
 from devlint.project.python_text import PythonText, python_text
 from devlint.project.source import SourceError, decode, digest, read, split_lines
-from devlint.report import Report
+from devlint.report import Report, in_order
 from devlint.rule import Rule
 
 ROUNDS = 10  # of fixes on top of fixes
@@ -47,12 +47,35 @@ class Change:
 
 @dataclass(slots=True)
 class Fixed:
-    """The changes, how many fixes they are of, and what a check reports before and after them."""
+    """The changes, the findings they fix, and what a check reports before and after them."""
 
     before: Report
     report: Report
-    count: int = 0
+    fixed: list[Finding] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
+
+    @property
+    def count(self) -> int:
+        return len(self.fixed)
+
+    def refuse(self, change: Change, reason: str) -> None:
+        """Report of a file that cannot be written why, and what is found in it as it is."""
+        report, before = self.report, self.before
+        path = Project(report.root).path_of(change.file)
+
+        def of_others(findings: Iterable[Finding]) -> list[Finding]:
+            return [finding for finding in findings if finding.location.path != path]
+
+        theirs = [finding for finding in before.findings if finding.location.path == path]
+        report.findings = in_order([*of_others(report.findings), *theirs])
+        report.errors.append(FileError(path, 1, 1, reason))
+        for finding in theirs:
+            for source in (finding.location.source, *(r.location.source for r in finding.related)):
+                report.excerpts[source] = {
+                    **report.excerpts.get(source, {}),
+                    **before.excerpts.get(source, {}),
+                }
+        self.fixed = of_others(self.fixed)
 
 
 @dataclass(slots=True)
@@ -133,7 +156,7 @@ def fix(
         if not fresh:
             _note(report, refused.values())
             report.errors += trial.errors.values()
-            return Fixed(before, report, len(trial.fixed), changes)
+            return Fixed(before, report, trial.fixed, changes)
         for finding in _blamed(fresh, trial.fixed, texts, strict):
             refused[finding.fingerprint] = finding
     _note(before, refused.values())

@@ -8,10 +8,8 @@ import sys
 from devlint import fixing
 from devlint.commands.messages import errors_of
 from devlint.commands.options import FINDINGS, UNCHECKED
-from devlint.findings import FileError
 from devlint.fixing import Fixed, FixingError, unified_diff
 from devlint.ignoring import with_ignores, without_unused_ignores
-from devlint.project.imports import Project
 from devlint.report import Report
 from devlint.reporters.wording import plural
 from devlint.terminal import emit, show
@@ -54,5 +52,4 @@ def write_fixed(fixed: Fixed) -> None:
         try:
             fixing.write(change)
         except FixingError as error:
-            path = Project(fixed.report.root).path_of(change.file)
-            fixed.report.errors.append(FileError(path, 1, 1, str(error)))
+            fixed.refuse(change, str(error))

@@ -77,6 +77,23 @@ def test_standard_input_comes_back_in_its_own_encoding(
     assert (result.exit_code, result.stdout_bytes) == (0, after)
 
 
+def test_what_is_found_in_a_file_that_cannot_be_written_is_reported(
+    tmp_path: Path, run: Run
+) -> None:
+    for name in ("a.py", "b.py"):
+        (tmp_path / name).write_text(text_of())
+    (tmp_path / "b.py").chmod(0o444)
+    result = run("--fix", "--format", "concise")
+    assert result.exit_code == 3
+    assert "b.py:4:1: DEV201" in result.stdout and "a.py:" not in result.stdout
+    assert "b.py:1:1: error: is read-only: not fixed" in result.stdout
+    assert "Fixed 1 finding. Found 1 error in 1 of 2 files" in result.stdout
+    assert [(tmp_path / name).read_text() for name in ("a.py", "b.py")] == [
+        text_of(MENDED),
+        text_of(),
+    ]
+
+
 def test_a_diff_of_standard_input_names_it_and_writes_nothing(tmp_path: Path, run: Run) -> None:
     result = run("-", "--diff", "--stdin-filename", "lib/moved.py", stdin=text_of().encode())
     assert result.exit_code == 1
