@@ -22,6 +22,7 @@ class Fed(str, enum.Enum):
     HOST = "host"  # made, read or brought there
     DEVICE = "device"  # moved, or where a module is
     CALLER = "caller"  # the caller's own parameter
+    OTHERS = "others"  # the parameter of a function that others import, or that is handed to them
     AROUND = "around"  # nothing is handed in: the call runs under a default device that was chosen
 
 
@@ -108,7 +109,8 @@ class Feeds:
             message = f"`{given.called}` is meant for accelerators, though nothing in it says so"
             served = AssumptionKind.FUNCTION_IS_MEANT_FOR_DEVICES
             alone = AssumptionKind.HOST_CODE_GETS_DEVICE_TENSORS
-            against.append((served if given.serves else alone, message))
+            serves = given.serves or Fed.OTHERS in found
+            against.append((served if serves else alone, message))
         return Verdict(tuple(against))
 
     def _sources(self, given: Given) -> set[Fed]:
@@ -125,6 +127,8 @@ class Feeds:
                     continue
                 if not through.is_private:
                     found.add(Fed.CALLER)
+                if through.serves:
+                    found.add(Fed.OTHERS)
                 if len(waiting) < MAX_CALLERS:
                     parameters = seen.setdefault(through.function, set())
                     if through.parameter not in parameters:

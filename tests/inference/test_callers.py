@@ -47,6 +47,32 @@ def test_who_declares_a_tensor_takes_one_from_any_device(parameter, call, confid
     assert read.endswith(confidence)
 
 
+PRIVATE = """
+from torch import Tensor
+
+def _rows(x: Tensor):
+    return x.numpy()
+"""
+
+
+@pytest.mark.parametrize(
+    ("rest", "confidence"),
+    [
+        ("", "possible"),
+        ("def rows(x: Tensor):\n    return _rows(x)\n", "likely"),  # as public as its caller
+        ("def _inner(x: Tensor):\n    return _rows(x)\n", "possible"),
+        (
+            "class Silhouette(Metric):\n    def __init__(self):\n        super().__init__(_rows)\n",
+            "likely",
+        ),
+        ("def main():\n    run(_rows)\n\nif __name__ == '__main__':\n    main()\n", "possible"),
+    ],
+)
+def test_a_private_function_serves_whom_it_is_called_or_handed_to_by(rest, confidence):
+    [read] = host_reads(settled(PRIVATE + rest))
+    assert read.endswith(confidence)
+
+
 def test_a_lambda_is_called_who_knows_where():
     code = "def hook(add, model):\n    model.cuda()\n    add(lambda m: m['pred'].tensor.numpy())"
     [read] = host_reads(given(code))

@@ -635,3 +635,26 @@ def test_a_part_of_an_array_is_filled_with_an_array(line, read):
         {line}
     """
     assert host_reads(given(code)) == ([read] if read else [])
+
+
+@pytest.mark.parametrize(
+    ("test", "reads"),
+    [
+        ("isinstance(face, (np.ndarray, Image.Image))", 0),
+        ("isinstance(face, np.ndarray) or isinstance(face, Image.Image)", 0),
+        ("not (not isinstance(face, np.ndarray) and not isinstance(face, Image.Image))", 0),
+        ("isinstance(face, np.ndarray) or isinstance(other, Image.Image)", 1),
+        ("isinstance(face, np.ndarray) or plain", 1),
+    ],
+)
+def test_a_value_of_one_of_several_classes_is_no_tensor(test, reads):
+    code = f"""
+    import numpy as np
+    from PIL import Image
+    def pixels(face, other, plain):
+        face = face * 2
+        if {test}:
+            return np.float32(face)
+        return face.float()
+    """
+    assert len(host_reads(given(code))) == reads

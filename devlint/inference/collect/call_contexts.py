@@ -50,10 +50,9 @@ def given(frame: Frame, *tensors: Tensor, waits: bool = False, meets: bool = Fal
         if found is None:
             return None
         minds = works or minds_devices(function, place.name)
-        serves = not function.name.startswith("_") and not function.unit.is_script
         alone = works or computes_loss(function) or asks_for_device(function)
         inner = meets and found.is_private and not alone
-        return replace(found, minds=minds, serves=serves, waits=waits, inner=inner)
+        return replace(found, minds=minds, waits=waits, inner=inner)
     return None
 
 
@@ -67,7 +66,8 @@ def _parameter(function: Function, place: Variable) -> Given | None:
     if function.info is not None and called.startswith("__") and called.endswith("__"):
         called, mentioned = f"{function.info.name}.{called}", function.info.name
     index = names.index(place.name) if place.name in names else -1
-    return Given(function.key, called, mentioned, place.name, index)
+    serves = not function.name.startswith("_") and not function.unit.is_script
+    return Given(function.key, called, mentioned, place.name, index, serves=serves)
 
 
 def _note_around(frame: Frame, *callees: str) -> None:
@@ -137,16 +137,20 @@ def note_unknown(frame: Frame, node: cst.Call, arguments: Arguments) -> None:
 
 
 def note_handed_over(frame: Frame, name: str, arguments: Arguments) -> None:
-    """A function, or an object that is called like one, is handed to who calls it on the host."""
-    given = [value for key, (value, _) in arguments.keywords.items() if holds("host-option", key)]
+    """Functions, and objects that are called like one, are handed to others, who call them with
+    what they have: on the host, where that is what these are for."""
+    on_host = [value for key, (value, _) in arguments.keywords.items() if holds("host-option", key)]
     if holds("host-caller", name):
-        given += [value for value, _ in arguments.positional]
-    for value in given:
+        on_host += [value for value, _ in arguments.positional]
+    feeds = frame.unit.facts.feeds
+    for value in on_host:
         for each in alternatives(value):
             held = each.items if type(each) is Sequence and each.items is not None else [each]
             for one in held:
-                for function in _called_as(one):
-                    frame.unit.facts.feeds.add(Feed(function.key, None, Fed.HOST))
+                feeds.update(Feed(function.key, None, Fed.HOST) for function in _called_as(one))
+    if not frame.unit.is_script:
+        handed = (value for value, _ in arguments.all() if type(value) is FunctionValue)
+        feeds.update(Feed(each.function.key, None, Fed.OTHERS) for each in handed)
 
 
 def _called_as(value: Value) -> list[Function]:

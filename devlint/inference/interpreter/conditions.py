@@ -318,6 +318,8 @@ def narrow(frame: Frame, node: cst.BaseExpression, outcome: bool, is_branch: boo
         if isinstance(node.operator, cst.And) is outcome:
             narrow(frame, node.left, outcome, is_branch)
             narrow(frame, node.right, outcome, is_branch)
+        else:
+            _narrow_to_one_of(frame, node, outcome)
     elif type(node) is cst.Comparison:
         _narrow_comparison(frame, node, outcome)
     elif type(node) is cst.Name or type(node) is cst.Attribute:
@@ -440,21 +442,52 @@ def _narrow_call(frame: Frame, node: cst.Call, outcome: bool) -> None:
     if callee == "np.isscalar":
         frame.hold(path, HOST)  # a 0-dim tensor is none
         return
-    kinds = (
-        [External("torch.Tensor")]
-        if callee == "torch.is_tensor"
-        else list(_classes(frame, node.args[1].value) if len(node.args) > 1 else ())
-    )
+    kinds: list[Value] = [External("torch.Tensor")]
+    if callee != "torch.is_tensor":
+        kinds = _classes(frame, node.args[1].value) if len(node.args) > 1 else []
+    _narrow_to_instance(frame, node.args[0].value, path, kinds)
+
+
+def _narrow_to_one_of(frame: Frame, node: cst.BooleanOperation, outcome: bool) -> None:
+    """`isinstance(x, A) or isinstance(x, B)` says what `isinstance(x, (A, B))` says."""
+    asked = list(_instance_tests(node, outcome))
+    paths = {dotted(test.args[0].value) if test is not None else "" for test in asked}
+    path = next(iter(paths))
+    if len(paths) > 1 or not path:
+        return
+    tests = [test for test in asked if test is not None]
+    kinds = [kind for test in tests for kind in _classes(frame, test.args[1].value)]
+    _narrow_to_instance(frame, tests[0].args[0].value, path, kinds)
+
+
+def _instance_tests(node: cst.BaseExpression, outcome: bool) -> Iterator[cst.Call | None]:
+    """The questions of which one was answered with yes where a condition came out so; None for
+    one that is not about a class."""
+    if type(node) is cst.UnaryOperation and isinstance(node.operator, cst.Not):
+        yield from _instance_tests(node.expression, not outcome)
+    elif type(node) is cst.BooleanOperation and isinstance(node.operator, cst.Or) is outcome:
+        yield from _instance_tests(node.left, outcome)
+        yield from _instance_tests(node.right, outcome)
+    elif outcome and isinstance(node, cst.Call) and dotted(node.func) == "isinstance":
+        yield node if len(node.args) == 2 else None
+    else:
+        yield None
+
+
+def _narrow_to_instance(
+    frame: Frame, node: cst.BaseExpression, path: str, kinds: list[Value]
+) -> None:
+    """The value at a path is of one of these classes."""
     if len(kinds) == 1 and type(kinds[0]) is ClassValue:
-        _narrow_to_object(frame, node.args[0].value, path, kinds[0])
+        _narrow_to_object(frame, node, path, kinds[0])
     if any(_is_module_class(frame, kind) for kind in kinds):
-        for asked in alternatives(frame.eval(node.args[0].value)):
+        for asked in alternatives(frame.eval(node)):
             if type(asked) is Tensor and asked.evidence is not None:
                 asked.evidence.foreign = True  # whoever asks does not expect a tensor
     names = {k.name.removeprefix("builtins.") for k in kinds if type(k) is External}
     if not names:
         return
-    value = frame.eval(node.args[0].value)
+    value = frame.eval(node)
     if names <= {"torch.Tensor", "torch.FloatTensor", "torch.LongTensor"}:
         tensors = [v for v in alternatives(value) if type(v) is Tensor]
         if tensors:
