@@ -22,7 +22,7 @@ _HOOK = """\
       name: devlint
       entry: devlint check --force-exclude
       language: system
-      types_or: [python]
+      types_or: [python, jupyter]
       require_serial: true
 """
 

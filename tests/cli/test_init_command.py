@@ -17,6 +17,7 @@ from faking import Tree
 from devlint.cli import main
 from devlint.config import find_config
 
+ROOT = Path(__file__).resolve().parents[2]
 MIXED = """\
 import torch
 
@@ -60,6 +61,8 @@ def test_configuration_hook_and_baseline_that_fit_the_project(tree: Tree, run: R
     assert config.extend_exclude == ("third_party",)
     (hook,) = yaml.safe_load((root / ".pre-commit-config.yaml").read_text())["repos"]
     assert hook["hooks"][0]["entry"] == "devlint check --force-exclude"
+    published = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())[0]
+    assert hook["hooks"][0]["types_or"] == published["types_or"], "notebooks, too"
     assert run("check").exit_code == 0, "all is in the baseline"
     assert "net/model.py DEV101 " in (root / ".devlint-baseline").read_text()
 
