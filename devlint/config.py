@@ -8,22 +8,24 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from devlint.baseline import USUAL_NAME
 from devlint.findings import Confidence, Severity
-from devlint.inference.confidence.policy import Choices
 from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.project.discovery import DEFAULT_EXCLUDE
 from devlint.project.patterns import compile_patterns
 from devlint.rule import Rule
-from devlint.rules import nearest
 from devlint.selection import Layer, select, weight
+from devlint.suggestions import nearest
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
+
+if TYPE_CHECKING:  # what needs it judges findings
+    from devlint.inference.confidence.policy import Choices
 
 NEVER = "never"
 PROJECT_MARKERS = ("pyproject.toml", "devlint.toml", "setup.py", "setup.cfg", ".git")

@@ -6,16 +6,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from devlint.checking.cache import Cache, Cached, can_be_kept
+from devlint.checking.cache import Cache, Cached, Outcomes, can_be_kept, packages_of
+from devlint.checking.files import are_everything, files_around, files_at
 from devlint.checking.groups import Group, groups_of
 from devlint.checking.outcome import Outcome
+from devlint.checking.repeats import Basis, Repeats, digest_of_files, joined
 from devlint.checking.resources import with_deep_stack, without_garbage_collection
 from devlint.checking.setting import Infer, Setting
 from devlint.checking.settling import Settling, callers_of
 from devlint.checking.shards import Part, Shard, lean, packed, run_of
 from devlint.config import Config
 from devlint.knowledge import Knowledge
-from devlint.project.discovery import Discovery, discover
 from devlint.project.imports import Project
 from devlint.report import Report
 from devlint.rule import Rule
@@ -26,6 +27,7 @@ from devlint.version import __version__
 if TYPE_CHECKING:
     from devlint.checking.executors import Executor, Reached
     from devlint.inference.facts import Facts
+    from devlint.project.discovery import Discovery
     from devlint.project.imports import Importer
     from devlint.project.source import ParsedFile
 
@@ -41,7 +43,7 @@ def check(
     progress: Progress | None = None,
     infer: Infer | None = None,
     interrupt: Callable[[], None] | None = None,
-    cache: Path | None = None,
+    cache: Path | Cache | None = None,
     shard: Shard | None = None,
     executor: Callable[[Setting], Executor] | None = None,
 ) -> Report:
@@ -52,7 +54,8 @@ def check(
     progress: told before each file: how many are done, how many there are, which is next.
     infer: stands in for the inference; it is called in this process.
     interrupt: called often, in this process; what it raises ends the check.
-    cache: a folder for outcomes of one check that the next one takes where nothing has changed.
+    cache: what one check says and the next one takes where nothing has changed; or the folder for
+        that. One that is open was looked through for the same check already.
     shard: the part of the check that is to be done; its report carries what the others need.
     executor: who checks the groups, instead of this machine.
 
@@ -60,10 +63,17 @@ def check(
     Raises KnowledgeError for the user's knowledge files; all else that goes wrong is in the report.
     """
     setting = Setting.of(config, rules, contents or {}, infer or _Inference(interrupt), interrupt)
+    stored = None if infer or not can_be_kept(setting) else cache
+    repeats = None
+    if isinstance(stored, Path):
+        stored = Cache(stored, config.root)
+        repeats = Repeats(stored).find(paths, config, rules) if shard is None else None
+    if repeats is not None:
+        return repeats
     work = Work(paths, setting, shard)
     told = _Told(setting, len(work.files), progress or _silence)
     jobs = 1 if infer or interrupt else config.jobs or 1
-    kept = None if cache is None or infer or not can_be_kept(setting) else Cache(cache, setting)
+    kept = None if stored is None else stored.of(setting)
     checking: Executor = executor(setting) if executor else Local(setting, jobs)
     outcomes = (checking if kept is None else Cached(kept, checking))(work.groups, told)
     told.end()
@@ -73,9 +83,11 @@ def check(
     if shard is not None:  # it is settled by calls of other shards, as far as they are looked for
         others = sorted(set(work.found.files).difference(work.files))
         settling.add_feeds(_callers(setting, settling, others, kept))
-    if kept is not None:
-        kept.close()
     report = settling.finish()
+    if kept is not None:
+        if shard is None:
+            work.keep(kept.cache, report, [*outcomes, called])
+        kept.close()
     if shard is not None:
         report.shard = packed(work.part(shard, outcomes, called))
     return report
@@ -89,7 +101,8 @@ class Work:
         config = setting.config
         self.paths = paths
         self.setting = setting
-        self.found = _discover(paths, config, force_exclude=config.force_exclude)
+        self.found = files_at(paths, config)
+        self.around: Discovery | None = None  # those of the project, where they were looked for
         sizes = {file: _size(file, setting.contents) for file in self.found.files}
         self.all_groups = groups_of(sizes.items())
         self.groups, self.errors = self.all_groups, self.found.errors
@@ -105,14 +118,34 @@ class Work:
             settling.add(outcome)
         return settling
 
-    def called_from_outside(self, settling: Settling, kept: Cache | None) -> Outcome:
+    def called_from_outside(self, settling: Settling, kept: Outcomes | None) -> Outcome:
         """What files of the project that are not checked hand in."""
         config = self.setting.config
-        if not settling.callees() or any(path.resolve() == config.root for path in self.paths):
+        if not settling.callees() or are_everything(self.paths, config):
             return Outcome()
-        everything = _discover([config.root], config, force_exclude=False)
-        outside = sorted(set(everything.files).difference(self.found.files))
+        self.around = files_around(config)
+        outside = sorted(set(self.around.files).difference(self.found.files))
         return _callers(self.setting, settling, outside, kept)
+
+    def keep(self, cache: Cache, report: Report, outcomes: Sequence[Outcome]) -> None:
+        """Keep the report for the next check of the same paths, unless something went wrong, or
+        the rules are not those that the next check will run."""
+        rules = [rule.code for rule in self.setting.rules]
+        asked = joined(outcome.asked for outcome in outcomes)
+        if asked is None or not all(outcome.is_sound for outcome in outcomes):
+            return
+        from devlint.rules import load_rules  # they are loaded by now
+
+        if rules != [rule.code for rule in load_rules()]:
+            return
+        basis = Basis(
+            rules,
+            packages_of(self.setting.rules, cache.answers.remembered),
+            digest_of_files(self.found),
+            None if self.around is None else digest_of_files(self.around),
+            asked,
+        )
+        Repeats(cache).keep(self.paths, self.setting.config, report, basis)
 
     def part(self, shard: Shard, outcomes: Iterable[Outcome], called: Outcome) -> Part:
         """The result of a shard, for it to be joined with those of the others."""
@@ -161,7 +194,7 @@ class _Inference:
 
 
 def _callers(
-    setting: Setting, settling: Settling, others: Sequence[Path], kept: Cache | None
+    setting: Setting, settling: Settling, others: Sequence[Path], kept: Outcomes | None
 ) -> Outcome:
     """What other files hand to the functions whose findings wait for calls."""
     names, near = settling.callees(), sorted(set(settling.near()))
@@ -208,18 +241,6 @@ class _Told:
 
     def end(self) -> None:
         self.progress(self.total, self.total, "")
-
-
-def _discover(paths: Sequence[Path], config: Config, *, force_exclude: bool) -> Discovery:
-    return with_deep_stack(
-        lambda: discover(
-            paths,
-            config.root,
-            (*config.exclude, *config.extend_exclude),
-            gitignore=config.respect_gitignore,
-            force_exclude=force_exclude,
-        )
-    )
 
 
 def _silence(done: int, total: int, path: str) -> None:

@@ -19,6 +19,7 @@ from functools import reduce
 from importlib.machinery import PathFinder
 from typing import Any
 
+RULE_PACKS = "devlint.rules"  # the group of packs of rules
 _SUFFIXES = (".dist-info", ".egg-info")
 _SEPARATORS = re.compile("[-_.]+")
 

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from devlint.findings import Applicability, Confidence, Severity
-from devlint.inference.call_contexts import Given
-from devlint.inference.domain.assumptions import Assumptions
-from devlint.inference.facts import Facts, Site
+
+# A check whose outcome is known asks for no rule, and does without LibCST.
+if TYPE_CHECKING:
+    from devlint.inference.call_contexts import Given
+    from devlint.inference.domain.assumptions import Assumptions
+    from devlint.inference.facts import Facts, Site
 
 
 @dataclass(frozen=True, slots=True)

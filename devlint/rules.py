@@ -6,21 +6,18 @@ point is in the group `devlint.rules`: ours is one of them, a user's own is foun
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import importlib.util
 import pkgutil
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 
 from devlint import banned, revealed
-from devlint.entry_points import EntryPoint, entry_points
+from devlint.entry_points import RULE_PACKS, EntryPoint, entry_points
 from devlint.rule import Rule
 from devlint.suppression import RULES as SUPPRESSION_RULES
 
-GROUP = "devlint.rules"
 OWN_RULES = (*SUPPRESSION_RULES, banned.RULE, revealed.RULE)  # those of no pack
 
 
@@ -35,10 +32,10 @@ def load_rules(paths: Sequence[Path] = ()) -> tuple[Rule, ...]:
     """
     rules: dict[str, tuple[Rule, str]] = {rule.code: (rule, "devlint itself") for rule in OWN_RULES}
     names = {rule.name for rule in OWN_RULES}
-    packs = {(entry.name, entry.value): entry for entry in entry_points(GROUP)}
+    packs = {(entry.name, entry.value): entry for entry in entry_points(RULE_PACKS)}
     if not packs:
         raise RulePackError(
-            f"no rule pack is installed (entry-point group {GROUP!r}); reinstall devlint"
+            f"no rule pack is installed (entry-point group {RULE_PACKS!r}); reinstall devlint"
         )
     found = [(f"rule pack {entry.name!r} ({entry.value})", entry) for entry in packs.values()]
     sources = [(pack, _modules_of(entry, pack)) for pack, entry in found]
@@ -57,32 +54,6 @@ def load_rules(paths: Sequence[Path] = ()) -> tuple[Rule, ...]:
 def find_rule(rules: Iterable[Rule], wanted: str) -> Rule | None:
     """The rule of a code or name, in whatever case."""
     return next((r for r in rules if wanted.lower() in (r.code.lower(), r.name.lower())), None)
-
-
-_CODE = re.compile(r"([A-Za-z]+?)(\d*)")
-
-
-def hint(wanted: str, rules: Sequence[Rule]) -> str:
-    """What to say behind `there is no rule …`: the family's rules, or the most similar name."""
-    code = _CODE.fullmatch(wanted)
-    letters = code[1].upper() if code else ""
-    codes = [rule.code for rule in rules]
-    if code is None or not any(known.startswith(letters) for known in codes):
-        return nearest(wanted, [*codes, *(rule.name for rule in rules)])
-    family = [known for known in codes if known.startswith(wanted.upper())]
-    if family:
-        return f": it is a family of rules, {', '.join(family)}"
-    family = [known for known in codes if code[2] and known.startswith(letters + code[2][0])]
-    if family:
-        return f"; those of {letters}{code[2][0]} are {', '.join(family)}"
-    return "; `devlint rules` lists them all"
-
-
-def nearest(wanted: str, words: Iterable[str]) -> str:
-    """`; did you mean "…"?` with the most similar word, or nothing."""
-    candidates = {word.lower(): word for word in words}
-    close = difflib.get_close_matches(wanted.lower(), candidates, n=1, cutoff=0.5)
-    return f"; did you mean {candidates[close[0]]!r}?" if close else ""
 
 
 def _rules_of(modules: Iterable[ModuleType], pack: str) -> Iterator[Rule]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from devlint.rule import Rule
-from devlint.rules import hint, nearest
+from devlint.suggestions import hint, nearest
 
 ALL = "ALL"
 

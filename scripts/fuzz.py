@@ -28,7 +28,7 @@ from pathlib import Path
 
 from devlint import engine
 from devlint.baseline import BaselineError, read_baseline, write_baseline
-from devlint.checking.cache import SUFFIX, sealed
+from devlint.checking.entries import SUFFIX, sealed
 from devlint.checking.executors import InProcess
 from devlint.checking.groups import groups_of
 from devlint.checking.outcome import Outcome

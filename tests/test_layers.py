@@ -94,6 +94,7 @@ PACKAGES = [
             "baseline",
             "locating",
             "rule",
+            "suggestions",
             "entry_points",
             "banned",
             "revealed",

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from libcst.metadata import MetadataWrapper, PositionProvider
 
 from devlint.locating import lay_out
-from devlint.project.source import ParsedFile, decode, parse, split_lines
+from devlint.project.parsing import parse
+from devlint.project.source import ParsedFile, decode, split_lines
 
 PROGRAM = '''\
 """A module with most kinds of statements."""

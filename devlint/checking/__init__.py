@@ -1,5 +1,6 @@
 """The rooms of a check, which `devlint.engine` puts together.
 
+files         the files that a check is about
 groups        the files of a check, cut into runs of neighbours that are inferred on their own
 outcome       all that the check of a group says, as plain data
 plain_data    records as JSON and back
@@ -9,6 +10,9 @@ executors     who checks the groups: the interface, and this process
 processes     the executor that checks groups in processes of their own
 cluster       the executor that a cluster of machines is (needs Dask)
 cache         outcomes of earlier checks, kept in a folder
+repeats       whole reports, kept for the next check of the same paths
+entries       the folder of the cache
+code          what code runs, told apart without loading it
 answers       whether what a kept outcome rests on is as it was
 judging       how sure a finding is, and whether it is shown
 settling      the outcomes of all groups become the report

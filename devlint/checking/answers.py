@@ -10,7 +10,7 @@ from pathlib import Path
 
 from devlint.project.asked import Asked
 from devlint.project.cuda_builds import CudaBuilds
-from devlint.project.imports import SETS_DEFAULT, Project, size_of
+from devlint.project.imports import SETS_DEFAULT, Project, may_set_default, size_of
 from devlint.project.source import SourceError, digest, read
 
 # A file that was changed as shortly before it was read may be changed again within the same tick
@@ -22,10 +22,14 @@ Stamp = tuple[int, int, int, int]
 
 
 class Remembered:
-    """The digests of files by their time stamps, from one check to the next."""
+    """The digests of files by their time stamps, from one check to the next.
+
+    has_news: whether it has come to know another file than before.
+    """
 
     def __init__(self, files: dict[str, tuple[Stamp, Known]]) -> None:
         self.files = files
+        self.has_news = False
         self.started = time.time_ns()
 
     @classmethod
@@ -42,18 +46,19 @@ class Remembered:
     def as_plain(self) -> dict[str, list[int | str | bool]]:
         return {path: [*stamp, *known] for path, (stamp, known) in self.files.items()}
 
-    def of(self, file: Path) -> Known:
+    def of(self, file: str | Path) -> Known:
         """The digest of a file, read if it may have changed. Raises SourceError."""
         path = str(file)
         before = _stamp(path)
         found = self.files.get(path)
         if found is not None and before == found[0]:
             return found[1]
-        data = read(file)
+        data = read(Path(path))
         known = digest(data).hex(), bool(SETS_DEFAULT.search(data))
         self.files.pop(path, None)
         if before is not None and max(before[:2]) < self.started - FRESH:
             self.files[path] = before, known
+            self.has_news = True
         return known
 
 
@@ -70,9 +75,9 @@ class Answers:
 
     def __init__(self, root: Path, remembered: Remembered) -> None:
         self.remembered = remembered
-        self.project = Project(root)
-        self.cuda_builds = CudaBuilds(self.project)
-        self._contents: dict[str, str] = {}
+        self.cuda_builds = CudaBuilds(Project(root))
+        self._known: dict[str, Known | SourceError] = {}
+        self._listings: dict[str, dict[str, os.DirEntry[str]]] = {}
         self._settings: dict[str, dict[str, str]] = {}
 
     def agree_with(self, asked: Asked) -> bool:
@@ -81,12 +86,12 @@ class Answers:
             all(self.content(path) == was for path, was in asked.contents.items())
             and all(size_of(Path(path)) == was for path, was in asked.sizes.items())
             and all(
-                self.project.has_file(Path(directory), name) == was
+                self.has_file(directory, name) == was
                 for directory, names in asked.files.items()
                 for name, was in names.items()
             )
             and all(
-                self.project.has_directory(Path(directory), name) == was
+                self.has_directory(directory, name) == was
                 for directory, names in asked.directories.items()
                 for name, was in names.items()
             )
@@ -98,25 +103,51 @@ class Answers:
 
     def content(self, path: str) -> str:
         """The digest of a file, or why it cannot be read."""
-        known = self._contents.get(path)
-        if known is None:
-            try:
-                known = self.remembered.of(Path(path))[0]
-            except SourceError as error:
-                known = error.message
-            self._contents[path] = known
-        return known
+        known = self._of(path)
+        return known.message if isinstance(known, SourceError) else known[0]
+
+    def has_file(self, directory: str, name: str) -> bool:
+        """Whether there is such a file, as `Project.has_file` has it."""
+        entry = self._listing(directory).get(name)
+        try:
+            return entry is not None and entry.is_file()
+        except OSError:
+            return False
+
+    def has_directory(self, directory: str, name: str) -> bool:
+        entry = self._listing(directory).get(name)
+        try:
+            return entry is not None and entry.is_dir()
+        except OSError:
+            return False
 
     def settings(self, directory: str) -> dict[str, str]:
         """The modules of a directory that choose a default device, with their digests."""
         known = self._settings.get(directory)
         if known is None:
             known = self._settings[directory] = {}
-            for name in self.project.modules_in(Path(directory)):
-                try:
-                    found, sets = self.remembered.of(Path(directory, name))
-                except SourceError:
-                    continue
-                if sets:
-                    known[name] = found
+            for name in sorted(filter(may_set_default, self._listing(directory))):
+                found = self._of(os.path.join(directory, name))
+                if not isinstance(found, SourceError) and found[1]:
+                    known[name] = found[0]
         return known
+
+    def _of(self, path: str) -> Known | SourceError:
+        known = self._known.get(path)
+        if known is None:
+            try:
+                known = self.remembered.of(path)
+            except SourceError as error:
+                known = error
+            self._known[path] = known
+        return known
+
+    def _listing(self, directory: str) -> dict[str, os.DirEntry[str]]:
+        found = self._listings.get(directory)
+        if found is None:
+            try:
+                found = {entry.name: entry for entry in os.scandir(directory)}
+            except (OSError, ValueError):
+                found = {}
+            self._listings[directory] = found
+        return found

@@ -96,14 +96,25 @@ def _one_of(kinds: tuple[Any, ...]) -> Reader:
 
 def _in_turn(readers: tuple[Reader, ...], data: object) -> tuple[Any, ...]:
     items = _checked(data, list)
-    return tuple(read(item) for read, item in zip(readers, items, strict=True))
+    if len(items) != len(readers):
+        raise NotPlain(f"{len(items)} fields instead of {len(readers)}")
+    return tuple([read(item) for read, item in zip(readers, items)])  # noqa: B905
 
 
 def _record(kind: Any) -> Reader:
     hints: Mapping[str, Any] = get_type_hints(kind)
-    names = _names(kind)
-    readers = tuple(_reader(hints[name]) for name in names)
-    return lambda data: kind(**dict(zip(names, _in_turn(readers, data), strict=True)))
+    readers = tuple(_reader(hints[name]) for name in _names(kind))
+    keyword_only = [(place, f.name) for place, f in enumerate(fields(kind)) if f.kw_only]
+    if not keyword_only:
+        return lambda data: kind(*_in_turn(readers, data))
+    plain = [place for place, f in enumerate(fields(kind)) if not f.kw_only]
+
+    def read(data: object) -> Any:
+        values = _in_turn(readers, data)
+        by_name = {name: values[place] for place, name in keyword_only}
+        return kind(*[values[place] for place in plain], **by_name)
+
+    return read
 
 
 def _checked(data: object, kind: Any) -> Any:

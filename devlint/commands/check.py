@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from devlint import engine
-from devlint.checking.shards import Shard
-from devlint.commands.known import baseline_of, stale, stale_note, terms_of, with_known
+from devlint.checking.cache import Cache
+from devlint.checking.repeats import Repeats
+from devlint.commands.known import baseline_of, stale, stale_note, with_known
 from devlint.commands.messages import errors_of
 from devlint.commands.options import (
     FINDINGS,
     INTERRUPTED,
     STDIN,
     UNCHECKED,
-    Refusal,
     color_option,
     comparing,
     configuring,
@@ -35,20 +33,18 @@ from devlint.commands.options import (
 from devlint.commands.reporting import exit_code, save, usual_format
 from devlint.commands.settings import configured, configured_paths, rules_for, with_jobs
 from devlint.config import Config
-from devlint.knowledge import KnowledgeError
 from devlint.project.repository import repository_of
-from devlint.project.revisions import RevisionError
 from devlint.report import Report
-from devlint.reporters.formats import render
+from devlint.reporters.formats import WITH_RULES, render
 from devlint.reporters.options import Options
 from devlint.rule import Rule
-from devlint.suppression import UNUSED
 from devlint.terminal import ProgressBar, emit, show, wants_color
 
 if TYPE_CHECKING:
-    from devlint.checking.executors import Executor
-    from devlint.checking.setting import Setting
+    from devlint.fixing import Fixed
 
+# A check whose report is kept loads neither rules nor the inference: what does is imported where it
+# is needed.
 WATCHED_FORMS = ("text", "concise")
 EXAMPLES = """\b
 Examples:
@@ -192,49 +188,50 @@ def command(
         _watch(absolute, settings, (baseline, no_baseline, diff_base), form, quiet, color)
     config = with_jobs(configured(absolute, settings))
     if remove_unused_ignores:
+        from devlint.suppression import UNUSED  # see above
+
         layer = config.command_line
         unused = (*layer.extend_select, UNUSED.code)
         config = replace(config, command_line=replace(layer, extend_select=unused))
-    rules = rules_for(config)
     entries = baseline_of(config, baseline, no_baseline)
     to_check = absolute or configured_paths(config)
-    bar = ProgressBar() if sys.stderr.isatty() and not no_progress else None
-    try:
-        config = with_known(config, rules, to_check, entries, diff_base)
-        part = None
-        if shard is not None:
-            part = Shard(*shard, terms_of(config, rules, entries, error_on_stale))
-        if staged:
-            from devlint.comparison import check_staged  # not for every check
+    is_plain = not (any(whole.values()) or shard or executor or diff_base)
+    cache = _cache_of(config)
+    kept = None
+    if cache is not None and is_plain:
+        kept = Repeats(cache).find(to_check, with_known(config, (), to_check, entries, None))
+    rules: tuple[Rule, ...] = ()
+    if kept is None or entries or WITH_RULES & {form, *(other for other, _ in output)}:
+        rules = rules_for(config)
+    fixed: Fixed | None = None
+    if kept is not None:
+        report = kept
+    else:
+        from devlint.commands.checking import Asked, checked  # see above
 
-            report = check_staged(to_check, config, rules, progress=bar)
-        elif fix or diff:
-            from devlint.fixing import fix as fixed_by_rounds  # nor is this
-
-            fixed = fixed_by_rounds(
-                to_check, config, rules, unsafe=unsafe_fixes, contents=contents, progress=bar
-            )
-        else:
+        bar = ProgressBar() if sys.stderr.isatty() and not no_progress else None
+        asked = Asked(
+            contents,
+            entries,
+            error_on_stale,
+            diff_base,
+            staged,
+            fix or diff,
+            unsafe_fixes,
+            shard,
+            executor,
+            scheduler,
+        )
+        try:
             # what writes to files believes no cache that a project brings along
-            with _executor(executor, scheduler) as distributed:
-                report = engine.check(
-                    to_check,
-                    config,
-                    rules,
-                    contents=contents,
-                    progress=bar,
-                    cache=None if ignoring else config.cache_folder(),
-                    shard=part,
-                    executor=distributed,
-                )
-    except (KnowledgeError, RevisionError) as error:
-        raise Refusal(str(error)) from None
-    except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
-    finally:
-        if bar:
-            bar.clear()
-    if diff:
+            usable = None if ignoring else cache
+            report, fixed = checked(to_check, config, rules, asked, usable, bar)
+        except KeyboardInterrupt:
+            sys.exit(INTERRUPTED)
+        finally:
+            if bar:
+                bar.clear()
+    if diff and fixed:
         from devlint.commands.changes import patch_of  # with --fix and the like only
 
         emit(patch_of(fixed), sys.stdout)
@@ -245,8 +242,7 @@ def command(
 
         sys.exit(change_ignores(report, add_ignores))
     stream = sys.stdout
-    if fix:
-        report = fixed.report
+    if fix and fixed:
         if contents:
             stream = sys.stderr  # standard output gets the fixed text
             after = fixed.changes[0].after if fixed.changes else contents[absolute[0]]
@@ -260,7 +256,7 @@ def command(
         base=Path.cwd(),
         show_suppressed=show_suppressed,
         summary=not quiet,
-        fixed=fixed.count if fix else 0,
+        fixed=fixed.count if fixed else 0,
         repository=repository_of(report.root),
         rules=rules,
     )
@@ -279,22 +275,10 @@ def command(
     sys.exit(FINDINGS if error_on_stale and outdated and not code else code)
 
 
-@contextmanager
-def _executor(
-    name: str | None, scheduler: str | None
-) -> Iterator[Callable[[Setting], Executor] | None]:
-    """Who checks, by name; None: this machine."""
-    if name is None:
-        yield None
-        return
-    # an optional dependency, and a check on this machine needs none of it
-    from devlint.checking.cluster import Cluster, ClusterError, dask_client
-
-    try:
-        with dask_client(scheduler) as client:
-            yield lambda setting: Cluster(setting, client)
-    except ClusterError as error:
-        raise Refusal(str(error)) from None
+def _cache_of(config: Config) -> Cache | None:
+    """What is kept from check to check, if anything is."""
+    folder = config.cache_folder()
+    return None if folder is None or config.rule_paths else Cache(folder, config.root)
 
 
 def _watch(

@@ -10,7 +10,8 @@ import click
 from devlint.commands.options import Refusal, color_option, config_option
 from devlint.commands.settings import known_rules
 from devlint.reporters import assumptions, catalogue
-from devlint.rules import find_rule, hint
+from devlint.rules import find_rule
+from devlint.suggestions import hint
 from devlint.terminal import emit, wants_color
 
 EXAMPLES = """\b

@@ -6,15 +6,17 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from devlint.baseline import USUAL_NAME, BaselineError, Entry, read_baseline, stale_entries
-from devlint.checking.shards import Terms
 from devlint.commands.options import Refusal
 from devlint.config import Config, Policy
 from devlint.project.repository import repository_of
-from devlint.project.revisions import RevisionError
 from devlint.report import Report
 from devlint.rule import Rule
+
+if TYPE_CHECKING:
+    from devlint.checking.shards import Terms
 
 LISTED = 10  # stale entries by name
 
@@ -46,6 +48,7 @@ def with_known(
     known = frozenset(entry.fingerprint for entry in entries)
     if revision is not None:
         from devlint.comparison import known_at  # not for every check
+        from devlint.project.revisions import RevisionError  # nor this
 
         try:
             known |= known_at(revision, paths, config, rules)
@@ -65,6 +68,8 @@ def terms_of(
     config: Config, rules: tuple[Rule, ...], entries: frozenset[Entry], error_on_stale: bool
 ) -> Terms:
     """What a check in shards is held to, as a whole."""
+    from devlint.checking.shards import Terms  # not for every check
+
     terms = Terms.of(config, Path.cwd(), repository_of(config.root))
     runs = _running(config, rules)
     expected = [entry for entry in sorted(entries) if runs(entry.rule, entry.path)]

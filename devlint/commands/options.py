@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from devlint.reporters.formats import FORMATS
-from devlint.rules import nearest
+from devlint.suggestions import nearest
 from devlint.terminal import show
 
 FINDINGS, USAGE, UNCHECKED = 1, 2, 3

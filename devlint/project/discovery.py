@@ -71,7 +71,8 @@ def discover(
         if os.path.isdir(path):
             if force_exclude and walk.excludes(path, is_directory=True):
                 continue
-            walk.directory(path, walk.ignores_above(path) if gitignore else ())
+            above = walk.ignores_above(path) if gitignore else ()
+            walk.directory(path, walk.name(path), above)
         elif not (force_exclude and walk.excludes(path, is_directory=False)):
             walk.found[path] = None
     files = sorted(walk.found, key=lambda file: file.parts)
@@ -97,8 +98,11 @@ class _Walk:
             return self.exclude.covers(name) or bool(self.exclude.verdict(name, is_directory))
         return bool(self.exclude.verdict(path.name, is_directory))
 
-    def directory(self, directory: Path, ignores: Sequence[Patterns]) -> None:
-        """Take what is to be checked below a directory. Links to directories are not followed."""
+    def directory(self, directory: Path, called: str, ignores: Sequence[Patterns]) -> None:
+        """Take what is to be checked below a directory. Links to directories are not followed.
+
+        called: the directory as patterns see it.
+        """
         try:
             entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
         except OSError as error:
@@ -107,15 +111,15 @@ class _Walk:
         if self.gitignore:
             ignores = (*ignores, *self.ignores_in(directory, [entry.name for entry in entries]))
         for entry in entries:
-            path = Path(entry.path)
             is_directory = entry.is_dir(follow_symlinks=False)
             if not is_directory and (not entry.name.endswith(SUFFIXES) or entry.name[:2] == ".#"):
                 continue  # `.#x.py` is an editor's lock: a link to nowhere
-            name = self.name(path)
+            name = entry.name if called == "." else f"{called}/{entry.name}"
             if self.exclude.verdict(name, is_directory) or excluded(name, is_directory, ignores):
                 continue
+            path = Path(entry.path)
             if is_directory:
-                self.directory(path, ignores)
+                self.directory(path, name, ignores)
             elif os.path.isfile(path) or not os.path.exists(path):
                 self.found[path] = None  # reading a broken link says what is wrong with it
             elif not os.path.isdir(path):

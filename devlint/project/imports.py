@@ -7,14 +7,18 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-
-from libcst import Module
+from typing import TYPE_CHECKING
 
 from devlint.project.asked import Asked
 from devlint.project.cuda_builds import CudaBuilds
-from devlint.project.notebooks import Cell
-from devlint.project.python_text import PythonText, python_text
 from devlint.project.source import ParsedFile, SourceError, digest, read
+
+# LibCST is imported where something is parsed: most questions about a project need no tree.
+if TYPE_CHECKING:
+    from libcst import Module
+
+    from devlint.project.notebooks import Cell
+    from devlint.project.python_text import PythonText
 
 # All in characters of source. A tree takes about 100 times the memory of its source.
 TREE_BUDGET = 600_000  # whose trees are kept at a time
@@ -57,6 +61,8 @@ class Trees:
         """The text and tree of a content, given with its digest. Raises SourceError."""
         known = self._parsed.pop((file, name), None)
         if known is None:
+            from devlint.project.python_text import python_text  # see above
+
             text = python_text(file, data)
             known = text, text.tree()
             self._size += len(text.text)
@@ -299,8 +305,7 @@ class Project:
 
     def modules_in(self, directory: Path) -> list[str]:
         """The files of a directory that may choose a default device."""
-        names = sorted(self._listing(directory))
-        return [name for name in names if name.endswith(".py") and not name.startswith("test_")]
+        return sorted(filter(may_set_default, self._listing(directory)))
 
     def needs_cuda(self, file: Path) -> bool:
         """Whether nothing but CUDA runs a file."""
@@ -320,6 +325,11 @@ class Project:
                 names = frozenset()
             self._listings[directory] = names
         return names
+
+
+def may_set_default(name: str) -> bool:
+    """Whether a file of that name may choose a default device for others."""
+    return name.endswith(".py") and not name.startswith("test_")
 
 
 def size_of(file: Path) -> int:

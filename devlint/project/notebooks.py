@@ -14,7 +14,8 @@ from difflib import SequenceMatcher
 from typing import Any
 
 from devlint.project.magics import blank, python_of
-from devlint.project.source import SourceError, line_starts, parse, refused_by_python
+from devlint.project.parsing import parse, refused_by_python
+from devlint.project.source import SourceError, line_starts
 
 NBFORMAT = 4
 _SPACE = re.compile(r"[ \t\r\n]*")

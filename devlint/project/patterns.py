@@ -9,11 +9,22 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """One line: what it matches, and whether it takes back what earlier ones matched."""
+    """One line: what it matches, and whether it takes back what earlier ones matched.
 
-    regex: re.Pattern[str]
+    regex: None for a plain name, which is compared: to compile all those that are excluded by
+        default takes longer than the rest of a check that was done before.
+    """
+
+    name: str
+    regex: re.Pattern[str] | None
     negated: bool
     only_directories: bool
+
+    def matches(self, path: str) -> bool:
+        """Whether it is meant, whatever its kind."""
+        if self.regex is None:
+            return path == self.name or path.endswith(f"/{self.name}")
+        return self.regex.fullmatch(path) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +44,7 @@ class Patterns:
                 return None
             path = path[len(self.base) + 1 :]
         for pattern in reversed(self.patterns):
-            if (is_directory or not pattern.only_directories) and pattern.regex.fullmatch(path):
+            if (is_directory or not pattern.only_directories) and pattern.matches(path):
                 return not pattern.negated
         return None
 
@@ -80,13 +91,16 @@ def _compile(line: str) -> Pattern | None:
     line = line.removeprefix("./").lstrip("/")
     if not line:
         return None
+    if not anchored and not _SPECIAL.search(line):
+        return Pattern(line, None, negated, only_directories)
     try:
         regex = re.compile(("" if anchored else "(?:.*/)?") + _translate(line), re.DOTALL)
     except re.error:
         return None
-    return Pattern(regex, negated, only_directories)
+    return Pattern(line, regex, negated, only_directories)
 
 
+_SPECIAL = re.compile(r"[*?\[\\]")
 _TOKEN = re.compile(
     r"(?P<leading>\A(?:\*\*/)+)|(?P<between>/(?:\*\*/)+)|(?P<trailing>/\*\*\Z)"
     r"|(?P<star>\*+)|(?P<one>\?)"

@@ -17,13 +17,13 @@ import libcst as cst
 from devlint.findings import Location
 from devlint.project.magics import python_of_script
 from devlint.project.notebooks import Cell, Notebook, read_notebook
+from devlint.project.parsing import parse
 from devlint.project.source import (
     Decoded,
     SourceError,
     decode,
     decode_utf8,
     line_starts,
-    parse,
     split_lines,
 )
 

@@ -19,6 +19,7 @@ FORMATS = {
     "agent": "language models: each finding with its reasons and its edit, in few words",
     "html": "people: one self-contained page",
 }
+WITH_RULES = {"html", "sarif"}  # those that carry the pages of rules
 
 
 def render(name: str, report: Report, options: Options) -> str:

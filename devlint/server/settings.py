@@ -16,8 +16,9 @@ from devlint.baseline import BaselineError, read_baseline
 from devlint.config import PROJECT_MARKERS, Config, ConfigError, find_config
 from devlint.findings import Confidence
 from devlint.rule import Rule
-from devlint.rules import RulePackError, load_rules, nearest
+from devlint.rules import RulePackError, load_rules
 from devlint.selection import Layer, SelectionError, validate
+from devlint.suggestions import nearest
 
 SECTION = "devlint"
 LIBRARIES = ("site-packages", "dist-packages")  # installed code is nobody's to mend

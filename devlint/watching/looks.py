@@ -14,7 +14,7 @@ from pathlib import Path
 
 from devlint import engine
 from devlint.checking.answers import Answers, Remembered
-from devlint.checking.cache import Cache, Cached, can_be_kept
+from devlint.checking.cache import Cache, Cached, Outcomes, can_be_kept
 from devlint.checking.executors import Executor, InProcess, Reached
 from devlint.checking.groups import Group
 from devlint.checking.outcome import Outcome, Told
@@ -76,7 +76,7 @@ class Looks:
         work = engine.Work(self.paths, setting)
         kept = None
         if self.cache is not None and can_be_kept(setting):
-            kept = Cache(self.cache, setting)
+            kept = Cache(self.cache, self.config.root).of(setting)
         outcomes = self._outcomes(work, kept, _Here(setting, self.trees, start), interrupt)
         settling = work.settling(outcomes.values())
         called = work.called_from_outside(settling, kept)
@@ -90,7 +90,7 @@ class Looks:
     def _outcomes(
         self,
         work: engine.Work,
-        kept: Cache | None,
+        kept: Outcomes | None,
         here: Executor,
         interrupt: Callable[[], None],
     ) -> dict[Group, Outcome]:

@@ -17,7 +17,7 @@ import pytest
 from faking import Tree
 
 from devlint import engine
-from devlint.checking import answers, cache, groups
+from devlint.checking import answers, cache, code, entries, groups
 from devlint.checking.session import Session
 from devlint.config import Config
 from devlint.findings import Confidence
@@ -81,6 +81,62 @@ def test_what_has_not_changed_is_not_checked_again(tree: Tree, inferred: list[st
     inferred.clear()
     assert check(root) == first
     assert inferred == []
+
+
+def test_what_was_said_of_the_same_paths_is_said_again(
+    tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No group is looked up for it."""
+    root = tree(PROJECT)
+    first = check(root)
+    alone = check(root, "lib/model.py")
+    monkeypatch.setattr(cache.Outcomes, "find", lambda *arguments: 1 // 0)
+    assert check(root) == first
+    assert check(root, "lib/model.py") == alone
+    with pytest.raises(ZeroDivisionError):
+        check(root, "app")
+
+
+def test_a_new_file_is_found(tree: Tree) -> None:
+    root = tree(PROJECT)
+    check(root)
+    tree({"other/second.py": APART})
+    assert check(root) == check(root, cached=False)
+    tree({".gitignore": "second.py\n"})
+    assert check(root) == check(root, cached=False)
+
+
+def test_a_caller_that_comes_is_seen_by_the_check_of_one_file(tree: Tree) -> None:
+    root = tree({"read.py": "def read(rows):\n    return rows.numpy()\n"})
+    first = check(root, "read.py")
+    call = "import torch\nfrom read import read\n\nread(torch.ones(4).cuda())\n"
+    tree({"use.py": call})
+    after = check(root, "read.py")
+    assert after == check(root, "read.py", cached=False)
+    assert [each.confidence for each in (*first.findings, *after.findings)] == [
+        Confidence.POSSIBLE,
+        Confidence.LIKELY,
+    ]
+
+
+def test_the_findings_of_fewer_rules_are_not_those_of_all(tree: Tree) -> None:
+    root = tree(PROJECT)
+    folder = root / ".devlint_cache"
+    for rules in (RULES, (), RULES[:5], RULES):
+        found = engine.check([root], Config(root), rules, cache=folder)
+        assert found.findings == engine.check([root], Config(root), rules).findings
+
+
+def test_a_baseline_is_another_check(tree: Tree) -> None:
+    root = tree(PROJECT)
+    folder = root / ".devlint_cache"
+    prints = [each.fingerprint for each in engine.check([root], Config(root), RULES).findings]
+    for known in (None, frozenset(prints), frozenset(prints[:1]), frozenset(), None):
+        config = Config(root, known=known)
+        found = engine.check([root], config, RULES, cache=folder)
+        assert replace(found, seconds={}) == replace(
+            engine.check([root], config, RULES), seconds={}
+        )
 
 
 def test_an_edit_is_checked_with_all_that_rests_on_it(tree: Tree, inferred: list[str]) -> None:
@@ -198,7 +254,7 @@ def test_other_code_of_devlint_is_another_check(
     root = tree(PROJECT)
     check(root)
     inferred.clear()
-    monkeypatch.setattr(cache, "_package", lambda name: "changed")
+    monkeypatch.setattr(code, "package", lambda name, remembered: "changed")
     check(root)
     assert len(inferred) == 4
 
@@ -303,7 +359,7 @@ def test_an_entry_of_another_shape_costs_time_only(tree: Tree, content: bytes) -
     root = tree(PROJECT)
     first = check(root)
     for file in (root / ".devlint_cache").glob("*.z"):
-        file.write_bytes(cache.sealed(file.name.removesuffix(".json.z"), content))
+        file.write_bytes(entries.sealed(file.name.removesuffix(".json.z"), content))
     assert check(root) == first
     assert check(root) == first
 
@@ -360,9 +416,10 @@ def test_entries_used_last_are_kept(tree: Tree, monkeypatch: pytest.MonkeyPatch)
     old.write_bytes(b"x" * 100_000)
     os.utime(old, (1, 1))
     before = set(folder.iterdir())
-    monkeypatch.setattr(cache, "MOST_BYTES", 90_000)
-    check(root)
-    assert set(folder.iterdir()) == before - {old}
+    monkeypatch.setattr(entries, "MOST_BYTES", 90_000)
+    check(root, "lib")
+    assert old not in folder.iterdir()
+    assert before - {old} <= set(folder.iterdir())
 
 
 def test_a_defect_is_not_kept(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from devlint.project.source import SourceError, decode, parse, read, split_lines
+from devlint.project.parsing import parse
+from devlint.project.source import SourceError, decode, read, split_lines
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import libcst as cst
 import pytest
 
-from devlint.project.source import SourceError, parse
+from devlint.project.parsing import parse
+from devlint.project.source import SourceError
 
 PAGE = "if (a)and(b):\n    x = [1, *c]  # d\n\n\nclass C(  B ): pass\n"
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from devlint.inference.domain.provenance import Site
+if TYPE_CHECKING:
+    from devlint.inference.domain.provenance import Site
 
 
 class AssumptionKind(str, enum.Enum):
