@@ -13,6 +13,7 @@ from devlint.inference.domain.assumptions import Assumptions
 from devlint.inference.facts import DataCopy, DataKind, Facts, Hotness, Move
 from devlint.rule import Claim, Note, Replacement, Rule
 from devlint_rules.helpers.assumptions import time_matters, warm_code
+from devlint_rules.helpers.legacy_types import meaning, of_sizes
 from devlint_rules.helpers.repetition import goes_through_host, is_set_up
 from devlint_rules.helpers.rewriting import (
     argument,
@@ -53,7 +54,11 @@ def _factory(move: Move) -> cst.Call | None:
     call = move.creation.node
     if not isinstance(call, cst.Call) or _name(call).removeprefix("pil_") in _SHARING:
         return None
-    if _COPYING.fullmatch(_name(call)) and not (_is_written(call) or _is_number(move, call)):
+    legacy = meaning(call.func)
+    if legacy is not None and legacy[0] != "cpu":
+        return None
+    copies = _COPYING.fullmatch(_name(call)) and of_sizes(call) is None
+    if copies and not (_is_written(call) or _is_number(move, call)):
         return None
     if isinstance(call.func, cst.Call):  # `ToTensor()(image)`
         return None
@@ -100,6 +105,13 @@ def _is_surely_number(value: cst.BaseExpression) -> bool:
 
 def _made_there(move: Move, factory: cst.Call) -> str | None:
     device = move_target(move.site.node)
+    legacy = of_sizes(factory)
+    if legacy is not None:
+        there = parsed(legacy)
+        assert isinstance(there, cst.Call)
+        if device is None or move.to_tensor:
+            return None
+        return with_argument(there, f"device={device}")
     if device is None or move.creation is None or not takes_device(move.creation):
         return None
     if move.to_tensor:
@@ -179,7 +191,8 @@ def _assumptions(facts: Facts, move: Move, factory: cst.Call, hot: bool) -> Assu
     trains = move.loop is not None and move.loop.trains
     hot = hot and (move.function is not None or trains)
     runs = hot or move.in_step or move.function is not None
-    written = _COPYING.fullmatch(_name(factory)) and not _is_literal(factory)
+    copies = _COPYING.fullmatch(_name(factory)) and of_sizes(factory) is None
+    written = copies and not _is_literal(factory)
     once = not (hot or move.in_step) and is_set_up(facts, site.node)
     on_host = not trains and goes_through_host(facts, move.loop)
     return (

@@ -12,36 +12,10 @@ from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.facts import Facts, Mention
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.helpers.assumptions import assume, runs_elsewhere, runs_without_cuda
+from devlint_rules.helpers.legacy_types import meaning, of_sizes
 from devlint_rules.helpers.mentions import twins
 from devlint_rules.helpers.ownership import rule_of_mention
 from devlint_rules.helpers.rewriting import argument, atom, in_file, receiver, text_of
-
-_DTYPES = {
-    "FloatTensor": "float32",
-    "DoubleTensor": "float64",
-    "HalfTensor": "float16",
-    "BFloat16Tensor": "bfloat16",
-    "LongTensor": "int64",
-    "IntTensor": "int32",
-    "ShortTensor": "int16",
-    "CharTensor": "int8",
-    "ByteTensor": "uint8",
-    "BoolTensor": "bool",
-}
-
-
-def _meaning(node: cst.CSTNode) -> tuple[str, str] | None:
-    """Device and dtype of a legacy type: `torch.cuda.FloatTensor`, or its name as a string."""
-    if isinstance(node, cst.SimpleString):
-        name = node.evaluated_value
-        text = name if isinstance(name, str) else ""
-    else:
-        text = text_of(node)
-    prefix, _, kind = text.rpartition(".")
-    devices = {"torch": "cpu", "torch.cuda": "cuda"}
-    if kind not in _DTYPES or prefix not in devices:
-        return None
-    return devices[prefix], f"torch.{_DTYPES[kind]}"
 
 
 def _modern(node: cst.CSTNode) -> str | None:
@@ -49,39 +23,35 @@ def _modern(node: cst.CSTNode) -> str | None:
     if not isinstance(node, cst.Call) or not node.args:
         return None
     if len(node.args) > 1:
-        return _of_several(node)
+        return of_sizes(node) or _of_list(node)
     value = node.args[0].value
     func, subject = text_of(node.func), receiver(node)
     if func.endswith("set_default_tensor_type"):
-        meaning = _meaning(value)
-        if meaning == ("cuda", "torch.float32"):
+        found = meaning(value)
+        if found == ("cuda", "torch.float32"):
             return 'torch.set_default_device("cuda")'
-        return f"torch.set_default_dtype({meaning[1]})" if meaning and meaning[0] == "cpu" else None
+        return f"torch.set_default_dtype({found[1]})" if found and found[0] == "cpu" else None
     if subject is not None and func.endswith(".type"):
-        meaning = _meaning(value)
-        return f'{atom(subject)}.to("{meaning[0]}", {meaning[1]})' if meaning else None
-    meaning = _meaning(node.func)
-    if meaning and isinstance(value, (cst.List, cst.ListComp)):
-        where = ', device="cuda"' if meaning[0] == "cuda" else ""
-        return f"torch.tensor({text_of(value)}, dtype={meaning[1]}{where})"
+        found = meaning(value)
+        return f'{atom(subject)}.to("{found[0]}", {found[1]})' if found else None
+    found = meaning(node.func)
+    if found and isinstance(value, (cst.List, cst.ListComp)):
+        where = ', device="cuda"' if found[0] == "cuda" else ""
+        return f"torch.tensor({text_of(value)}, dtype={found[1]}{where})"
     return None
 
 
-def _of_several(node: cst.Call) -> str | None:
-    """A list and the device that the old constructor refuses; or the sizes of an empty tensor."""
-    meaning = _meaning(node.func)
+def _of_list(node: cst.Call) -> str | None:
+    """A list and the device that the old constructor refuses."""
+    found = meaning(node.func)
     first, *others = node.args
-    if meaning is None or any(arg.star for arg in node.args):
-        return None
-    if all(arg.keyword is None for arg in node.args):
-        sizes = ", ".join(text_of(arg.value) for arg in node.args)
-        where = ', device="cuda"' if meaning[0] == "cuda" else ""
-        return f"torch.empty({sizes}, dtype={meaning[1]}{where})"
     device = argument(node, "device")
-    if device is None or len(others) != 1 or not isinstance(first.value, (cst.List, cst.ListComp)):
+    if found is None or device is None or len(others) != 1 or first.star:
+        return None
+    if not isinstance(first.value, (cst.List, cst.ListComp)):
         return None
     where = f", device={text_of(device.value)}"
-    return f"torch.tensor({text_of(first.value)}, dtype={meaning[1]}{where})"
+    return f"torch.tensor({text_of(first.value)}, dtype={found[1]}{where})"
 
 
 def _fix(facts: Facts, mention: Mention, modern: str | None) -> tuple[Replacement, ...]:

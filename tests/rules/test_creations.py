@@ -43,3 +43,25 @@ def test_data_that_is_copied_in_any_case_is_no_finding(kind):
     """Of an array or a list `torch.tensor(rows, device=…)` makes the same copies."""
     found = check_text(MADE.format(kind=kind, data="rows"))
     assert found == []
+
+
+@pytest.mark.parametrize(
+    ("made", "there"),
+    [
+        (
+            "torch.FloatTensor(2, len(rows))",
+            "torch.empty(2, len(rows), dtype=torch.float32, device=self.device)",
+        ),
+        (
+            "torch.LongTensor(2, 3).fill_(7)",
+            "torch.empty(2, 3, dtype=torch.int64, device=self.device)",
+        ),
+        ("torch.FloatTensor(rows)", None),  # data, or one size
+        ("torch.FloatTensor(*rows)", None),
+        ("torch.cuda.FloatTensor(2, 3)", None),  # not made on the host
+    ],
+)
+def test_a_legacy_type_with_several_arguments_makes_an_empty_tensor(made, there):
+    code = MADE.format(kind="list", data="0").replace("torch.tensor(0)", made)
+    found = [each.advice for each in check_text(code) if each.rule == "DEV304"]
+    assert found == ([f"make it there: `{there}`"] if there else [])

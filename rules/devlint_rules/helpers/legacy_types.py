@@ -1,0 +1,45 @@
+"""Legacy tensor types, and the same in today's words."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from devlint_rules.helpers.rewriting import text_of
+
+_DTYPES = {
+    "FloatTensor": "float32",
+    "DoubleTensor": "float64",
+    "HalfTensor": "float16",
+    "BFloat16Tensor": "bfloat16",
+    "LongTensor": "int64",
+    "IntTensor": "int32",
+    "ShortTensor": "int16",
+    "CharTensor": "int8",
+    "ByteTensor": "uint8",
+    "BoolTensor": "bool",
+}
+
+
+def meaning(node: cst.CSTNode) -> tuple[str, str] | None:
+    """Device and dtype of a legacy type: `torch.cuda.FloatTensor`, or its name as a string."""
+    if isinstance(node, cst.SimpleString):
+        name = node.evaluated_value
+        text = name if isinstance(name, str) else ""
+    else:
+        text = text_of(node)
+    prefix, _, kind = text.rpartition(".")
+    devices = {"torch": "cpu", "torch.cuda": "cuda"}
+    if kind not in _DTYPES or prefix not in devices:
+        return None
+    return devices[prefix], f"torch.{_DTYPES[kind]}"
+
+
+def of_sizes(call: cst.Call) -> str | None:
+    """`torch.empty(2, n, dtype=…)` for `torch.FloatTensor(2, n)`: several arguments are sizes. None
+    for another call."""
+    found = meaning(call.func)
+    if found is None or len(call.args) < 2 or any(arg.star or arg.keyword for arg in call.args):
+        return None
+    sizes = ", ".join(text_of(arg.value) for arg in call.args)
+    where = ', device="cuda"' if found[0] == "cuda" else ""
+    return f"torch.empty({sizes}, dtype={found[1]}{where})"
