@@ -658,3 +658,54 @@ def test_a_value_of_one_of_several_classes_is_no_tensor(test, reads):
         return face.float()
     """
     assert len(host_reads(given(code))) == reads
+
+
+@pytest.mark.parametrize(
+    ("line", "read"),
+    [
+        ("table.values[0, :] = [1, x.mean()]", "table.values[0, :] of [1, x.mean()]@cuda certain"),
+        ("table.values[0, :] = [1, x.mean().item()]", ""),
+        ("table.values[0] = [1, x.mean()]", ""),  # a list of lists, perhaps
+        ("table.values[0, :] = x.mean()", ""),  # perhaps a tensor
+    ],
+)
+def test_only_an_array_has_such_an_index_and_takes_a_list(line, read):
+    code = f"""
+        def keep(table):
+            x = torch.rand(2, device="cuda")
+            {line}
+    """
+    assert host_reads(given(code)) == ([read] if read else [])
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        ("model(x.cuda())", ["likely"]),
+        ("criterion(model(x.cuda()), x.cuda())", ["likely"]),
+        ("sum(criterion(model(x.cuda()), x.cuda()) for x in rows) / 3", ["likely"]),
+        ("criterion(score(x.cuda()), x.cuda())", ["possible"]),  # a number, perhaps
+        ("score(model(x.cuda()), x.cuda())", ["possible"]),
+    ],
+)
+def test_the_loss_of_what_a_model_has_made_is_where_that_is(value, found):
+    code = f"""
+        def run(model, criterion, score, x, rows):
+            ({value}).numpy()
+    """
+    assert [each.rpartition(" ")[2] for each in host_reads(given(code))] == found
+
+
+@pytest.mark.parametrize(
+    ("path", "head", "minds"),
+    [
+        ("pack/metrics/auc.py", "def _auc(preds: torch.Tensor):", True),
+        ("pack/readers.py", "def _auc(preds: torch.Tensor):", False),
+        ("pack/metrics/auc.py", "def _auc(preds):", False),
+        ("pack/order.py", "class Order(Metric):\n  def _auc(self, preds: torch.Tensor):", True),
+        ("pack/order.py", "class Order(Reader):\n  def _auc(self, preds: torch.Tensor):", False),
+    ],
+)
+def test_a_metric_is_meant_for_what_a_model_has_made(path, head, minds):
+    (read,) = given(f"{head}\n    return score(preds.numpy())", path=path).host_reads
+    assert read.given is not None and read.given.minds is minds

@@ -287,6 +287,7 @@ def test_a_buffer_that_the_program_has_filled_itself(begun, found):
         ("first = torch.load(args.file)\nother.load_state_dict(first['net'])", True),
         ("first = torch.load(args.file)\nfirst.sum()", False),
         ("table = torch.load(args.file)", False),
+        ("old_critic, rates = torch.load(args.file)", True),
         ("with open(args.resume) as file:\n    first = torch.load(file)", True),
         ("with open(args.file) as file:\n    first = torch.load(file)", False),
         ("first = torch.load(args.file, mmap=True)\nother.load_state_dict(first)", True),

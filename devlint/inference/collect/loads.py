@@ -69,9 +69,12 @@ def holds_weights(unit: Unit, note: MentionNote) -> bool:
     said = words(path) if isinstance(path, cst.BaseExpression) else ""
     if isinstance(path, cst.Name):
         said += " " + scope.place(path, scope.index(node)).partition(_OWN)[0]  # of an open file
-    said = " ".join((said or note.text, *scope.names_of(node)))
+    names = scope.names_of(node)
+    said = " ".join((said or note.text, *names))
     if holds("data-file", said) and "model" not in said:
         return False
+    if any(holds("module-name", name) for name in names):
+        return True
     if holds("weights-file", said.replace("torch.load", "")) or scope.is_module(node):
         return True
     where = function.name if function is not None else ""

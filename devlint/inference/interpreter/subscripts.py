@@ -374,6 +374,12 @@ def _element_access(
     frame.notes.append(ElementNote(node, base, node.value, True, loop, single))
 
 
+def _takes_list(target: cst.Subscript, holder: Value, value: Value) -> bool:
+    """`table.values[i, :] = [1, loss]`: no list has such an index, and no tensor takes a list."""
+    is_open = type(holder) is Unknown or (type(holder) is Tensor and not holder.is_sure)
+    return is_open and type(value) is Sequence and len(target.slice) > 1
+
+
 def _fill_array(frame: Frame, target: cst.Subscript, value: Value, source: cst.CSTNode) -> None:
     """`array[i, :] = value`: NumPy makes an array of the value first. A number is read as one."""
     is_part = any(isinstance(element.slice, cst.Slice) for element in target.slice)
@@ -412,7 +418,7 @@ def assign_item(frame: Frame, target: cst.Subscript, value: Value, source: cst.C
                 frame.write(holder, holder.putting({first.value: value}))
             else:
                 frame.write(holder, _moved_along(holder, value).putting({}, value))
-        elif type(holder) is Host and holder.array:
+        elif (type(holder) is Host and holder.array) or _takes_list(target, holder, value):
             _fill_array(frame, target, value, source)
         elif type(holder) is Tensor:
             chosen = _of_branch(holder, base, indices)

@@ -41,12 +41,17 @@ def brought_to_host(value: Union) -> bool:
 
 
 def is_output(frame: Frame, tensor: Tensor) -> bool:
-    """What a model made of inputs on an accelerator is there as well."""
+    """What a model made of inputs on an accelerator is there as well, and so is the loss of that:
+    `criterion(model(x), y)`."""
     place = tensor.place
     chosen = type(place) is Variable and place.kind is VariableKind.DEVICE
     if not (chosen or type(place) is Device) or tensor.origin is None:
         return False
+    of_loss = False
     for step in tensor.origin.chain():
         if isinstance(step.node, cst.Call) and is_out_of_sight(frame, step.node):
-            return holds("module-name", dotted(step.node.func).rpartition(".")[2])
+            name = dotted(step.node.func).rpartition(".")[2]
+            if of_loss or not holds("criterion-callee", name):
+                return holds("module-name", name)
+            of_loss = True
     return False

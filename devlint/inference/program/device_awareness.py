@@ -8,7 +8,7 @@ from devlint.inference.conventions import found, holds
 from devlint.inference.domain.placement import Variable
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.program.records import ClassInfo, Frame, Function
-from devlint.inference.syntax.text import code
+from devlint.inference.syntax.text import code, dotted
 
 
 def notes_host(info: ClassInfo) -> bool:
@@ -58,6 +58,17 @@ def computes_loss(function: Function) -> bool:
     return holds("loss-place", function.name) or holds("loss-place", function.unit.source.path)
 
 
+def computes_metric(function: Function) -> bool:
+    """By its class and the bases of that; of a plain function, by its file."""
+    info = function.info
+    if info is None:
+        return holds("metric-place", function.unit.source.path) and not function.unit.is_script
+    lineage = info.lineage()
+    names = [each.name for each in lineage]
+    names += [dotted(base.value) for each in lineage for base in each.node.bases]
+    return any(holds("metric-class", name) for name in names)
+
+
 def is_for_host(frame: Frame) -> bool:
     """The function is a test's or a script's of the host, or it shows, writes or converts."""
     unit, function = frame.unit, frame.function
@@ -81,8 +92,12 @@ def minds_devices(function: Function, parameter: str) -> bool:
     unit = function.unit
     if computes_loss(function):
         return True
+    if computes_metric(function) and declares_tensor(function, parameter):
+        return True
     is_public = not function.name.startswith("_") and not unit.is_script
-    if is_public and (_is_tensor(function, parameter) or any(c.is_module for c in unit.classes)):
+    if is_public and (
+        declares_tensor(function, parameter) or any(c.is_module for c in unit.classes)
+    ):
         return True
     texts = [function.text]
     if function.info is not None:
@@ -94,7 +109,7 @@ def minds_devices(function: Function, parameter: str) -> bool:
     return _is_asked(unit.source.text, parameter)
 
 
-def _is_tensor(function: Function, parameter: str) -> bool:
+def declares_tensor(function: Function, parameter: str) -> bool:
     """A parameter is annotated as a tensor."""
     params = function.node.params
     return any(
