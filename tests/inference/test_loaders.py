@@ -287,3 +287,52 @@ ON_HOST = "    def __iter__(self):\n        yield torch.ones(4, 3)\n"
 )
 def test_a_loader_of_the_projects_own_that_is_told_a_device(given, more, found):
     assert len(met(OWN.format(given=given, more=more))) == found
+
+
+BATCHES = """
+def train({arguments}, loader, device):
+    for batch in loader:
+        {inputs}
+        x = x.to(device)
+        {step}
+"""
+
+
+@pytest.mark.parametrize(
+    "inputs", ["x, y = batch", "x = batch[0]; y = batch[1]", 'x, y = batch["x"], batch["y"]']
+)
+@pytest.mark.parametrize(
+    ("arguments", "step"),
+    [
+        ("net, criterion", "criterion(net(x), y).backward()"),
+        ("net, criterion", "criterion(net.forward(x), y).backward()"),
+        ("net", "torch.nn.functional.cross_entropy(net(x), y).backward()"),
+        ("model", "labels = y; model(x, labels).backward()"),
+    ],
+)
+def test_the_parts_of_a_batch_belong_together(inputs, arguments, step):
+    code = BATCHES.format(arguments=arguments, inputs=inputs, step=step)
+    [found] = met(code)
+    assert found.endswith("likely")
+
+
+@pytest.mark.parametrize(
+    ("inputs", "step"),
+    [
+        ("x = batch[0]; y = batch[1]", "y = y.to(device); criterion(net(x), y)"),
+        ("x = batch[0]; y = batch[1]", "log(net(x), y.sum())"),  # for different ends
+        ("batch = pack(batch); x = batch[0]; y = batch[1]", "criterion(net(x), y)"),
+    ],
+)
+def test_what_is_no_part_of_a_batch_or_goes_elsewhere_need_not(inputs, step):
+    found = met(BATCHES.format(arguments="net, criterion", inputs=inputs, step=step))
+    assert not any(each.endswith(("likely", "certain")) for each in found)
+
+
+def test_lengths_that_a_model_is_given_may_stay_on_the_host():
+    code = BATCHES.format(
+        arguments="model",
+        inputs="x = batch[0]; lengths = batch[1]",
+        step="model(x, lengths).sum().backward()",
+    )
+    assert not any(each.endswith(("likely", "certain")) for each in met(code))

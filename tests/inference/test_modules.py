@@ -1483,3 +1483,21 @@ def test_modules_in_a_dict_of_dicts_move_if_a_list_of_modules_has_them_too(kept,
     facts = given(HEADS.format(kept=kept))
     assert not facts.meetings
     assert [each.of_modules for each in facts.plain_attributes] == [True] * said
+
+
+@pytest.mark.parametrize(
+    "call", ["self.proj(x)", "self.proj.forward(x)", "self.inner(x)", "self.inner.forward(x)"]
+)
+def test_forward_is_what_a_call_of_a_module_does(call):
+    assert revealed(in_forward(f"reveal({call})")) == ["δ(self)"]
+
+
+@pytest.mark.parametrize(("call", "name"), [("net(x)", "net"), ("net.forward(x)", "net")])
+def test_forward_of_what_is_called_a_model_is_a_call_of_it(call, name):
+    code = f"""
+    def score(net, x: torch.Tensor):
+        x = x.cuda()
+        return torch.zeros(1) + {call}
+    """
+    [found] = met(code)
+    assert found.endswith("likely")

@@ -274,3 +274,59 @@ def test_what_is_written_into_a_table_goes_where_that_is_moved(kept, found):
             return self.lin(x)
     """
     assert len([m for m in met(code) if "position" in m or "arange" in m]) == found
+
+
+SAMPLER = """
+class Sampler(nn.Module, abc.ABC):
+    @abc.abstractmethod
+    def {name}(self, x): ...
+
+    def forward(self, x: torch.Tensor):
+        noise = torch.randn(x.size(0), 3)
+        {end}
+"""
+
+
+@pytest.mark.parametrize(
+    ("end", "confidence"),
+    [
+        ("return noise * self.spread(x)", "likely"),  # perhaps a tensor: then they meet
+        ("return noise * 2", "possible"),
+    ],
+)
+def test_what_is_perhaps_a_tensor_does_not_hide_one_made_in_the_shape_of_another(end, confidence):
+    [found] = met("import abc\n" + SAMPLER.format(name="spread", end=end))
+    assert found == f"shape: torch.randn(x.size(0), 3)@cpu shape x.size(0)@δ(x) {confidence}"
+
+
+def test_one_that_goes_where_the_result_is_does_not_stay_behind():
+    end = "return noise.to(self.spread(x).device) * self.spread(x)"
+    assert met("import abc\n" + SAMPLER.format(name="spread", end=end)) == []
+
+
+FILLED = """
+def pairs(rows: torch.Tensor, others: torch.Tensor):
+    table = torch.zeros(rows.shape[1], 3)
+    for i in range(3):
+        table[:, i] = {written}
+    return {result}
+"""
+
+
+@pytest.mark.parametrize(
+    ("written", "result", "confidence"),
+    [
+        ("(rows * others).mean(0)", "table.pow(2)", "likely"),
+        ("(rows * others).mean(0)", "torch.abs(table - 1).sum()", "likely"),
+        ("(rows * others).mean(0)", "table", "possible"),  # the host may have collected it
+        ("(rows * others).mean(0).cpu()", "table.pow(2)", "possible"),
+        ("0.5", "table.pow(2)", "possible"),
+        ("(rows * others).mean(0)", "table.to(rows.device)", ""),
+        ("(rows * others).mean(0)", "table.tolist()", ""),
+    ],
+)
+def test_what_is_computed_of_a_table_filled_from_inputs_belongs_where_they_are(
+    written, result, confidence
+):
+    found = met(FILLED.format(written=written, result=result))
+    assert [each.rpartition(" ")[2] for each in found] == ([confidence] if confidence else [])

@@ -15,7 +15,7 @@ from devlint.inference.domain.placement import CPU, Variable, VariableKind
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.facts import Meeting, Operand
-from devlint.inference.models.unification import decider, never_meet
+from devlint.inference.models.unification import is_told, never_meet
 from devlint.inference.program.assumption_sites import at, of_code, of_value
 from devlint.inference.program.records import Frame, MeetingDraft
 from devlint.inference.syntax.text import shorten
@@ -30,10 +30,8 @@ def settle(frame: Frame) -> None:
     facts = frame.unit.facts
     _decide(frame)
     for draft in frame.drafts.values():
-        if not (draft.left.is_sure and draft.right.is_sure):
+        if not is_told(draft):
             continue
-        if decider(draft.left) is not None or decider(draft.right) is not None:
-            continue  # it is not where it was thought to be
         is_local = frame.function is not None and frame.function.is_local
         left_open = strength(draft.assumptions) < 1 and is_local
         pending = frame.pendings.get((draft.left.place, draft.right.place))

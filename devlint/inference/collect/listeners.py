@@ -57,6 +57,7 @@ from devlint.inference.program.events import (
     HostNeeds,
     HostReads,
     HostWaits,
+    ItemWritten,
     KeptMeets,
     LoopLeft,
     MethodRead,
@@ -157,6 +158,11 @@ def _tensor_made(frame: Frame, event: TensorMade) -> None:
 @_listens(PlaceSettled)
 def _place_settled(frame: Frame, event: PlaceSettled) -> None:
     unplaced_factories.settled(frame, event.tensor)
+
+
+@_listens(ItemWritten)
+def _item_written(frame: Frame, event: ItemWritten) -> None:
+    unplaced_factories.filled(frame, event.tensor, event.part)
 
 
 @_listens(TensorReturned)

@@ -14,14 +14,15 @@ import libcst as cst
 
 from devlint.inference.domain.assumptions import Assumption, AssumptionKind
 from devlint.inference.domain.placement import CPU, Variable
+from devlint.inference.domain.provenance import Provenance
 from devlint.inference.domain.tensors import DEFAULT, SCALAR, Tensor
 from devlint.inference.facts import MeetingKind
-from devlint.inference.models.unification import code_is_accelerated, note
+from devlint.inference.models.unification import code_is_accelerated, is_told, note
 from devlint.inference.program.assumption_sites import at
 from devlint.inference.program.constructors import runs_in_constructor
 from devlint.inference.program.device_awareness import makes_by_device
 from devlint.inference.program.events import MoveNote
-from devlint.inference.program.records import Frame
+from devlint.inference.program.records import Frame, MeetingDraft
 from devlint.inference.syntax.text import shorten
 
 
@@ -36,6 +37,7 @@ class Orphan:
     settled: bool = False  # moved, read by the host, or seen to meet another
     used: bool = False  # something computes with it, or it is handed on
     joined: bool = False  # it meets another tensor, of which it is open where that is
+    filled: Provenance | None = None  # what it is while inputs are written into it
     peers: set[cst.CSTNode] = field(default_factory=set)  # the roots of what it was joined with
 
 
@@ -66,19 +68,32 @@ def settled(frame: Frame, tensor: Tensor) -> None:
 
 
 def used(frame: Frame, tensor: Tensor) -> None:
-    """Something computes with a tensor."""
+    """A tensor is returned. What is computed of a table that was filled from inputs is a result,
+    and not a table that the host has collected."""
     if not frame.orphans or tensor.origin is None:
         return
     orphan = frame.orphans.get(tensor.origin.root.node)
     if orphan is not None:
         orphan.used = True
+        if orphan.filled is not None and not orphan.filled.is_same(tensor.origin):
+            orphan.joined = True
+
+
+def filled(frame: Frame, tensor: Tensor, part: Tensor) -> None:
+    """`out[i] = step(x[i])`: what is made with the shape of an input holds what is computed from
+    inputs, and each write waits for its copy to the host."""
+    orphan = frame.orphans.get(tensor.origin.root.node) if tensor.origin is not None else None
+    if orphan is None or type(part.place) is not Variable:
+        return
+    if part.is_sure or part.place is orphan.sizes.place:
+        orphan.filled = tensor.origin
 
 
 def settle(frame: Frame) -> None:
     """Note those that stay behind."""
     if not frame.orphans or runs_in_constructor(frame):
         return
-    reported = {key[0] for key in frame.drafts}
+    reported = {key[0] for key, draft in frame.drafts.items() if _decides(draft)}
     on_host = _goes_to_accelerator(frame)
     function = frame.function
     makes_others = function is not None and makes_by_device(function)
@@ -107,6 +122,16 @@ def settle(frame: Frame) -> None:
             size_node,
             tuple(assumed),
         )
+
+
+def _decides(draft: MeetingDraft) -> bool:
+    """A meeting that is told, or one with a number, says all of the tensor; one with what is only
+    perhaps a tensor says nothing: `noise * self.scale(x)`, of an abstract method."""
+    sides = (draft.left, draft.right)
+    return is_told(draft) or any(
+        side.evidence is not None and (side.evidence.number or side.evidence.is_host)
+        for side in sides
+    )
 
 
 def _goes_to_accelerator(frame: Frame) -> list[Assumption]:

@@ -85,7 +85,7 @@ from devlint.inference.program.records import (
     ProjectModule,
     Super,
 )
-from devlint.inference.syntax.text import dotted, shorten
+from devlint.inference.syntax.text import called, dotted, shorten
 
 _MOVES = frozenset({"to", "cuda", "cpu", "type_as"})
 
@@ -202,6 +202,8 @@ def call_attribute(
             return moved
     if type(base) is External:
         return call_external(frame, node, f"{base.name}.{name}", arguments)
+    if name == "forward" and type(base) is Tensor:
+        return call_unknown(frame, node, base, arguments)  # no tensor has one: it is called
     if type(base) is Tensor:
         result = call_tensor_method(frame, node, base, name, arguments)
         return gradients.after_call(frame, name, base, arguments, result)
@@ -311,6 +313,8 @@ def _call_on_instance(
         return call_value(
             frame, node, module_attributes.attribute(frame, func, base, name), arguments
         )
+    if base.module and name == "forward":
+        return call_value(frame, node, base, arguments)
     if base.module:
         return modules.call_method(frame, node, base, name, arguments)
     if base.library:
@@ -383,8 +387,8 @@ def _call_one_of(frame: Frame, node: cst.Call, callee: Union, arguments: Argumen
     """One of several callees: which one it is goes with what it is given."""
     frame.choosing += 1
     try:
-        called = frame.each(callee, lambda v: call_value(frame, node, v, arguments))
-        return _of_either(callee, called)
+        results = frame.each(callee, lambda v: call_value(frame, node, v, arguments))
+        return _of_either(callee, results)
     finally:
         frame.choosing -= 1
 
@@ -440,7 +444,7 @@ def _log(frame: Frame, node: cst.Call, arguments: Arguments) -> None:
 
 def call_unknown(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> Value:
     """An unknown callee keeps the device of its tensor arguments, and wants them together."""
-    name = shorten(node.func)
+    name = shorten(called(node.func))
     last = name.rpartition(".")[2]
     values = arguments.all()
     frame.emit(UnknownCalled(node, arguments))
@@ -503,7 +507,7 @@ def _called_by_name(frame: Frame, node: cst.Call, callee: Tensor, arguments: Arg
                 frame,
                 node,
                 MeetingKind.INPUT,
-                shorten(node.func),
+                shorten(called(node.func)),
                 tensor,
                 own,
                 False,

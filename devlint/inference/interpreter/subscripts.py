@@ -56,6 +56,7 @@ from devlint.inference.program.events import (
     HiddenCopyNote,
     HostReads,
     HostWaits,
+    ItemWritten,
     NumberTaken,
     PlaceSettled,
 )
@@ -233,10 +234,19 @@ def _tensor_item(
             return held
         evidence_of_item = Evidence(parents=(evidence,) if _is_number(indices[0][0]) else ())
         evidence_of_item.own = _is_own_entry(frame, indices[0][1])
+        evidence_of_item.part = _is_whole_batch(base)
         derived = Tensor(base.place, base.origin, traits, evidence_of_item)
         frame.paths[key] = derived
         return derived
     return Tensor(base.place, origin, traits, evidence_of_item)
+
+
+def _is_whole_batch(tensor: Tensor) -> bool:
+    """What a loader yields, as it is: `batch[0]` and `batch["labels"]` are parts of it."""
+    evidence, origin = tensor.evidence, tensor.origin
+    if evidence is None or evidence.part or origin is None or not tensor.traits & LOADED:
+        return False
+    return origin.kind is StepKind.LOADED
 
 
 def _is_own_entry(frame: Frame, key: cst.CSTNode) -> bool:
@@ -428,6 +438,7 @@ def assign_item(frame: Frame, target: cst.Subscript, value: Value, source: cst.C
             if holder.place == CPU:  # it goes with what it is written to, if that is moved
                 for part in tensors_in(value):
                     frame.emit(PlaceSettled(part))
+                    frame.emit(ItemWritten(holder, part))
         if path and type(base) is Tensor:
             _move_parts(frame, path, base, indices[0][0], value)
     if path and len(target.slice) == 1 and type(base) is not Sequence and type(base) is not Mapping:

@@ -534,6 +534,12 @@ def decider(tensor: Tensor) -> Tensor | None:
     return None
 
 
+def is_told(draft: MeetingDraft) -> bool:
+    """Both are tensors, by all that the function shows, and where they were thought to be."""
+    sides = (draft.left, draft.right)
+    return all(side.is_sure and decider(side) is None for side in sides)
+
+
 def _show_inputs(candidates: list[Candidate]) -> None:
     """What `forward` is given, and computes with beside a tensor, is one: `x - self.mean`."""
     if not any(tensor.is_sure for tensor, _, _ in candidates):
@@ -586,7 +592,7 @@ def _compare(
                 if orphan.whole and not indirect:
                     _show_companions(orphan.sizes, candidates)
                 orphan.joined = orphan.joined or any(
-                    t.place is None and t.is_sure for t, _, _ in candidates
+                    _is_companion(t, orphan.sizes) for t, _, _ in candidates
                 )
                 orphan.settled = orphan.settled or any(_came_to_host(t) for t, _, _ in candidates)
                 orphan.peers.update(
@@ -622,8 +628,7 @@ def _compare(
                 message += " from their branches"
                 assumed.append(at(frame, AssumptionKind.BRANCHES_COMBINE, expression, message))
             if kind is MeetingKind.CALLEE:
-                said = _of_callee(frame, node, operation, tensor, expression, candidates)
-                assumed.append(said)
+                assumed += _of_callee(frame, node, operation, tensor, expression, candidates)
             elif assumed and _belongs_with(frame, tensor, candidates):
                 assumed.append(_with_its_batch(frame, expression))
             several = counts[number] > 1 and number != -1
@@ -663,6 +668,13 @@ def _show_companions(sizes: Tensor, candidates: list[Candidate]) -> None:
         evidence = tensor.evidence
         if tensor.place is sizes.place and evidence is not None and not evidence.was_moved:
             evidence.mark_tensor()
+
+
+def _is_companion(tensor: Tensor, sizes: Tensor) -> bool:
+    """A tensor that is somewhere; or what is where the sizes come from, if it is a tensor."""
+    if tensor.place is None:
+        return tensor.is_sure
+    return tensor.place is sizes.place and not tensor.is_sure
 
 
 def _others(tensor: Tensor, number: int, candidates: list[Candidate]) -> list[Candidate]:
@@ -749,16 +761,18 @@ def _of_callee(
     odd: Tensor,
     expression: cst.CSTNode,
     candidates: list[Candidate],
-) -> Assumption:
+) -> Assumptions:
     """That a callee, of which only the name is known, computes with both."""
+    in_batch = _belongs_with(frame, odd, candidates)
     if _are_inputs(operation, odd, expression, candidates):
         message = f"`{operation}` is a model, by its name"
-        return at(frame, AssumptionKind.NAME_SUGGESTS_MODEL, node, message)
-    if _belongs_with(frame, odd, candidates) and _is_criterion(frame, node, operation):
+        named = at(frame, AssumptionKind.NAME_SUGGESTS_MODEL, node, message)
+        return (named, _with_its_batch(frame, expression)) if in_batch else (named,)
+    if in_batch and _is_criterion(frame, node, operation):
         odd.show()
-        return _with_its_batch(frame, expression)
+        return (_with_its_batch(frame, expression),)
     message = f"`{operation}` computes with its arguments as a model does"
-    return at(frame, AssumptionKind.CALLEE_IS_MODEL, node, message)
+    return (at(frame, AssumptionKind.CALLEE_IS_MODEL, node, message),)
 
 
 def _are_inputs(

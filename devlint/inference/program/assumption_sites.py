@@ -9,7 +9,7 @@ from devlint.inference.domain.assumptions import Assumption, AssumptionKind
 from devlint.inference.domain.provenance import Site, StepKind
 from devlint.inference.domain.tensors import INDIRECT, Tensor
 from devlint.inference.program.records import Frame
-from devlint.inference.syntax.text import dotted, shorten
+from devlint.inference.syntax.text import called, dotted, shorten
 
 
 def at(frame: Frame, kind: AssumptionKind, node: cst.CSTNode, message: str) -> Assumption:
@@ -47,7 +47,7 @@ def guess(frame: Frame, *tensors: Tensor) -> Assumption | None:
             guessed = (s for s in computed if is_out_of_sight(frame, s.node))
             step = next(guessed, tensor.origin)
             site = Site(step.source, step.node)
-            callee = dotted(step.node.func) if isinstance(step.node, cst.Call) else ""
+            callee = dotted(called(step.node.func)) if isinstance(step.node, cst.Call) else ""
             if holds("module-name", callee.rpartition(".")[2]):
                 message = f"`{callee}` is a model, by its name"
                 return Assumption(AssumptionKind.NAME_SUGGESTS_MODEL, site, message)

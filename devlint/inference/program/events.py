@@ -182,6 +182,14 @@ class HostNeeds:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class ItemWritten:
+    """`tensor[i] = part`, of a tensor on the host."""
+
+    tensor: Tensor
+    part: Tensor
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class TensorRead:
     """A tensor is read that may still be on its way to the host."""
 

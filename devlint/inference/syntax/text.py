@@ -45,6 +45,13 @@ def code(node: cst.CSTNode) -> str:
     return code_of(node)
 
 
+def called(func: cst.BaseExpression) -> cst.BaseExpression:
+    """What is called: `model`, of `model(x)` as of `model.forward(x)`."""
+    if isinstance(func, cst.Attribute) and func.attr.value == "forward":
+        return func.value
+    return func
+
+
 def shorten(node: cst.CSTNode) -> str:
     """The source text on one line, cut in the middle where it is long."""
     text = dotted(node) or " ".join(code(_without_middle(node)).split())
