@@ -267,3 +267,46 @@ class World:
 def test_a_tensor_by_annotation_that_is_a_number_in_the_calls(index, expected):
     (found, *_) = meetings(settled(PICKED.format(index=index)))
     assert found.endswith(f"@δ(index) {expected}")
+
+
+OBJECT = """
+class {name}:
+    def {method}(self, scores):
+        return scores.unsqueeze(0) + torch.arange(3)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "method", "confidence"),
+    [
+        ("Spread", "__call__", "likely"),  # an object that is called is called as a function is
+        ("Spread", "spread", "likely"),
+        ("_Spread", "__call__", "possible"),
+        ("Spread", "__add__", "possible"),
+    ],
+)
+def test_an_object_that_is_called_serves_as_a_function_does(name, method, confidence):
+    [found] = meetings(settled(OBJECT.format(name=name, method=method)))
+    assert found.endswith(confidence)
+
+
+HELPER = """
+def _lower(rows, steps={default}):
+    steps = torch.zeros(3)
+    return torch.where(rows > 0, rows, steps)
+
+{caller}
+"""
+
+
+@pytest.mark.parametrize(
+    ("caller", "expected"),
+    [
+        ("def lower(rows: torch.Tensor):\n    return _lower(rows)", "likely"),  # as its caller does
+        ("def lower():\n    return _lower(torch.load(PATH, map_location='cpu'))", "possible"),
+        ("", "possible"),
+    ],
+)
+def test_a_private_function_works_for_who_its_callers_work_for(caller, expected):
+    found = meetings(settled(HELPER.format(default=None, caller=caller)))
+    assert [each.rpartition(" ")[2] for each in found] == [expected]

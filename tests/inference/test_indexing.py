@@ -185,3 +185,33 @@ LOOKUP = """
 def test_an_index_is_a_constraint_of_the_function_that_calls_complete(table, index, given, found):
     code = LOOKUP.format(annotation="=None", table=table, index=index, given=given)
     assert len([each for each in met(code) if each.startswith("index")]) == found
+
+
+TABLE = """
+def order(scores: torch.Tensor):
+    for row in scores:
+        score = row[0]
+        table = torch.arange(9)
+        {line}
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "confidence"),
+    [
+        ("best, at = score.topk(3); table[at]", "likely"),
+        ("table[torch.argsort(score)]", "likely"),
+        ("torch.arange(len(score))[score > 0]", "likely"),  # what is counted has a dimension
+        ("torch.arange(score.shape[0])[score > 0]", "likely"),
+        ("table[score > 0]", "possible"),
+        ("torch.arange(len(scores))[score > 0]", "possible"),
+    ],
+)
+def test_what_is_ordered_or_counted_has_a_dimension(line, confidence):
+    [found] = met(TABLE.format(line=line))
+    assert found.endswith(confidence)
+
+
+@pytest.mark.parametrize("line", ["table[score.sum()]", "table[at.item()]", "table[len(score)]"])
+def test_a_number_is_a_good_index_anywhere(line):
+    assert met(TABLE.format(line=f"best, at = score.max(0); {line}")) == []

@@ -66,8 +66,16 @@ def _parameter(function: Function, place: Variable) -> Given | None:
     if function.info is not None and called.startswith("__") and called.endswith("__"):
         called, mentioned = f"{function.info.name}.{called}", function.info.name
     index = names.index(place.name) if place.name in names else -1
-    serves = not function.name.startswith("_") and not function.unit.is_script
+    public = not function.name.startswith("_") or _is_called_object(function)
+    serves = public and not function.unit.is_script
     return Given(function.key, called, mentioned, place.name, index, serves=serves)
+
+
+def _is_called_object(function: Function) -> bool:
+    """`sample(x)`, of a class that others import."""
+    return function.name == "__call__" and not (
+        function.info is None or function.info.name.startswith("_")
+    )
 
 
 def _note_around(frame: Frame, *callees: str) -> None:

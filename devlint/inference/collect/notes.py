@@ -203,7 +203,7 @@ def settle(frame: Frame) -> None:
                         loop_fact(frame, note.loop),
                         prepares=roles.prepares(frame.function),
                         cold=note.cold,
-                        given=call_contexts.given(frame, note.base, copies=True),
+                        given=call_contexts.given(frame, note.base),
                     )
                 )
                 own(frame, "copy", len(facts.hidden_copies) - 1)

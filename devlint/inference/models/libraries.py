@@ -315,9 +315,13 @@ def shape_result(
     """One tensor, a tuple of them, or a 0-dim one, as the table says."""
     if type(value) is not Tensor:
         return value
-    found = _found_positions(node, value, arguments)
+    name = _name_of_call(node)
+    found = _found_positions(name, value, arguments)
     if found is not None:
         return found
+    if name in _OF_SEVERAL:
+        left = value.traits & ~(SCALAR | MAYBE_SCALAR)
+        value = Tensor(value.place, value.origin, left, value.evidence)
     scalar = known.scalar
     reduced = False
     if scalar:
@@ -352,15 +356,22 @@ def shape_result(
     return value
 
 
-def _found_positions(node: cst.CSTNode, value: Tensor, arguments: Arguments) -> Value | None:
+# Functions that put elements in order: nobody asks that of a single one.
+_OF_SEVERAL = frozenset({"topk", "sort", "argsort", "unique", "unique_consecutive"})
+
+
+def _name_of_call(node: cst.CSTNode) -> str:
+    func = node.func if isinstance(node, cst.Call) else node
+    return func.attr.value if isinstance(func, cst.Attribute) else dotted(func)
+
+
+def _found_positions(name: str, value: Tensor, arguments: Arguments) -> Value | None:
     """What `nonzero` and `where(condition)` find: rows of positions, or a tuple that has the
     positions in each dimension."""
-    func = node.func if isinstance(node, cst.Call) else node
-    last = func.attr.value if isinstance(func, cst.Attribute) else dotted(func)
-    if last == "nonzero":
+    if name == "nonzero":
         asked = arguments.keywords.get("as_tuple")
         as_tuple = asked is not None and not (type(asked[0]) is Const and not asked[0].value)
-    elif last == "where" and len(arguments.all()) == 1 and not arguments.open:
+    elif name == "where" and len(arguments.all()) == 1 and not arguments.open:
         as_tuple = True
     else:
         return None

@@ -151,10 +151,25 @@ def index_contradiction(frame: Frame, base: Tensor, index: Tensor) -> Assumption
         found = contradiction(frame, index, base, pointwise=False)
     else:
         return None
-    if found is not None and index.traits & MAYBE_SCALAR:
+    if found is not None and index.traits & MAYBE_SCALAR and not _is_measured_by(base, index):
         message = "{} has at least one dimension"
         return (*found, of_value(frame, AssumptionKind.VALUE_HAS_DIMENSIONS, index, message))
     return found
+
+
+def _is_measured_by(base: Tensor, index: Tensor) -> bool:
+    """`torch.arange(len(x))[x > 0]`: what gives a table its size has a dimension itself."""
+    sizes = base.sizes
+    if sizes is None or sizes.origin is None or index.origin is None:
+        return False
+    if not sizes.traits & MAYBE_SCALAR:
+        return False  # the index is only a part of it, of which a number may be left
+    for step in index.origin.chain():
+        if step is sizes.origin:
+            return True
+        if not isinstance(step.node, (cst.Comparison, cst.BinaryOperation, cst.UnaryOperation)):
+            return False
+    return False
 
 
 def leave_index_to_callers(frame: Frame, node: cst.CSTNode, base: Tensor, index: Tensor) -> None:
