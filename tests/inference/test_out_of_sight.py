@@ -330,3 +330,19 @@ def test_what_is_computed_of_a_table_filled_from_inputs_belongs_where_they_are(
 ):
     found = met(FILLED.format(written=written, result=result))
     assert [each.rpartition(" ")[2] for each in found] == ([confidence] if confidence else [])
+
+
+@pytest.mark.parametrize(
+    ("callee", "confidence"),
+    [("focal_loss", "likely"), ("criterion", "likely"), ("blend", "possible")],
+)
+def test_a_loss_out_of_sight_computes_with_all_tensors_that_it_is_given(callee, confidence):
+    lines = ("weights = torch.ones(3)", f"return {callee}(h, weights)")
+    [meeting] = met(in_forward(*lines))
+    assert meeting.endswith(confidence)
+
+
+@pytest.mark.parametrize("second", ["lengths", "3", "weights.to(h.device)"])
+def test_a_loss_is_given_lengths_and_numbers_from_the_host(second):
+    lines = ("lengths = weights = torch.ones(3)", f"return criterion(h, {second})")
+    assert not any(each.endswith(("likely", "certain")) for each in met(in_forward(*lines)))

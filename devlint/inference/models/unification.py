@@ -786,6 +786,9 @@ def _of_callee(
     if in_batch and _is_criterion(frame, node, operation):
         odd.show()
         return (_with_its_batch(frame, expression),)
+    if _is_made_up(odd) and holds("criterion-callee", operation.rpartition(".")[2]):
+        message = f"`{operation}` is a loss, by its name"
+        return (at(frame, AssumptionKind.NAME_SUGGESTS_MODEL, node, message),)
     message = f"`{operation}` computes with its arguments as a model does"
     return (at(frame, AssumptionKind.CALLEE_IS_MODEL, node, message),)
 
