@@ -63,3 +63,24 @@ def test_a_module_that_may_be_left_out_is_made_then():
         model.eval()
     """
     assert met(code) == []
+
+
+@pytest.mark.parametrize(
+    ("module", "inputs", "confidence"),
+    [
+        ("Detector()", "x, boxes", "likely"),  # it may slice by the boxes
+        ("Detector()", "boxes", "certain"),
+        ("nn.Bilinear(2, 2, 2)", "x, boxes", "certain"),
+    ],
+)
+def test_a_module_out_of_sight_may_have_inputs_for_the_host(module, inputs, confidence):
+    code = f"""
+    from zoo import Detector
+    def detect(device):
+        net = {module}.cuda()
+        boxes = torch.rand(2, 2)
+        x = torch.rand(2, 2, device="cuda")
+        return net({inputs})
+    """
+    [found] = met(code)
+    assert found.endswith(confidence)

@@ -54,6 +54,7 @@ class AssumptionKind(str, enum.Enum):
     # What is out of sight
     CALLEE_BRINGS_TOGETHER = "callee-brings-together"
     CALLEE_IS_MODEL = "callee-is-model"
+    MODULE_USES_ALL_INPUTS = "module-uses-all-inputs"
     NAME_SUGGESTS_MODEL = "name-suggests-model"
     BATCH_BELONGS_TOGETHER = "batch-belongs-together"
 
@@ -168,6 +169,8 @@ MEANINGS: Mapping[AssumptionKind, str] = {
     K.CALLEE_BRINGS_TOGETHER: "A function out of sight brings its arguments together.",
     K.CALLEE_IS_MODEL: "A function out of sight computes with its arguments as a model does, "
     "though it is not called like one.",
+    K.MODULE_USES_ALL_INPUTS: "A module whose class is out of sight computes with all of its "
+    "inputs, and reads none of them on the host.",
     K.NAME_SUGGESTS_MODEL: "What is called `model`, `net` or the like is a model.",
     K.BATCH_BELONGS_TOGETHER: "All parts of a batch are needed where one of them was moved to.",
     K.CALLER_IS_ACCELERATED: "Callers hand in tensors on an accelerator.",

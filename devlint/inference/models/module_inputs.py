@@ -10,7 +10,7 @@ import libcst as cst
 
 from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.inference.domain.containers import Sequence
-from devlint.inference.domain.placement import CPU, Placement, Variable, VariableKind
+from devlint.inference.domain.placement import CPU, Placement, Variable, VariableKind, same_place
 from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.tensors import DEFAULT, EMPTY, SCALAR, Tensor
 from devlint.inference.domain.value import Value, alternatives
@@ -62,16 +62,21 @@ def check_inputs(
     place: Placement,
     origin: Provenance | None,
     arguments: Arguments,
+    is_known: bool = True,
 ) -> bool:
     """Note the inputs of a module that are elsewhere. True when the module is what is out of place.
 
-    `module`: the expression whose value is called, `net` of `net(x)`.
+    `module`: the expression whose value is called, `net` of `net(x)`. Of one whose class is not
+    known (`is_known`) some inputs may be for the host: `net(image, boxes)`, where it slices by the
+    boxes.
     """
     at_fault = False
     if place is None:
         return False
     by_default = DEFAULT if type(place) is not Variable and place == CPU else 0
     own = Tensor(place, origin, by_default)
+    every_input = (t for value, _ in arguments.all() for t in tensors_in(value))
+    has_own = not is_known and any(same_place(t.place, place) for t in every_input)
     for value, argument in arguments.all():
         inputs = tensors_in(value)
         for tensor in inputs:
@@ -99,6 +104,9 @@ def check_inputs(
             if not (_is_settled(value, tensor, inputs) or stands_in(frame, tensor, inputs)):
                 message = f"`{shorten(argument)}` is as this one of its branches leaves it"
                 assumed.append(at(frame, AssumptionKind.BRANCH_TAKEN, argument, message))
+            if has_own:
+                message = f"`{shorten(module)}` computes with all of its inputs"
+                assumed.append(at(frame, AssumptionKind.MODULE_USES_ALL_INPUTS, node, message))
             if not tensor.is_sure:
                 tensor.show()
             if tensor.traits & SCALAR:

@@ -113,7 +113,7 @@ def call_module(frame: Frame, node: cst.Call, module: Instance, arguments: Argum
         return _result(frame, node, place, origin, arguments)
     if _is_layer(module):
         _show_input(arguments)
-    at_fault = check_inputs(frame, node, node.func, place, origin, arguments)
+    at_fault = check_inputs(frame, node, node.func, place, origin, arguments, known is not None)
     result = _result(frame, node, None if at_fault else place, origin, arguments)
     if known is not None:
         return _shape(result, known.results, known.scalar)

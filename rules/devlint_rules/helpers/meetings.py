@@ -70,12 +70,12 @@ def with_both_meant(meeting: Meeting) -> Assumptions:
     """Where one of two devices is a guess, something out of sight mostly brings them together; not
     where what is out of place is made in sight, and never moved, nor where a move in sight says
     where it is not."""
-    kinds = {each.kind for each in meeting.assumptions}
-    if not kinds.isdisjoint(_SAID_BY_MOVES):
+    kinds = {each.kind for each in meeting.assumptions} - {AssumptionKind.MODULE_USES_ALL_INPUTS}
+    if not kinds or not kinds.isdisjoint(_SAID_BY_MOVES):
         return meeting.assumptions
     guessed = not kinds.isdisjoint(_GUESSES)
     made = meeting.left.steps and meeting.left.steps[0].kind is StepKind.CREATED
-    if not meeting.assumptions or (made and not meeting.left.moved and not guessed):
+    if made and not meeting.left.moved and not guessed:
         return meeting.assumptions
     message = "nothing out of sight brings the two together"
     meant = Assumption(AssumptionKind.BOTH_DEVICES_ARE_MEANT, meeting.site, message)
