@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import pytest
 from given import given, meetings, met, syncs
+from hypothesis import example
 from hypothesis import given as forall
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -89,6 +90,7 @@ def bodies(*lines):
 
 @settings(max_examples=40, deadline=None)
 @forall(bodies(copies, reads, made, moved))
+@example(["a + b", "a = a.cuda()", "b = a"])
 def test_a_loop_claims_what_its_turns_claim_one_after_the_other(body):
     assert claimed(loop(body)) == claimed(START + "\n".join(body * 8) + "\n")
 

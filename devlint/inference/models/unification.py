@@ -183,9 +183,10 @@ def leave_index_to_callers(frame: Frame, node: cst.CSTNode, base: Tensor, index:
 
 
 def never_meet(frame: Frame, a: Tensor, b: Tensor) -> bool:
-    """They belong to different branches, or one to another branch than this code."""
+    """They belong to different branches, or one to another branch than this code; or one was moved
+    on the way that the other has not come."""
     when = frame.when
-    return exclude(a.when, b.when) or exclude(a.when, when) or exclude(b.when, when)
+    return exclude(a.assumed, b.assumed) or exclude(a.when, when) or exclude(b.when, when)
 
 
 def _contradicted(frame: Frame, odd: Tensor, anchor: Tensor) -> Assumptions | None:

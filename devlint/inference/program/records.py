@@ -1443,8 +1443,11 @@ class Instance(Value):
 
     def covers(self, other: Value, depth: int) -> bool:
         assert type(other) is Instance
-        same = self.library == other.library and self.info is other.info
-        return same and self.place == other.place and self.module is other.module
+        if self.library != other.library or self.info is not other.info:
+            return False
+        if self.info is None and self.tensor is not None and other.tensor is not None:
+            return self.tensor.covers(other.tensor, depth)  # the object is where that is
+        return self.place == other.place and self.module is other.module
 
     def stand_for(self, other: Value) -> None:
         has_room = len(self.twins) < MAX_MODULES
