@@ -25,7 +25,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import CodeType
 
@@ -115,7 +115,10 @@ def growth(kind: Kind, rules: tuple[Rule, ...], measure: Measure, size: int = SI
     size = min(size, kind.most)
     measure(kind.text(2), rules)  # what is loaded when it is first needed counts for nothing
     one, some, many = (measure(kind.text(n), rules) for n in (1, size, 4 * size))
-    return Growth(size, one, some, many)
+    found = Growth(size, one, some, many)
+    if found.factor > LIMIT:  # what only many need was loaded now
+        found = replace(found, many=measure(kind.text(4 * size), rules))
+    return found
 
 
 def check(text: str, rules: tuple[Rule, ...], measured: Measured = lambda work: work()) -> Report:
