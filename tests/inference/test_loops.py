@@ -4,9 +4,8 @@ from itertools import pairwise
 
 import pytest
 from given import given, meetings, met, syncs
-from hypothesis import example
+from hypothesis import example, settings
 from hypothesis import given as forall
-from hypothesis import settings
 from hypothesis import strategies as st
 
 NAMES = "abcdef"
