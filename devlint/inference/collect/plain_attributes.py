@@ -8,13 +8,14 @@ from devlint.findings import Confidence
 from devlint.inference.collect.availability_guards import Demands
 from devlint.inference.collect.explanation import operand
 from devlint.inference.conventions import holds
+from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.inference.domain.containers import Sequence
 from devlint.inference.domain.heap import latest
 from devlint.inference.domain.placement import CPU, Variable
 from devlint.inference.domain.provenance import Site, StepKind
 from devlint.inference.domain.tensors import KEPT, MAYBE_SCALAR, PARAMETER, Tensor
 from devlint.inference.domain.value import UNKNOWN, alternatives
-from devlint.inference.facts import MeetingKind, PlainAttribute
+from devlint.inference.facts import Meeting, MeetingKind, PlainAttribute
 from devlint.inference.interpreter.class_attributes import (
     RegisteredModules,
     is_handed_on,
@@ -98,13 +99,21 @@ def _meeting_of(info: ClassInfo, note: AttributeNote) -> Site | None:
     """Where the attribute met a value on another device."""
     for meeting in info.unit.facts.meetings:
         if meeting.confidence is Confidence.POSSIBLE and (
-            note.tensor.traits & MAYBE_SCALAR or meeting.kind is MeetingKind.RETURN
+            note.tensor.traits & MAYBE_SCALAR
+            or _may_be_number(meeting)
+            or meeting.kind is MeetingKind.RETURN
         ):
             continue  # a 0-dim one meets every device; one that is only returned meets none
         for step in meeting.left.steps:
             if step.site.node is note.node:
                 return meeting.site
     return None
+
+
+def _may_be_number(meeting: Meeting) -> bool:
+    """What meets is an element of the attribute that may have no dimensions: `self.steps[n]`."""
+    kinds = {each.kind for each in meeting.assumptions}
+    return AssumptionKind.VALUE_HAS_DIMENSIONS in kinds
 
 
 def _looks_after(info: ClassInfo, name: str) -> bool:

@@ -77,6 +77,7 @@ class AssumptionKind(str, enum.Enum):
     SCRIPT_RUNS_ON_ACCELERATOR = "script-runs-on-accelerator"
     CUDA_CODE_RUNS_ELSEWHERE = "cuda-code-runs-elsewhere"
     TEST_RUNS_ON_ACCELERATOR = "test-runs-on-accelerator"
+    EXPORT_RUNS_ON_ACCELERATOR = "export-runs-on-accelerator"
     DATA_CODE_GETS_DEVICE_TENSORS = "data-code-gets-device-tensors"
     OBJECT_LEAVES_HOST = "object-leaves-host"
     LIST_IS_JOINED_ON_DEVICE = "list-is-joined-on-device"
@@ -198,6 +199,8 @@ MEANINGS: Mapping[AssumptionKind, str] = {
     K.SCRIPT_RUNS_ON_ACCELERATOR: "A script that asks for no accelerator runs on one.",
     K.CUDA_CODE_RUNS_ELSEWHERE: "Code that shows to be for CUDA is to run elsewhere, too.",
     K.TEST_RUNS_ON_ACCELERATOR: "A test, by the path of its file, runs on an accelerator.",
+    K.EXPORT_RUNS_ON_ACCELERATOR: "A function that exports a module to ONNX runs where the module "
+    "is on an accelerator.",
     K.DATA_CODE_GETS_DEVICE_TENSORS: "A file that prepares data, by its path, gets tensors on an "
     "accelerator.",
     K.OBJECT_LEAVES_HOST: "An object whose device is the host is moved from there.",

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-MAX_FACTS = 4  # that one value keeps: the latest
+MAX_FACTS = 12  # that one value keeps: the latest
 
 
 MAX_AROUND = 16  # that are known of one place in the code

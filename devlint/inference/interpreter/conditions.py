@@ -500,10 +500,10 @@ def _narrow_to_instance(
             frame.hold(path, Tensor(None))  # somewhere: the test knows better
     elif "torch.Tensor" not in names:
         rest = [v for v in alternatives(value) if not (type(v) is Tensor and v.evidence is None)]
-        if len(rest) < len(alternatives(value)):
-            frame.hold(path, union(rest))
-        elif names <= _NUMBERS and len(names) == len(kinds) and type(value) is not Const:
+        if names <= _NUMBERS and len(names) == len(kinds) and type(value) is not Const:
             frame.hold(path, HOST)
+        elif len(rest) < len(alternatives(value)):
+            frame.hold(path, union(rest))
         elif "numpy.ndarray" in names or all(n.startswith("numpy.") for n in names):
             frame.hold(path, UNKNOWN)
             frame.env[NO_TENSOR + path] = value

@@ -111,6 +111,9 @@ def _loop(
             frame.loops[-1].trains |= loop.trains
             frame.loops[-1].wraps_training |= loop.wraps_training
     _replace_elements(frame, loop)
+    if loop.moved_parts:
+        none, more = tests.one_of(frame, 2)
+        frame.env = join_environments(frame.env, frame.env | loop.moved_parts, (none, more))
     if node.orelse is not None and not run_all(frame, node.orelse.body.body):
         return bool(loop.breaks)
     for env in loop.breaks:

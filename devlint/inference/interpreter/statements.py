@@ -242,8 +242,8 @@ def _if(frame: Frame, node: cst.If) -> bool:
             return _otherwise(frame, node.orelse)
         finally:
             frame.guards -= accelerated
-    before, when = frame.env, frame.when
-    frame.env = dict(before)
+    before, when, bound = frame.env, frame.when, frame.bound
+    frame.env, frame.bound = dict(before), dict(bound)
     frame.guards += accelerated
     frame.cold += cold
     if_true, if_false = tests.of_test(frame, node.test)
@@ -254,8 +254,8 @@ def _if(frame: Frame, node: cst.If) -> bool:
     frame.branches = [*around, taken] if taken is not None else around
     falls = block(frame, node.body)
     frame.cold -= cold
-    then_env = frame.env
-    frame.env, frame.when = dict(before), when
+    then_env, then_bound = frame.env, frame.bound
+    frame.env, frame.when, frame.bound = dict(before), when, bound
     enter_branch(frame, node.test, False, if_false)
     after_false = frame.when
     trains_only = is_training(node.test)
@@ -269,13 +269,19 @@ def _if(frame: Frame, node: cst.If) -> bool:
         if node.orelse is None and frame.chain:
             _forget_initial(before, then_env, frame.env)
         frame.env = join_environments(then_env, frame.env, (if_true, if_false))
+        frame.bound = _later(then_bound, frame.bound)
     elif falls:
-        frame.env = then_env
+        frame.env, frame.bound = then_env, then_bound
     if falls is not else_falls:  # what follows runs only where the one branch was taken
         frame.when = after_true if falls else after_false
     else:
         frame.when = when
     return falls or else_falls
+
+
+def _later(one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
+    """When each name was bound last, in either branch."""
+    return one | {name: max(time, one.get(name, 0)) for name, time in other.items()}
 
 
 def _forget_initial(before: Environment, taken: Environment, untaken: Environment) -> None:

@@ -440,7 +440,7 @@ def assign_item(frame: Frame, target: cst.Subscript, value: Value, source: cst.C
                     frame.emit(PlaceSettled(part))
                     frame.emit(ItemWritten(holder, part))
         if path and type(base) is Tensor:
-            _move_parts(frame, path, base, indices[0][0], value)
+            _move_parts(frame, path, base, indices[0], value)
     if path and len(target.slice) == 1 and type(base) is not Sequence and type(base) is not Mapping:
         key = _key(target, path)
         is_tensor = type(base) is Tensor and base.evidence is None
@@ -448,12 +448,22 @@ def assign_item(frame: Frame, target: cst.Subscript, value: Value, source: cst.C
             frame.hold(key, value)
 
 
-def _move_parts(frame: Frame, path: str, base: Tensor, index: Value, value: Value) -> None:
-    """`for k, v in batch.items(): batch[k] = v.to(device)`: all parts of it are moved."""
-    if base.is_sure or not frame.loops or type(index) is Const or type(value) is not Tensor:
+def _move_parts(
+    frame: Frame, path: str, base: Tensor, index: tuple[Value, cst.CSTNode], value: Value
+) -> None:
+    """`for k, v in batch.items(): batch[k] = v.to(device)`: all parts of it are moved, when the
+    loop is left. Before that, no turn reads what another has put there: each has its own key."""
+    if base.is_sure or not frame.loops or type(index[0]) is Const or type(value) is not Tensor:
         return
-    if value.origin is not None and value.origin.kind is StepKind.MOVED:
-        frame.bind(path, Tensor(value.place, value.origin, value.traits, base.evidence))
+    if value.origin is None or value.origin.kind is not StepKind.MOVED:
+        return
+    moved = Tensor(value.place, value.origin, value.traits, base.evidence)
+    key = dotted(index[1])
+    for loop in frame.loops:
+        if key in targets_of(loop.node):
+            loop.moved_parts[path] = moved
+            return
+    frame.bind(path, moved)
 
 
 def _without_placeholders(holder: Sequence) -> Sequence:

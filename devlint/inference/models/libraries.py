@@ -628,6 +628,8 @@ def _on_cpu(frame: Frame, node: cst.Call, last: str, known: Call, arguments: Arg
     note_text = "made here on the CPU"
     origin = frame.origin(StepKind.CREATED, node, None, note_text)
     if last == "from_numpy":
+        if "device" in arguments.keywords:
+            return Tensor(None)  # it takes none: the call raises, and nothing comes of it
         origin.before = _place_as_tensor(frame, arguments)
         return Tensor(CPU, origin, DEFAULT)
     return shape_result(frame, node, Tensor(CPU, origin, DEFAULT), known, arguments)

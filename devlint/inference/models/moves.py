@@ -141,6 +141,8 @@ def move_of_tensor(
             return tensor
         return tensor.with_place(tensor.place, _computed(frame, node, tensor))
     place = target
+    if name == "to" and type(place) is Variable and place.parameter:
+        frame.unit.context.none_handled.add(place)  # `x.to(None)` leaves it where it is
     discarded = frame.statement is node
     batch = tensor.evidence if tensor.traits & LOADED else None
     if batch is not None and (batch.part or not discarded):

@@ -9,13 +9,22 @@ from __future__ import annotations
 import libcst as cst
 
 from devlint.inference.conventions import holds
+from devlint.inference.domain.host import External
 from devlint.inference.domain.placement import CPU, CUDA, Placement
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.facts import LateMove
 from devlint.inference.models.devices import is_dtype, place_of
 from devlint.inference.models.module_places import placed
-from devlint.inference.program.records import Arguments, Frame, Function, Instance, Unit
+from devlint.inference.program.records import (
+    REFUSED,
+    Arguments,
+    ClassValue,
+    Frame,
+    Function,
+    Instance,
+    Unit,
+)
 from devlint.inference.syntax.text import dotted
 
 _PARAMETERS = frozenset({"parameters", "named_parameters"})
@@ -30,13 +39,16 @@ _COMPREHENSIONS = (cst.ListComp, cst.GeneratorExp, cst.CompFor)
 class Built:
     """An optimizer that holds a module's parameters."""
 
-    __slots__ = ("loaded", "module", "node", "path")
+    __slots__ = ("follows", "loaded", "module", "node", "path")
 
-    def __init__(self, node: cst.Call, path: str, module: Value | None) -> None:
+    def __init__(
+        self, node: cst.Call, path: str, module: Value | None, follows: bool = False
+    ) -> None:
         self.node = node
         self.path = path
         self.module = module
         self.loaded = False  # it was given a saved state
+        self.follows = follows  # in each step its state goes to where the parameters are
 
 
 class BuiltOptimizers:
@@ -53,8 +65,18 @@ def built(frame: Frame, node: cst.Call) -> None:
         return
     for argument in node.args[:2]:
         for path in _modules_in(argument.value) or _modules_of_name(frame, argument.value):
-            held = Built(node, path, _held(frame, path))
+            held = Built(node, path, _held(frame, path), _places_its_state(frame, node))
             frame.unit.kept(BuiltOptimizers).by_function.setdefault(frame.function, []).append(held)
+
+
+def _places_its_state(frame: Frame, node: cst.Call) -> bool:
+    """The optimizer's class, one of the project, says in `step`
+    `state["average"] = state["average"].type_as(gradient)`; or it is one that was not read."""
+    made = frame.eval(node.func)
+    if type(made) is External:
+        return made.name.startswith(REFUSED)
+    step = made.info.method("step") if type(made) is ClassValue else None
+    return step is not None and holds("state-follows", step.text)
 
 
 def _modules_in(node: cst.CSTNode, depth: int = 6) -> list[str]:
@@ -112,7 +134,7 @@ def loaded(frame: Frame, node: cst.Call) -> None:
     assert isinstance(node.func, cst.Attribute)
     if holds("optimizer-name", dotted(node.func.value)):
         for held in frame.unit.kept(BuiltOptimizers).by_function.get(frame.function, ()):
-            held.loaded = True
+            held.loaded = not held.follows
 
 
 def moved(frame: Frame, node: cst.Call, arguments: Arguments) -> None:

@@ -353,6 +353,9 @@ def _left_host(frame: Frame) -> list[Assumption]:
     found = []
     if frame.unit.host_script:
         found.append(on_accelerator(frame))
+    if frame.function is not None and frame.function.exports:
+        message = f"`{frame.function.name}`, which exports a model, runs on an accelerator"
+        found.append(of_code(frame, AssumptionKind.EXPORT_RUNS_ON_ACCELERATOR, message))
     if frame.info is not None and notes_host(frame.info):
         message = f"`{frame.info.name}`, whose device is the host, is moved"
         found.append(of_code(frame, AssumptionKind.OBJECT_LEAVES_HOST, message))
@@ -455,6 +458,10 @@ def meet(
             if result.origin is not None and rival.place is not anchor.place:
                 result.origin.rival = rival
             return result
+        if authority(anchor) == _MODULE and any(
+            t.place is None and t.evidence is None for t, _, _ in candidates
+        ):
+            return Tensor(None, anchor.origin)  # `x * self.config.rate`: rather a number
     apart = _apart(candidates) if not uncertain else -1
     if apart >= 0:
         return _each_way(frame, node, candidates, apart, pointwise, indirect)

@@ -46,3 +46,5 @@ class LoopState:
     # `xs[i] = value` for each element of the list that it goes over, and what that put there.
     replacing: cst.Subscript | None = None
     replacement: Value | None = None
+    # Objects of which each turn moves the entry under its own key, as they are behind the loop.
+    moved_parts: Environment = field(default_factory=dict)

@@ -555,6 +555,10 @@ class Frame:
         for end, letter in enumerate(path):
             if letter in ".[":
                 self.parts.setdefault(path[:end], set()).add(path)
+        index = path[path.rfind("[") + 1 : -1] if path.endswith("]") else ""
+        if index.isidentifier():  # `x[key]` is another entry where `key` is bound anew
+            self.parts.setdefault(index, set()).add(path)
+            self.owners.add(index)
 
     def each(
         self, values: Value, evaluate: Callable[[Value], Value]
@@ -715,6 +719,11 @@ class Function:
     def text(self) -> str:
         """Its source."""
         return code(self.node)
+
+    @cached_property
+    def exports(self) -> bool:
+        """It exports a module, which is mostly done on the host."""
+        return "onnx.export(" in self.text
 
     @cached_property
     def key(self) -> str:

@@ -42,7 +42,11 @@ from devlint.inference.program import shape_tests, tests
 from devlint.inference.program.records import Frame, Function, Instance, Parameter, Placed
 from devlint.inference.syntax.text import code
 
-_ARRAYS = ("np.ndarray", "numpy.ndarray")
+_ARRAYS = frozenset({"np.ndarray", "numpy.ndarray"})
+
+
+# Python's own classes, of which no tensor and no array is one.
+_PLAIN = frozenset({"bool", "dict", "float", "int", "list", "set", "str", "tuple"})
 
 
 class Binding:
@@ -111,18 +115,18 @@ class Binding:
         return shape_tests.literal(fact, actual)
 
     def _is_instance(self, subject: Hashable) -> bool | None:
-        """`isinstance(x, np.ndarray)`, of what this call hands in."""
+        """`isinstance(x, np.ndarray)`, `isinstance(x, (int, float))`, of what this call hands
+        in."""
         if not (isinstance(subject, tuple) and len(subject) == 4 and subject[0] is cst.Call):
             return None
         _, func, name, kind = subject
-        if func != "isinstance" or kind not in ("torch.Tensor", *_ARRAYS) or name not in self.given:
+        if func != "isinstance" or name not in self.given:
             return None
-        actual = self.given[name][0]
-        if type(actual) is Tensor and actual.is_sure:
-            return kind not in _ARRAYS
-        if type(actual) is Host and actual.array:
-            return kind in _ARRAYS
-        return None
+        kinds = kind[1:] if isinstance(kind, tuple) and kind and kind[0] is cst.Tuple else (kind,)
+        answers = [_is_of(self.given[name][0], each) for each in kinds]
+        if True in answers:
+            return True
+        return None if None in answers else False
 
     def _known(self, subject: Hashable) -> Value | None:
         """A parameter, one of a tuple that is handed in, or what the object of a method holds by
@@ -442,3 +446,15 @@ def _pass_evidence(value: Value, actual: Value) -> None:
     for tensor in alternatives(actual):
         if type(tensor) is Tensor:
             tensor.show()
+
+
+def _is_of(value: Value, kind: Hashable) -> bool | None:
+    """Whether a value is an instance of a class, by the name that the test gives it; None where
+    the value or the class may be anything."""
+    if kind != "torch.Tensor" and kind not in _ARRAYS and kind not in _PLAIN:
+        return None
+    if type(value) is Tensor and value.is_sure:
+        return kind == "torch.Tensor"
+    if type(value) is Host and value.array:
+        return kind in _ARRAYS
+    return None
