@@ -15,6 +15,7 @@ from runtime_guard.agreement import rules
 from runtime_guard.agreement.plans import Plan, plan_of
 from runtime_guard.core.placement import Placement, intern_device, placement_of, storage_of, tag
 from runtime_guard.core.sites import nearest, user_site, user_stack
+from runtime_guard.core.tensors import tensors_of
 from runtime_guard.core.torch_internals import DispatchHook, FunctionHook, default_device_context
 from runtime_guard.recording import cards, observers
 from runtime_guard.recording.events import RULES, Kind, hint_at
@@ -67,7 +68,7 @@ def explain_error(
     kind = kind_of_error(error)
     if kind is None:
         return
-    tensors = _tensors_in((*args, *(kwargs or {}).values()))
+    tensors = tensors_of((*args, *(kwargs or {}).values()))
     explanation = explain_operands(tensors, [f"argument {i}" for i in range(len(tensors))])
     rule = rule_for(tensors) if kind is Kind.MIXED else RULES[kind]
     sentence = str(error).partition("\n")[0]
@@ -82,16 +83,6 @@ def explain_error(
     )
     error.args = (with_explanation(str(error), explanation, rule), *error.args[1:])
     setattr(error, _EXPLAINED, True)
-
-
-def _tensors_in(values: Any) -> list[torch.Tensor]:
-    found: list[torch.Tensor] = []
-    for value in values:
-        if isinstance(value, torch.Tensor):
-            found.append(value)
-        elif isinstance(value, (list, tuple)):
-            found.extend(_tensors_in(value))
-    return found
 
 
 def real_card() -> int | None:
@@ -181,7 +172,7 @@ class RecordDispatchMode(DispatchHook):  # type: ignore[no-untyped-call]
                 else:
                     _record_copy(plan.name, target, source, non_blocking, seconds)
             return result
-        tensors = _tensors_in(args)
+        tensors = tensors_of(args)
         if plan.reads:
             read = _argument(func, plan.reads, args, kwargs)
             if isinstance(read, torch.Tensor) and rules.waits_to_read(
@@ -209,7 +200,7 @@ def _argument(func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any
 
 
 def _indices(args: tuple[Any, ...]) -> list[torch.Tensor]:
-    return _tensors_in(args[1]) if len(args) > 1 and isinstance(args[1], (list, tuple)) else []
+    return tensors_of(args[1]) if len(args) > 1 and isinstance(args[1], (list, tuple)) else []
 
 
 def _record_copy(

@@ -3,7 +3,8 @@
 The modules:
 
     context, machine, profiles: the block, the machine that it stands for, and its cards
-    modes, handlers: the two hooks, and the answers of functions that need their own
+    function_mode, handlers, looking_into: the hook that sees calls, and who answers them
+    dispatch_mode, meeting, copies, results, refusals: the hook that sees operations
     races: which streams wait for which, and who does not
     moves, legacy_types: how tensors get from one device to another
     autocast, attention, kernels: what an accelerator computes otherwise than the host

@@ -21,8 +21,8 @@ import torch.onnx
 
 from runtime_guard.core.patches import Patches, show_originals
 from runtime_guard.core.torch_internals import function_mode_stack, script_function, script_method
+from runtime_guard.virtual.function_mode import FunctionMode
 from runtime_guard.virtual.machine import UnsupportedVirtually, unsupported
-from runtime_guard.virtual.modes import FunctionMode
 
 NOT_THERE = "it compiles, for a device that is not there"
 _said: set[str] = set()

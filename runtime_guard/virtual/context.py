@@ -48,6 +48,8 @@ from runtime_guard.recording.module_moves import watch_module_moves
 from runtime_guard.virtual import accelerator_api, moves
 from runtime_guard.virtual.autocast import patch_autocast
 from runtime_guard.virtual.compilers import compiled_code_runs_eagerly, patch_compilers, say_once
+from runtime_guard.virtual.dispatch_mode import DispatchMode
+from runtime_guard.virtual.function_mode import FunctionMode
 from runtime_guard.virtual.handlers import LEGACY_DTYPES, build_handlers, legacy_type
 from runtime_guard.virtual.legacy_types import legacy_sparse_types, legacy_types
 from runtime_guard.virtual.machine import (
@@ -57,7 +59,6 @@ from runtime_guard.virtual.machine import (
     parse_machine,
     unsupported,
 )
-from runtime_guard.virtual.modes import DispatchMode, FunctionMode
 from runtime_guard.virtual.process_groups import patch_process_groups
 from runtime_guard.virtual.sharing import rebuild, share_between_processes
 from runtime_guard.virtual.stand_ins import give_originals_back

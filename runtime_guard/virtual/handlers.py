@@ -12,6 +12,7 @@ import torch
 
 from runtime_guard.core.placement import CPU, Placement, placement_of, tag
 from runtime_guard.core.sites import user_site
+from runtime_guard.core.tensors import tensors_of
 from runtime_guard.core.torch_internals import (
     PROXY,
     copy_below,
@@ -30,8 +31,9 @@ from runtime_guard.recording.explanation import explain_operands, rule_for, with
 from runtime_guard.recording.modes import explain_error
 from runtime_guard.virtual import attention, moves
 from runtime_guard.virtual.autocast import cast_all, lower_dtype
+from runtime_guard.virtual.function_mode import FunctionMode, Handler
 from runtime_guard.virtual.machine import UnsupportedVirtually
-from runtime_guard.virtual.modes import FunctionMode, Handler, check_generator, tensors_of
+from runtime_guard.virtual.refusals import check_generator
 
 __tracebackhide__ = True  # pytest shows the user's frames only
 

@@ -9,17 +9,17 @@ import torch
 import torch.nn.functional as F
 
 from runtime_guard.virtual.handlers import build_handlers
-from runtime_guard.virtual.modes import _asks_about_devices, _names_of
+from runtime_guard.virtual.looking_into import asks_about_devices, names_of
 
 
 @pytest.fixture(scope="module")
 def handled() -> frozenset[str]:
-    return _names_of(build_handlers())
+    return names_of(build_handlers())
 
 
 @pytest.mark.parametrize("function", [F.layer_norm, F.dropout, F.relu, F.cross_entropy, F.softmax])
 def test_what_passes_on_to_cpp_is_not(handled: frozenset[str], function: Any) -> None:
-    assert not _asks_about_devices(function, handled)
+    assert not asks_about_devices(function, handled)
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_what_passes_on_to_cpp_is_not(handled: frozenset[str], function: Any) ->
     ],
 )
 def test_what_makes_tensors_or_calls_others_is(handled: frozenset[str], function: Any) -> None:
-    assert _asks_about_devices(function, handled)
+    assert asks_about_devices(function, handled)
 
 
 def test_names_are_those_that_code_has(handled: frozenset[str]) -> None:

@@ -1,0 +1,249 @@
+"""The hook that sees every ATen operation, those of composites and of backward included.
+
+It checks operands and tags results.  It belongs to one thread.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from runtime_guard.agreement.plans import Plan, Treatment, plan_of
+from runtime_guard.core.placement import CPU, TAG, Placement, placement_of, tag, tag_new
+from runtime_guard.core.sites import user_site
+from runtime_guard.core.tensors import tensors_of
+from runtime_guard.core.torch_internals import (
+    FAKE,
+    DispatchHook,
+    custom_operators,
+    disable_torch_function,
+    flex_attention,
+    function_mode_count,
+    is_tracing,
+)
+from runtime_guard.recording import observers
+from runtime_guard.virtual import moves
+from runtime_guard.virtual.copies import copy_into, is_move, move_below
+from runtime_guard.virtual.function_mode import FunctionMode
+from runtime_guard.virtual.machine import Machine
+from runtime_guard.virtual.meeting import meet
+from runtime_guard.virtual.races import Watch
+from runtime_guard.virtual.refusals import (
+    refuse_other_storage,
+    refuse_what_the_host_lacks,
+    refuse_without_kernel,
+)
+from runtime_guard.virtual.results import note_use, tag_results, wait
+
+__tracebackhide__ = True  # pytest shows the user's frames only
+
+_Tensor = torch.Tensor
+_Parameter = torch.nn.Parameter
+
+
+class DispatchMode(DispatchHook):
+    """Checks operands and tags results for one thread of a virtual machine."""
+
+    def __init__(self, machine: Machine, function_mode: FunctionMode) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.machine = machine
+        self.function_mode = function_mode
+        self.latest: Placement | None = None
+        """Where the last operation ran: what backward's factories allocate beside."""
+
+    def __torch_dispatch__(
+        self,
+        func: Any,
+        types: Any,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        if self.function_mode.covered or self.machine.over:
+            return func(*args, **kwargs) if kwargs else func(*args)
+        for kind in types:
+            if kind is not _Tensor and kind is not _Parameter:
+                return self._ask_wrappers(func, types, args, kwargs or {})
+        plan = plan_of(func)
+        if plan is None:
+            return self._higher_order(func, args, kwargs or {})
+        if plan.foreign:
+            definition = custom_operators.get(func._schema.name)
+            if definition is not None:
+                return self._python_kernel(definition, func, args, kwargs or {})
+        dispatch = self._dispatch if Watch.current is None else self._dispatch_in_races
+        try:
+            if not plan.foreign and function_mode_count():
+                with disable_torch_function():  # not below a handler (backward): no detours
+                    return dispatch(plan, func, args, kwargs)
+            return dispatch(plan, func, args, kwargs)
+        except NotImplementedError as error:
+            with disable_torch_function():
+                refuse_what_the_host_lacks(func, [*args, *(kwargs or {}).values()], error)
+            raise
+
+    def _dispatch_in_races(
+        self, plan: Plan, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None
+    ) -> Any:
+        result = self._dispatch(plan, func, args, kwargs)
+        races = Watch.current
+        if races is not None and not moves.moving.active:
+            races.launched(func, args, kwargs or {}, result)
+        return result
+
+    def _ask_wrappers(
+        self, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """Let tensors that wrap others answer, with both hooks on what they call."""
+        if any(t.__module__.startswith("torch._sub") for t in types):
+            return func(*args, **kwargs)  # fake and functional tensors have no values
+        if any(t.__module__.startswith("torch.distributed") for t in types):
+            return NotImplemented  # DTensor is dispatched in C++, and hands its parts back to us
+        with self.in_sight():
+            for kind in types:
+                result = kind.__torch_dispatch__(func, types, args, kwargs)
+                if result is not NotImplemented:
+                    return result
+        raise TypeError(f"no implementation found for {func} on types {list(types)}")
+
+    @contextlib.contextmanager
+    def in_sight(self) -> Iterator[None]:
+        """In the block Python code below PyTorch's C++ sees the virtual machine."""
+        with self, self.function_mode.in_sight():
+            yield
+
+    def _higher_order(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run a higher-order operator, what it is made of or what it calls in sight."""
+        if func is flex_attention:
+            with self.in_sight():
+                return func.py_kernels[torch._C.DispatchKey.CompositeExplicitAutograd](
+                    *args, **kwargs
+                )
+
+        def shown(value: Any) -> Any:
+            if not callable(value) or isinstance(value, torch.Tensor):
+                return value
+
+            def call(*inner: Any, **options: Any) -> Any:
+                with self.in_sight():
+                    return value(*inner, **options)
+
+            return call
+
+        return func(*map(shown, args), **{name: shown(value) for name, value in kwargs.items()})
+
+    def _python_kernel(
+        self, definition: Any, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """Run the kernel that ``torch.library.custom_op`` was given: PyTorch checks no operands."""
+        tensors = tensors_of([*args, *kwargs.values()])
+        kinds = [moves.device_of(t).type for t in tensors]
+        kind = next((k for k in kinds if k != "cpu"), "cpu")
+        kernels = definition._backend_fns
+        kernel = kernels.get(kind, kernels.get(None))
+        if kernel is None or "meta" in kinds:
+            refuse_without_kernel(func, tensors)
+            return func(*args, **kwargs)
+        with self.in_sight():
+            return kernel(*args, **kwargs)
+
+    def _dispatch(
+        self, plan: Plan, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None
+    ) -> Any:
+        if plan.treatment is not Treatment.SAME or (kwargs and plan.keyword_tensors):
+            return self._special(plan, func, args, kwargs or {})
+        if kwargs and plan.copies and is_move(self, kwargs.get("device")):
+            return move_below(self, func, args, kwargs)
+        first: Placement | None = None
+        untagged = mixed = False
+        tags_results = plan.tags_results
+        for value in args:
+            kind = type(value)
+            if kind is _Tensor or kind is _Parameter or isinstance(value, _Tensor):
+                try:
+                    found = getattr(value.untyped_storage(), TAG, None)
+                except (NotImplementedError, RuntimeError):
+                    found = placement_of(value)
+                    tags_results = True  # what is a view of a strided tensor copies a sparse one
+                if found is None:
+                    untagged = True
+                elif first is None:
+                    first = found
+                elif found is not first and found.device is not first.device:
+                    mixed = True
+                else:
+                    note_use(found, plan)
+            elif kind is list or kind is tuple:
+                for item in value:
+                    if isinstance(item, _Tensor):
+                        found = placement_of(item)
+                        if found is None:
+                            untagged = True
+                        elif first is None:
+                            first = found
+                        elif found is not first and found.device is not first.device:
+                            mixed = True
+                        else:
+                            note_use(found, plan)
+        self.latest = first
+        if first is None:
+            return func(*args, **kwargs) if kwargs else func(*args)
+        if first.move is not None:
+            note_use(first, plan)
+        if mixed or (untagged and first.device is not CPU) or plan.indexing or plan.reads:
+            return meet(self, plan, func, args, kwargs or {})
+        result = func(*args, **kwargs) if kwargs else func(*args)
+        if plan.sync is not None and first.device is not CPU:
+            wait(self.function_mode, plan, args, kwargs)
+        if tags_results and not (plan.copies and moves.moving.active):
+            if plan.chooses_device and result.is_meta:
+                return result
+            # `_tag_results` in line for what most operations give: it is here that time goes
+            if type(result) is _Tensor:
+                try:
+                    storage = result.untyped_storage()
+                except (NotImplementedError, RuntimeError):
+                    tag(result, first.of_result(user_site()))
+                else:
+                    if getattr(storage, TAG, None) is None:
+                        tag_new(storage, first.of_result(user_site()))
+            else:
+                tag_results(result, first, plan)
+        return result
+
+    def _special(self, plan: Plan, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        treatment = plan.treatment
+        if treatment is Treatment.DECOMPOSE and not any(t.is_nested for t in tensors_of(args)):
+            with self:
+                return func._op_dk(torch._C.DispatchKey.CompositeImplicitAutograd, *args, **kwargs)
+        if treatment is Treatment.FACTORY:
+            for scalar in tensors_of(args) if plan.tensors else ():
+                if moves.device_of(scalar).type != "cpu" and not self.function_mode.quiet:
+                    moves.land_all()
+                    observers.sync(plan.called, "reads one value")
+            result = func(*args, **kwargs)
+            placement = None if is_tracing(FAKE) else self._composite_placement()
+            on_meta = isinstance(result, torch.Tensor) and result.is_meta
+            if placement is not None and not on_meta:
+                tag_results(result, placement, plan)
+            return result
+        if treatment is Treatment.SET:
+            if plan.name == "set_":
+                refuse_other_storage(args)
+            return func(*args, **kwargs)
+        if treatment is Treatment.HOST:
+            refuse_without_kernel(func, [*args, *kwargs.values()])
+            return func(*args, **kwargs)
+        if treatment is Treatment.COPY:
+            return copy_into(self, plan, func, args, kwargs)
+        return meet(self, plan, func, args, kwargs)
+
+    def _composite_placement(self) -> Placement | None:
+        mode = self.function_mode
+        if mode.call is not None:
+            return mode.placement_of_call(mode.call)
+        if torch._C._current_graph_task_id() != -1:  # in backward: beside the gradient
+            return self.latest
+        return None

@@ -1,0 +1,169 @@
+"""The careful path: operands on several devices, ``out=``, indices, and what is refused."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from runtime_guard.agreement import rules
+from runtime_guard.agreement.plans import Plan, Treatment
+from runtime_guard.core.placement import placement_of
+from runtime_guard.recording import observers
+from runtime_guard.recording.events import Kind, hint_at
+from runtime_guard.recording.explanation import explain_operands, rule_for, with_explanation
+from runtime_guard.virtual import moves
+from runtime_guard.virtual.copies import adopt_buffers
+from runtime_guard.virtual.kernels import kernel_of
+from runtime_guard.virtual.results import note_use, tag_results, wait
+
+if TYPE_CHECKING:
+    from runtime_guard.virtual.dispatch_mode import DispatchMode
+
+__tracebackhide__ = True  # pytest shows the user's frames only
+
+
+def meet(
+    mode: DispatchMode, plan: Plan, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """The careful path: operands on several devices, ``out=``, indices."""
+    operands, tensors = operands_of(func, args, kwargs)
+    if not operands:
+        return func(*args, **kwargs)
+    for tensor in tensors:
+        placement = placement_of(tensor)
+        if placement is not None:
+            note_use(placement, plan)
+    if (
+        plan.composite is not None
+        and not plan.indexing
+        and any(o.device is not operands[0].device for o in operands)
+    ):
+        with mode:
+            return func._op_dk(plan.composite, *args, **kwargs)
+    written = [t for o, t in zip(operands, tensors, strict=True) if o.written]
+    if written and adopt_buffers(
+        written, [t for o, t in zip(operands, tensors, strict=True) if not o.written]
+    ):
+        operands, tensors = operands_of(func, args, kwargs)
+    decision = rules.decide(func, operands)
+    if isinstance(decision, rules.Refusal):
+        _refuse(plan, decision, operands, tensors)
+        decision = next(i for i, o in enumerate(operands) if o.device.type != "cpu")
+    device = operands[decision].device
+    compute = func
+    if plan.treatment is Treatment.OTHERWISE and device.type not in ("cpu", "meta"):
+        compute = kernel_of(plan.name, func, args)
+    result = compute(*args, **kwargs)
+    placement = placement_of(tensors[decision])
+    mode.latest = placement
+    if device.type != "cpu" and plan.sync is not None:
+        wait(mode.function_mode, plan, args, kwargs)
+    if plan.indexing:
+        _indices(mode, plan, operands, tensors)
+    if plan.reads:
+        _reads(mode, plan, operands)
+    if placement is not None and (
+        plan.tags_results or any(t.layout is not torch.strided for t in tensors)
+    ):
+        tag_results(result, placement, plan)
+    return result
+
+
+def operands_of(
+    func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[list[rules.Operand], list[torch.Tensor]]:
+    operands: list[rules.Operand] = []
+    tensors: list[torch.Tensor] = []
+    for position, argument in enumerate(func._schema.arguments):
+        value: Any = args[position] if position < len(args) else kwargs.get(argument.name)
+        written = argument.alias_info is not None and argument.alias_info.is_write
+        listed = isinstance(value, (list, tuple))
+        for index, item in enumerate(value) if listed else ((0, value),):
+            if not isinstance(item, torch.Tensor):
+                continue
+            operands.append(
+                rules.Operand(
+                    f"{argument.name}[{index}]" if listed else argument.name,
+                    moves.device_of(item),
+                    item.dim(),
+                    item.numel(),
+                    written,
+                    item.dtype is torch.bool,
+                    rules.LEGACY_NAMES.get(item.dtype, str(item.dtype)),
+                )
+            )
+            tensors.append(item)
+    return operands, tensors
+
+
+def _reads(mode: DispatchMode, plan: Plan, operands: list[rules.Operand]) -> None:
+    """An argument is read by the host in C++."""
+    for operand in operands:
+        if (
+            operand.name == plan.reads
+            and rules.waits_to_read(plan.name, operands[0].device, operand.device)
+            and not mode.function_mode.quiet
+        ):
+            moves.land_all()
+            observers.sync(plan.called, rules.READS[plan.name][1])
+
+
+def _indices(
+    mode: DispatchMode, plan: Plan, operands: list[rules.Operand], tensors: list[torch.Tensor]
+) -> None:
+    """Indices from elsewhere are copied to the tensor's device; of a mask on an accelerator's
+    tensor the count is read by the host."""
+    if not observers.observing():
+        return
+    device = operands[0].device
+    fills = rules.fills_a_mask(operands)
+    for operand, tensor in zip(operands[1:], tensors[1:], strict=True):
+        if not operand.name.startswith("indices"):
+            continue
+        if operand.device != device and operand.dim > 0:
+            moves.record_transfer(
+                mode.machine,
+                tensor,
+                operand.device,
+                device,
+                plan.name,
+                non_blocking=False,
+                pinned=moves.is_pinned(tensor),
+            )
+        counted = operand.mask and device.type != "cpu" and not fills
+        if counted and not mode.function_mode.quiet:
+            moves.land_all()
+            observers.sync(plan.name, "a boolean mask: its result's shape depends on the values")
+
+
+def _refuse(
+    plan: Plan,
+    refusal: rules.Refusal,
+    operands: list[rules.Operand],
+    tensors: list[torch.Tensor],
+) -> None:
+    """Record a mixed-device operation, and raise unless every guard only wants to know."""
+    chosen = sorted((refusal.first, refusal.second))
+    explanation = explain_operands([tensors[i] for i in chosen], [operands[i].name for i in chosen])
+    rule = rule_for([tensors[i] for i in chosen])
+    if plan.indexing and rule in ("DEV101", "DEV102"):
+        rule = "DEV104"
+    observers.problem(
+        Kind.MIXED,
+        plan.name,
+        f"{refusal.message} {explanation} {hint_at(rule)}",
+        source=str(operands[refusal.first].device),
+        target=str(operands[refusal.second].device),
+        operands=[tensors[i] for i in chosen],
+    )
+    policy = observers.mixed_policy()
+    if policy == "raise":
+        raise refusal.error(with_explanation(refusal.message, explanation, rule))
+    if policy == "warn":
+        warnings.warn(
+            with_explanation(refusal.message, explanation, rule),
+            observers.DevicePolicyWarning,
+            stacklevel=2,
+        )

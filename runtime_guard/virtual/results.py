@@ -1,0 +1,59 @@
+"""What every operation leaves: used operands, results that are where it ran, a host that waited."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from runtime_guard.agreement.plans import Plan
+from runtime_guard.core.placement import TAG, Placement, placement_of, tag, tag_new
+from runtime_guard.core.sites import user_site
+from runtime_guard.core.tensors import tensors_of
+from runtime_guard.recording import gradients, observers
+from runtime_guard.virtual import moves
+from runtime_guard.virtual.function_mode import FunctionMode
+
+
+def note_use(placement: Placement, plan: Plan, *, by_host: bool = True) -> None:
+    """An operand was used: what watches its move is told."""
+    watched = placement.move
+    if watched is not None:
+        watched.used = True
+        if watched.leaf is not None and not plan.copies:
+            gradients.on_use(watched)
+        # a copy back to the device waits its turn behind the one that is on its way
+        if not watched.landed and by_host and not (plan.copies and moves.moving.active):
+            moves.report_read(watched, plan.name)
+
+
+def wait(
+    mode: FunctionMode, plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any] | None
+) -> None:
+    """The host waits for the device in this operation, unless its arguments spare it that."""
+    if plan.no_sync_with is not None and plan.no_sync_with(args, kwargs or {}):
+        return
+    moves.land_all()
+    if not mode.quiet and plan.sync is not None:
+        observers.sync(plan.called, plan.sync)
+
+
+def tag_results(result: Any, placement: Placement, plan: Plan) -> None:
+    """Say where the fresh tensors of ``result`` are."""
+    if type(result) is torch.Tensor:
+        try:
+            storage = result.untyped_storage()
+        except (NotImplementedError, RuntimeError):
+            tag(result, placement.of_result(user_site()))
+            return
+        if getattr(storage, TAG, None) is None:
+            tag_new(storage, placement.of_result(user_site()))
+        return
+    computed: Placement | None = None
+    for position, item in enumerate(result if isinstance(result, (tuple, list)) else [result]):
+        if position in plan.host_results:
+            continue
+        for tensor in tensors_of(item):
+            if placement_of(tensor) is None:
+                computed = computed or placement.of_result(user_site())
+                tag(tensor, computed)
