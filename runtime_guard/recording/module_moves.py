@@ -49,7 +49,7 @@ def watch_module_moves(patches: Patches, device_of: DeviceOf) -> None:
     add_group: Any = torch.optim.Optimizer.add_param_group
 
     def watched_apply(module: torch.nn.Module, fn: Any, recurse: bool = True) -> Any:
-        if getattr(_local, "inside", False):
+        if moves_a_module():
             return apply(module, fn, recurse)
         settle()  # an earlier move, before this one undoes it
         _local.inside = True
@@ -87,6 +87,11 @@ def watch_module_moves(patches: Patches, device_of: DeviceOf) -> None:
 
     patches.set(torch.nn.Module, "_apply", watched_apply)
     patches.set(torch.optim.Optimizer, "add_param_group", watched_add_group)
+
+
+def moves_a_module() -> bool:
+    """Is the calling thread inside the move of a module?  What comes along is the module's."""
+    return getattr(_local, "inside", False)
 
 
 def _device_of_state(module: torch.nn.Module, device_of: DeviceOf) -> torch.device | None:

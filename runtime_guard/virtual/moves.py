@@ -32,6 +32,7 @@ from runtime_guard.core.torch_internals import (
 from runtime_guard.recording import gradients, observers
 from runtime_guard.recording.events import Kind
 from runtime_guard.recording.explanation import explain_operands, rule_for, with_explanation
+from runtime_guard.recording.module_moves import moves_a_module
 from runtime_guard.virtual.machine import Machine, UnsupportedVirtually
 from runtime_guard.virtual.races import Watch
 
@@ -169,6 +170,8 @@ def move(
     if not landed and result.layout is torch.strided:
         setattr(storage_of(result), PINNED, True)
     watched = Move(stack, landed) if stack else None
+    if watched is not None and moves_a_module():
+        watched.used = True  # who throws the module away throws no moved tensor away
     made = placement.made if placement is not None else None
     tag(result, Placement(target, made, site, watched))
     if watched is not None:

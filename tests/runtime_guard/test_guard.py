@@ -342,6 +342,14 @@ class TestProblems:
             (Kind.DISCARDED_MOVE, at + offset) for offset in (0, 1, 2, 6, 8)
         ]
 
+    def test_a_module_that_is_thrown_away_throws_away_no_moved_tensor(self):
+        with DeviceGuard() as guard:
+            nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2)).cuda()
+            for parameter in nn.Linear(2, 2).parameters():
+                at = line() + 1
+                parameter.cuda()
+        assert set(self.seen(guard)) == {(Kind.DISCARDED_MOVE, at)}
+
     def test_a_move_that_is_used_or_kept_is_not_discarded(self):
         with DeviceGuard() as guard:
             (torch.ones(2).cuda() * 2).sum()
