@@ -26,8 +26,10 @@ from runtime_guard.virtual.machine import Machine, UnsupportedVirtually, unsuppo
 from runtime_guard.virtual.profiles import Profile
 from runtime_guard.virtual.races import Races, Watch, event_numbers
 
-VERSION = "12.8"
-"""What ``torch.version.cuda`` says on a virtual CUDA machine, where the build has no answer."""
+_RELEASE = tuple(int(part) for part in torch.__version__.partition("+")[0].split(".")[:2])
+VERSION = "13.0" if _RELEASE >= (2, 11) else "12.8"
+"""What ``torch.version.cuda`` says on a virtual CUDA machine where the build has no answer: that of
+the release's build for CUDA on PyPI.  torchvision's wheel there compares it with its own."""
 
 
 def synchronized(what: str) -> None:
