@@ -4,10 +4,11 @@
 
 makes an environment in FOLDER (or takes the one that is there) with the CPU build of torch 2.13.0
 and each library of `LIBRARIES`, and runs `libraries/use_LIBRARY.py` on the CPU and on
-`virtual_devices("cuda:2")`; no model or data set is downloaded.  Then each mutant of
-`libraries/mutants.toml`: one line of the program with a device bug.  It has to raise on virtual
-devices, and what is said has to name the line.  Prints two tables; exits with 1 where values differ
-or a mutant is not found.
+`virtual_devices("cuda:2")`; no model or data set is downloaded.  Beside the CPU time there stands
+that under a function and a dispatch mode that do nothing, the floor of any such tool.  Then each
+mutant of `libraries/mutants.toml`: one line of the program with a device bug.  It has to raise on
+virtual devices, and what is said has to name the line.  Prints two tables; exits with 1 where
+values differ or a mutant is not found.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import tempfile
 import time
 import types
 import venv
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -127,15 +128,31 @@ def quietly() -> Iterator[None]:
         yield
 
 
-def timed(main: Any) -> tuple[list[Any], float]:
-    """What ``main`` gives, on the host, and the least CPU time that it took."""
-    seconds = []
+def by_turns(source: str, path: Path) -> tuple[dict[str, list[Any]], dict[str, float]]:
+    """What a program gives in each world, on the host, and the least CPU time that it took there.
+
+    The worlds take turns, so that what else the machine does is shared among them.
+    """
+    # both import torch
+    from guard_overhead import no_op_modes
+
+    from runtime_guard import virtual_devices
+
+    worlds: dict[str, Callable[[], Any]] = {
+        "plain": contextlib.nullcontext,
+        "no-op": no_op_modes,
+        "virtual": lambda: virtual_devices(MACHINE),
+    }
+    values: dict[str, list[Any]] = {}
+    seconds = dict.fromkeys(worlds, float("inf"))
     for _ in range(ROUNDS):
-        start = time.process_time()
-        with quietly():
-            values = [value.detach().cpu() for value in main()]
-        seconds.append(time.process_time() - start)
-    return values, min(seconds)
+        for name, world in worlds.items():
+            with world(), quietly():
+                main = program(source, path)
+                start = time.process_time()
+                values[name] = [value.detach().cpu() for value in main()]
+                seconds[name] = min(seconds[name], time.process_time() - start)
+    return values, seconds
 
 
 def differences(expected: list[Any], found: list[Any]) -> str:
@@ -185,8 +202,6 @@ def work(library: str) -> dict[str, Any]:
     os.environ["HF_HUB_OFFLINE"] = "1"
     import torch
 
-    from runtime_guard import virtual_devices
-
     torch.set_num_threads(1)
     operators = tempfile.TemporaryDirectory()
     load_operators_of_torchvision(Path(operators.name))
@@ -197,14 +212,15 @@ def work(library: str) -> dict[str, Any]:
         "ran": source.splitlines()[0].strip('"').rstrip("."),
     }
     try:
-        with quietly():
-            expected, plain = timed(program(source, path))
-        with virtual_devices(MACHINE):
-            found, virtual = timed(program(source, path))
-        answer |= {"values": differences(expected, found), "slower": virtual / plain}
+        values, seconds = by_turns(source, path)
+        answer |= {
+            "values": differences(values["plain"], values["virtual"]),
+            "slower": seconds["virtual"] / seconds["plain"],
+            "floor": seconds["no-op"] / seconds["plain"],
+        }
     except Exception as error:
         said = (str(error).strip() or "nothing").splitlines()[0]
-        answer |= {"values": f"{type(error).__name__}: {said}", "slower": None}
+        answer |= {"values": f"{type(error).__name__}: {said}", "slower": None, "floor": None}
     with tempfile.TemporaryDirectory() as folder:
         answer["mutants"] = [
             judge_mutant(mutant, source, Path(folder)) for mutant in mutants_of(library)
@@ -234,23 +250,28 @@ def main() -> int:
     if options.worker:
         print(json.dumps(work(options.worker)))
         return 0
-    print("| library | what ran | values beside the CPU's | times the CPU | mutants found |")
-    print("| --- | --- | --- | --- | --- |", flush=True)
+    print(
+        "| library | what ran | values beside the CPU's | times the CPU | modes that do nothing | "
+        "mutants found |"
+    )
+    print("| --- | --- | --- | --- | --- | --- |", flush=True)
     mutants: list[tuple[str, dict[str, Any]]] = []
     same = True
     for library in options.libraries or LIBRARIES:
         refused = install(options.folder.absolute(), LIBRARIES[library])
         if refused:
-            print(f"| {LIBRARIES[library]} | cannot be installed here: {refused} | | | |")
+            print(f"| {LIBRARIES[library]} | cannot be installed here: {refused} | | | | |")
             continue
         answer = ask(options.folder.absolute(), library)
         mine = answer["mutants"]
         found = sum(mutant["raised"] and mutant["named"] for mutant in mine)
-        slower = f"{answer['slower']:.1f}" if answer.get("slower") else ""
+        slower, floor = (
+            f"{answer[what]:.1f}" if answer.get(what) else "" for what in ("slower", "floor")
+        )
         same &= answer["values"].startswith(("bit", "within"))
         print(
             f"| {LIBRARIES[library]} {answer['version']} | {answer['ran']} | {answer['values']} "
-            f"| {slower} | {found} of {len(mine)} |",
+            f"| {slower} | {floor} | {found} of {len(mine)} |",
             flush=True,
         )
         mutants += [(library, mutant) for mutant in mine]
