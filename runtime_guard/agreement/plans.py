@@ -36,6 +36,8 @@ class Plan:
     """What is known of one overload before it is called."""
 
     treatment: Treatment
+    run: Callable[..., Any]
+    """Calls it, without the detour of Python that the overload itself is."""
     name: str
     called: str
     """What a user calls the operation."""
@@ -51,6 +53,8 @@ class Plan:
     """May a keyword argument be a tensor (``out=`` and few others)?"""
     tags_results: bool
     """False when every result aliases an argument, hence shares its tag."""
+    view: bool
+    """Is its result a view of its only tensor, of a strided one at least?"""
     indexing: bool
     copies: bool
     """Can the operation be a transfer?"""
@@ -98,6 +102,14 @@ def _composite_key(func: Any) -> Any:
     return None
 
 
+def _is_view(schema: Any, tensors: list[Any]) -> bool:
+    """``view``, ``transpose``, ``detach``: no more than another look at the tensor given first."""
+    if len(tensors) != 1 or not schema.arguments or str(schema.arguments[0].type) != "Tensor":
+        return False
+    shared = [tensors[0].alias_info, *(result.alias_info for result in schema.returns)]
+    return len(shared) > 1 and all(info is not None and not info.is_write for info in shared)
+
+
 def make_plan(func: Any) -> Plan:
     """The plan of the overload ``func`` (a ``torch._ops.OpOverload``)."""
     schema = func._schema
@@ -121,17 +133,22 @@ def make_plan(func: Any) -> Plan:
         treatment = Treatment.FACTORY
     else:
         treatment = Treatment.SAME
+    sync = rules.SYNCS.get(name) if namespace == "aten" else None
+    indexing = name in rules.INDEXING or any(name == op for op, _ in rules.HOST_ONLY)
+    plain = treatment is Treatment.SAME and not (sync or indexing or read)
     return Plan(
         treatment=treatment,
+        run=func._op if type(func) is torch._ops.OpOverload else func,
         name=name,
         called=rules.CALLED.get(name, name),
-        sync=rules.SYNCS.get(name) if namespace == "aten" else None,
+        sync=sync,
         no_sync_with=rules.NO_SYNC_WITH.get(name),
         reads=next((a.name for a in tensors if a.name == read), None),
         tensors=bool(tensors),
         keyword_tensors=any(a.kwarg_only for a in tensors),
         tags_results=fresh,
-        indexing=name in rules.INDEXING or any(name == op for op, _ in rules.HOST_ONLY),
+        view=namespace == "aten" and plain and _is_view(schema, tensors),
+        indexing=indexing,
         copies=namespace == "aten" and name in ("copy_", "_to_copy", "_foreach_copy_"),
         chooses_device=any(a.name == "device" for a in schema.arguments),
         composite=_composite_key(func) if name in rules.COMPOSITES else None,
@@ -140,17 +157,16 @@ def make_plan(func: Any) -> Plan:
     )
 
 
-_plans: dict[int, tuple[Any, Plan | None]] = {}
+PLANS: dict[int, tuple[Any, Plan | None]] = {}
+"""Those made so far, each with its overload, by the identity of that: to hash one is a call of
+Python."""
 
 
 def plan_of(func: Any) -> Plan | None:
     """The plan of an overload; None for higher-order operators, whose bodies are seen operation by
-    operation.
-
-    Looked up by identity: to hash an overload is a call of Python.
-    """
-    entry = _plans.get(id(func))
+    operation."""
+    entry = PLANS.get(id(func))
     if entry is None:
         plan = make_plan(func) if isinstance(func, torch._ops.OpOverload) else None
-        entry = _plans[id(func)] = (func, plan)
+        entry = PLANS[id(func)] = (func, plan)
     return entry[1]

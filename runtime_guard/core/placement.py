@@ -15,10 +15,15 @@ from typing import Any
 import torch
 
 from runtime_guard.core.memory import Meter, count, count_new, meter_of
-from runtime_guard.core.sites import Site, Stack
-from runtime_guard.core.torch_internals import disable_torch_function
+from runtime_guard.core.sites import Site, Stack, site_of_told
+from runtime_guard.core.torch_internals import (
+    capture_frames,
+    disable_torch_function,
+    frames_of_captured,
+)
 
 TAG = "_devlint_placement"
+_FRAMES = "_devlint_frames"
 CPU = torch.device("cpu")
 
 _interned: dict[torch.device, torch.device] = {CPU: CPU}
@@ -73,14 +78,14 @@ class PassedBy:
 
 
 class Placement:
-    """A device and where it comes from: the line that made the tensor, the line that last moved it,
-    the line that computed it from such a tensor.
+    """A device and where it comes from: the line that made the tensor, the line that last moved it.
 
-    Shared by all results of one operation, hence never changed after construction, but for what a
-    module's move finds out about it.
+    Shared by all that is computed from such a tensor, hence never changed after construction, but
+    for what a module's move finds out about it.  Which line computed a tensor is kept beside it
+    (``computed_at``).
     """
 
-    __slots__ = ("computed", "device", "made", "meter", "move", "moved", "passed_by")
+    __slots__ = ("_of_result", "computed", "device", "made", "meter", "move", "moved", "passed_by")
 
     def __init__(
         self,
@@ -93,31 +98,36 @@ class Placement:
         self.made = made
         self.moved = moved
         self.move = move
-        self.computed: Site | None = None
+        self.computed = False
+        """Is it of what an operation gave, which is neither made nor moved itself?"""
         self.meter: Meter | None = meter_of(device)
         self.passed_by: PassedBy | None = None
+        self._of_result: Placement | None = None
 
-    def of_result(self, computed: Site) -> Placement:
-        """Where the results of an operation are that ran where this is."""
-        result = Placement.__new__(Placement)
-        result.device, result.made, result.moved = self.device, self.made, self.moved
-        result.meter, result.move, result.passed_by = self.meter, None, None
-        result.computed = computed
+    def of_result(self) -> Placement:
+        """Where the results of an operation are that ran here."""
+        result = self._of_result
+        if result is None:
+            if self.computed and self.passed_by is None:
+                return self
+            result = Placement(self.device, self.made, self.moved)
+            result.computed, result.meter = True, self.meter
+            self._of_result = result
         return result
 
     def of_attribute(self, passed_by: PassedBy) -> Placement:
         """The same, of a tensor that a module's move has passed by."""
-        found = self.of_result(self.computed) if self.computed is not None else copy.copy(self)
-        found.move, found.passed_by = self.move, passed_by
+        found = copy.copy(self)
+        found.passed_by, found._of_result = passed_by, None
         return found
 
-    def describe(self) -> str:
+    def describe(self, computed: Site | None) -> str:
         """``made on cpu at model.py:41`` or ``moved to cuda:0 at train.py:88``."""
-        if self.computed is not None:
+        if computed is not None:
             origin = self.moved or self.made
             how = "moved" if self.moved is not None else "made"
             whence = f", from what was {how} there at {origin}" if origin is not None else ""
-            return f"computed on {self.device} at {self.computed}{whence}"
+            return f"computed on {self.device} at {computed}{whence}"
         if self.moved is not None:
             return f"moved to {self.device} at {self.moved}"
         if self.made is not None:
@@ -173,15 +183,35 @@ def placement_of(tensor: torch.Tensor) -> Placement | None:
     return found
 
 
+def computed_at(tensor: torch.Tensor) -> Site | None:
+    """The line that computed ``tensor``; None when it was made or moved to where it is."""
+    placement, storage = placement_of(tensor), storage_of(tensor)
+    if placement is None or not placement.computed:
+        return None
+    captured = getattr(storage, _FRAMES, None)
+    if captured is None:
+        part = getattr(tensor, "_local_tensor", None)  # of a DTensor
+        return None if part is None else computed_at(part)
+    (frames,) = frames_of_captured([captured])
+    return site_of_told(frames)
+
+
 def tag_storage(storage: Any, placement: Placement) -> None:
     """Say where ``storage`` is, and count its memory there."""
     setattr(storage, TAG, placement)
+    if placement.computed and not hasattr(storage, _FRAMES):
+        setattr(storage, _FRAMES, capture_frames(True, False, False))
     count(storage, placement.meter)
 
 
 def tag_new(storage: Any, placement: Placement) -> None:
-    """``tag_storage`` of one that has no tag: the result of an operation."""
+    """``tag_storage`` of the result of an operation, which has no tag.
+
+    To walk the stack in Python costs more than all the rest; of hardly one result in a thousand
+    the line is ever asked for.
+    """
     storage._devlint_placement = placement
+    storage._devlint_frames = capture_frames(True, False, False)
     if placement.meter is not None:
         count_new(storage, placement.meter)
 

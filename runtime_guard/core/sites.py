@@ -13,9 +13,11 @@ import multiprocessing
 import os
 import sys
 import sysconfig
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import CodeType, FrameType
+from typing import Any
 
 MAX_DEPTH = 40
 """How many user frames a stack keeps, innermost first."""
@@ -161,6 +163,24 @@ def user_site() -> Site:
     program = _package(installed.f_code.co_filename)
     frames = (f for f in user_frames(None) if _package(f.f_code.co_filename) == program)
     return site_of(next(frames))
+
+
+def site_of_told(frames: Iterable[Mapping[str, Any]]) -> Site:
+    """``user_site`` of a call that is over: its frames, innermost first, as torch's C++ tells them
+    (``filename``, ``line`` and ``name`` of each)."""
+    users = [frame for frame in frames if is_users(frame["filename"])]
+    if not users:
+        return UNKNOWN_SITE
+    chosen = next((f for f in users if _rank_of_file(f["filename"]) == 0), None)
+    if chosen is None:
+        program = _package(users[-1]["filename"])
+        chosen = next(frame for frame in users if _package(frame["filename"]) == program)
+    return _told_site(chosen["filename"], chosen["line"], chosen["name"])
+
+
+@cache
+def _told_site(file: str, line: int, function: str) -> Site:
+    return Site(file if file.startswith("<") else os.path.abspath(file), line, line, function)
 
 
 @cache

@@ -34,6 +34,12 @@ default_device_context: Any = torch.utils._device
 custom_operators: Any = torch._library.custom_ops.OPDEFS
 """What ``torch.library.custom_op`` made, by qualified name: definitions with their kernels."""
 
+capture_frames: Callable[[bool, bool, bool], Any] = _c._profiler.gather_traceback
+"""The frames of the caller, taken in C++: of Python, of TorchScript, of C++."""
+frames_of_captured: Callable[[list[Any]], list[list[dict[str, Any]]]] = (
+    _c._profiler.symbolize_tracebacks
+)
+
 script_function: Any = _c.ScriptFunction
 script_method: Any = _c.ScriptMethod
 

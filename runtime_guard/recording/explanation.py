@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from runtime_guard.core.placement import UNTAGGED, Placement, placement_of
+from runtime_guard.core.placement import UNTAGGED, Placement, computed_at, placement_of
 from runtime_guard.core.sites import nearest, site_of, user_frames
 from runtime_guard.core.torch_internals import disable_torch_function, real_device
 from runtime_guard.recording.events import hint_at
@@ -23,7 +23,7 @@ def explain_operands(tensors: Sequence[torch.Tensor], argument_names: Sequence[s
     for tensor, argument in zip(tensors, argument_names, strict=False):
         name = name_in_frames(tensor, frames)
         operand = f"`{name}`" if name is not None else f"argument `{argument}`"
-        parts.append(f"{operand}: {_placement(tensor).describe()}{_beside(tensor, frames)}")
+        parts.append(f"{operand}: {_told(tensor)}{_beside(tensor, frames)}")
     return "; ".join([*parts, *_attributes(tensors)])
 
 
@@ -44,9 +44,9 @@ def _beside(tensor: torch.Tensor, frames: Sequence[FrameType]) -> str:
                 continue
             other = _placement(value)
             origin = other.moved or other.made
-            told = other.device is place.device and other.computed is None and origin is not None
+            told = other.device is place.device and not other.computed and origin is not None
             if told and origin != place.moved:
-                return f" (where `{name}` is: {other.describe()})"
+                return f" (where `{name}` is: {_told(value)})"
     return ""
 
 
@@ -75,6 +75,10 @@ def with_explanation(sentence: str, explanation: str, rule: str = "") -> str:
     """
     known = " ".join(part for part in (explanation, rule and hint_at(rule)) if part)
     return f"{sentence}\n  {known}" if known else sentence
+
+
+def _told(tensor: torch.Tensor) -> str:
+    return _placement(tensor).describe(computed_at(tensor))
 
 
 def _placement(tensor: torch.Tensor) -> Placement:

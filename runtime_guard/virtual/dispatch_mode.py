@@ -11,9 +11,8 @@ from typing import Any
 
 import torch
 
-from runtime_guard.agreement.plans import Plan, Treatment, plan_of
+from runtime_guard.agreement.plans import PLANS, Plan, Treatment, plan_of
 from runtime_guard.core.placement import CPU, TAG, Placement, placement_of, tag, tag_new
-from runtime_guard.core.sites import user_site
 from runtime_guard.core.tensors import tensors_of
 from runtime_guard.core.torch_internals import (
     FAKE,
@@ -66,7 +65,8 @@ class DispatchMode(DispatchHook):
         for kind in types:
             if kind is not _Tensor and kind is not _Parameter:
                 return self._ask_wrappers(func, types, args, kwargs or {})
-        plan = plan_of(func)
+        known = PLANS.get(id(func))
+        plan = plan_of(func) if known is None else known[1]
         if plan is None:
             return self._higher_order(func, args, kwargs or {})
         if plan.foreign:
@@ -152,10 +152,29 @@ class DispatchMode(DispatchHook):
     def _dispatch(
         self, plan: Plan, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None
     ) -> Any:
-        if plan.treatment is not Treatment.SAME or (kwargs and plan.keyword_tensors):
+        if plan.view:
+            try:
+                first = getattr(args[0].untyped_storage(), TAG, None)
+            except (NotImplementedError, RuntimeError):
+                pass  # what is a view of a strided tensor copies a sparse one
+            else:
+                self.latest = first
+                if first is not None and first.move is not None:
+                    note_use(first, plan)
+                return plan.run(*args, **kwargs) if kwargs else plan.run(*args)
+        elif plan.treatment is not Treatment.SAME or (kwargs and plan.keyword_tensors):
             return self._special(plan, func, args, kwargs or {})
-        if kwargs and plan.copies and is_move(self, kwargs.get("device")):
+        elif kwargs and plan.copies and is_move(self, kwargs.get("device")):
             return move_below(self, func, args, kwargs)
+        return self._agree(plan, func, args, kwargs)
+
+    def _agree(
+        self, plan: Plan, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None
+    ) -> Any:
+        """What most operations do: operands of one device, results beside them.
+
+        It is here that time goes: what `placement_of` and `tag_results` do is in line.
+        """
         first: Placement | None = None
         untagged = mixed = False
         tags_results = plan.tags_results
@@ -173,7 +192,7 @@ class DispatchMode(DispatchHook):
                     first = found
                 elif found is not first and found.device is not first.device:
                     mixed = True
-                else:
+                elif found.move is not None:
                     note_use(found, plan)
             elif kind is list or kind is tuple:
                 for item in value:
@@ -185,30 +204,29 @@ class DispatchMode(DispatchHook):
                             first = found
                         elif found is not first and found.device is not first.device:
                             mixed = True
-                        else:
+                        elif found.move is not None:
                             note_use(found, plan)
         self.latest = first
         if first is None:
-            return func(*args, **kwargs) if kwargs else func(*args)
+            return plan.run(*args, **kwargs) if kwargs else plan.run(*args)
         if first.move is not None:
             note_use(first, plan)
         if mixed or (untagged and first.device is not CPU) or plan.indexing or plan.reads:
             return meet(self, plan, func, args, kwargs or {})
-        result = func(*args, **kwargs) if kwargs else func(*args)
+        result = plan.run(*args, **kwargs) if kwargs else plan.run(*args)
         if plan.sync is not None and first.device is not CPU:
             wait(self.function_mode, plan, args, kwargs)
         if tags_results and not (plan.copies and moves.moving.active):
             if plan.chooses_device and result.is_meta:
                 return result
-            # `_tag_results` in line for what most operations give: it is here that time goes
             if type(result) is _Tensor:
                 try:
                     storage = result.untyped_storage()
                 except (NotImplementedError, RuntimeError):
-                    tag(result, first.of_result(user_site()))
+                    tag(result, first.of_result())
                 else:
                     if getattr(storage, TAG, None) is None:
-                        tag_new(storage, first.of_result(user_site()))
+                        tag_new(storage, first.of_result())
             else:
                 tag_results(result, first, plan)
         return result

@@ -8,7 +8,6 @@ import torch
 
 from runtime_guard.agreement.plans import Plan
 from runtime_guard.core.placement import TAG, Placement, placement_of, tag, tag_new
-from runtime_guard.core.sites import user_site
 from runtime_guard.core.tensors import tensors_of
 from runtime_guard.recording import gradients, observers
 from runtime_guard.virtual import moves
@@ -44,16 +43,14 @@ def tag_results(result: Any, placement: Placement, plan: Plan) -> None:
         try:
             storage = result.untyped_storage()
         except (NotImplementedError, RuntimeError):
-            tag(result, placement.of_result(user_site()))
+            tag(result, placement.of_result())
             return
         if getattr(storage, TAG, None) is None:
-            tag_new(storage, placement.of_result(user_site()))
+            tag_new(storage, placement.of_result())
         return
-    computed: Placement | None = None
     for position, item in enumerate(result if isinstance(result, (tuple, list)) else [result]):
         if position in plan.host_results:
             continue
         for tensor in tensors_of(item):
             if placement_of(tensor) is None:
-                computed = computed or placement.of_result(user_site())
-                tag(tensor, computed)
+                tag(tensor, placement.of_result())
