@@ -723,7 +723,8 @@ class Function:
     @cached_property
     def exports(self) -> bool:
         """It exports a module, which is mostly done on the host."""
-        return "onnx.export(" in self.text
+        written = "onnx.export("
+        return written in self.unit.source.text and written in self.text
 
     @cached_property
     def key(self) -> str:
