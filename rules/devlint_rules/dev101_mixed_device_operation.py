@@ -10,13 +10,13 @@ from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.helpers.meetings import claims, with_both_meant
 from devlint_rules.helpers.placing import brought_there
 from devlint_rules.helpers.rewriting import where_it_meets
-from devlint_rules.helpers.wording import device_expression, sends_to_group
+from devlint_rules.helpers.wording import device_there, sends_to_group
 
 
 def _advice(meeting: Meeting) -> str:
     if sends_to_group(meeting):
         return f"move `{meeting.left.name}` to the card of this process first, or make it there"
-    device = device_expression(meeting.right)
+    device = device_there(meeting)
     if device is None:
         return f"move `{meeting.left.name}` to the device of the other operand before they meet"
     return f"move it before they meet: `{meeting.left.name}.to({device})`"

@@ -22,7 +22,7 @@ from devlint_rules.helpers.rewriting import (
     where_it_meets,
     with_argument,
 )
-from devlint_rules.helpers.wording import device_expression
+from devlint_rules.helpers.wording import device_there
 
 
 def _device(meeting: Meeting) -> str | None:
@@ -34,7 +34,7 @@ def _device(meeting: Meeting) -> str | None:
         and is_path(placement.name)
     ):
         return f"{placement.name}.device"
-    return device_expression(meeting.right)
+    return device_there(meeting)
 
 
 def _advice(meeting: Meeting) -> str:

@@ -13,7 +13,7 @@ from devlint_rules.helpers.meetings import claims, with_both_meant
 from devlint_rules.helpers.placing import brought_there, made_there, module_moved
 from devlint_rules.helpers.rewriting import factory_of, is_path, moved_to, text_of, where_it_meets
 from devlint_rules.helpers.scopes import means_the_same
-from devlint_rules.helpers.wording import device_expression, is_host, module_is
+from devlint_rules.helpers.wording import device_there, is_host, module_is
 
 
 def _advice(meeting: Meeting) -> str:
@@ -22,7 +22,7 @@ def _advice(meeting: Meeting) -> str:
         moved = f"each batch of `{left.name}`" if left.loaded else f"`{left.name}`"
         named = right.name.endswith("device")  # the callee's own device, as it is given here
         return f"move {moved} to {'' if named else 'the device of '}`{right.name}` before the call"
-    device = device_expression(right)
+    device = device_there(meeting)
     if module_is(meeting) == "right" or device is None:
         return f"move `{left.name}` to the module's device before the call"
     return f"move it before the call: `{left.name}.to({device})`"

@@ -13,7 +13,7 @@ from devlint_rules.helpers.meetings import causes_of
 from devlint_rules.helpers.ownership import strays
 from devlint_rules.helpers.placing import moved_there_instead, moved_where_it_meets
 from devlint_rules.helpers.rewriting import moved_to, where_it_meets
-from devlint_rules.helpers.wording import clash, device_expression, meeting_trace, module_is
+from devlint_rules.helpers.wording import clash, device_there, meeting_trace, module_is
 
 
 def _indices(meeting: Meeting) -> tuple[int | None, int | None]:
@@ -25,7 +25,7 @@ def _indices(meeting: Meeting) -> tuple[int | None, int | None]:
 def _advice(meeting: Meeting) -> str:
     left, right = meeting.left, meeting.right
     if strays(meeting):
-        there = device_expression(right)
+        there = device_there(meeting)
         return f"go by the other: `.to({there})`" if there else "go by the other's device"
     if None in _indices(meeting):
         return "name one device once and pass it to both, instead of the current device"

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+
+import libcst as cst
 
 from devlint.findings import Severity
 from devlint.inference.confidence.policy import confidence_of
 from devlint.inference.domain.assumptions import AssumptionKind
-from devlint.inference.facts import Facts, Mistake
+from devlint.inference.facts import Facts, Mistake, MistakenDevice
 from devlint.rule import Claim, Rule
 from devlint_rules.helpers.assumptions import assume_if
+from devlint_rules.helpers.rewriting import is_path, text_of
 
 _ADVICE = {
     Mistake.FLAG: 'choose the device by the flag: `"cuda" if flag else "cpu"`',
     Mistake.CONTEXT: "pass the index itself, or `torch.device(…)`; `torch.cuda.device` is for a "
     "`with`",
     Mistake.OLD_CONTEXT: "pass the index itself",
-    Mistake.NEVER_EQUAL: 'compare its type: `x.device.type == "cuda"`',
-    Mistake.ALWAYS_UNEQUAL: 'compare its type: `x.device.type != "cpu"`',
+    Mistake.NEVER_EQUAL: 'compare its type: `{device}.type == "{type}"`',
+    Mistake.ALWAYS_UNEQUAL: 'compare its type: `{device}.type != "{type}"`',
     Mistake.NO_SUCH_TYPE: 'PyTorch calls it "cuda" (or "mps", "xpu", …)',
-    Mistake.NO_INDEX: 'say which card: `torch.device("cuda", 0)`; without the call it is that one',
+    Mistake.NO_INDEX: 'say which card: `torch.device("{type}", 0)`; without the call it '
+    "is that one",
     Mistake.MINUS_ONE: "use the tensor's `.device`",
     Mistake.KEYWORD: "use `.to(device, non_blocking=True)`",
     Mistake.FIRST_CARD: "ask for `None`: `-1 if index is None else index`",
@@ -49,6 +54,18 @@ _MESSAGES = {
 }
 
 
+def _advice(fact: MistakenDevice) -> str:
+    """Code to write, with the device and the type that the code names."""
+    named = re.search(r"[\"'](\w+)(?::\d+)?[\"']", fact.text)
+    device, node = "x.device", fact.site.node
+    if isinstance(node, cst.Comparison) and len(node.comparisons) == 1:
+        sides = (node.left, node.comparisons[0].comparator)
+        device = next((text_of(s) for s in sides if is_path(text_of(s))), device)
+    unequal = fact.mistake is Mistake.ALWAYS_UNEQUAL
+    kind = named[1] if named is not None else "cpu" if unequal else "cuda"
+    return _ADVICE[fact.mistake].replace("{device}", device).replace("{type}", kind)
+
+
 def _check(facts: Facts) -> Iterator[Claim]:
     for fact in facts.mistaken_devices:
         assumed = assume_if(
@@ -62,7 +79,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
             Severity.WARNING if fact.mistake in _MILD else Severity.ERROR,
             confidence_of(assumed),
             _MESSAGES[fact.mistake].format(text=fact.text, callee=fact.callee),
-            advice=_ADVICE[fact.mistake],
+            advice=_advice(fact),
             assumptions=assumed,
         )
 

@@ -48,7 +48,11 @@ def _check(facts: Facts) -> Iterator[Claim]:
             Severity.ERROR if move.used_later else Severity.WARNING,
             confidence_of(assumed),
             f"`{call}` returns a new tensor, which is thrown away: `{name}` stays where it was",
-            advice=f"keep the result: `{name} = {call}`",
+            advice=(
+                f"keep the result: `{name} = {call}`"
+                if not name.endswith(")")
+                else "keep the result: assign it to the name that is read later"
+            ),
             trace=(*history(move.subject), *_uses(facts, move)),
             fix=_fix(facts, move),
             applicability=Applicability.SAFE,

@@ -15,7 +15,7 @@ from devlint_rules.helpers.assumptions import assume, runs_elsewhere, runs_witho
 from devlint_rules.helpers.legacy_types import meaning, of_sizes
 from devlint_rules.helpers.mentions import twins
 from devlint_rules.helpers.ownership import rule_of_mention
-from devlint_rules.helpers.rewriting import argument, atom, in_file, receiver, text_of
+from devlint_rules.helpers.rewriting import argument, atom, in_file, is_path, receiver, text_of
 
 
 def _modern(node: cst.CSTNode) -> str | None:
@@ -95,6 +95,16 @@ def _names_cuda(mention: Mention) -> bool:
     return "torch.cuda." in mention.text or "set_default_tensor_type" in mention.text
 
 
+def _apart(node: cst.CSTNode) -> str:
+    """Advice for what has no form to write down: `y.type(x.type())` goes by the device of `x`."""
+    given = node.args[0].value if isinstance(node, cst.Call) and node.args else None
+    func = given.func if isinstance(given, cst.Call) else None
+    other = text_of(func.value) if isinstance(func, cst.Attribute) else ""
+    if not is_path(other):
+        return "name them apart: `dtype=` and `device=`"
+    return f"name them apart: `dtype={other}.dtype` and `device={other}.device`"
+
+
 def _check(facts: Facts) -> Iterator[Claim]:
     found = [m for m in facts.mentions if rule_of_mention(m) == "DEV503"]
     plain = [m for m in found if _is_plain(m)]
@@ -111,9 +121,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
             confidence_of(assumed),
             f"`{mention.text}` {harm}"
             + (f" (and {len(others)} more in this file)" if others else ""),
-            advice=(
-                f"write `{shown}`" if shown else "name them apart: `dtype=` and `device=x.device`"
-            ),
+            advice=f"write `{shown}`" if shown else _apart(mention.site.node),
             trace=twins(others),
             fix=() if others else _fix(facts, mention, modern),
             applicability=Applicability.UNSAFE,

@@ -131,6 +131,18 @@ def device_expression(operand: Operand) -> str | None:
     return f'"{placement}"' if placement is not None and placement.index is not None else None
 
 
+def device_there(meeting: Meeting) -> str | None:
+    """The same of what a meeting goes by. A module whose call it lies in has no `.device`."""
+    operand, call = meeting.right, meeting.site.node
+    if meeting.inside is None or not isinstance(call, cst.Call) or operand.element:
+        return device_expression(operand)
+    func = call.func
+    holder = func.value if isinstance(func, cst.Attribute) else func
+    if operand.site.node is not func and operand.site.node is not holder:
+        return device_expression(operand)
+    return f"next({operand.name}.parameters()).device" if is_path(operand.name) else None
+
+
 def _is_named(operand: Operand, device: str) -> bool:
     """Whether the move or factory that put an operand there calls the device by this name. Where a
     function chose it, the name is that function's own."""

@@ -1,0 +1,66 @@
+"""Advice names what the code names: its devices, its types, and no attribute that is not there."""
+
+from __future__ import annotations
+
+from rule_checking import check_text
+
+HELD = """
+import torch
+from torch import nn
+
+
+class Inner(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.gain = nn.Parameter(torch.ones(3))
+
+    def forward(self, x, hidden):
+        return self.gain * x + hidden
+
+
+class Outer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn = Inner()
+        self.lin = nn.Linear(3, 3)
+
+    def forward(self, x):
+        hidden = torch.zeros(3)
+        return self.rnn.forward(self.lin(x), hidden)
+"""
+
+
+def _advice(text: str, code: str) -> list[str]:
+    return [finding.advice for finding in check_text(text) if finding.rule == code]
+
+
+def test_a_module_has_no_device_attribute() -> None:
+    (advice,) = _advice(HELD, "DEV102")
+    assert "device=next(self.rnn.parameters()).device" in advice
+
+
+def test_a_tensor_has_one() -> None:
+    text = "import torch\n\n\ndef f(x: torch.Tensor):\n    return x + torch.zeros(3)\n"
+    (advice,) = _advice(text, "DEV102")
+    assert "device=x.device" in advice
+
+
+def test_a_comparison_keeps_its_device_and_its_type() -> None:
+    text = 'import torch\n\n\ndef f(y: torch.Tensor):\n    return y.device == "xpu"\n'
+    (advice,) = _advice(text, "DEV110")
+    assert '`y.device.type == "xpu"`' in advice
+
+
+def test_the_result_of_a_call_is_no_target() -> None:
+    text = (
+        "import torch\n\n\ndef f(x: torch.Tensor, device):\n    x = x.cuda()\n"
+        "    x.squeeze_(0).to(device)\n    return x\n"
+    )
+    (advice,) = _advice(text, "DEV201")
+    assert "keep the result: assign it to" in advice
+
+
+def test_a_legacy_type_of_another_tensor() -> None:
+    text = "import torch\n\n\ndef f(y: torch.Tensor):\n    return torch.zeros(3).type(y.type())\n"
+    (advice,) = _advice(text, "DEV503")
+    assert "`dtype=y.dtype` and `device=y.device`" in advice
