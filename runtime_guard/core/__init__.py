@@ -4,6 +4,7 @@ The modules:
 
     sites: where in the user's code something happens
     placement, memory: where a tensor lives, and the bytes that it takes there
+    tensors: the tensors among values that are handed around
     torch_internals, patches: what is used of torch without a public name, and what is replaced
     warning_places: warnings where they are without our hooks
     inheritance: what child processes are told in their environment

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 from faking import Tree
 
-from devlint.checking.cache import SUFFIX, sealed
+from devlint.checking.entries import SUFFIX, sealed
 from devlint.cli import main
 
 MIXED = """\
