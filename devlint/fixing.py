@@ -432,7 +432,22 @@ def unified_diff(change: Change, name: str) -> str:
     before, after = (
         re.findall(r"[^\n]*\n|[^\n]+", decode(data).text) for data in (change.before, change.after)
     )
-    lines = difflib.unified_diff(before, after, name, name)
+    named = patch_name(name)
+    lines = difflib.unified_diff(before, after, named, named)
     return "".join(
         line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
     )
+
+
+def patch_name(name: str) -> str:
+    """A file's name as patches have it. One that could end its line, steer a terminal or is no
+    UTF-8 stands in quotes, as git and GNU patch write and read it: `"odd\\nname.py"`."""
+    if name.isprintable() and '"' not in name and "\\" not in name:
+        return (
+            f"{name}\t" if " " in name else name
+        )  # GNU patch ends a name at a space before no tab
+    written = "".join(
+        chr(byte) if 0x20 <= byte < 0x7F and byte not in b'"\\' else f"\\{byte:03o}"
+        for byte in os.fsencode(name)
+    )
+    return f'"{written}"'

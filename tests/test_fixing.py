@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import os
 import stat
+import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -331,3 +332,35 @@ def test_a_diff_says_what_would_change() -> None:
         "--- x.py\n+++ x.py\n@@ -1,2 +1,2 @@\n a\n"
         "-b\n\\ No newline at end of file\n+c\n\\ No newline at end of file\n"
     )
+
+
+ODD_NAMES = (
+    "a folder/two words.py",
+    "größe.py",
+    "\x1b[31m\x9b.py",
+    "\u202egnp.py",
+    'qu"ote.py',
+    "back\\slash.py",
+    "x.py\n+++ ..",  # ends the line of its header, and begins another
+    "x\t2026.py",
+    os.fsdecode(b"latin-\xe9.py"),
+)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="such names are none on Windows")
+@pytest.mark.parametrize("name", ODD_NAMES, ids=ascii)
+def test_git_applies_a_diff_whatever_the_file_is_called(name: str, tmp_path: Path) -> None:
+    file = tmp_path / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(b"a\nb\n")
+    diff = unified_diff(Change(file, b"a\nb\n", b"a\nc\n"), name)
+    head = diff.split("\n")[:2]
+    assert [line[:4] for line in head] == ["--- ", "+++ "]
+    assert all(line.removesuffix("\t").isprintable() for line in head)
+    subprocess.run(["git", "apply", "-p0"], input=diff.encode(), cwd=tmp_path, check=True)
+    assert file.read_bytes() == b"a\nc\n"
+
+
+def test_a_name_with_a_space_ends_at_a_tab_as_gnu_patch_wants_it() -> None:
+    diff = unified_diff(Change(Path("/p/x y.py"), b"a", b"b"), "x y.py")
+    assert diff.startswith("--- x y.py\t\n+++ x y.py\t\n@@")
