@@ -136,16 +136,23 @@ def mutated(text: str, others: list[str], chance: random.Random) -> str:
     return text
 
 
-def programs(chance: random.Random) -> Iterator[str]:
-    """Mutated fixtures, three in four of them programs still: a text that does not parse reaches
-    the parser and nothing behind it."""
+def mutants(chance: random.Random) -> Iterator[str]:
+    """Mutated fixtures, most of which do not parse."""
     pool = seeds("fixtures/rules/*/*.py", "fixtures/teaching/*.py", "fixtures/everyday/**/*.py")
     pool = [text for text in pool if len(text) < 4000]
     while True:
-        text = mutated(chance.choice(pool), pool, chance)
+        yield mutated(chance.choice(pool), pool, chance)
+
+
+def programs(chance: random.Random) -> Iterator[str]:
+    """Mutated fixtures, three in four of them programs still: a text that does not parse reaches
+    the parser and nothing behind it."""
+    source = mutants(chance)
+    while True:
+        text = next(source)
         if chance.random() < 0.75:
             while not compiles(text.encode("utf-8", "replace")):
-                text = mutated(chance.choice(pool), pool, chance)
+                text = next(source)
         yield text
 
 
@@ -263,7 +270,7 @@ def remarks(report: Report) -> Counter[str]:
 
 def fuzz_notebook(chance: random.Random, folder: Path) -> Step:
     """Any JSON is a notebook or an error entry, and edits leave the rest as it is."""
-    source = programs(chance)
+    source = mutants(chance)
 
     def step() -> Fed:
         cells = []
@@ -312,7 +319,7 @@ def notebook_failures(data: bytes, chance: random.Random) -> Iterator[str]:
 
 def fuzz_magics(chance: random.Random, folder: Path) -> Step:
     """The Python of a cell is as long as the cell, and stays what it is when read again."""
-    source = programs(chance)
+    source = mutants(chance)
 
     def step() -> Fed:
         cell = mutated(next(source)[:300], ["%time x\n!ls a\nx = !ls\n%%time\n?x\n"], chance)
