@@ -4,10 +4,20 @@ import gc
 import os
 import sys
 
-if __name__ == "__main__" and sys.path[:1] == [os.getcwd()]:
-    # `python -m` looks for modules in the folder it is called in first. That folder is what is
-    # checked, and nothing in it may run: no `click.py`, no pack of rules.
-    del sys.path[0]
+
+def _leave_folder() -> None:
+    """`python -m` looks for modules in the folder it is called in first. That folder is what is
+    checked, and nothing in it may run: no `click.py`, no pack of rules."""
+    try:
+        here = os.getcwd()
+    except OSError:  # it was deleted
+        here = ""
+    if sys.path[:1] == [here]:
+        del sys.path[0]
+
+
+if __name__ == "__main__":
+    _leave_folder()
 
 
 def program() -> None:

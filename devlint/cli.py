@@ -7,6 +7,7 @@ file could not be checked.
 from __future__ import annotations
 
 import importlib
+import os
 
 import click
 
@@ -74,3 +75,10 @@ class Commands(click.Group):
 @click.version_option(__version__, "--version", "-V", message="devlint %(version)s")
 def main() -> None:
     """Find device-placement bugs in PyTorch code: before it runs, and while it runs."""
+    try:
+        os.getcwd()
+    except OSError as error:
+        from devlint.commands.options import Refusal
+
+        said = f"the current folder cannot be entered, perhaps it was deleted: {error.strerror}"
+        raise Refusal(said) from None

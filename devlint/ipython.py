@@ -36,6 +36,8 @@ class Watcher:
             said = self.report(number)
         except (ConfigError, KnowledgeError, RulePackError) as error:
             said = f"devlint: {show(str(error))}\n"
+        except FileNotFoundError:  # the folder that the session is in was deleted
+            said = "devlint: the current folder was deleted, and cells are not checked\n"
         emit(said, sys.stderr)
 
     def report(self, number: int) -> str:

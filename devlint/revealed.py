@@ -46,9 +46,9 @@ RULE = Rule(
     summary="The answer to `reveal_device(x)`: where `x` is, why, and what is assumed.",
     what="""\
 Answers `devlint.reveal_device(x)`, as type checkers answer `reveal_type(x)`: on which device the
-tensor or module is, by which steps it came there, and under which assumptions. When the program
-runs, the function returns its argument and does nothing else. `devlint infer` answers for
-every value of a file, and needs no such call.""",
+tensor or module is, by which steps it came there, and under which assumptions. It is answered
+without an import, too. When the program runs, the imported function returns its argument and does
+nothing else. `devlint infer` answers for every value of a file, and needs no such call.""",
     why="""\
 Whoever does not believe a finding can ask step by step. It is a note of the least severity, so
 that it fails no build by default; take the call out when you are done.""",
@@ -68,6 +68,12 @@ import torch
 
 def scaled(x: torch.Tensor) -> torch.Tensor:
     return devlint.reveal_device(x * 2)
+""",
+        """\
+import torch
+
+x = torch.ones(3)
+reveal_device(x)
 """,
     ),
     good=(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,19 @@ def test_a_cell_that_runs_again_stands_for_its_newer_text(
     capfd.readouterr()
     run(shell, MEET)
     assert "DEV101" not in capfd.readouterr().err
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows keeps a folder that is in use")
+def test_in_a_folder_that_was_deleted_it_says_so(
+    shell: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    run(shell, MAKE)
+    said = capfd.readouterr().err
+    assert "devlint: the current folder was deleted" in said
+    assert "Traceback" not in said
 
 
 def test_a_cell_that_fails_or_is_no_python_ends_nothing(

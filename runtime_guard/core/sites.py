@@ -44,7 +44,10 @@ UNKNOWN_SITE = Site("<unknown>", 0, 0, "<unknown>")
 
 def short_path(file: str) -> str:
     """``file`` relative to the working directory when it lies below it, unchanged otherwise."""
-    prefix = os.getcwd() + os.sep
+    try:
+        prefix = os.getcwd() + os.sep
+    except OSError:  # the program deleted it
+        return file
     return file[len(prefix) :] if file.startswith(prefix) else file
 
 

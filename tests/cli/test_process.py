@@ -1,11 +1,15 @@
 """`devlint check` as a process: it ends at once, and nothing that it has to say is lost."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
+
+from devlint.cli import COMMANDS, main
 
 BUG = "import torch\n\nx = torch.ones(3).cuda() + torch.ones(3)\n"
 MANY = 300
@@ -54,3 +58,39 @@ def test_a_reader_that_stops_reading_is_no_crash(tmp_path):
         said = process.stderr.read().decode()
     assert "Traceback" not in said
     assert process.returncode != 0
+
+
+without_folder = pytest.mark.skipif(os.name == "nt", reason="Windows keeps a folder that is in use")
+
+
+@without_folder
+@pytest.mark.parametrize("command", COMMANDS)
+def test_in_a_folder_that_was_deleted_every_command_says_so(tmp_path, monkeypatch, command):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    found = CliRunner().invoke(main, [command])
+    assert found.exit_code == 2
+    assert "perhaps it was deleted" in found.output and "Traceback" not in found.output
+
+
+@without_folder
+def test_there_the_module_says_so_too_and_its_version_yet(tmp_path):
+    (tmp_path / "gone").mkdir()
+    program = (
+        "import os, runpy, sys\n"
+        "os.chdir('gone'); os.rmdir('../gone'); sys.path.insert(0, '')\n"  # as `python -m` has it
+        "runpy.run_module('devlint', run_name='__main__')\n"
+    )
+
+    def said(*arguments):
+        command = [sys.executable, "-c", program, *arguments]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+
+    checked = said("check")
+    assert checked.returncode == 2
+    assert checked.stderr.startswith("Error: the current folder") and not checked.stdout
+    (tmp_path / "gone").mkdir()
+    version = said("--version")
+    assert version.returncode == 0 and version.stdout.startswith("devlint ")

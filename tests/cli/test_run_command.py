@@ -87,3 +87,11 @@ def test_what_the_user_has_to_correct_exits_with_2(
     assert result.returncode == 2
     assert words in result.stderr
     assert "Traceback" not in result.stderr
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows keeps a folder that is in use")
+def test_a_program_that_deletes_its_folder_is_reported(tree: Tree) -> None:
+    leaving = "import os\nos.mkdir('gone')\nos.chdir('gone')\nos.rmdir('../gone')\n"
+    result = devlint(tree({"x.py": leaving + PROGRAM}), "run", "--virtual", "cuda:1", "x.py")
+    assert result.returncode == 0, result.stderr
+    assert "x.py:8" in result.stderr and "Traceback" not in result.stderr

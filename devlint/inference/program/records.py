@@ -823,7 +823,10 @@ CONTRACTS = "devlint.contracts"  # known by itself, in devlint's own project, to
 STATEMENT_BUDGET = 60_000
 
 
-_BUILTINS = frozenset(dir(builtins))
+# Names that are known without an import: `reveal_device` as type checkers have `reveal_type`.
+_UNIMPORTED = {name: f"builtins.{name}" for name in dir(builtins)} | {
+    "reveal_device": "devlint.reveal_device"
+}
 
 
 def _is_script(text: str, tree: cst.Module) -> bool:
@@ -1165,15 +1168,14 @@ class Unit:
         return self.env if self.frame is None else self.frame.env
 
     def lookup(self, name: str) -> Value | None:
-        """A global, or a builtin by its own name."""
+        """A global, or what needs no import."""
         value = read(self.globals, name)
         if value is None and self.globals is not self.env:
             value = read(self.env, name)
         if value is not None:
             return UNKNOWN if value is NONE and name in self.rebound else value
-        if name in _BUILTINS:
-            return External(f"builtins.{name}")
-        return None
+        path = _UNIMPORTED.get(name)
+        return None if path is None else External(path)
 
     def absolute(self, base: str, level: int) -> str:
         """The absolute name of a relative import; "" for one that leaves the project."""
@@ -1215,7 +1217,7 @@ class Unit:
             return External(CONTRACTS)
         unit = self.context.load(module)
         if unit is not None:
-            value = unit.lookup(name) if name not in _BUILTINS else read(unit.env, name)
+            value = unit.lookup(name) if name not in _UNIMPORTED else read(unit.env, name)
             if value is not None:
                 return value
             submodule = self.context.load(f"{module}.{name}")
