@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from devlint.findings import Assumption, Finding, Location
 from devlint.inference.call_contexts import Feeds, Given
-from devlint.inference.domain.assumptions import AssumptionKind
+from devlint.inference.domain.assumptions import SHOWN_BY_CALLS, AssumptionKind
 
 Name = tuple[str, Location, str]  # a finding's: its rule, place and message
 
@@ -39,15 +39,9 @@ class OpenFindings:
         }
 
 
-_SHOWN_BY_CALLS = {
-    AssumptionKind.INPUT_MAY_BE_ACCELERATED.value,
-    AssumptionKind.DECLARED_TENSOR_IS_ANYWHERE.value,
-}
-
-
 def _shown(assumption: Assumption) -> Assumption:
     """A call in sight shows what was only possible."""
-    if assumption.kind not in _SHOWN_BY_CALLS:
+    if assumption.kind not in SHOWN_BY_CALLS:
         return assumption
     return replace(assumption, kind=AssumptionKind.CALLER_IS_ACCELERATED.value)
 

@@ -49,7 +49,8 @@ class Call:
     host_results: the positions among several results that are host tensors in any case.
     no_tensors: the positions among several results that are no tensors (a sample rate).
     scalar: the result is 0-dim ("always", "without-dim": when neither `dim` nor `keepdim` is given,
-        "without-none": unless `reduction="none"`, "": no).
+        "without-none": unless `reduction="none"`, "": as its operands, "never": its operands are
+        taken to have dimensions, since nobody sorts a number).
     sync: the host waits for the device.
     sync_unless: parameters whose presence makes it no sync (`output_size` of repeat_interleave).
     sync_only_if: it is a sync only if a tensor is given for one of these.

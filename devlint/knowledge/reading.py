@@ -28,7 +28,7 @@ _POSITIONS = frozenset({"host_results", "no_tensors"})
 _ORDERED = frozenset({"params", "bases", "instances", "feeds"}) | _POSITIONS
 _ENUMS: dict[str, type[enum.Enum]] = {"agreement": Agreement, "result": Result}
 _CHOICES: dict[tuple[type, str], tuple[str, ...]] = {
-    (Call, "scalar"): ("", "always", "without-dim", "without-none"),
+    (Call, "scalar"): ("", "always", "never", "without-dim", "without-none"),
     (ModuleClass, "stateful"): ("always", "never", "weight"),
     (ClassInfo, "to"): ("", "in-place", "new"),
 }

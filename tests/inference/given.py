@@ -15,7 +15,7 @@ import libcst as cst
 
 from devlint.inference.api import infer_file
 from devlint.inference.call_contexts import Feeds, Verdict
-from devlint.inference.domain.assumptions import Assumption, AssumptionKind, Assumptions
+from devlint.inference.domain.assumptions import SHOWN_BY_CALLS, Assumption, AssumptionKind, Assumptions
 from devlint.inference.domain.placement import Device, Placement
 from devlint.inference.facts import Facts, HostRead, Meeting, Operand
 from devlint.inference.syntax import text
@@ -160,10 +160,9 @@ def settled(code: str, files: dict[str, str] | None = None) -> Facts:
 
 def after(verdict: Verdict, fact: Meeting | HostRead) -> Assumptions:
     """What a fact rests on, now that calls were seen."""
-    weak = (AssumptionKind.INPUT_MAY_BE_ACCELERATED, AssumptionKind.DECLARED_TENSOR_IS_ANYWHERE)
     shown = AssumptionKind.CALLER_IS_ACCELERATED
     kept = [
-        replace(each, kind=shown) if verdict.rises and each.kind in weak else each
+        replace(each, kind=shown) if verdict.rises and each.kind in SHOWN_BY_CALLS else each
         for each in fact.assumptions
     ]
     against = [Assumption(kind, fact.site, message) for kind, message in verdict.against]

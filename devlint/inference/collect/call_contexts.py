@@ -26,7 +26,7 @@ from devlint.inference.program.records import (
     Instance,
 )
 from devlint.inference.summaries.arguments import Binding
-from devlint.inference.syntax.text import dotted
+from devlint.inference.syntax.text import called_name, dotted
 
 
 def given(frame: Frame, *tensors: Tensor, waits: bool = False, meets: bool = False) -> Given | None:
@@ -129,8 +129,7 @@ def _is_private(name: str) -> bool:
 
 def note_unknown(frame: Frame, node: cst.Call, arguments: Arguments) -> None:
     """A call of what is out of sight: of a method, by its name, or of a file not followed."""
-    func = node.func
-    name = func.attr.value if isinstance(func, cst.Attribute) else dotted(func)
+    name = called_name(node)
     if not name or frame.unit.is_test:
         return
     _note_around(frame, f".{name}")

@@ -9,7 +9,7 @@ import libcst as cst
 from devlint.inference.collect import unplaced_factories
 from devlint.inference.confidence.policy import strength
 from devlint.inference.conventions import holds
-from devlint.inference.domain.assumptions import Assumption, AssumptionKind
+from devlint.inference.domain.assumptions import SHOWN_BY_CALLS, Assumption, AssumptionKind
 from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.host import Const, Host
 from devlint.inference.domain.path_conditions import exclude
@@ -237,7 +237,7 @@ def read_by_host(
                 kind = AssumptionKind.DETACHED_INPUT_IS_ACCELERATED
                 surer = of_value(frame, kind, tensor, message)
             if surer is not None:
-                assumed = [surer if each.kind in _OPEN else each for each in assumed]
+                assumed = [surer if each.kind in SHOWN_BY_CALLS else each for each in assumed]
         if is_weak and sink == ".numpy()" and tensor.is_sure and _is_input(tensor):
             frame.host_inputs.add(tensor.place)
         is_open = is_weak and sink == ".numpy()" and not frame.choosing
@@ -248,12 +248,8 @@ def read_by_host(
         return
 
 
-# Nothing but the read itself says where the input is.
-_OPEN = (AssumptionKind.INPUT_MAY_BE_ACCELERATED, AssumptionKind.DECLARED_TENSOR_IS_ANYWHERE)
-
-
 def _is_open(assumed: list[Assumption]) -> bool:
-    return strength(assumed) == 0 or any(each.kind in _OPEN for each in assumed)
+    return strength(assumed) == 0 or any(each.kind in SHOWN_BY_CALLS for each in assumed)
 
 
 def _input_on_accelerator(frame: Frame, sink: str, tensor: Tensor) -> Assumption:

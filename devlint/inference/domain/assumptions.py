@@ -257,6 +257,10 @@ class Assumption:
     message: str
 
 
+# Where an input is, as far as only its use says: a call in sight can show it.
+SHOWN_BY_CALLS = frozenset({K.INPUT_MAY_BE_ACCELERATED, K.DECLARED_TENSOR_IS_ANYWHERE})
+
+
 Assumptions: TypeAlias = tuple[Assumption, ...]
 
 

@@ -40,7 +40,7 @@ from devlint.inference.domain.value import (
 from devlint.inference.facts import Hotness, MeetingKind
 from devlint.inference.interpreter import contracts
 from devlint.inference.interpreter.iteration import targets_of
-from devlint.inference.models import gradients, objects
+from devlint.inference.models import gradients, library_attributes, objects
 from devlint.inference.models.elements import under_key
 from devlint.inference.models.modules import member, parameter_in
 from devlint.inference.models.places import on_accelerator
@@ -133,7 +133,7 @@ def item_of(
         return parameter_in(frame, node, base)
     if type(base) is Instance and base.tensor is not None:
         return objects.elements(frame, node, base)
-    if type(base) is Instance and objects.is_grid(frame, base):
+    if type(base) is Instance and library_attributes.is_grid(frame, base):
         return base
     if type(base) is Union:
         if any(type(v) in (Mapping, Sequence) for v in base.alternatives):

@@ -64,7 +64,7 @@ from devlint.inference.program.records import (
     Instance,
     Parameters,
 )
-from devlint.inference.syntax.text import dotted, names_in, shorten
+from devlint.inference.syntax.text import called_name, dotted, names_in, shorten
 from devlint.knowledge import Agreement, Call, ClassInfo, ModuleClass, Result
 from devlint.knowledge.autograd import NUMPY_DELEGATES
 
@@ -315,34 +315,18 @@ def shape_result(
     """One tensor, a tuple of them, or a 0-dim one, as the table says."""
     if type(value) is not Tensor:
         return value
-    name = _name_of_call(node)
+    name = called_name(node) if isinstance(node, cst.Call) else dotted(node)
     found = _found_positions(name, value, arguments)
     if found is not None:
         return found
-    if name in _OF_SEVERAL:
-        left = value.traits & ~(SCALAR | MAYBE_SCALAR)
-        value = Tensor(value.place, value.origin, left, value.evidence)
-    scalar = known.scalar
-    reduced = False
-    if scalar:
-        if scalar == "always":
-            reduced = True
-        elif scalar == "without-dim":
-            reduced = not _has_dim(known, arguments)
-        elif scalar == "without-none":
-            reduction = arguments.keywords.get("reduction")
-            held = reduction[0] if reduction is not None else None
-            reduced = not (
-                held is not None
-                and not (type(held) is Const and held.value in ("mean", "sum", "batchmean"))
-            )
-    if reduced:
-        value = Tensor(value.place, value.origin, value.traits | SCALAR, value.evidence)
-        if scalar == "without-dim":
+    if known.scalar == "never":
+        value = _retold(value, value.traits & ~(SCALAR | MAYBE_SCALAR))
+    elif _is_reduced(known, arguments):
+        value = _retold(value, value.traits | SCALAR)
+        if known.scalar == "without-dim":
             return value
-    elif scalar and value.traits & (SCALAR | MATRIX):  # of two dimensions one may be left
-        left = value.traits & ~(SCALAR | MATRIX)
-        value = Tensor(value.place, value.origin, left, value.evidence)
+    elif known.scalar:  # of two dimensions one may be left
+        value = _retold(value, value.traits & ~(SCALAR | MATRIX))
     if known.results > 0:
         items: list[Value] = [value] * known.results
         for index in known.host_results:
@@ -356,13 +340,20 @@ def shape_result(
     return value
 
 
-# Functions that put elements in order: nobody asks that of a single one.
-_OF_SEVERAL = frozenset({"topk", "sort", "argsort", "unique", "unique_consecutive"})
+def _retold(value: Tensor, traits: int) -> Tensor:
+    return Tensor(value.place, value.origin, traits, value.evidence)
 
 
-def _name_of_call(node: cst.CSTNode) -> str:
-    func = node.func if isinstance(node, cst.Call) else node
-    return func.attr.value if isinstance(func, cst.Attribute) else dotted(func)
+def _is_reduced(known: Call, arguments: Arguments) -> bool:
+    """The call leaves no dimension, as the table and its arguments say."""
+    if known.scalar == "without-dim":
+        return not _has_dim(known, arguments)
+    if known.scalar != "without-none":
+        return known.scalar == "always"
+    held = arguments.keywords.get("reduction")
+    if held is None:
+        return True
+    return type(held[0]) is Const and held[0].value in ("mean", "sum", "batchmean")
 
 
 def _found_positions(name: str, value: Tensor, arguments: Arguments) -> Value | None:

@@ -23,12 +23,17 @@ def result_of_attribute(frame: Frame, library: str, name: str) -> Result | None:
     return None
 
 
+def is_grid(frame: Frame, holder: Instance) -> bool:
+    """Its elements are like itself: the axes of several plots."""
+    return bool(holder.library) and any(info.grid for info in class_of(frame, holder.library))
+
+
 def attribute(frame: Frame, node: cst.Attribute, holder: Instance, name: str) -> Value | None:
     """`object.name`, as far as the tables say."""
     for info in class_of(frame, holder.library):
         if name == info.device_attribute:
             return DeviceValue(holder.place)
-    if name in ("flat", "T") and any(info.grid for info in class_of(frame, holder.library)):
+    if name in ("flat", "T") and is_grid(frame, holder):
         return holder
     if frame.unit.context.knowledge.method_of(holder.library, name) is not None:
         return None

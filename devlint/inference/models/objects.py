@@ -37,11 +37,6 @@ def elements(frame: Frame, node: cst.CSTNode, holder: Instance) -> Value:
     return part(frame, node, holder.tensor)
 
 
-def is_grid(frame: Frame, holder: Instance) -> bool:
-    """Its elements are like itself: the axes of several plots."""
-    return bool(holder.library) and any(info.grid for info in class_of(frame, holder.library))
-
-
 def assign_item(
     frame: Frame, target: cst.Subscript, holder: Instance, value: Value, source: cst.CSTNode
 ) -> None:

@@ -25,7 +25,7 @@ from devlint.inference.program.records import (
     Instance,
     Unit,
 )
-from devlint.inference.syntax.text import dotted
+from devlint.inference.syntax.text import called_name, dotted
 
 _PARAMETERS = frozenset({"parameters", "named_parameters"})
 
@@ -60,7 +60,7 @@ class BuiltOptimizers:
 
 def built(frame: Frame, node: cst.Call) -> None:
     """Remember a call that builds an optimizer on `module.parameters()`."""
-    name = node.func.attr.value if isinstance(node.func, cst.Attribute) else dotted(node.func)
+    name = called_name(node)
     if not node.args or not holds("optimizer-name", name):
         return
     for argument in node.args[:2]:

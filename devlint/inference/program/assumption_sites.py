@@ -9,7 +9,7 @@ from devlint.inference.domain.assumptions import Assumption, AssumptionKind
 from devlint.inference.domain.provenance import Site, StepKind
 from devlint.inference.domain.tensors import INDIRECT, Tensor
 from devlint.inference.program.records import Frame
-from devlint.inference.syntax.text import called, dotted, shorten
+from devlint.inference.syntax.text import called, called_name, dotted, shorten
 
 
 def at(frame: Frame, kind: AssumptionKind, node: cst.CSTNode, message: str) -> Assumption:
@@ -60,8 +60,7 @@ def is_out_of_sight(frame: Frame, node: cst.CSTNode) -> bool:
     """A call of a function of which nothing is known."""
     if not isinstance(node, cst.Call):
         return False
-    func, knowledge = node.func, frame.unit.context.knowledge
-    name = func.attr.value if isinstance(func, cst.Attribute) else dotted(func)
+    name, knowledge = called_name(node), frame.unit.context.knowledge
     libraries = ("torch", "torch.nn.functional")
     return name not in knowledge.methods and not any(
         knowledge.function(f"{library}.{name}") for library in libraries

@@ -14,7 +14,7 @@ from devlint.inference.program.events import SyncNote
 from devlint.inference.program.loops import LoopState
 from devlint.inference.program.records import Frame
 from devlint.inference.summaries.waits import hot_one, prefixes
-from devlint.inference.syntax.text import dotted, passed_through
+from devlint.inference.syntax.text import called_name, dotted, passed_through
 
 _NUMBERS = frozenset({".item()", "float()", "int()", "bool()", "if", "while", "assert"})
 _TRUTHS = frozenset({"if", "while", "assert", "bool()"})
@@ -46,7 +46,7 @@ def part_read(frame: Frame, note: SyncNote) -> Part | None:
             made_of = _reduced(frame, side)
             whole = _whole(frame, note, loop, made_of)
             if whole is not None:
-                is_cut = isinstance(whole, cst.Call) and _name(whole) in _CUTTING
+                is_cut = isinstance(whole, cst.Call) and called_name(whole) in _CUTTING
                 return Part(whole, is_cut or made_of is not side)
             if _whole(frame, note, loop, side) is not None:
                 return Part(side, False)
@@ -120,7 +120,7 @@ def _gone_through(frame: Frame, note: SyncNote, loop: LoopState, name: str) -> c
     path = dotted(over)
     if isinstance(over, cst.Call) and isinstance(over.func, cst.Attribute):
         in_torch = dotted(over.func.value) == "torch" and bool(over.args)
-        if _name(over) in _CUTTING:
+        if called_name(over) in _CUTTING:
             path = dotted(over.args[0].value if in_torch else over.func.value)
     held, origin = frame.lookup(path) if path else None, note.tensor.origin
     if type(held) is not Tensor or not held.is_sure or held.origin is None or origin is None:
@@ -129,10 +129,6 @@ def _gone_through(frame: Frame, note: SyncNote, loop: LoopState, name: str) -> c
         return None  # a batch: of several tensors, maybe
     same = held.place == note.tensor.place and held.origin.root is origin.root
     return over if same else None
-
-
-def _name(call: cst.Call) -> str:
-    return call.func.attr.value if isinstance(call.func, cst.Attribute) else dotted(call.func)
 
 
 def _bound(loop: LoopState) -> Iterator[tuple[str, cst.BaseExpression]]:

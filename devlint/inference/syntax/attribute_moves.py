@@ -9,7 +9,7 @@ from __future__ import annotations
 import libcst as cst
 
 from devlint.inference.conventions import found, holds
-from devlint.inference.syntax.text import code, dotted
+from devlint.inference.syntax.text import called_name, code, dotted
 
 _METHODS = frozenset({"to", "cuda", "xpu", "npu"})
 
@@ -52,8 +52,7 @@ def _moves(path: str, value: cst.CSTNode) -> bool:
         return holds("any-move-in-text", text) and holds("mention", text, path)
     if not isinstance(value, cst.Call):
         return False
-    func = value.func
-    name = func.attr.value if isinstance(func, cst.Attribute) else dotted(func)
+    func, name = value.func, called_name(value)
     if isinstance(func, cst.Attribute):
         if name in _METHODS and _is_of(path, func.value):
             return name != "to" or holds("to-device-text", code(value))

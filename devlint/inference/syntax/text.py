@@ -140,6 +140,11 @@ def dotted(node: cst.CSTNode) -> str:
     return ".".join(reversed(parts))
 
 
+def called_name(call: cst.Call) -> str:
+    """`to` of `batch.x.to(d)`, `net` of `net(x)`; "" where the callee has no name."""
+    return call.func.attr.value if isinstance(call.func, cst.Attribute) else dotted(call.func)
+
+
 def passed_through(over: cst.CSTNode | None) -> list[cst.BaseExpression]:
     """`t` of `enumerate(t)`, `t` and `u` of `zip(t, u)`: what a loop goes through all the same."""
     if not isinstance(over, cst.Call) or dotted(over.func) not in ("enumerate", "zip", "reversed"):
