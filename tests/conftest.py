@@ -8,9 +8,14 @@ from pathlib import Path
 
 import pytest
 from faking import Tree
+from hypothesis import settings
 
 # the tensors of tests are small; where several processes run them, torch's threads stand in line
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# no test fails because the machine was busy
+settings.register_profile("devlint", deadline=None)
+settings.load_profile("devlint")
 
 
 # Files of few tests that take long: environments, hooks, processes with torch. A worker takes a

@@ -24,7 +24,7 @@ CELLS = st.one_of(
     ),
 )
 SOURCES = st.one_of(CELLS, CELLS.map(lambda cell: cell.splitlines(keepends=True)))
-PLAIN = settings(deadline=None, derandomize=True, max_examples=80)
+PLAIN = settings(derandomize=True, max_examples=80)
 IN_A_FOLDER = settings(PLAIN, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 

@@ -15,7 +15,12 @@ import libcst as cst
 
 from devlint.inference.api import infer_file
 from devlint.inference.call_contexts import Feeds, Verdict
-from devlint.inference.domain.assumptions import SHOWN_BY_CALLS, Assumption, AssumptionKind, Assumptions
+from devlint.inference.domain.assumptions import (
+    SHOWN_BY_CALLS,
+    Assumption,
+    AssumptionKind,
+    Assumptions,
+)
 from devlint.inference.domain.placement import Device, Placement
 from devlint.inference.facts import Facts, HostRead, Meeting, Operand
 from devlint.inference.syntax import text

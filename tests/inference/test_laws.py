@@ -61,27 +61,27 @@ def told(code):
     return meetings(facts), moves(facts), syncs(facts)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @forall(programs)
 def test_inference_gives_the_same_answer_twice(program):
     assert told(program) == told(program)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @forall(programs)
 def test_dead_code_changes_nothing(program):
     dead = "if False:\n    a = b.cuda() + c.cpu()\n"
     assert told(program + dead) == told(program)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @forall(programs)
 def test_an_unused_function_changes_nothing_outside_of_it(program):
     unused = "def unused():\n    a = torch.zeros(3)\n    return a\n"
     assert told(program + unused) == told(program)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @forall(programs)
 def test_names_do_not_matter(program):
     other = {"a": "first", "b": "second", "c": "third"}
@@ -92,14 +92,14 @@ def test_names_do_not_matter(program):
     assert told(rename(program)) == tuple([rename(line) for line in part] for part in told(program))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @forall(programs)
 def test_a_program_is_the_same_inside_a_function(program):
     body = "".join(f"    {line}\n" for line in program.splitlines())
     assert told(f"def main():\n{body}")[0] == told(program)[0]
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @forall(programs)
 def test_on_one_device_nothing_contradicts(program):
     moved = program.replace("torch.zeros(3)", "torch.zeros(3).cuda()").replace(".cpu()", "")
@@ -140,7 +140,7 @@ def claimed(code):
 
 # The same programs in each run: which of two merged values a story is told of, and with it whether
 # two meetings have one cause, still depends on the order of the branches now and then.
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=25, derandomize=True)
 @forall(suites, suites, suites)
 def test_swapping_the_branches_of_an_if_changes_nothing(left, right, after):
     rest = "\n".join(after) + "\n"
@@ -158,7 +158,7 @@ def test_swapping_branches_that_leave_one_element_with_two_histories():
     assert claimed(one) == claimed(other)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @forall(suites, suites)
 def test_what_one_branch_writes_the_other_does_not_read(left, right):
     """Alone in its branch, it claims what it claims beside the other."""
@@ -167,7 +167,7 @@ def test_what_one_branch_writes_the_other_does_not_read(left, right):
     assert together == sorted(alone)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @forall(suites, suites)
 def test_an_unrelated_statement_changes_nothing(before, after):
     one = KEPT_START + "\n".join([*before, *after]) + "\n"
@@ -176,7 +176,7 @@ def test_an_unrelated_statement_changes_nothing(before, after):
     assert claimed(one) == claimed(other)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @forall(suites, places_of, places_of, suites)
 def test_inlining_a_temporary_changes_nothing(before, target, source, after):
     one = KEPT_START + "\n".join([*before, f"{target} = {source} + 1", *after]) + "\n"
@@ -185,7 +185,7 @@ def test_inlining_a_temporary_changes_nothing(before, target, source, after):
     assert claimed(one) == claimed(other)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @forall(suites, st.tuples(places_of, places_of))
 def test_a_helper_makes_the_same_claim_at_its_call(before, operands):
     """`left + right` in a function of its own: it is claimed where the function is called."""

@@ -87,7 +87,7 @@ def bodies(*lines):
     return st.lists(st.one_of(lines), min_size=1, max_size=6)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @forall(bodies(copies, reads, made, moved))
 @example(["a + b", "a = a.cuda()", "b = a"])
 def test_a_loop_claims_what_its_turns_claim_one_after_the_other(body):
@@ -96,7 +96,7 @@ def test_a_loop_claims_what_its_turns_claim_one_after_the_other(body):
 
 # Of a name and what it was moved to, a join keeps what was moved: in the accelerated world one turn
 # is made at least.
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @forall(bodies(copies, reads, made), names, names)
 def test_behind_a_loop_names_hold_what_one_number_of_turns_left(body, left, right):
     """No more is claimed of them than for some number of turns."""

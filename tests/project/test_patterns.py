@@ -75,9 +75,7 @@ LINES = st.builds(
 NAMES = st.lists(st.sampled_from(["a", "b", "ab", "ba"]), min_size=1, max_size=3)
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(LINES, min_size=1, max_size=3), st.lists(NAMES, min_size=1, max_size=8))
 def test_git_agrees(repository: Path, lines: list[str], names: list[list[str]]) -> None:
     (repository / ".gitignore").write_text("\n".join(lines) + "\n")

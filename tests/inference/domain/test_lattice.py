@@ -170,7 +170,7 @@ def test_the_laws_are_tested_for_every_class_of_values():
 
 
 each_class = pytest.mark.parametrize("kind", CLASSES, ids=lambda kind: kind.__name__)
-often = settings(max_examples=25, deadline=None)
+often = settings(max_examples=25)
 
 
 @each_class
@@ -231,7 +231,7 @@ def test_after_a_join_neither_of_the_two_is_news(kind, data):
     assert covers(join(a, b), b)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @forall(st.lists(any_value, min_size=1, max_size=6))
 def test_widening_comes_to_an_end(turns):
     """However a loop goes on with the values, and whatever it wraps them in."""
