@@ -78,7 +78,7 @@ def main() -> None:
     try:
         os.getcwd()
     except OSError as error:
-        from devlint.commands.options import Refusal
+        from devlint.commands.options import Refusal  # only for a mistake
 
         said = f"the current folder cannot be entered, perhaps it was deleted: {error.strerror}"
         raise Refusal(said) from None
