@@ -125,7 +125,7 @@ def make_plan(func: Any) -> Plan:
         treatment = Treatment.HOST
     elif name in ("copy_", "_foreach_copy_"):
         treatment = Treatment.COPY
-    elif namespace in ("aten", "c10d") and name in rules.OTHERWISE:
+    elif namespace == "c10d" or (namespace == "aten" and name in rules.OTHERWISE):
         treatment = Treatment.OTHERWISE
     elif namespace == "aten" and _is_composite(func):
         treatment = Treatment.DECOMPOSE

@@ -142,13 +142,9 @@ OTHERWISE = frozenset(
         "batch_norm_elemt",
         "batch_norm_backward_reduce",
         "batch_norm_backward_elemt",
-        "_allgather_base_",
-        "_reduce_scatter_base_",
-        "allgather_into_tensor_coalesced_",
-        "reduce_scatter_tensor_coalesced_",
     }
 )
-"""Operations with other kernels on an accelerator than on the host."""
+"""Operations with other kernels on an accelerator than on the host (and all of ``c10d``)."""
 HOST_KERNELS = frozenset(
     # operations that PyTorch has a kernel of for the host only
     _names(

@@ -21,9 +21,9 @@ from runtime_guard.commands import ranks
 from runtime_guard.core import inheritance
 from runtime_guard.guard import DeviceGuard
 from runtime_guard.recording import policies
-from runtime_guard.recording.evidence import Evidence
+from runtime_guard.recording.evidence import Evidence, Peak, peaks_of
 from runtime_guard.recording.policies import Policy
-from runtime_guard.virtual.context import enter_inherited, leave_inherited
+from runtime_guard.virtual.context import active_machine, enter_inherited, leave_inherited
 
 _joined = contextlib.ExitStack()
 
@@ -50,7 +50,9 @@ def join() -> None:
 
 def leave_evidence(guard: DeviceGuard, folder: str) -> None:
     """Write what ``guard`` saw in this process into ``folder``, if that is still there."""
-    evidence = Evidence(tuple(guard.ledger), "")
+    machine = active_machine()
+    peaks = () if machine is None else peaks_of(machine.meters)
+    evidence = Evidence(tuple(guard.ledger), "", peaks=peaks)
     number = ranks.rank()
     name = f"process {os.getpid()}" if number is None else f"rank {number}"
     path = os.path.join(folder, f"{uuid.uuid4().hex}.json")
@@ -78,8 +80,9 @@ class _Forked:
 
 
 @contextlib.contextmanager
-def heard_out(guard: DeviceGuard, *, keep_going: bool) -> Iterator[None]:
-    """What children of the block see is added to ``guard``'s ledger when it ends.
+def heard_out(guard: DeviceGuard, *, keep_going: bool) -> Iterator[list[Peak]]:
+    """What children of the block see is added to ``guard``'s ledger when it ends, and the memory
+    that they took to the list.
 
     ``keep_going``: a mixed-device operation on virtual devices is recorded, and goes on.
     """
@@ -89,13 +92,16 @@ def heard_out(guard: DeviceGuard, *, keep_going: bool) -> Iterator[None]:
     inheritance.tell(owner, inheritance.EVIDENCE, f"{wish}:{folder}")
     forked = _Forked(guard, folder)
     parent = os.getpid()
+    peaks: list[Peak] = []
     try:
-        yield
+        yield peaks
     finally:
         inheritance.take_back(owner)
         forked.over = True
         if os.getpid() == parent:
             for path in sorted(Path(folder).glob("*.json")):
                 with contextlib.suppress(OSError, ValueError):
-                    guard.ledger.merge(ranks.read_evidence(str(path)).events)
+                    evidence = ranks.read_evidence(str(path))
+                    guard.ledger.merge(evidence.events)
+                    peaks += evidence.peaks
             shutil.rmtree(folder, ignore_errors=True)

@@ -12,7 +12,7 @@ from typing import Any
 from runtime_guard.commands import ranks
 from runtime_guard.commands.program import Outcome, parse_command, require, run_program
 from runtime_guard.reports import trace
-from runtime_guard.reports.text import summary_lines
+from runtime_guard.reports.text import summary_of
 
 REPORTS = ("html", "json", "trace", "text")
 
@@ -107,11 +107,11 @@ def _evidence_of_all_ranks(path: str) -> Any:
 
 
 def _render(kind: str, watched: Any, outcome: Outcome, title: str, ranks_beside: str | None) -> str:
+    ledger = watched.guard.ledger
     if ranks_beside is not None:
         evidence = _evidence_of_all_ranks(ranks_beside)
     else:
         evidence = watched.evidence(outcome.error)
-    ledger = watched.guard.ledger
     device_map = watched.models.device_map()
     if kind == "html":
         from runtime_guard.reports import html  # start-up: torch
@@ -128,4 +128,4 @@ def _render(kind: str, watched: Any, outcome: Outcome, title: str, ranks_beside:
         lines += ["the program died:", *(f"  {line}" for line in evidence.died.splitlines())]
     if not evidence.accelerated:
         lines.append(NO_ACCELERATOR)
-    return "\n".join(["", *lines, *summary_lines(ledger), *watched.peaks()]) + "\n"
+    return "\n".join(["", *lines, *summary_of(evidence)]) + "\n"

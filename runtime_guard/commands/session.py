@@ -16,11 +16,10 @@ from runtime_guard.commands.program import traceback_of
 from runtime_guard.core.sites import Site, is_users
 from runtime_guard.guard import DeviceGuard
 from runtime_guard.recording import module_moves, observers, policies
-from runtime_guard.recording.budgets import format_size
 from runtime_guard.recording.cards import this_process
 from runtime_guard.recording.device_map import ModelWatcher
 from runtime_guard.recording.events import Event, Kind
-from runtime_guard.recording.evidence import Evidence
+from runtime_guard.recording.evidence import Evidence, Peak, highest, peaks_of
 from runtime_guard.virtual.context import virtual_devices
 from runtime_guard.virtual.machine import Machine
 
@@ -34,22 +33,17 @@ class WatchedRun:
         self.models = ModelWatcher()
         self.machine: Machine | None = None
         """The virtual machine, if it runs on one."""
-
-    def peaks(self) -> list[str]:
-        """How much memory each virtual device held at most, and the line that brought it there."""
-        meters = self.machine.meters.items() if self.machine is not None else ()
-        return [
-            f"memory of {device}: at most {format_size(meter.highest)}, at {meter.peak_at}"
-            for device, meter in meters
-            if meter.highest
-        ]
+        self.peaks_of_children: list[Peak] = []
 
     def evidence(self, error: BaseException | None = None) -> Evidence:
         """What the ledger holds now, and what ``error``, which ended the program, tells."""
         events = (*self.guard.ledger, *news_of(error, self.guard.ledger))
         process = this_process()
         died = "" if error is None else traceback_of(error)
-        return Evidence(events, self.devices, () if process is None else (process,), died)
+        processes = () if process is None else (process,)
+        own = () if self.machine is None else peaks_of(self.machine.meters)
+        peaks = highest([*own, *self.peaks_of_children])
+        return Evidence(events, self.devices, processes, died, peaks)
 
 
 _FORKED = "Cannot re-initialize CUDA in forked subprocess"
@@ -170,9 +164,9 @@ def watch(
             **policies.parse(os.environ.get(policies.VARIABLE, "")),
         )
         stack.enter_context(guard)
-        stack.enter_context(heard_out(guard, keep_going=keep_going))
+        peaks = stack.enter_context(heard_out(guard, keep_going=keep_going))
         watched = WatchedRun(guard, f"virtual {virtual}" if virtual else real_devices())
-        watched.machine = machine
+        watched.machine, watched.peaks_of_children = machine, peaks
         stack.enter_context(module_moves.telling_of_moves(watched.models.moved))
         try:
             yield watched

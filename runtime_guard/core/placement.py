@@ -177,10 +177,16 @@ def placement_of(tensor: torch.Tensor) -> Placement | None:
     except (NotImplementedError, RuntimeError):
         storage = _storage_behind(tensor)
     found: Placement | None = getattr(storage, TAG, None)
-    if found is None and type(tensor) not in _WITH_MEMORY:
-        part = getattr(tensor, "_local_tensor", None)  # of a DTensor, which has no memory
-        return None if part is None else placement_of(part)
-    return found
+    part = local_part(tensor) if found is None else None
+    return found if part is None else placement_of(part)
+
+
+def local_part(tensor: torch.Tensor) -> torch.Tensor | None:
+    """What a ``DTensor``, which has no memory itself, holds on this rank; None for all others."""
+    if type(tensor) in _WITH_MEMORY:
+        return None
+    part: torch.Tensor | None = getattr(tensor, "_local_tensor", None)
+    return part
 
 
 def computed_at(tensor: torch.Tensor) -> Site | None:
@@ -190,7 +196,7 @@ def computed_at(tensor: torch.Tensor) -> Site | None:
         return None
     captured = getattr(storage, _FRAMES, None)
     if captured is None:
-        part = getattr(tensor, "_local_tensor", None)  # of a DTensor
+        part = local_part(tensor)
         return None if part is None else computed_at(part)
     (frames,) = frames_of_captured([captured])
     return site_of_told(frames)
@@ -218,6 +224,9 @@ def tag_new(storage: Any, placement: Placement) -> None:
 
 def tag(tensor: torch.Tensor, placement: Placement) -> None:
     """Tag the storage(s) of ``tensor``; does nothing for a tensor that has none."""
+    part = local_part(tensor)
+    if part is not None:
+        return tag(part, placement)
     storage = storage_of(tensor)
     if storage is not None:
         tag_storage(storage, placement)

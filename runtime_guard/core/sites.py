@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dis
 import itertools
-import multiprocessing
 import os
 import sys
 import sysconfig
@@ -73,8 +72,8 @@ _RUNNERS = tuple(
 @cache
 def _rank_of_file(file: str) -> int:
     """0: the user's own file, 1: an installed package's, 2: hidden (torch, us, stdlib)."""
-    if file == "<string>" and multiprocessing.parent_process() is not None:
-        return 2  # `python -c` with the start of a spawned process
+    if file == "<string>" and _started_by_multiprocessing():
+        return 2
     if file.startswith("<") and not file.startswith(("<ipython", "<string>", "<stdin>")):
         return 2
     installed = any(directory in file for directory in _PACKAGE_DIRECTORIES)
@@ -91,6 +90,11 @@ def _rank_of_file(file: str) -> int:
     if any(runner in file for runner in _RUNNERS):
         return 2
     return 1 if installed else 0
+
+
+def _started_by_multiprocessing() -> bool:
+    """Is the program's ``python -c`` text the standard library's, which starts a process by it?"""
+    return any(word.startswith("from multiprocessing.") for word in sys.orig_argv)
 
 
 def is_users(file: str) -> bool:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from runtime_guard.core.memory import Meter
 from runtime_guard.core.sites import Site
 from runtime_guard.recording.events import Event, Kind
 
@@ -21,6 +22,16 @@ class Process:
 
 
 @dataclass(frozen=True)
+class Peak:
+    """How much memory of a virtual device one process held at most."""
+
+    device: str
+    bytes: int
+    at: Site | None
+    """The line that brought it there."""
+
+
+@dataclass(frozen=True)
 class Evidence:
     """Events of one or several runs in a world with accelerators."""
 
@@ -31,6 +42,8 @@ class Evidence:
     """Those of a launched job that it comes from; none for a program run by itself."""
     died: str = ""
     """The traceback of the exception that ended the program; empty where none did."""
+    peaks: tuple[Peak, ...] = ()
+    """One for each virtual device whose memory was used."""
 
     @property
     def accelerated(self) -> bool:
@@ -45,7 +58,24 @@ class Evidence:
         )
         devices = f"{process}: {self.devices}" if self.devices else ""
         died = f"[{process}] {self.died}" if self.died else ""
-        return Evidence(tuple(marked), devices, self.processes, died)
+        return Evidence(tuple(marked), devices, self.processes, died, self.peaks)
+
+
+def peaks_of(meters: Mapping[Any, Meter]) -> tuple[Peak, ...]:
+    """Those of a virtual machine's devices."""
+    return tuple(
+        Peak(str(device), meter.highest, meter.peak_at)
+        for device, meter in meters.items()
+        if meter.highest
+    )
+
+
+def highest(peaks: Iterable[Peak]) -> tuple[Peak, ...]:
+    """Of each device the highest, whichever process it was in."""
+    found: dict[str, Peak] = {}
+    for peak in peaks:
+        found[peak.device] = max(found.get(peak.device, peak), peak, key=lambda p: p.bytes)
+    return tuple(found[device] for device in sorted(found))
 
 
 def event_to_json(event: Event) -> dict[str, Any]:
@@ -103,6 +133,10 @@ def evidence_to_json(evidence: Evidence) -> dict[str, Any]:
         "died": evidence.died,
         "processes": [asdict(process) for process in evidence.processes],
         "events": [event_to_json(event) for event in evidence.events],
+        "peaks": [
+            {"device": p.device, "bytes": p.bytes, "at": None if p.at is None else asdict(p.at)}
+            for p in evidence.peaks
+        ],
     }
 
 
@@ -115,6 +149,10 @@ def evidence_from_json(data: dict[str, Any]) -> Evidence:
         data["devices"],
         tuple(Process(**process) for process in data.get("processes", ())),
         data.get("died", ""),
+        tuple(
+            Peak(p["device"], p["bytes"], None if p["at"] is None else Site(**p["at"]))
+            for p in data.get("peaks", ())
+        ),
     )
 
 
@@ -127,4 +165,5 @@ def merge_evidence(parts: Iterable[Evidence]) -> Evidence:
         devices,
         tuple(process for part in found for process in part.processes),
         "\n".join(part.died for part in found if part.died),
+        highest(peak for part in found for peak in part.peaks),
     )

@@ -11,7 +11,7 @@ from runtime_guard.core.sites import short_path
 from runtime_guard.recording.budgets import format_size
 from runtime_guard.recording.device_map import DeviceMap, ModuleRow
 from runtime_guard.recording.events import PROBLEMS, Event, Kind
-from runtime_guard.recording.evidence import Evidence
+from runtime_guard.recording.evidence import Evidence, Peak
 from runtime_guard.recording.ledger import Ledger
 from runtime_guard.reports.data import LineCost, LoopCost, costs_by_line, costs_by_loop
 
@@ -71,6 +71,7 @@ def render(
         f"<p>Devices: {escape(evidence.devices or _NONE)}</p>",
         _died(evidence.died),
         _totals(evidence.events),
+        _memory(evidence.peaks),
         _problems(lines),
         _lines(lines),
         _loops(costs_by_loop(evidence.events)),
@@ -118,6 +119,15 @@ def _totals(events: tuple[Event, ...]) -> str:
     }
     cells = "".join(f"<div><b>{value}</b>{name}</div>" for name, value in figures.items())
     return f'<div class="totals">{cells}</div>'
+
+
+def _memory(peaks: Iterable[Peak]) -> str:
+    told = (
+        f"{escape(peak.device)} {format_size(peak.bytes)} at <code>{escape(str(peak.at))}</code>"
+        for peak in peaks
+    )
+    text = ", ".join(told)
+    return f"<p>Memory at most: {text}</p>" if text else ""
 
 
 def _problems(lines: list[LineCost]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from runtime_guard.recording.budgets import format_size, worst_lines
 from runtime_guard.recording.events import PROBLEMS
+from runtime_guard.recording.evidence import Evidence
 from runtime_guard.recording.ledger import Ledger
 
 
@@ -27,3 +28,14 @@ def summary_lines(ledger: Ledger, tests: int | None = None) -> list[str]:
             times = f" ({event.count}x)" if event.count > 1 else ""
             lines.append(f"  {event.site}  {event.kind.value}{times}: {event.told}")
     return lines
+
+
+def summary_of(evidence: Evidence) -> list[str]:
+    """``summary_lines`` of a run, and how much memory each of its virtual devices held at most."""
+    ledger = Ledger()
+    ledger.merge(evidence.events)
+    peaks = [
+        f"memory of {peak.device}: at most {format_size(peak.bytes)}, at {peak.at}"
+        for peak in evidence.peaks
+    ]
+    return [*summary_lines(ledger), *peaks]

@@ -511,15 +511,15 @@ class _Installed:
     def _patch_functions(self) -> None:
         """Custom autograd functions: a gradient is where the input is that it is for."""
         function = torch.autograd.Function
-        real = vars(function)["apply"].__func__
+        real = vars(function)["apply"]  # of Python's making, of C's since torch 2.14
 
         def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
-            result = real(cls, *args, **kwargs)
+            result = real.__get__(None, cls)(*args, **kwargs)
             with disable_torch_function():
                 moves.gradients_stay(result, args, cls.__name__)
             return result
 
-        self.patches.set(function, "apply", classmethod(functools.wraps(real)(apply)))
+        self.patches.set(function, "apply", classmethod(functools.wraps(function.apply)(apply)))
 
     def _patch_backward(self) -> None:
         """``y.backward(g)``: the gradient is where ``y`` is; a 0-dim one is brought there."""

@@ -41,6 +41,8 @@ __tracebackhide__ = True  # pytest shows the user's frames only
 
 _Tensor = torch.Tensor
 _Parameter = torch.nn.Parameter
+_FILL = torch.ops.aten.uniform_.default
+"""Of a fake tensor PyTorch makes a copy of it, which needs a driver."""
 
 
 class DispatchMode(DispatchHook):
@@ -98,7 +100,8 @@ class DispatchMode(DispatchHook):
     ) -> Any:
         """Let tensors that wrap others answer, with both hooks on what they call."""
         if any(t.__module__.startswith("torch._sub") for t in types):
-            return func(*args, **kwargs)  # fake and functional tensors have no values
+            # fake and functional tensors have no values
+            return args[0] if func is _FILL else func(*args, **kwargs)
         if any(t.__module__.startswith("torch.distributed") for t in types):
             return NotImplemented  # DTensor is dispatched in C++, and hands its parts back to us
         with self.in_sight():

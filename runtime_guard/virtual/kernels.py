@@ -153,6 +153,8 @@ def kernel_of(name: str, func: Any, args: tuple[Any, ...]) -> Any:
     """What computes the operator ``name`` for an accelerator; ``func`` where the host has it."""
     if name in BY_ELEMENTS:
         return functools.partial(_by_elements, BY_ELEMENTS[name], func)
+    if name not in KERNELS:
+        return func
     applies, kernel = KERNELS[name]
     if not applies(args):
         return func

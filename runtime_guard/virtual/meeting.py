@@ -16,6 +16,7 @@ from runtime_guard.recording.explanation import explain_operands, rule_for, with
 from runtime_guard.virtual import moves
 from runtime_guard.virtual.copies import adopt_buffers
 from runtime_guard.virtual.kernels import kernel_of
+from runtime_guard.virtual.process_groups import refuse_on_the_host
 from runtime_guard.virtual.results import note_use, tag_results, wait
 
 if TYPE_CHECKING:
@@ -55,6 +56,8 @@ def meet(
     compute = func
     if plan.treatment is Treatment.OTHERWISE and device.type not in ("cpu", "meta"):
         compute = kernel_of(plan.name, func, args)
+    elif func.namespace == "c10d":
+        refuse_on_the_host(func, args, tensors)
     result = compute(*args, **kwargs)
     placement = placement_of(tensors[decision])
     mode.latest = placement

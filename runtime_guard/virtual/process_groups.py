@@ -1,13 +1,18 @@
 """Process groups on a virtual machine: NCCL needs real cards, gloo does the same on the host.
 
-The values of virtual accelerators lie in host memory, so that gloo's results are NCCL's.
+The values of virtual accelerators lie in host memory, so that gloo's results are NCCL's.  A group
+says of itself what it was asked for: ``dist.get_backend()`` is ``nccl``, and tensors of the host
+are refused.
 """
 
 from __future__ import annotations
 
 import contextlib
+import datetime
 import functools
-from collections.abc import Iterator
+import importlib
+import sys
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
@@ -16,19 +21,17 @@ import torch.distributed as dist
 
 from runtime_guard.core.patches import Patches
 from runtime_guard.core.placement import CPU
+from runtime_guard.recording import observers
+from runtime_guard.recording.events import Kind, hint_at
+from runtime_guard.recording.explanation import explain_operands, with_explanation
 from runtime_guard.virtual.compilers import say_once
 
+__tracebackhide__ = True  # pytest shows the user's frames only
+
 NCCL_VERSION = (2, 25, 1)
-"""What ``torch.cuda.nccl.version()`` says: that of PyTorch's builds for CUDA 12.8."""
-
-
-def host_backend(backend: Any) -> Any:
-    """``nccl`` -> ``gloo``, ``cpu:gloo,cuda:nccl`` -> ``gloo``; others as they are."""
-    text = str(backend).lower() if backend is not None else ""
-    if "nccl" not in text:
-        return backend
-    say_once("NCCL: virtual devices use gloo in its place")
-    return "gloo"
+"""What ``torch.cuda.nccl.version()`` says where the build has none: that of PyTorch's builds for
+CUDA 12.8."""
+NCCL_TIMEOUT = datetime.timedelta(minutes=10)
 
 
 def patch_process_groups(patches: Patches) -> None:
@@ -36,16 +39,108 @@ def patch_process_groups(patches: Patches) -> None:
     if not dist.is_available():
         return
     api: Any = dist.distributed_c10d
-    for name in ("init_process_group", "new_group"):
-        made = _on_host(getattr(api, name))
-        patches.set(api, name, made)
-        patches.set(dist, name, made)
+    patches.set(api, "_new_process_group_helper", _on_host(api, patches))
+    for name in ("_get_object_coll_device", "_get_pg_default_device"):
+        if hasattr(api, name):
+            patches.set(api, name, _where_objects_go(api, getattr(api, name)))
     patches.set(api, "is_nccl_available", lambda: True)
     patches.set(dist, "is_nccl_available", lambda: True)
+    if not isinstance(api.default_pg_nccl_timeout, datetime.timedelta):
+        patches.set(api, "default_pg_nccl_timeout", NCCL_TIMEOUT)
     for module in (api, dist):
         patches.set(module, "barrier", _barrier_of_the_host(api))
     patches.set(api, "_coalescing_manager", _one_by_one(api))
-    patches.set(torch.cuda.nccl, "version", lambda: NCCL_VERSION)
+    if not hasattr(torch._C, "_nccl_version"):
+        patches.set(torch.cuda.nccl, "version", lambda: NCCL_VERSION)
+
+
+_OF_A_CARD = ("device_id", "backend_options", "pg_options")
+
+
+def _on_host(api: Any, patches: Patches) -> Any:
+    """What makes every group: ``(size, rank, ranks, backend, store, name, …)``."""
+    make = api._new_process_group_helper
+
+    @functools.wraps(make)
+    def on_host(size: int, rank: int, ranks: Any, backend: Any, *rest: Any, **options: Any) -> Any:
+        asked = str(backend).lower()
+        if "nccl" not in asked and asked != api.Backend.UNDEFINED:
+            return make(size, rank, ranks, backend, *rest, **options)
+        say_once("NCCL: virtual devices use gloo in its place")
+        options = {name: value for name, value in options.items() if name not in _OF_A_CARD}
+        group, store = make(size, rank, ranks, api.Backend("gloo"), *rest, **options)
+        if group in api._world.pg_map:
+            api._world.pg_map[group] = (api.Backend(asked), store)
+        with contextlib.suppress(ImportError):  # elsewhere before torch 2.5
+            random = importlib.import_module("torch.distributed.tensor._random")
+            patches.set(random, "_rng_tracker", _RandomNumbersOfTheHost)
+        return group, store
+
+    return on_host
+
+
+class _RandomNumbersOfTheHost:
+    """What ``DTensor`` asks for random numbers: each rank has those of the host's generator."""
+
+    distribute_region_enabled = False
+    _distribute_region = contextlib.nullcontext
+    _manual_seed = torch.manual_seed
+
+
+def _has_cards_only(api: Any, group: Any) -> bool:
+    """Was the group asked for with NCCL, and with nothing beside it for the host's tensors?"""
+    asked, _ = api._world.pg_map.get(group or api._get_default_group(), ("", None))
+    return "nccl" in asked and "cpu" not in asked
+
+
+def _where_objects_go(api: Any, where: Any) -> Any:
+    """To the card, if nothing in the group serves the host: ``all_gather_object``."""
+
+    @functools.wraps(where)
+    def where_objects_go(group: Any = None) -> Any:
+        found = where(group)
+        return type(found)("cuda") if _has_cards_only(api, group) else found
+
+    return where_objects_go
+
+
+def refuse_on_the_host(func: Any, args: Sequence[Any], tensors: Sequence[torch.Tensor]) -> None:
+    """Raise what PyTorch raises where NCCL is handed a tensor of the host's.
+
+    Only by a function of ``torch.distributed`` itself: what its C++ makes for its own use (as
+    ``DistributedDataParallel`` does) is on the card there, and on the host here.
+    """
+    api: Any = dist.distributed_c10d
+    if _caller() != api.__name__:
+        return
+    names = [argument.name for argument in func._schema.arguments]
+    group = dist.ProcessGroup.unbox(args[names.index("process_group")])
+    if not _has_cards_only(api, group):
+        return
+    sentence = "No backend type associated with device type cpu"
+    explanation = explain_operands(tensors[:1], names[:1])
+    observers.problem(
+        Kind.MIXED,
+        str(func._schema.name),
+        f"{sentence} {explanation} {hint_at('DEV101')}",
+        source="cpu",
+        target="cuda",
+        operands=tensors[:1],
+    )
+    if observers.mixed_policy() == "raise":
+        raise RuntimeError(with_explanation(sentence, explanation, "DEV101"))
+
+
+def _caller() -> str:
+    """The module whose call came to us."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and _module(frame).startswith("runtime_guard."):
+        frame = frame.f_back
+    return _module(frame)
+
+
+def _module(frame: Any) -> str:
+    return str(frame.f_globals.get("__name__", ""))
 
 
 def _barrier_of_the_host(api: Any) -> Any:
@@ -84,19 +179,3 @@ def _one_by_one(api: Any) -> Any:
         yield api._CoalescingManager()
 
     return coalescing_manager
-
-
-def _on_host(make: Any) -> Any:
-    # `init_process_group(backend, …)` but `new_group(ranks, timeout, backend, …)`
-    position = 2 if make.__name__ == "new_group" else 0
-
-    @functools.wraps(make)
-    def on_host(*args: Any, **options: Any) -> Any:
-        if len(args) > position:
-            args = (*args[:position], host_backend(args[position]), *args[position + 1 :])
-        elif "backend" in options:
-            options["backend"] = host_backend(options["backend"])
-        options.pop("device_id", None)  # binds the group to a real card
-        return make(*args, **options)
-
-    return on_host

@@ -132,10 +132,15 @@ def test_started_processes_leave_what_they_saw(tmp_path, how):
     output(*run, str(program), how)
     from runtime_guard.commands.ranks import read_evidence
 
-    seen = [event for event in read_evidence(str(report)).events if event.kind == "mixed-device"]
+    evidence = read_evidence(str(report))
+    seen = [event for event in evidence.events if event.kind == "mixed-device"]
     assert len(seen) == 2
     assert {event.site.line for event in seen} == {9}
     assert all(event.detail.startswith("[process ") for event in seen)
+    assert [(peak.device, peak.at.line) for peak in evidence.peaks] == [
+        ("cuda:0", 7),
+        ("cuda:1", 7),
+    ]
 
 
 def test_workers_of_a_loader_have_the_machine(tmp_path):

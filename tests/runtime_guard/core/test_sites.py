@@ -1,10 +1,11 @@
 """Whose code a frame is: what runs tests is nobody's program."""
 
+import sys
 import sysconfig
 
 import pytest
 
-from runtime_guard.core.sites import Site, is_users, nearest
+from runtime_guard.core.sites import Site, _rank_of_file, is_users, nearest
 
 
 @pytest.mark.parametrize(
@@ -38,3 +39,15 @@ def test_the_line_of_an_installed_program_is_its_own_and_not_that_of_a_library()
 
 def test_a_console_script_is_nobodys_program():
     assert not is_users(f"{sysconfig.get_path('scripts')}/app")
+
+
+@pytest.mark.parametrize(
+    ("text", "users"),
+    [
+        ("import train; train.main()", True),
+        ("from multiprocessing.spawn import spawn_main; spawn_main()", False),
+    ],
+)
+def test_the_text_that_starts_a_process_is_nobodys_line(monkeypatch, text, users):
+    monkeypatch.setattr(sys, "orig_argv", [sys.executable, "-c", text])
+    assert (_rank_of_file.__wrapped__("<string>") == 0) is users

@@ -107,8 +107,8 @@ def test_gloo_stands_in_for_nccl(launched, monkeypatch):
         device = torch.device("cuda", 1)
         dist.init_process_group("nccl", store=store, rank=0, world_size=1, device_id=device)
         try:
-            assert (dist.get_backend(), dist.is_nccl_available()) == ("gloo", True)
-            assert dist.get_backend(dist.new_group([0], backend="cuda:nccl")) == "gloo"
+            assert (dist.get_backend(), dist.is_nccl_available()) == ("nccl", True)
+            assert dist.get_backend(dist.new_group([0], backend="cuda:nccl")) == "cuda:nccl"
             total = torch.ones(2, device=device)
             dist.all_reduce(total)
             assert (total.device, total.tolist()) == (device, [1, 1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -69,6 +70,36 @@ def coalesced(rank, world):
         for part in parts:
             dist.all_reduce(part)
     return [part.tolist() for part in parts]
+
+
+def what_a_group_says_of_itself(rank, world):
+    groups = [None, dist.new_group(), dist.new_group(backend="cpu:gloo,cuda:nccl")]
+    return [str(dist.get_backend(group)) for group in groups]
+
+
+def a_tensor_of_the_host(rank, world):
+    number = torch.ones(2)
+    dist.all_reduce(number)
+
+
+def a_tensor_of_the_host_where_gloo_serves_it(rank, world):
+    number = torch.ones(2)
+    dist.all_reduce(number, group=dist.new_group(backend="cpu:gloo,cuda:nccl"))
+    return number.tolist()
+
+
+def objects(rank, world):
+    everyone = [None] * world
+    dist.all_gather_object(everyone, f"rank {rank}")
+    return everyone
+
+
+def gather_with_gradients(rank, world):
+    from torch.distributed.nn.functional import all_gather
+
+    part = torch.ones(2, device="cuda", requires_grad=True)
+    sum(t.sum() * (i + 1) for i, t in enumerate(all_gather(part))).backward()
+    return part.grad.tolist()
 
 
 def barrier_of_a_card(rank, world):
@@ -141,13 +172,26 @@ def fully_sharded(rank, world):
     return abs(losses[0] - losses[1]) < 1e-4
 
 
+def sharded_from_meta(rank, world):
+    with torch.device("meta"):
+        net = nn.Linear(8, 4)
+    fully_shard(net)
+    net.to_empty(device="cuda")
+    net.reset_parameters()
+    part = net.weight.to_local()
+    loss = net(torch.ones(1, 8, device="cuda")).sum()
+    return [str(net.weight.device), str(part.device), tuple(part.shape), str(loss.device)]
+
+
 with virtual_devices("cuda:2"):
     rank = int(os.environ["RANK"])
     torch.cuda.set_device(rank)
     dist.init_process_group("nccl", device_id=torch.device("cuda", rank))
     for case in (flat_gather, stacked_gather, gather_of_the_wrong_size, flat_scatter, coalesced,
-                 barrier_of_a_card, sync_batch_norm, compressed_gradients, whole_dtensor,
-                 tensor_parallel, fully_sharded):
+                 what_a_group_says_of_itself, a_tensor_of_the_host,
+                 a_tensor_of_the_host_where_gloo_serves_it, objects, gather_with_gradients,
+                 sharded_from_meta, barrier_of_a_card, sync_batch_norm,
+                 compressed_gradients, whole_dtensor, tensor_parallel, fully_sharded):
         attempt(case)
     dist.barrier()
     dist.destroy_process_group()
@@ -155,6 +199,7 @@ if rank == 1:
     print(json.dumps(found), flush=True)
 os._exit(0)  # gloo's threads sometimes abort the interpreter's teardown, after all is said
 """
+LINE_OF_THE_HOSTS = 1 + PROGRAM.partition("number = torch.ones(2)")[0].count("\n")
 EXPECTED = {
     "flat_gather": [0.0, 1.0],
     "stacked_gather": [[0.0, 0.0], [1.0, 1.0]],
@@ -162,6 +207,13 @@ EXPECTED = {
     "input tensor size",
     "flat_scatter": [[12.0, 14.0, 16.0], [18.0, 20.0, 22.0]],
     "coalesced": [[1.0, 1.0], [1.0, 1.0]],
+    "what_a_group_says_of_itself": ["nccl", "nccl", "cpu:gloo,cuda:nccl"],
+    "a_tensor_of_the_host": "RuntimeError: No backend type associated with device type cpu\n"
+    f"  `number`: made on cpu at program.py:{LINE_OF_THE_HOSTS} (devlint explain DEV101)",
+    "a_tensor_of_the_host_where_gloo_serves_it": [2.0, 2.0],
+    "objects": ["rank 0", "rank 1"],
+    "gather_with_gradients": [4.0, 4.0],
+    "sharded_from_meta": ["cuda:1", "cuda:1", [2, 8], "cuda:1"],
     "barrier_of_a_card": None,
     "sync_batch_norm": [True] * 4,
     "compressed_gradients": True,
@@ -177,7 +229,14 @@ def second_rank(tmp_path_factory):
     program = tmp_path_factory.mktemp("ranks") / "program.py"
     program.write_text(PROGRAM)
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
-    done = subprocess.run([*command, program], cwd=ROOT, capture_output=True, text=True)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [*command, program.name],
+        cwd=program.parent,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
