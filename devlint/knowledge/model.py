@@ -63,7 +63,8 @@ class Call:
     instance: the dotted name of the class that the result is an instance of, where that is known.
     instances: the same of each of several results, in their order (`plt.subplots`).
     moves: it returns its arguments (modules, optimizers, loaders, tensors), one or as a tuple of as
-        many, moved to where `result` says (`Accelerator.prepare`: to where the accelerator is).
+        many, moved to where `result` says (`Accelerator.prepare`: to where the accelerator is; a
+        function whose result is "device": its first argument, to its parameter `device`).
     feeds: it calls a module: the parameter that takes the module, then those that take its inputs
         (`torch.jit.trace(net, x)`).
     collective: it sends its tensors through a process group; the NCCL backend refuses host tensors.

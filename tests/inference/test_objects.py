@@ -24,6 +24,32 @@ from torch.distributions.gumbel import Gumbel
 ACCELERATE = "from accelerate import Accelerator\naccelerator = Accelerator()\n"
 
 
+class TestFunctionsThatMove:
+    """A function of a library that brings whatever it is given to a device."""
+
+    NET = "model = nn.Linear(3, 3).cuda()\n"
+    SEND = "from accelerate.utils import send_to_device\n" + ACCELERATE + NET
+
+    @pytest.mark.parametrize(
+        ("given", "read", "count"),
+        [
+            ("batch, accelerator.device", "batch['x']", 0),
+            ("batch, device='cuda'", "batch['x']", 0),
+            ("batch, 'cpu'", "batch['x']", 1),
+            ("[batch['x']], 'cuda'", "batch[0]", 0),
+            ("model, 'cpu'", "torch.rand(3)", 0),
+        ],
+    )
+    def test_its_argument_is_where_the_device_is(self, given, read, count):
+        made = self.SEND + "batch = {'x': torch.rand(3)}\n"
+        assert len(met(f"{made}batch = send_to_device({given})\nmodel({read})")) == count
+
+    @pytest.mark.parametrize(("device", "count"), [("None", 1), ("'cuda'", 0)])
+    def test_without_a_device_it_stays(self, device, count):
+        code = "from ignite.utils import convert_tensor\n" + self.NET
+        assert len(met(f"{code}model(convert_tensor(torch.rand(3), {device}))")) == count
+
+
 class TestBatchesOfTokenizers:
     @pytest.mark.parametrize(
         "call",
@@ -61,13 +87,26 @@ class TestBatchesOfTokenizers:
         assert met(code) == []
 
     @pytest.mark.parametrize(
+        ("by_hand", "count"),
+        [
+            ("batch['input_ids'] = batch['input_ids'].cuda()", 0),
+            ("batch[first] = batch[first].to('cuda')", 0),
+            ("batch['input_ids'] = batch['input_ids'].long()", 1),
+            ("batch['n'] = 3", 1),
+        ],
+    )
+    def test_who_brings_one_entry_elsewhere_brings_those_that_count(self, by_hand, count):
+        made = TOKENS + 'batch = tokenizer("a text", return_tensors="pt")\n'
+        assert len(met(f"{made}{by_hand}\nmodel(**batch)")) == count
+
+    @pytest.mark.parametrize(
         ("loop", "count"),
         [
             ("for name, ids in batch.items(): batch[name] = ids.cuda()", 0),
             ("for name in batch.keys(): batch[name] = batch[name].to('cuda')", 0),
             ("for name, ids in batch.items(): batch[name] = ids.long()", 1),
-            ("for name, ids in batch.items(): batch[name[1:]] = ids.cuda()", 1),
-            ("for name, ids in other.items(): batch[name] = ids.cuda()", 1),
+            ("for name, ids in batch.items(): batch[name[1:]] = ids.long()", 1),
+            ("for name, ids in other.items(): other[name] = ids.cuda()", 1),
             ("for name, ids in batch.items(): moved = ids.cuda()", 1),
         ],
     )

@@ -7,7 +7,7 @@ import libcst as cst
 from devlint.inference.conventions import holds
 from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.domain.containers import Mapping, Sequence
-from devlint.inference.domain.host import ARRAY, HOST, Const, DeviceValue, External, Host
+from devlint.inference.domain.host import ARRAY, HOST, NONE, Const, DeviceValue, External, Host
 from devlint.inference.domain.kinds import Evidence
 from devlint.inference.domain.path_conditions import ALWAYS
 from devlint.inference.domain.placement import CPU, CUDA, Placement
@@ -43,7 +43,7 @@ from devlint.inference.domain.value import (
 from devlint.inference.facts import MeetingKind
 from devlint.inference.models.devices import place_of
 from devlint.inference.models.module_inputs import feed
-from devlint.inference.models.module_places import placed, stateful
+from devlint.inference.models.module_places import carry, placed, stateful
 from devlint.inference.models.moves import chosen
 from devlint.inference.models.sizes import show_numbers
 from devlint.inference.models.unification import contradiction, meet, note, tensors_in
@@ -85,6 +85,8 @@ def apply_call(
             if name.startswith("numpy.") and last not in NUMPY_DELEGATES:
                 frame.emit(ArrayTaken(node, shorten(node.func), value, argument))
         return ARRAY
+    if known.moves:
+        return _carried(frame, node, known, arguments)
     out = arguments.keywords.get("out")
     show_numbers(frame, node, known, arguments)
     operands = operands_of(known, arguments)
@@ -301,6 +303,18 @@ def _first(frame: Frame, node: cst.CSTNode, operands: list[tuple[Value, cst.CSTN
         if ways:
             return choose((_of(frame, node, tensor), when) for tensor, when in ways)
     return UNKNOWN
+
+
+def _carried(frame: Frame, node: cst.Call, known: Call, arguments: Arguments) -> Value:
+    """`send_to_device(batch, device)`: its first argument, where `device` is; without one it
+    stays."""
+    value = arguments.get(0, known.params[0]) or UNKNOWN
+    if known.result is not Result.DEVICE:
+        return carry(frame, node, value, CUDA if known.result is Result.CUDA else None)
+    device = arguments.get(known.params.index("device"), "device")
+    if device is None or device == NONE:
+        return UNKNOWN if arguments.open else value
+    return carry(frame, node, value, place_of(frame, device))
 
 
 def _of(frame: Frame, node: cst.CSTNode, tensor: Tensor) -> Tensor:

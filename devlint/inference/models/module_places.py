@@ -5,12 +5,12 @@ from __future__ import annotations
 import libcst as cst
 
 from devlint.inference.conventions import holds
-from devlint.inference.domain.containers import Mapping, Sequence
+from devlint.inference.domain.containers import Loader, Mapping, Sequence
 from devlint.inference.domain.host import Const, DeviceValue, External, Host
 from devlint.inference.domain.placement import Placement
 from devlint.inference.domain.provenance import Provenance, StepKind
-from devlint.inference.domain.tensors import PARAMETER, Tensor
-from devlint.inference.domain.value import Union, Value, alternatives, union
+from devlint.inference.domain.tensors import DEFAULT, LOADED, PARAMETER, Tensor
+from devlint.inference.domain.value import UNKNOWN, Union, Value, alternatives, union
 from devlint.inference.program.records import (
     ClassInfo,
     ClassValue,
@@ -159,3 +159,24 @@ def _may_hold(frame: Frame, value: Value) -> bool:
         return stateful(frame, value)
     plain = type(value) is Tensor and value.evidence is None and not value.traits & PARAMETER
     return not (plain or type(value) in _WITHOUT_STATE)
+
+
+def carry(frame: Frame, node: cst.Call, value: Value, place: Placement) -> Value:
+    """All that a value holds, brought to one place: tensors, modules, batches of a loader."""
+    step = Provenance(StepKind.MOVED, node, frame.unit.source, getattr(value, "origin", None))
+    if type(value) is Instance and value.module:
+        move_module(frame, value, place, node)
+        return value
+    if type(value) is Loader:
+        batch = value.batch
+        if type(batch) is Tensor:
+            return Loader(batch.with_place(place, step, drop=LOADED))
+        return Loader(UNKNOWN)
+    if type(value) is Tensor:
+        return value.with_place(place, step, drop=DEFAULT | LOADED)
+    if type(value) is Sequence and value.items is not None:
+        return Sequence([carry(frame, node, v, place) for v in value.items], None, value.kind)
+    if type(value) is Mapping:
+        entries = {key: carry(frame, node, v, place) for key, v in value.entries.items()}
+        return Mapping(entries, None)
+    return value

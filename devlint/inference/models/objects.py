@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import libcst as cst
 
-from devlint.inference.domain.containers import Loader, Mapping, Sequence
+from devlint.inference.domain.containers import Sequence
 from devlint.inference.domain.host import HOST, Host
 from devlint.inference.domain.placement import CPU, Placement
-from devlint.inference.domain.provenance import Provenance, StepKind
+from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import DEFAULT, LOADED, MAYBE_SCALAR, SCALAR, Tensor
-from devlint.inference.domain.value import UNKNOWN, Value, is_untold
+from devlint.inference.domain.value import UNKNOWN, Value, alternatives, is_untold
 from devlint.inference.models import moves
 from devlint.inference.models.builtins import CHAINS
 from devlint.inference.models.libraries import apply_call, class_of
 from devlint.inference.models.library_attributes import part, result_of_attribute
-from devlint.inference.models.module_places import move_module
+from devlint.inference.models.module_places import carry
 from devlint.inference.program.events import HostReads
 from devlint.inference.program.records import Arguments, Frame, FunctionValue, Instance
 from devlint.inference.syntax.text import dotted, shorten
@@ -40,10 +40,16 @@ def elements(frame: Frame, node: cst.CSTNode, holder: Instance) -> Value:
 def assign_item(
     frame: Frame, target: cst.Subscript, holder: Instance, value: Value, source: cst.CSTNode
 ) -> None:
-    """`object[key] = value`: what writes a file reads the value on the host."""
+    """`object[key] = value`: what writes a file reads the value on the host. Of a mapping of which
+    one part is brought elsewhere by hand, the others that count are, too."""
     known = frame.unit.context.knowledge.method_of(holder.library, "__setitem__")
     if known is not None and known.reads_host:
         frame.emit(HostReads(target, shorten(target), value, source))
+    held, path = holder.tensor, dotted(target.value)
+    if held is None or not path or is_untold(elements(frame, target, holder)):
+        return
+    if any(type(part) is Tensor and part.place != held.place for part in alternatives(value)):
+        frame.bind(path, holding(holder, held.with_place(None, held.origin)))
 
 
 def call_method(
@@ -139,25 +145,5 @@ def _moved(
     """`accelerator.prepare(model, optimizer, loader)`: its arguments, where it is."""
     if arguments.open:
         return UNKNOWN
-    found = [_put(frame, node, value, place) for value, _ in arguments.positional]
+    found = [carry(frame, node, value, place) for value, _ in arguments.positional]
     return found[0] if len(found) == 1 else Sequence(found, None, "tuple")
-
-
-def _put(frame: Frame, node: cst.Call, value: Value, place: Placement) -> Value:
-    step = Provenance(StepKind.MOVED, node, frame.unit.source, getattr(value, "origin", None))
-    if type(value) is Instance and value.module:
-        move_module(frame, value, place, node)
-        return value
-    if type(value) is Loader:
-        batch = value.batch
-        if type(batch) is Tensor:
-            return Loader(batch.with_place(place, step, drop=LOADED))
-        return Loader(UNKNOWN)
-    if type(value) is Tensor:
-        return value.with_place(place, step, drop=DEFAULT | LOADED)
-    if type(value) is Sequence and value.items is not None:
-        return Sequence([_put(frame, node, v, place) for v in value.items], None, value.kind)
-    if type(value) is Mapping:
-        entries = {key: _put(frame, node, v, place) for key, v in value.entries.items()}
-        return Mapping(entries, None)
-    return value
