@@ -45,10 +45,24 @@ def _assumptions(fact: NonLeaf) -> Assumptions:
     if fact.use in ("optimizer", "grad"):
         return ()
     if fact.use == "attribute" and fact.operand.is_parameter:
-        message = "the module is to train it"
+        message = "the module is to keep it" if _is_frozen(fact) else "the module is to train it"
         return assume(AssumptionKind.GRADIENT_IS_WANTED, fact.site, message)
     message = "its gradient is wanted, and not that of what was moved"
     return assume(AssumptionKind.GRADIENT_IS_READ_THERE, fact.site, message)
+
+
+def _is_frozen(fact: NonLeaf) -> bool:
+    """`nn.Parameter(masks, requires_grad=False).to(device)`"""
+    made = receiver(fact.site.node)
+    asked = argument(made, "requires_grad") if isinstance(made, cst.Call) else None
+    return asked is not None and text_of(asked.value) == "False"
+
+
+def _change(fact: NonLeaf) -> str:
+    """What the move makes of the tensor."""
+    if _is_frozen(fact):
+        return "is a plain tensor, since a parameter that is moved is none any more"
+    return "is no leaf, since it requires grad before the move"
 
 
 def _leaf_is_kept(fact: NonLeaf) -> bool:
@@ -101,7 +115,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
             fact.site,
             severity,
             confidence_of(assumed),
-            f"`{short(fact.site.node)}` is no leaf, since it requires grad before the move: {harm}",
+            f"`{short(fact.site.node)}` {_change(fact)}: {harm}",
             advice=_advice(fact),
             trace=trace,
             fix=_fix(facts, fact),

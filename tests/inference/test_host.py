@@ -709,3 +709,18 @@ def test_the_loss_of_what_a_model_has_made_is_where_that_is(value, found):
 def test_a_metric_is_meant_for_what_a_model_has_made(path, head, minds):
     (read,) = given(f"{head}\n    return score(preds.numpy())", path=path).host_reads
     assert read.given is not None and read.given.minds is minds
+
+
+@pytest.mark.parametrize(
+    ("made", "sure"),
+    [
+        ("torch.FloatTensor(logits)", "possible"),
+        ("torch.Tensor(logits)", "likely"),
+        ("logits.float()", "likely"),
+    ],
+)
+def test_a_constructor_of_a_host_type_is_given_what_is_on_the_host(made, sure):
+    """`torch.FloatTensor(x)` refuses a tensor of another device."""
+    scaled = "def scaled(logits: torch.Tensor):\n    return {} / torch.ones(10)\n"
+    (found,) = met(scaled.format(made))
+    assert found.endswith(sure)

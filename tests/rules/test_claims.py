@@ -441,6 +441,21 @@ class TestLeaves:
         claim = only(claims(RULES["DEV203"], self.TEXT, non_leaves=[fact]))
         assert (claim.severity, claim.confidence) == (Severity.ERROR, Confidence.LIKELY)
 
+    @pytest.mark.parametrize(
+        ("asked", "said"),
+        [
+            ("", "is no leaf, since it requires grad"),
+            (", requires_grad=True", "is no leaf, since it requires grad"),
+            (", requires_grad=False", "is a plain tensor, since a parameter that is moved"),
+        ],
+    )
+    def test_the_message_says_what_the_move_makes_of_it(self, asked: str, said: str):
+        made = f"nn.Parameter(masks{asked})"
+        text = source(f"self.masks = {made}.cuda()\n")
+        leaf = operand(text, made, CPU, is_parameter=True)
+        fact = NonLeaf(text.site(f"{made}.cuda()"), leaf, "attribute", None)
+        assert said in only(claims(RULES["DEV203"], text, non_leaves=[fact])).message
+
     def test_the_fix_makes_the_leaf_on_the_device(self):
         claim = only(claims(RULES["DEV203"], self.TEXT, non_leaves=[self.fact("optimizer")]))
         assert fixed(self.TEXT, claim) == 'w = torch.rand(3, requires_grad=True, device="cuda")\n'

@@ -245,6 +245,8 @@ def _typed(place: Placement, general: bool = False) -> Handler:
         if device is not None:
             return Tensor(place_of(frame, device[0]), frame.origin(StepKind.CREATED, node))
         if type(first) is Tensor and first.is_sure:  # the very tensor: its `alias`
+            if place == CPU and not general:  # refuses one of another device
+                frame.host_inputs.add(first.place)
             origin = Provenance(StepKind.COMPUTED, node, frame.unit.source, first.origin)
             return Tensor(first.place, origin, first.traits)
         origin = frame.origin(StepKind.CREATED, node)
