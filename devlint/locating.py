@@ -108,12 +108,13 @@ class _Tokens(Generator):
     """Generates code, and notes the first and the last token of the wanted nodes."""
 
     # LibCST's state has slots; these are ours.
-    __slots__ = ("_stack", "places", "wanted")
+    __slots__ = ("_stack", "places")
+
+    wanted: dict[int, cst.CSTNode]
 
     def __init__(self, module: cst.Module, wanted: Iterable[cst.CSTNode]) -> None:
-        super().__init__(module.default_indent, module.default_newline)
-        # By `id`: whether a node is wanted is asked of all, and their hash is a call of Python.
-        self.wanted = {id(node): node for node in wanted}
+        by_id = {id(node): node for node in wanted}
+        super().__init__(module.default_indent, module.default_newline, by_id)
         self.places: dict[int, tuple[int, int]] = {}
         self._stack: list[int] = []
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import libcst as cst
 
@@ -22,8 +23,7 @@ from devlint.inference.domain.provenance import Step as Step
 from devlint.inference.domain.provenance import StepKind as StepKind
 
 
-@dataclass(frozen=True, slots=True)
-class Operand:
+class Operand(NamedTuple):
     """A value that takes part in a fact.
 
     `name` is its source text (shortened), `steps` its history, oldest first, at most five.
@@ -57,8 +57,7 @@ class Hotness(str, enum.Enum):
     COLD = "cold"  # a few items: layers, files, devices; or under `if step % n == 0`
 
 
-@dataclass(frozen=True, slots=True)
-class Loop:
+class Loop(NamedTuple):
     """A loop around a fact. `feeds_device`: its body runs operations on an accelerator."""
 
     site: Site
@@ -83,8 +82,7 @@ class MeetingKind(str, enum.Enum):
     CONTRACT = "contract"  # `left` is elsewhere than a contract says, `right` where it says
 
 
-@dataclass(frozen=True, slots=True)
-class Meeting:
+class Meeting(NamedTuple):
     """Operands that one operation brings together although their devices contradict.
 
     `left` is the operand that is out of place (the one to mend), `right` the one that sets the
@@ -107,8 +105,7 @@ class Meeting:
         return confidence_of(self.assumptions)
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
+class Move(NamedTuple):
     """A move that the code asks for: `.to`, `.cuda`, `.cpu`, `type_as`, `Module.to`."""
 
     site: Site
@@ -133,8 +130,7 @@ class Move:
     kept: str = ""  # the subject's attribute of the object, which only its constructor sets
 
 
-@dataclass(frozen=True, slots=True)
-class RoundTrip:
+class RoundTrip(NamedTuple):
     """A tensor is moved away and back, and nothing in between needs it there."""
 
     away: Site
@@ -144,8 +140,7 @@ class RoundTrip:
     middle: Placement
 
 
-@dataclass(frozen=True, slots=True)
-class Sync:
+class Sync(NamedTuple):
     """The host waits for the device."""
 
     site: Site
@@ -170,8 +165,7 @@ class Sync:
     is_operand: bool = False  # given to PyTorch for a number that it only computes with
 
 
-@dataclass(frozen=True, slots=True)
-class HiddenCopy:
+class HiddenCopy(NamedTuple):
     """Indexing or assigning through an index copies a host tensor to the device in silence."""
 
     site: Site
@@ -193,8 +187,7 @@ class DataKind(str, enum.Enum):
     KEPT = "kept"  # an attribute that only the constructor sets
 
 
-@dataclass(frozen=True, slots=True)
-class DataCopy:
+class DataCopy(NamedTuple):
     """Python data that never change are made a device tensor: `torch.tensor(1.0, device=d)`."""
 
     site: Site
@@ -209,8 +202,7 @@ class DataCopy:
     in_step: str = ""  # the name of that function, when it runs once per step
 
 
-@dataclass(frozen=True, slots=True)
-class HostRead:
+class HostRead(NamedTuple):
     """Something that reads host memory gets a tensor: `.numpy()`, `np.*`, PIL, matplotlib."""
 
     site: Site
@@ -226,8 +218,7 @@ class HostRead:
         return confidence_of(self.assumptions)
 
 
-@dataclass(frozen=True, slots=True)
-class UndetachedRead:
+class UndetachedRead(NamedTuple):
     """NumPy gets a tensor that autograd records: it refuses, on the host as well."""
 
     site: Site
@@ -241,8 +232,7 @@ class UndetachedRead:
         return confidence_of(self.assumptions)
 
 
-@dataclass(frozen=True, slots=True)
-class LateRead:
+class LateRead(NamedTuple):
     """A tensor copied to the host with `non_blocking=True` is read with no synchronisation."""
 
     copy: Site
@@ -250,8 +240,7 @@ class LateRead:
     operand: Operand
 
 
-@dataclass(frozen=True, slots=True)
-class Timing:
+class Timing(NamedTuple):
     """The time between two readings of a clock, with device work and no wait for it in between."""
 
     start: Site
@@ -263,8 +252,7 @@ class Timing:
     function: Site | None = None  # the function around it
 
 
-@dataclass(frozen=True, slots=True)
-class KeptGraph:
+class KeptGraph(NamedTuple):
     """A loop adds up or appends what autograd recorded, and keeps the graph of each turn."""
 
     site: Site  # the value
@@ -275,8 +263,7 @@ class KeptGraph:
     sure: bool = True  # gradients are on there
 
 
-@dataclass(frozen=True, slots=True)
-class CardWideCall:
+class CardWideCall(NamedTuple):
     """A call that concerns the whole card: `synchronize` waits for all of its work, `empty_cache`
     gives its cached memory back."""
 
@@ -291,8 +278,7 @@ class CardWideCall:
     in_step: str = ""  # the name of the function around it, when it runs once per step
 
 
-@dataclass(frozen=True, slots=True)
-class StreamRace:
+class StreamRace(NamedTuple):
     """The host writes into `name` (`stream` is ""), or the current stream uses what `stream` makes,
     while `first` may not be done with it."""
 
@@ -302,8 +288,7 @@ class StreamRace:
     stream: str
 
 
-@dataclass(frozen=True, slots=True)
-class ForbiddenWait:
+class ForbiddenWait(NamedTuple):
     """The host waits where it can't: `where` is "capture" of a CUDA graph, "vmap" or "compile" as
     one graph, `around` what says so."""
 
@@ -316,8 +301,7 @@ class ForbiddenWait:
     sure: bool  # for an accelerator, whatever the caller does
 
 
-@dataclass(frozen=True, slots=True)
-class NonLeaf:
+class NonLeaf(NamedTuple):
     """A tensor that requires grad was moved; the result, a non-leaf, is used as a parameter.
 
     `use` says how: "optimizer", "grad", "attribute" (kept on a module), "returned" or "" (nothing
@@ -330,8 +314,7 @@ class NonLeaf:
     use_site: Site | None
 
 
-@dataclass(frozen=True, slots=True)
-class PlainAttribute:
+class PlainAttribute(NamedTuple):
     """A module keeps a tensor, or modules in a container, as a plain attribute.
 
     `.to()`, `state_dict` and `parameters()` pass it by. `used_at` is the meeting with a value on
@@ -353,8 +336,7 @@ class PlainAttribute:
     read_at: Site | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class LateMove:
+class LateMove(NamedTuple):
     """An optimizer was built on parameters of a module that is moved afterwards."""
 
     optimizer: Site
@@ -363,8 +345,7 @@ class LateMove:
     loaded: bool = False  # a saved state was loaded into the optimizer in between
 
 
-@dataclass(frozen=True, slots=True)
-class Rebinding:
+class Rebinding(NamedTuple):
     """`for t in ts: t = t.to(d)`: the container keeps the old tensors."""
 
     site: Site
@@ -373,8 +354,7 @@ class Rebinding:
     used_later: bool  # the container is used after the loop
 
 
-@dataclass(frozen=True, slots=True)
-class Mention:
+class Mention(NamedTuple):
     """The code names an accelerator, a backend or a legacy type without asking whether it is there.
 
     `kind`: "device" (`"cuda"`, `.cuda()`), "backend" (`torch.cuda.*` that raises without CUDA),
@@ -384,7 +364,7 @@ class Mention:
     site: Site
     kind: str
     text: str
-    index: int | None
+    index: int | None  # type: ignore[assignment]  # the field, not what tuples have
     guarded: bool
     in_main: bool  # in a script's main part or a test
     per_rank: bool  # in code that runs once per rank
@@ -400,8 +380,7 @@ class Mention:
     strays: bool = False  # on purpose, and to another card than the one that the code is given
 
 
-@dataclass(frozen=True, slots=True)
-class ElementAccess:
+class ElementAccess(NamedTuple):
     """Python reads or writes a device tensor element by element in a loop."""
 
     site: Site
@@ -425,8 +404,7 @@ class Neglect(str, enum.Enum):
     CURRENT = "current"  # it is asked for its type; the "callee" waits for the current card
 
 
-@dataclass(frozen=True, slots=True)
-class AbsentBackend:
+class AbsentBackend(NamedTuple):
     """A question for a backend that is on `torch` only where its package was imported."""
 
     site: Site
@@ -435,8 +413,7 @@ class AbsentBackend:
     package: str  # `torch_npu`
 
 
-@dataclass(frozen=True, slots=True)
-class DroppedArgument:
+class DroppedArgument(NamedTuple):
     """A `device` (or `map_location`) parameter is accepted and not passed on."""
 
     site: Site
@@ -465,8 +442,7 @@ class Mistake(str, enum.Enum):
     PRECEDENCE = "precedence"  # `device or "cuda" if available else "cpu"`
 
 
-@dataclass(frozen=True, slots=True)
-class MistakenDevice:
+class MistakenDevice(NamedTuple):
     """`text` is given to `callee` as a device, or compared with one, and is none."""
 
     site: Site
@@ -476,8 +452,7 @@ class MistakenDevice:
     inferred: bool = False  # by its name the parameter of the callee is a device
 
 
-@dataclass(frozen=True, slots=True)
-class CudaCall:
+class CudaCall(NamedTuple):
     """A call of `torch.cuda` that `torch.accelerator` has a function for."""
 
     site: Site
@@ -493,8 +468,7 @@ class CudaCall:
     targeted: bool  # the project says which torch it supports
 
 
-@dataclass(frozen=True, slots=True)
-class MissingName:
+class MissingName(NamedTuple):
     """A name that `torch.accelerator` does not have, in the release that the project supports."""
 
     site: Site
@@ -518,8 +492,7 @@ class AutocastMistake(str, enum.Enum):
     SCALER_FLAG = "scaler flag"  # `torch.amp.GradScaler(False)`: a device, and it is enabled
 
 
-@dataclass(frozen=True, slots=True)
-class MistakenAutocast:
+class MistakenAutocast(NamedTuple):
     """`callee` is given what it does not take."""
 
     site: Site
@@ -530,8 +503,7 @@ class MistakenAutocast:
     keyword: str  # under which name
 
 
-@dataclass(frozen=True, slots=True)
-class AutocastElsewhere:
+class AutocastElsewhere(NamedTuple):
     """The work behind an autocast is on another device, or on one that somebody chooses."""
 
     site: Site
@@ -550,8 +522,7 @@ class Trap(str, enum.Enum):
     WORKER = "worker"  # a worker makes a tensor, and so starts CUDA in a forked process
 
 
-@dataclass(frozen=True, slots=True)
-class DefaultDeviceTrap:
+class DefaultDeviceTrap(NamedTuple):
     """`text` is called where the default device is `default`."""
 
     site: Site
@@ -561,8 +532,7 @@ class DefaultDeviceTrap:
     made: Site | None  # where the worker makes a tensor
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerAccess:
+class WorkerAccess(NamedTuple):
     """`Dataset.__getitem__`, a `collate_fn` or a worker touches an accelerator.
 
     `workers` is the most that a DataLoader in sight starts, None where that is open.
@@ -575,16 +545,14 @@ class WorkerAccess:
     workers: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class UnreadContract:
+class UnreadContract(NamedTuple):
     """A contract that can't be understood, or that holds of nothing."""
 
     site: Site
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class KernelLaunch:
+class KernelLaunch(NamedTuple):
     """The Triton kernel `kernel` is launched with `tensor`, on the current card.
 
     `strays`: the tensor is on the host or on another card, and `beside` one that is not; else it is
@@ -607,8 +575,7 @@ class Leftover(str, enum.Enum):
     EMPTY = "empty"  # a buffer that is not saved holds what `to_empty` found in memory
 
 
-@dataclass(frozen=True, slots=True)
-class MetaLeftover:
+class MetaLeftover(NamedTuple):
     """`name`, made on meta at `made`, lacks data at `site`; `buffer` is registered where it is."""
 
     site: Site
@@ -629,8 +596,7 @@ class Placer(str, enum.Enum):
     EIGHT_BIT = "eight-bit"  # `load_in_8bit=True`
 
 
-@dataclass(frozen=True, slots=True)
-class DispatchedMove:
+class DispatchedMove(NamedTuple):
     """`name` is moved as a whole, although `how`, at `made`, has placed its layers."""
 
     site: Site
@@ -649,8 +615,7 @@ class ValueKind(str, enum.Enum):
     DEVICE = "device"  # a `torch.device`, or what stands for one
 
 
-@dataclass(frozen=True, slots=True)
-class Whereabouts:
+class Whereabouts(NamedTuple):
     """One of the things that a value may be, or hold, and where that is."""
 
     kind: ValueKind
@@ -660,8 +625,7 @@ class Whereabouts:
     held: bool = False  # in a list, a tuple or a dict
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
+class Placed(NamedTuple):
     """A value with its places. `site` is its name's or its expression's; `binds`: it is given
     that name there."""
 

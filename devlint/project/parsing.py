@@ -7,6 +7,7 @@ import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import libcst as cst
 from libcst import LIBCST_VERSION
@@ -57,6 +58,20 @@ def _unchecked_nodes() -> Iterator[None]:
     finally:
         cst.CSTNode.__post_init__ = _CHECK  # type: ignore[method-assign]
 
+
+def _compare_in_c(kind: type) -> None:
+    """A node is equal to itself alone. LibCST says so of each of its classes in Python, as a table
+    of nodes finds out at each look; as any object has it, it is the same and takes no call."""
+    each: Any
+    for each in kind.__subclasses__():
+        if each.__hash__ is _HASH and each.__eq__ is _EQUAL:
+            each.__hash__, each.__eq__ = object.__hash__, object.__eq__
+        _compare_in_c(each)
+
+
+_HASH: Any = cst.CSTNode.__hash__
+_EQUAL: Any = cst.CSTNode.__eq__
+_compare_in_c(cst.CSTNode)
 
 _CHECK = cst.CSTNode.__post_init__
 _NO_CHECK = staticmethod(bool)  # called with nothing, it does nothing, and that faster than a `def`

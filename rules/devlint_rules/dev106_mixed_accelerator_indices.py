@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from devlint.findings import Applicability, Severity
 from devlint.inference.domain.placement import Device
@@ -51,7 +50,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
     for cause in causes_of(facts, "DEV106"):
         meeting = cause.meeting
         if strays(meeting) and not isinstance(meeting.left.placement, Device):
-            meeting = replace(meeting, left=meeting.right, right=meeting.left)
+            meeting = meeting._replace(left=meeting.right, right=meeting.left)
         on_current = strays(meeting) or None in _indices(meeting)
         current = " (`cuda` is the current device)" if on_current else ""
         yield Claim(

@@ -12,8 +12,14 @@ import devlint_rules
 import pytest
 
 from devlint.inference import conventions
-from devlint.inference.conventions import ConventionError, holds, read_conventions
-from devlint.inference.conventions.literals import literals_of
+from devlint.inference.conventions import (
+    ConventionError,
+    found,
+    holds,
+    may_hold,
+    read_conventions,
+)
+from devlint.inference.conventions.literals import is_of_a_line, literals_of
 
 ROWS = conventions.conventions()
 QUESTIONS = ("holds", "found", "without")
@@ -26,11 +32,8 @@ def asked() -> Iterator[str]:
     """The ids that the inference and the rules ask for."""
     for file in sorted([*INFERENCE.rglob("*.py"), *RULES.rglob("*.py")]):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in (
-                "holds",
-                "found",
-                "without",
-            ):
+            func = getattr(node, "func", None)
+            if getattr(func, "id", "") in QUESTIONS or getattr(func, "attr", "") == "says":
                 yield from (
                     each.value
                     for each in ast.walk(node.args[0])
@@ -135,6 +138,33 @@ def test_whole_files_get_the_same_answers():
     for row in rows:
         regex = row.compiled()
         assert [holds(row.id, text) for text in texts] == [bool(regex.search(t)) for t in texts]
+        places = [[m[1] if regex.groups else m[0] for m in regex.finditer(t)] for t in texts]
+        assert [found(row.id, text) for text in texts] == places
+
+
+@pytest.mark.parametrize(
+    ("regex", "by_itself"),
+    [
+        (r"(?m)^(import|from) +argparse$|\bcuda\.jit\b", True),
+        (r"(?<![\w.])(\w+)\.eval\(\)(?![^\n]*device)", True),
+        (r"free[sz]e.*", True),
+        (r"(?s)free[sz]e.*", False),  # `.` is a line end, too
+        (r"pin_memory\s+=", False),
+        (r"print\([^)]*\)", False),  # the call may go on in the next line
+        (r"^import", False),  # of the whole text
+        (r"import\Z", False),
+        (r"a\nb", False),
+        (r"a\W", False),
+    ],
+)
+def test_an_expression_that_is_found_in_lines_by_themselves(regex, by_itself):
+    assert is_of_a_line(regex) == by_itself
+
+
+@pytest.mark.parametrize("row", ROWS.values(), ids=list(ROWS))
+def test_a_row_may_hold_wherever_it_holds(row):
+    for example in row.examples:
+        assert may_hold(row.id, f"x = 1\n{example}\ny = 2\n", row.of)
 
 
 def test_words_stand_where_the_row_says():

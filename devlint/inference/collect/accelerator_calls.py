@@ -98,10 +98,10 @@ def _of_name(frame: Frame, node: cst.Attribute, full_name: str) -> None:
     owner, _, name = full_name.rpartition(".")
     if f"{owner}." != _ACCELERATOR or name.startswith("_") or frame.caught:
         return
-    around = frame.function.text if frame.function is not None else frame.unit.source.text
-    if "AttributeError" in around or _is_asked_for(frame.unit.source.text, name):
+    if not frame.unit.context.knowledge.accelerators.lacks(name):
         return
-    if frame.unit.context.knowledge.accelerators.lacks(name):
+    around = frame.function.text if frame.function is not None else frame.unit.source.text
+    if "AttributeError" not in around and not _is_asked_for(frame.unit.source.text, name):
         frame.unit.kept(_Seen).missing[node] = name
 
 

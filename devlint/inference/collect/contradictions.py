@@ -152,4 +152,4 @@ def _spoken(shown: Operand, draft: MeetingDraft, tensor: Tensor) -> Operand:
     root = origin.root
     if root.kind is not StepKind.CREATED or not isinstance(root.node, cst.BaseExpression):
         return shown
-    return replace(shown, name=shorten(root.node))
+    return shown._replace(name=shorten(root.node))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import libcst as cst
 
 from devlint.inference.conventions import found, holds, without
@@ -87,7 +85,7 @@ def of_replaced(frame: Frame, function: Function) -> None:
     if not isinstance(function.node, cst.FunctionDef) or frame.unit.kept(Mentions).meant:
         return
     names = [p.name for p in function.parameters if p.is_device and p.name != "map_location"]
-    if not names or "cuda" not in function.text:
+    if not names or "cuda" not in frame.unit.source.text or "cuda" not in function.text:
         return
     text = without("remark", code(function.node.body))
     for name in names:
@@ -229,7 +227,7 @@ def settle(unit: Unit) -> None:
     }
     moved = {node for node in unit.dropped if _is_moved(unit, node)}
     unit.facts.dropped_arguments += [
-        replace(fact, moved=node in moved) for node, fact in unit.dropped.items() if node not in met
+        fact._replace(moved=node in moved) for node, fact in unit.dropped.items() if node not in met
     ]
 
 

@@ -6,7 +6,7 @@ pass. Added up, or put into a list, it is kept with each turn of the loop.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import libcst as cst
 
@@ -286,5 +286,5 @@ def settle(unit: Unit) -> None:
             continue
         # Who calls the callers, and how, is not in sight.
         in_sight = function is None or any(call.caller is None for call in callers)
-        unit.facts.kept_graphs.append(replace(fact, sure=in_sight))
+        unit.facts.kept_graphs.append(fact._replace(sure=in_sight))
     notes.waiting.clear()

@@ -140,7 +140,7 @@ def _is_counter(frame: Frame, tensor: Tensor) -> bool:
         return False
     nodes = [step.node for step in tensor.origin.chain()]
     return any(
-        holds("counted-name", frame.function.text, name.value)
+        frame.function.says("counted-name", name.value)
         for node in nodes
         if isinstance(node, cst.BaseExpression)
         for name in every(node, cst.Name)

@@ -156,7 +156,7 @@ def _hands_on(function: Function) -> bool:
     rest = [name for name in called if name not in models]
     return (
         bool(models)
-        and not holds("waiting-text", function.text)
+        and not function.says("waiting-text")
         and all(name.partition(".")[0] in ("torch", "F", "nn") for name in rest)
         and not any(True for _ in every(function.node.body, cst.For))
     )
@@ -164,7 +164,7 @@ def _hands_on(function: Function) -> bool:
 
 def _may_wait(function: Function, depth: int = _DEPTH) -> bool:
     """By its text, or that of what it calls in its file."""
-    if holds("waiting-text", function.text):
+    if function.says("waiting-text"):
         return True
     if not depth:
         return False

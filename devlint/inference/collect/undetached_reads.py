@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import libcst as cst
 
@@ -94,7 +94,7 @@ def settle(unit: Unit) -> None:
         if rank >= 0:
             read = waiting.read
             known = (*read.assumptions, *_with_gradients(rank, read.site))
-            unit.facts.undetached_reads.append(replace(read, assumptions=known))
+            unit.facts.undetached_reads.append(read._replace(assumptions=known))
     unit.kept(UndetachedReads).waiting.clear()
 
 

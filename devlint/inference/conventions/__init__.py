@@ -4,7 +4,7 @@ All of them are rows of `devlint/knowledge/conventions.toml`; `holds("module-nam
 one.
 """
 
-from devlint.inference.conventions.asking import found, holds, leave_out, without
+from devlint.inference.conventions.asking import found, holds, leave_out, may_hold, without
 from devlint.inference.conventions.reading import (
     Convention,
     ConventionError,
@@ -21,6 +21,7 @@ __all__ = [
     "found",
     "holds",
     "leave_out",
+    "may_hold",
     "read_conventions",
     "without",
 ]

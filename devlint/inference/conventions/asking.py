@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 
-from devlint.inference.conventions.literals import Literals, literals_of
-from devlint.inference.conventions.reading import conventions
+from devlint.inference.conventions.literals import Literals, is_of_a_line, literals_of
+from devlint.inference.conventions.reading import NAME, conventions
 
 _NEVER = re.compile(r"(?!)")
 _LONG = 400  # characters: a shorter text is searched in less time than is saved
@@ -28,6 +28,12 @@ def holds(convention: str, text: str, name: str = "") -> bool:
     if held and _held is not None:
         _held.add(convention)
     return held
+
+
+def may_hold(convention: str, text: str, name: str = "") -> bool:
+    """Whether a convention may hold of a part of the text, the code of a function in a file's say:
+    false where nothing of it stands that the pattern can't do without."""
+    return name in text and _may_hold(convention, text, name)
 
 
 def found(convention: str, text: str, name: str = "") -> list[str]:
@@ -66,25 +72,52 @@ def leave_out(ids: Iterable[str], held: set[str] | None = None) -> None:
 def _searched(convention: str, text: str, name: str) -> bool:
     if name not in text:
         return False  # every row about a name has it in its patterns
-    if len(text) > _LONG and not name and not _may_hold(convention, text):
-        return False
+    if len(text) > _LONG and not name:
+        if not _may_hold(convention, text, name):
+            return False
+        if _is_of_a_line(convention):
+            return next(_in_lines(convention, text), None) is not None
     return _pattern(convention, name).search(text) is not None
 
 
-def _may_hold(convention: str, text: str) -> bool:
+def _may_hold(convention: str, text: str, name: str) -> bool:
     """Whether one of the texts stands there that the pattern can't do without."""
     texts, ignores_case = _literals(convention)
     if texts is None:
         return True
     if ignores_case:
-        if not text.isascii():
+        if name or not text.isascii():
             return True
         text = _lower(text)
     # no `any`: a generator takes longer than most of these searches
     for each in texts:  # noqa: SIM110
-        if each in text:
+        if (each.replace(NAME, name) if name else each) in text:
             return True
     return False
+
+
+def _in_lines(convention: str, text: str) -> Iterator[re.Match[str]]:
+    """The places in a text, looked for only in lines where one of the texts stands that the pattern
+    can't do without: to search a whole file takes ten times as long."""
+    texts, _ = _literals(convention)
+    assert texts is not None
+    lines: set[tuple[int, int]] = set()
+    for each in texts:
+        place = text.find(each)
+        while place >= 0:
+            end = text.find("\n", place)
+            end = len(text) if end < 0 else end
+            lines.add((text.rfind("\n", 0, place) + 1, end))
+            place = text.find(each, end)
+    pattern = _regex(convention)
+    for start, end in sorted(lines):
+        yield from pattern.finditer(text, start, end)
+
+
+@cache
+def _is_of_a_line(convention: str) -> bool:
+    texts, ignores_case = _literals(convention)
+    return bool(texts) and not ignores_case and is_of_a_line(conventions()[convention].regex)
 
 
 @cache
@@ -102,7 +135,10 @@ def _lower(text: str) -> str:
 def _found(convention: str, text: str, name: str) -> tuple[str, ...]:
     if name not in text:
         return ()
-    matches = _pattern(convention, name).finditer(text)
+    if len(text) > _LONG and not name and _is_of_a_line(convention):
+        matches = _in_lines(convention, text)
+    else:
+        matches = _pattern(convention, name).finditer(text)
     return tuple(match[1] if match.re.groups else match[0] for match in matches)
 
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from importlib import import_module
 from keyword import iskeyword
 from typing import Any
 
 Literals = frozenset[str]
+NEWLINE = ord("\n")
 _Item = tuple[Any, Any]  # of a regular expression that was read: its kind, and what it is of
 
 # Python's own reader of regular expressions has no public name.
@@ -23,6 +25,11 @@ except ImportError:  # Python 3.10
     _reader = import_module("sre_parse")
 
 
+@lru_cache(maxsize=1)  # both questions are asked of one after the other
+def _read(regex: str, flags: int) -> Any:
+    return _reader.parse(regex, flags)
+
+
 def literals_of(regex: str, flags: int = 0) -> Literals | None:
     """Texts of which one stands wherever the expression is found; None if none are known.
 
@@ -30,7 +37,7 @@ def literals_of(regex: str, flags: int = 0) -> Literals | None:
     have letters that are the same but for their case, and don't become so by `str.lower`.
     """
     try:
-        read = _reader.parse(regex, flags)
+        read = _read(regex, flags)
         found = _of_sequence(read)
         ignores_case = bool(read.state.flags & re.IGNORECASE)
     except (AttributeError, TypeError, ValueError):  # a reader that gives something else
@@ -85,3 +92,58 @@ def _of_any(branches: Iterable[Iterable[_Item]]) -> Literals | None:
             return None
         texts |= found
     return frozenset(texts)
+
+
+def is_of_a_line(regex: str) -> bool:
+    r"""Whatever the expression is found in is found in its line alone: nothing in it can be a line
+    end, nor does it ask where the whole text begins or ends.
+
+    is_of_a_line(r"(?m)^import \w+$") -> True, is_of_a_line(r"import\s+\w+") -> False
+    """
+    try:
+        read = _read(regex, 0)
+        flags = read.state.flags
+        return not flags & re.DOTALL and _all_of_a_line(read, bool(flags & re.MULTILINE))
+    except (AttributeError, TypeError, ValueError):  # a reader that gives something else
+        return False
+
+
+def _all_of_a_line(items: Iterable[_Item], by_line: bool) -> bool:
+    return all(_is_of_a_line(str(kind), value, by_line) for kind, value in items)
+
+
+def _is_of_a_line(kind: str, value: Any, by_line: bool) -> bool:
+    if kind == "LITERAL":
+        return bool(value != NEWLINE)
+    if kind == "NOT_LITERAL":
+        return bool(value == NEWLINE)
+    if kind == "IN":
+        return _excludes_line_ends(value)
+    if kind == "AT":
+        ends = ("AT_BEGINNING", "AT_END")
+        return str(value) in ("AT_BOUNDARY", *(ends if by_line else ()))
+    if kind == "SUBPATTERN":
+        _, added, removed, inner = value
+        return not added and not removed and _all_of_a_line(inner, by_line)
+    if kind == "BRANCH":
+        return all(_all_of_a_line(branch, by_line) for branch in value[1])
+    if kind in ("MAX_REPEAT", "MIN_REPEAT"):
+        return _all_of_a_line(value[2], by_line)
+    if kind in ("ASSERT", "ASSERT_NOT"):
+        return _all_of_a_line(value[1], by_line)
+    return kind == "ANY"
+
+
+def _excludes_line_ends(members: Iterable[_Item]) -> bool:
+    """`[a-z]`, `[^\\n]`, `\\w`."""
+    kinds = [(str(kind), value) for kind, value in members]
+    negated = ("NEGATE", None) in kinds
+    with_line_end = any(
+        (kind == "LITERAL" and value == NEWLINE)
+        or (kind == "RANGE" and value[0] <= NEWLINE <= value[1])
+        for kind, value in kinds
+    )
+    categories = {str(value) for kind, value in kinds if kind == "CATEGORY"}
+    if negated:
+        return with_line_end or bool(categories & {"CATEGORY_SPACE"})
+    return not with_line_end and categories <= {"CATEGORY_WORD", "CATEGORY_DIGIT"}

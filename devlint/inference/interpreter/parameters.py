@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from devlint.inference.conventions import found, holds
+from devlint.inference.conventions import found, holds, may_hold
 from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.host import (
     ARRAY,
@@ -130,7 +130,7 @@ def _may_be_none(function: Function, value: Value, name: str) -> bool:
     """A parameter that may be left out: of a container, the function has to ask whether it was."""
     if type(value) not in (Sequence, Mapping):
         return type(value) is Tensor
-    return holds("optional-test", function.text, name)
+    return function.says("optional-test", name)
 
 
 # What a class asks of an attribute that is a module.
@@ -142,8 +142,10 @@ def _keeps_module(function: Function, name: str) -> bool:
     info = function.info
     if info is None or info.is_module or function.name != "__init__":
         return False
+    if not may_hold("kept-argument", function.unit.source.text, name):
+        return False
     kept = found("kept-argument", function.text, name)[:1]
-    return any(holds("used-as-module", info.text, f"self.{each}") for each in kept)
+    return any(info.says("used-as-module", f"self.{each}") for each in kept)
 
 
 class _AskedAsModules:
@@ -157,7 +159,7 @@ def _is_asked_as_module(function: Function, name: str) -> bool:
     """The function asks a parameter for what only modules have."""
     if name not in function.unit.kept(_AskedAsModules).names:
         return False
-    return holds("used-as-module", function.text, name)
+    return function.says("used-as-module", name)
 
 
 def _is_device(name: str, annotation: list[str], default: Value | None) -> bool:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import libcst as cst
 
-from devlint.inference.conventions import holds
 from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.host import GLOBAL_RANK, NONE, RANK_VARIABLES, Const, External, Host
 from devlint.inference.domain.kinds import Evidence
@@ -254,7 +253,7 @@ def _is_own_entry(frame: Frame, key: cst.CSTNode) -> bool:
     `cache["rest"] = torch.empty(0)`."""
     if frame.info is None or not isinstance(key, cst.SimpleString):
         return False
-    return holds("own-entry", frame.info.text, key.value)
+    return frame.info.says("own-entry", key.value)
 
 
 def _may_pick_one(node: cst.Subscript, indices: list[tuple[Value, cst.CSTNode]]) -> bool:

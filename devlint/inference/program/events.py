@@ -6,6 +6,7 @@ The interpreter and the models emit them (`frame.emit`), collectors listen.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import libcst as cst
 
@@ -123,8 +124,7 @@ class HiddenCopyNote:
     cold: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class HostWaits:
+class HostWaits(NamedTuple):
     """The host waits for `value` at `call`, here or `inside` a callee."""
 
     node: cst.CSTNode
@@ -134,8 +134,7 @@ class HostWaits:
     inside: Site | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Tested:
+class Tested(NamedTuple):
     """A value is asked for its truth by `if`, `while`, `assert` or an operator."""
 
     node: cst.CSTNode
@@ -143,8 +142,7 @@ class Tested:
     keyword: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Formatted:
+class Formatted(NamedTuple):
     """A value becomes part of a text."""
 
     node: cst.CSTNode
@@ -153,8 +151,7 @@ class Formatted:
     value_node: cst.CSTNode
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class NumberTaken:
+class NumberTaken(NamedTuple):
     """Python takes a number out of a value. `is_operand`: only to compute with it."""
 
     node: cst.CSTNode
@@ -164,8 +161,7 @@ class NumberTaken:
     is_operand: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class HostReads:
+class HostReads(NamedTuple):
     """NumPy, PIL or another library of the host gets a value."""
 
     node: cst.CSTNode
@@ -174,23 +170,20 @@ class HostReads:
     value_node: cst.CSTNode
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class HostNeeds:
+class HostNeeds(NamedTuple):
     """The host works on with a tensor that was brought to it."""
 
     tensor: Tensor
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ItemWritten:
+class ItemWritten(NamedTuple):
     """`tensor[i] = part`, of a tensor on the host."""
 
     tensor: Tensor
     part: Tensor
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TensorRead:
+class TensorRead(NamedTuple):
     """A tensor is read that may still be on its way to the host."""
 
     node: cst.CSTNode
@@ -198,8 +191,7 @@ class TensorRead:
     value_node: cst.CSTNode
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Operated:
+class Operated(NamedTuple):
     """`left + right` in a loop, or `left @ right`."""
 
     node: cst.BinaryOperation
@@ -208,38 +200,33 @@ class Operated:
     result: Value
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class AddedUp:
+class AddedUp(NamedTuple):
     """`total += value`."""
 
     node: cst.AugAssign
     value: Value
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TensorMade:
+class TensorMade(NamedTuple):
     """A factory made a tensor."""
 
     node: cst.Call
     tensor: Tensor
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PlaceSettled:
+class PlaceSettled(NamedTuple):
     """Something in sight decides where a tensor is to be."""
 
     tensor: Tensor
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TensorReturned:
+class TensorReturned(NamedTuple):
     """A function returns a tensor."""
 
     tensor: Tensor
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Called:
+class Called(NamedTuple):
     """Anything is called."""
 
     node: cst.Call
@@ -247,8 +234,7 @@ class Called:
     arguments: Arguments
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class DeviceRevealed:
+class DeviceRevealed(NamedTuple):
     """The code asks where a value is: `reveal_device(value)`."""
 
     node: cst.Call
@@ -256,76 +242,66 @@ class DeviceRevealed:
     value_node: cst.CSTNode
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TypeNamed:
+class TypeNamed(NamedTuple):
     """An attribute names a type of tensors."""
 
     node: cst.Attribute
     value: Value
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class DeviceFormatted:
+class DeviceFormatted(NamedTuple):
     """A device is named by a formatted string."""
 
     node: cst.FormattedString
-    index: Value
+    index: Value  # type: ignore[assignment]  # the field, not what tuples have
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Compared:
+class Compared(NamedTuple):
     """Two values are compared."""
 
     node: cst.Comparison
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Chosen:
+class Chosen(NamedTuple):
     """A conditional expression chose a value."""
 
     node: cst.IfExp
     chosen: Value
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class DefaultEvaluated:
+class DefaultEvaluated(NamedTuple):
     """The default of a parameter was evaluated."""
 
     node: cst.BaseExpression
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Asserted:
+class Asserted(NamedTuple):
     """An `assert` was passed."""
 
     node: cst.Assert
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Branched:
+class Branched(NamedTuple):
     """An `if` came out as `known`, or may go either way."""
 
     node: cst.If
     known: bool | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FunctionCalled:
+class FunctionCalled(NamedTuple):
     """A function of the project is called."""
 
     node: cst.CSTNode
     function: Function
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LoopLeft:
+class LoopLeft(NamedTuple):
     """A `for` loop was walked."""
 
     loop: cst.For
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ArrayTaken:
+class ArrayTaken(NamedTuple):
     """NumPy gets what autograd may record."""
 
     node: cst.CSTNode
@@ -334,16 +310,14 @@ class ArrayTaken:
     value_node: cst.CSTNode
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MethodRead:
+class MethodRead(NamedTuple):
     """A method of a value is called that may take its array."""
 
     node: cst.CSTNode
     value: Value
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class DefaultTaken:
+class DefaultTaken(NamedTuple):
     """A call leaves a parameter to its default."""
 
     node: cst.CSTNode
@@ -352,8 +326,7 @@ class DefaultTaken:
     summary: Summary
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ArgumentGiven:
+class ArgumentGiven(NamedTuple):
     """A call gives an argument for a device."""
 
     node: cst.CSTNode
@@ -362,8 +335,7 @@ class ArgumentGiven:
     function: Function
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class DeviceCompared:
+class DeviceCompared(NamedTuple):
     """Two values are compared, one of them perhaps a device.
 
     `before`: what the left one is compared with in its turn: `a` of `a == b == "cuda"`.
@@ -376,22 +348,19 @@ class DeviceCompared:
     before: tuple[Value, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class OperandChosen:
+class OperandChosen(NamedTuple):
     """`and` or `or` chose an operand."""
 
     node: cst.BooleanOperation
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class DeviceChosen:
+class DeviceChosen(NamedTuple):
     """A conditional expression is evaluated, perhaps one of devices."""
 
     node: cst.IfExp
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class NonLeafUsed:
+class NonLeafUsed(NamedTuple):
     """A tensor that is no leaf is used as a parameter."""
 
     tensor: Tensor
@@ -399,39 +368,34 @@ class NonLeafUsed:
     node: cst.CSTNode
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class KeptMeets:
+class KeptMeets(NamedTuple):
     """A plain attribute of a module is computed with, beside what may be anywhere."""
 
     tensor: Tensor
     node: cst.CSTNode
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PartMade:
+class PartMade(NamedTuple):
     """A module of a class is made as a part of another."""
 
     info: ClassInfo
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class UnknownCalled:
+class UnknownCalled(NamedTuple):
     """A callee out of sight gets arguments."""
 
     node: cst.Call
     arguments: Arguments
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class HandedOver:
+class HandedOver(NamedTuple):
     """A function is handed over with arguments, to be called elsewhere."""
 
     name: str
     arguments: Arguments
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FunctionReturns:
+class FunctionReturns(NamedTuple):
     """The body of a function was walked, and gave `result`."""
 
     function: Function

@@ -16,7 +16,7 @@ import libcst as cst
 
 from devlint.contracts import Requirement, is_contract_comment
 from devlint.inference.call_contexts import Given
-from devlint.inference.conventions import found, holds, without
+from devlint.inference.conventions import found, holds, may_hold, without
 from devlint.inference.domain import heap
 from devlint.inference.domain.assumptions import Assumptions
 from devlint.inference.domain.containers import Address, Container, Loader, Mapping, Sequence
@@ -139,6 +139,11 @@ class ClassInfo:
         if not self.written:
             self.written = code(self.node)
         return self.written
+
+    def says(self, convention: str, name: str = "") -> bool:
+        """A convention holds of its source, which is written only where the file's may have it."""
+        whole = self.unit.source.text
+        return may_hold(convention, whole, name) and holds(convention, self.text, name)
 
     @property
     def lists(self) -> FilledLists:
@@ -719,6 +724,11 @@ class Function:
     def text(self) -> str:
         """Its source."""
         return code(self.node)
+
+    def says(self, convention: str, name: str = "") -> bool:
+        """A convention holds of its source, which is written only where the file's may have it."""
+        whole = self.unit.source.text
+        return may_hold(convention, whole, name) and holds(convention, self.text, name)
 
     @cached_property
     def exports(self) -> bool:

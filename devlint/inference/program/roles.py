@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import libcst as cst
 
@@ -148,8 +148,7 @@ def settle(unit: Unit) -> None:
         recursive = any(c.caller is function and c.loop is not None for c in function.callers)
         if kind == "move":
             move = facts.moves[index]
-            facts.moves[index] = replace(
-                move,
+            facts.moves[index] = move._replace(
                 in_step=function.name if found is not None else "",
                 recursive=recursive,
                 cold=move.cold
@@ -158,24 +157,22 @@ def settle(unit: Unit) -> None:
             )
         elif kind == "copy" and found is not None:
             copy = facts.hidden_copies[index]
-            facts.hidden_copies[index] = replace(copy, in_step=function.name)
+            facts.hidden_copies[index] = copy._replace(in_step=function.name)
         elif kind == "data":
             data_copy = facts.data_copies[index]
-            facts.data_copies[index] = replace(
-                data_copy,
+            facts.data_copies[index] = data_copy._replace(
                 in_step=function.name if found is not None else "",
                 cold=data_copy.cold or building or (found is None and _runs_rarely(function)),
             )
         elif kind == "card" and found is not None:
             is_method = function.info is not None or found.called_in is not None
             card_call = facts.card_wide_calls[index]
-            facts.card_wide_calls[index] = replace(
-                card_call, in_step=function.name if is_method else ""
+            facts.card_wide_calls[index] = card_call._replace(
+                in_step=function.name if is_method else ""
             )
         elif kind == "sync" and (found is not None or building or _is_compared(function)):
             sync = facts.syncs[index]
-            facts.syncs[index] = replace(
-                sync,
+            facts.syncs[index] = sync._replace(
                 in_step=function.name if found is not None else "",
                 called_in=found.called_in if found is not None else None,
                 cold=sync.cold or building or (found is None and _is_compared(function)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import libcst as cst
 
@@ -10,8 +10,7 @@ from devlint.inference.program.records import Function
 from devlint.inference.summaries.arguments import Binding
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ArgumentsBound:
+class ArgumentsBound(NamedTuple):
     """The arguments of a call are bound to the parameters of a function."""
 
     node: cst.CSTNode
@@ -19,8 +18,7 @@ class ArgumentsBound:
     binding: Binding
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CallBound:
+class CallBound(NamedTuple):
     """A call hands its arguments to a function of the project."""
 
     function: Function
