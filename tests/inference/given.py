@@ -157,7 +157,7 @@ def settled(code: str, files: dict[str, str] | None = None) -> Facts:
         kept[:] = [
             fact
             if fact.given is None
-            else replace(fact, assumptions=after(feeds.verdict(fact.given), fact))
+            else fact._replace(assumptions=after(feeds.verdict(fact.given), fact))
             for fact in kept
         ]
     return found

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import libcst as cst
 
 from devlint.inference.domain.assumptions import Assumption, AssumptionKind, Assumptions
@@ -69,7 +67,7 @@ def meeting(left: Operand, right: Operand, at: Site, **fields: object) -> Meetin
         assumptions=(),
         in_module=False,
     )
-    return replace(usual, **fields)
+    return usual._replace(**fields)
 
 
 def move(text: Text, call: str, subject: Operand, **fields: object) -> Move:
@@ -88,7 +86,7 @@ def move(text: Text, call: str, subject: Operand, **fields: object) -> Move:
         target_node=None,
         guarded=False,
     )
-    return replace(usual, **fields)
+    return usual._replace(**fields)
 
 
 def loop(text: Text, head: str, hotness: Hotness = Hotness.HOT, feeds: bool = True) -> Loop:

@@ -166,7 +166,7 @@ class TestMeetings:
         )
         claim = only(claims(RULES["DEV103"], text, meetings=[met]))
         assert claim.message == "`model` is on cuda, its input `batch` on cpu"
-        turned = replace(met, left=met.right, right=met.left)
+        turned = met._replace(left=met.right, right=met.left)
         assert only(claims(RULES["DEV103"], text, meetings=[turned])).message == claim.message
 
     def test_an_index_of_a_host_tensor_comes_to_the_host(self):
@@ -276,7 +276,7 @@ class TestLoops:
         text = self.TEXT
         node = text.tree.body[0]
         made = loop(text, "loader", hotness, feeds)
-        return replace(made, site=replace(made.site, node=node))
+        return made._replace(site=replace(made.site, node=node))
 
     def sync(self, call: str = "loss.item()", cold: bool = False, loop=None, **fields: object):
         loss = operand(self.TEXT, "loss", CUDA)
@@ -297,15 +297,15 @@ class TestLoops:
         assert "the host waits for all queued kernels" in claim.message
 
     def test_a_sync_inside_a_callee_names_the_call(self):
-        inside = replace(self.sync("print(loss)"), call="call", inside=self.TEXT.site("loss"))
-        inside = replace(inside, operand=replace(inside.operand, name="print(loss)"))
+        inside = self.sync("print(loss)")._replace(call="call", inside=self.TEXT.site("loss"))
+        inside = inside._replace(operand=inside.operand._replace(name="print(loss)"))
         claim = only(claims(RULES["DEV303"], self.TEXT, syncs=[inside]))
         assert claim.message.startswith("`print(loss)` reads from the device")
         assert "`call`" not in claim.message
 
     def test_a_name_may_hold_braces(self):
         braced = self.sync()
-        braced = replace(braced, operand=replace(braced.operand, name='f({"a": loss}[{}])'))
+        braced = braced._replace(operand=braced.operand._replace(name='f({"a": loss}[{}])'))
         claim = only(claims(RULES["DEV303"], self.TEXT, syncs=[braced]))
         assert '`f({"a": loss}[{}])` in every iteration' in claim.message
 
@@ -343,17 +343,17 @@ class TestLoops:
         assert claim.severity is Severity.PERFORMANCE
         assert "loader" in claim.message
         for other in (
-            replace(moved, invariant=False),
-            replace(moved, loop=self.the_loop(Hotness.EPOCHS)),
-            replace(moved, loop=None),
-            replace(moved, subject=replace(moved.subject, placement=CUDA)),
+            moved._replace(invariant=False),
+            moved._replace(loop=self.the_loop(Hotness.EPOCHS)),
+            moved._replace(loop=None),
+            moved._replace(subject=moved.subject._replace(placement=CUDA)),
         ):
             assert claims(RULES["DEV301"], self.TEXT, moves=[other]) == []
 
     def test_an_invariant_transfer_is_hoisted(self):
         text = source("w = ones(3)\nfor batch in loader:\n    f(batch, w.to(d))\n")
         around = loop(text, "loader")
-        around = replace(around, site=replace(around.site, node=text.tree.body[1]))
+        around = around._replace(site=replace(around.site, node=text.tree.body[1]))
         subject = operand(text, "w", CPU)
         moved = move(text, "w.to(d)", subject, loop=around, invariant=True)
         claim = only(claims(RULES["DEV301"], text, moves=[moved]))
@@ -366,14 +366,14 @@ class TestLoops:
             self.TEXT, "w.to(d)", operand(self.TEXT, "w", CPU, pinned=True), loop=self.the_loop()
         )
         assert "pinned" in only(claims(RULES["DEV306"], self.TEXT, moves=[moved])).message
-        assert claims(RULES["DEV306"], self.TEXT, moves=[replace(moved, non_blocking=True)]) == []
+        assert claims(RULES["DEV306"], self.TEXT, moves=[moved._replace(non_blocking=True)]) == []
 
     def test_no_waiting_wished_for_pageable_memory(self):
         batch = operand(self.TEXT, "w", CPU, loaded=True, pageable=True)
         moved = move(self.TEXT, "w.to(d)", batch, loop=self.the_loop(), non_blocking=True)
         assert "pageable" in only(claims(RULES["DEV306"], self.TEXT, moves=[moved])).message
-        unseen = replace(moved, subject=replace(batch, pageable=False))
-        for other in (replace(moved, non_blocking=False), unseen):
+        unseen = moved._replace(subject=batch._replace(pageable=False))
+        for other in (moved._replace(non_blocking=False), unseen):
             assert claims(RULES["DEV306"], self.TEXT, moves=[other]) == []
 
 
@@ -419,7 +419,7 @@ class TestLeaves:
         made = "torch.rand(3, requires_grad=True)"
         site = self.TEXT.site(f"{made}.cuda()")
         subject = operand(self.TEXT, made, CPU, requires_grad=True)
-        return replace(NonLeaf(site, subject, use, None), **fields)
+        return NonLeaf(site, subject, use, None)._replace(**fields)
 
     @pytest.mark.parametrize(
         ("use", "severity", "confidence"),
@@ -437,7 +437,7 @@ class TestLeaves:
 
     def test_a_moved_parameter_is_one_that_its_module_does_not_register(self):
         fact = self.fact("attribute")
-        fact = replace(fact, operand=replace(fact.operand, is_parameter=True))
+        fact = fact._replace(operand=fact.operand._replace(is_parameter=True))
         claim = only(claims(RULES["DEV203"], self.TEXT, non_leaves=[fact]))
         assert (claim.severity, claim.confidence) == (Severity.ERROR, Confidence.LIKELY)
 
@@ -497,7 +497,7 @@ class TestAttributes:
             excused=False,
             method="__init__",
         )
-        return replace(usual, **fields)
+        return usual._replace(**fields)
 
     def check(self, code: str, **fields: object):
         return claims(RULES[code], self.TEXT, plain_attributes=[self.fact(**fields)])
@@ -553,7 +553,7 @@ class TestOthers:
         first, second = claims(RULES["DEV202"], text, late_moves=[eager, lazy])
         assert (first.severity, first.confidence) == (Severity.ERROR, Confidence.CERTAIN)
         assert (second.severity, second.confidence) == (Severity.WARNING, Confidence.POSSIBLE)
-        loaded = only(claims(RULES["DEV202"], text, late_moves=[replace(lazy, loaded=True)]))
+        loaded = only(claims(RULES["DEV202"], text, late_moves=[lazy._replace(loaded=True)]))
         assert (loaded.severity, loaded.confidence) == (Severity.ERROR, Confidence.LIKELY)
 
     def test_a_rebound_loop_variable_matters_if_the_container_is_used(self):
@@ -563,7 +563,7 @@ class TestOthers:
             "`ts` keeps the old tensors"
             in only(claims(RULES["DEV204"], text, rebindings=[used])).message
         )
-        assert claims(RULES["DEV204"], text, rebindings=[replace(used, used_later=False)]) == []
+        assert claims(RULES["DEV204"], text, rebindings=[used._replace(used_later=False)]) == []
 
     @pytest.mark.parametrize(
         ("container", "base", "advice"),
@@ -587,8 +587,8 @@ class TestMentions:
 
     def mention(self, text: str, kind: str = "device", **fields: object) -> Mention:
         usual = Mention(self.TEXT.site(text), kind, text, None, False, False, False)
-        usual = replace(usual, near_input=True, weights=kind == "load")
-        return replace(usual, **fields)
+        usual = usual._replace(near_input=True, weights=kind == "load")
+        return usual._replace(**fields)
 
     def test_one_finding_for_each_cause_with_its_twins(self):
         mentions = [self.mention("x.cuda()"), self.mention("y.cuda()")]
@@ -601,8 +601,8 @@ class TestMentions:
         mention = self.mention("x.cuda()", near_input=False)
         for shown, confidence in [
             (mention, Confidence.POSSIBLE),
-            (replace(mention, serves_host=True), Confidence.LIKELY),
-            (replace(mention, in_main=True), Confidence.LIKELY),
+            (mention._replace(serves_host=True), Confidence.LIKELY),
+            (mention._replace(in_main=True), Confidence.LIKELY),
         ]:
             claim = only(claims(RULES["DEV501"], self.TEXT, mentions=[shown]))
             assert claim.confidence is confidence
