@@ -53,9 +53,11 @@ def _check(facts: Facts) -> Iterator[Claim]:
             meeting = meeting._replace(left=meeting.right, right=meeting.left)
         on_current = strays(meeting) or None in _indices(meeting)
         current = " (`cuda` is the current device)" if on_current else ""
+        # What may be on any card is on the current one, unless a machine's others are used.
+        severity = Severity.WARNING if strays(meeting) else Severity.ERROR
         yield Claim(
             meeting.site,
-            Severity.ERROR,
+            severity,
             meeting.confidence,
             clash(meeting) + current,
             advice=_advice(meeting),
@@ -75,7 +77,8 @@ RULE = Rule(
 Reports operands on two accelerators of one type: `cuda:0` and `cuda:1`, or `cuda` without an index
 (the current device) and a fixed index. It claims these whatever brings them together: an operation,
 a module and its input, an index. In a library, a tensor that a bare `.cuda()` behind a condition
-(`if x.is_cuda`) puts on the current device, where it meets an input, is reported, too.""",
+(`if x.is_cuda`) puts on the current device, where it meets an input, is reported, too: as a
+warning, since it raises only where other cards are used.""",
     why="""\
 Cross-GPU operations are not allowed: PyTorch raises `RuntimeError: Expected all tensors to be on
 the same device`, even where the two could reach each other's memory. `"cuda"` and `.cuda()` mean

@@ -47,6 +47,21 @@ def test_who_declares_a_tensor_takes_one_from_any_device(parameter, call, confid
     assert read.endswith(confidence)
 
 
+@pytest.mark.parametrize(
+    ("code", "confidence"),
+    [
+        ("def rows(x: Tensor):\n    return x.numpy()", "likely"),
+        ("def plot_rows(x: Tensor):\n    return x.numpy()", "possible"),
+        ("class Rows:\n    def add(self, x: Tensor):\n        return x.numpy()", "possible"),
+        ("def rows(x: tuple[Tensor, Tensor]):\n    a, b = x\n    return b.numpy()", "possible"),
+    ],
+)
+def test_only_a_function_that_stands_for_itself_promises_that(code, confidence):
+    """What a method gets is its object's business; parts of a tuple are of one kind."""
+    [read] = host_reads(given("from torch import Tensor\n" + code))
+    assert read.endswith(confidence)
+
+
 PRIVATE = """
 from torch import Tensor
 

@@ -407,8 +407,10 @@ def test_which_of_a_call_s_results_came_back_is_said_in_the_callee():
     code = """
         def as_type(image, kind):
             if image.dtype == kind:
-                return {kept}
-            return {made}
+                found = {kept}
+            else:
+                found = {made}
+            return found
 
         def cut(image: torch.Tensor, kind):
             image = image * 2

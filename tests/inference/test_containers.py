@@ -344,3 +344,14 @@ def test_what_a_table_holds_under_a_device_lives_there(read, key, place):
         reveal({read.format(key)})
     """
     assert revealed(code) == [place]
+
+
+@pytest.mark.parametrize(("index", "place"), [("[0]", "no tensor"), ("[number]", "cpu | cuda")])
+def test_at_a_fixed_place_of_a_joined_tuple_stands_one_of_its_elements_always(index, place):
+    code = f"""
+    def outputs(rows, number):
+        hidden = torch.zeros(3, device="cuda")
+        found = (hidden,) + tuple(f(r) for f, r in rows) + (torch.tensor(1000),)
+        reveal(found{index})
+    """
+    assert revealed(code) == [place]

@@ -158,7 +158,7 @@ def norm(x: torch.Tensor, size, device):
     return torch.tensor([size])
 """
     assert met(code) == [
-        "return: return torch.tensor([size])@cpu return return x.unsqueeze(0)@δ(x) likely"
+        "return: return torch.tensor([size])@cpu return return x.unsqueeze(0)@δ(x) possible"
     ]
 
 
@@ -333,3 +333,12 @@ def test_an_entry_that_the_class_makes_on_the_host_is_there_in_its_own_calls():
 """
     )
     assert len([m for m in met(code) if "self.join" in m or "inside" in m]) == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "found"), [("shop/rows.py", "likely"), ("shop/data/rows.py", "possible")]
+)
+def test_code_that_prepares_data_reads_what_is_on_the_host(path, found):
+    code = "def rows(x: torch.Tensor):\n    return x.numpy()\n"
+    (read,) = host_reads(given(code, path=path))
+    assert read.endswith(found), read

@@ -138,3 +138,30 @@ def test_a_table_is_not_where_its_rows_are_moved_to(rows, use, found):
         return {use}
     """
     assert len(met(code)) == found
+
+
+DECODER = """
+class Decoder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.head = nn.Linear(3, 3)
+
+    def decode(self, targets):
+        {move}
+        return self.head(targets)
+
+    def forward(self, targets: torch.Tensor):
+        return self.decode(targets + torch.ones(3))
+"""
+
+
+@pytest.mark.parametrize(
+    ("move", "found"),
+    [
+        ("targets = targets.to(self.device)", "possible"),
+        ("targets = targets.to(torch.float32)", "certain"),
+    ],
+)
+def test_a_module_that_brings_an_input_home_is_handed_it_from_the_host(move, found):
+    (meeting,) = met(DECODER.format(move=move))
+    assert meeting.endswith(found), meeting

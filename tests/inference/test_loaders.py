@@ -90,7 +90,7 @@ def test_in_a_function_model_and_batch_meet_on_the_callers_device():
             for x, y in loader:
                 out = model(x)
         """
-    ) == ["input: x@cpu model model@δ(device) certain"]
+    ) == ["input: x@cpu model model@δ(device) likely"]  # a model out of sight may move its inputs
 
 
 @pytest.mark.parametrize(("pin", "pinned"), [("True", True), ("False", False)])
@@ -336,3 +336,38 @@ def test_lengths_that_a_model_is_given_may_stay_on_the_host():
         step="model(x, lengths).sum().backward()",
     )
     assert not any(each.endswith(("likely", "certain")) for each in met(code))
+
+
+OWN_BATCHES = """
+from torch.utils.data import DataLoader
+
+def graphs(rows):
+    return merge(rows), torch.stack([label for _, label in rows])
+
+def pairs(rows):
+    return torch.stack([x for x, _ in rows]), torch.stack([y for _, y in rows])
+
+def train(model, data, args, device):
+    model.to(device)
+    for {names} in DataLoader(data, {option}):
+        model({given})
+"""
+
+
+@pytest.mark.parametrize(
+    ("option", "names", "given", "found"),
+    [
+        ("batch_size=4", "x, y", "x", "likely"),
+        ("collate_fn=None", "x, y", "x", "likely"),
+        ("collate_fn=pairs", "x, y", "x", "likely"),
+        ("collate_fn=graphs", "x, y", "x", "possible"),
+        ("collate_fn=args.collate", "x, y", "x", "possible"),
+        ("batch_size=4", "batch", "batch", "possible"),  # perhaps a dict
+    ],
+)
+def test_what_a_model_out_of_sight_is_given_of_a_batch_may_be_no_tensor(
+    option, names, given, found
+):
+    """A graph, a dict or a list is given as it is, and the model moves its tensors."""
+    (meeting,) = met(OWN_BATCHES.format(option=option, names=names, given=given))
+    assert meeting.endswith(found), meeting

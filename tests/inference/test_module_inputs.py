@@ -1,7 +1,7 @@
 """Functions that are handed a module and its inputs, and call the one with the other."""
 
 import pytest
-from given import met
+from given import given, met
 
 TRACED = """
 from torch.utils.tensorboard import SummaryWriter
@@ -69,7 +69,7 @@ def test_a_module_that_may_be_left_out_is_made_then():
     ("module", "inputs", "confidence"),
     [
         ("Detector()", "x, boxes", "likely"),  # it may slice by the boxes
-        ("Detector()", "boxes", "certain"),
+        ("Detector()", "boxes", "likely"),  # or move its inputs itself
         ("nn.Bilinear(2, 2, 2)", "x, boxes", "certain"),
     ],
 )
@@ -84,3 +84,47 @@ def test_a_module_out_of_sight_may_have_inputs_for_the_host(module, inputs, conf
     """
     [found] = met(code)
     assert found.endswith(confidence)
+
+
+LENGTHS = """
+from zoo import Encoder
+
+def encode(device):
+    net = Encoder().to(device)
+    x, x_{name} = torch.rand(2, 2, device=device), torch.tensor([1, 2])
+    return net(x, x_{name})
+"""
+
+
+@pytest.mark.parametrize(("name", "count"), [("lens", 0), ("mask", 1)])
+def test_a_module_out_of_sight_may_want_lengths_on_the_host(name, count):
+    assert len(met(LENGTHS.format(name=name))) == count
+
+
+GIVEN = """
+def pad(network: nn.Module, rows):
+    found = network(torch.zeros(2, 3)){rest}
+    return found
+"""
+
+
+@pytest.mark.parametrize(("rest", "found"), [(".shape[1:]", "possible"), (".cpu()", "likely")])
+def test_a_module_that_is_handed_in_is_where_the_caller_builds_it(rest, found):
+    """Before it is moved, for its shapes; unless the function has to do with devices."""
+    (meeting,) = met(GIVEN.format(rest=rest))
+    assert meeting.endswith(found), meeting
+
+
+def test_what_a_callee_takes_for_granted_its_callers_do():
+    code = """
+    def run(net, x, device):
+        net.to(device)
+        return net(x, torch.ones(3, device=device))
+
+    def main():
+        run(build(), torch.zeros(3), torch.device("cuda"))
+    """
+    facts = given(code)
+    (meeting,) = [m for m in facts.meetings if m.inside is not None]
+    kinds = {each.kind.value for each in meeting.assumptions}
+    assert "module-uses-all-inputs" in kinds

@@ -652,6 +652,10 @@ class Tower(nn.Module):
 def test_modules_in_a_plain_list_that_are_registered_besides_move():
     registered = given(REGISTERED.format(register='self.add_module(f"layer{i}", layer)'))
     assert registered.meetings == [] and registered.plain_attributes == []
+    weights = 'self.register_parameter(f"weight{i}", layer.conv.weight)'  # all that moves of it
+    assert given(REGISTERED.format(register=weights)).plain_attributes == []
+    own = 'self.register_parameter("bias", None)'
+    assert given(REGISTERED.format(register=own)).plain_attributes != []
     hidden = given(REGISTERED.format(register="print(layer)"))
     assert [a.attribute for a in hidden.plain_attributes] == ["layers"]
 
@@ -1501,3 +1505,20 @@ def test_forward_of_what_is_called_a_model_is_a_call_of_it(call, name):
     """
     [found] = met(code)
     assert found.endswith("likely")
+
+
+def test_a_method_of_a_module_out_of_sight_gives_anything():
+    """A number, or a tensor where the module is: its use says which."""
+    code = """
+    import numpy as np
+
+    def report(net: nn.Module, x):
+        net.cuda()
+        print(np.mean(net.evaluate(x)))
+        return torch.zeros(3) + net.{method}(x){use}
+    """
+    facts = given(code.format(method="encode", use=".view(-1)"))
+    assert [read for read in host_reads(facts) if "possible" not in read] == []
+    (meeting,) = meetings(facts)
+    assert meeting.endswith("likely"), meeting
+    assert met(code.format(method="score", use="")) == []

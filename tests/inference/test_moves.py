@@ -353,3 +353,25 @@ def test_a_batch_with_attributes_of_its_own_is_no_tensor(used, discarded):
 @pytest.mark.parametrize("method", ["to", "cuda", "cpu", "type_as"])
 def test_a_move_may_be_called_by_another_name(owner: str, method: str):
     assert met(f"move = {owner}.{method}\nmove(torch.ones(3))\n") == []
+
+
+@pytest.mark.parametrize(
+    ("move", "found"),
+    [
+        ('net.to("cuda")', []),
+        ('net.eval().to("cuda")', []),
+        ('frozen = net.train(False).to("cuda")', []),  # `frozen` is the module itself
+        ('other = net.copy().to("cuda")', ["net"]),
+    ],
+)
+def test_a_module_that_gives_itself_back_is_moved_itself(move, found):
+    code = f"""
+    from zoo import build
+
+    def export(sample):
+        net, loss = build()
+        net.to("cpu")
+        {move}
+        return net(sample.to("cuda"))
+    """
+    assert [meeting.split("@")[0].rpartition(" ")[2] for meeting in met(code)] == found

@@ -80,9 +80,40 @@ def test_methods_that_are_chosen_by_the_type_of_an_input():
     assert confidences(code.format(test="fast")) == [ODD]
 
 
+RETURNS = """
+def typical(rows: torch.Tensor):
+    if rows.shape[1] < 2:
+        {early}
+    found = rows.mean(dim=0)
+    if found.sum() < 0:
+        {late}
+    return found
+"""
+
+
+@pytest.mark.parametrize(
+    ("early", "late", "found"),
+    [
+        ("return torch.zeros(3)", "pass", "possible"),  # its callers may ask for this first
+        ("pass", "found = torch.zeros(3)", ODD),
+    ],
+)
+def test_one_return_of_several_is_less_than_one_value_of_several(early, late, found):
+    assert confidences(RETURNS.format(early=early, late=late)) == [found]
+
+
+def test_what_forward_returns_meets_what_it_returns_elsewhere():
+    """Tuples may be of different things."""
+    code = FORWARD.format(test="if v.sum() < 0")
+    assert confidences(code) == [ODD]
+    in_tuples = code.replace("torch.zeros(3, 4)", "torch.zeros(3, 4), mode")
+    in_tuples = in_tuples.replace("torch.stack(v) * 2", "torch.stack(v) * 2, mode")
+    assert confidences(in_tuples) == ["possible"]
+
+
 EPOCH = """
 class Model(nn.Module):
-    def finish(self, outputs, quick=False):
+    def forward(self, outputs, quick=False):
         {test}:
             return torch.Tensor([100.0, 1.0])
         return torch.Tensor([max(outputs), len(outputs)]).to(self.device)
@@ -169,10 +200,11 @@ def test_an_object_tells_what_it_holds_wherever_that_is(returned, found):
 
 def test_an_empty_tensor_for_nothing_found_is_hardly_a_slip():
     code = """
-        def boxes(scores: torch.Tensor, limit):
-            if scores.max() < limit:
-                return {made}
-            return torch.stack([scores * 2, scores])
+        class Boxes(nn.Module):
+            def forward(self, scores: torch.Tensor, limit):
+                if scores.max() < limit:
+                    return {made}
+                return torch.stack([scores * 2, scores])
     """
     assert confidences(code.format(made="torch.zeros(2, 7)")) == [ODD]
     assert confidences(code.format(made="torch.zeros(2, 0)")) == ["possible"]
@@ -207,7 +239,7 @@ def test_a_result_that_is_only_written_to_a_slice_goes_where_that_is(use, count)
 
 @pytest.mark.parametrize(
     ("filler", "found"),
-    [("self.filler", ["possible"]), ("torch.zeros(2)", [ODD])],
+    [("self.filler", ["possible"]), ("torch.zeros(2)", ["possible"])],
 )
 def test_a_placeholder_among_several_results_is_what_the_object_holds(filler, found):
     code = f"""

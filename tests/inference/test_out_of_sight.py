@@ -133,9 +133,7 @@ def test_what_every_caller_moves_may_be_returned_from_anywhere(first, second, co
 def test_what_an_unknown_callee_returns_is_too_little_to_compare_with():
     code = """
         def tree(weights: torch.Tensor, fast: bool):
-            if fast:
-                return {other}
-            return torch.zeros(3)
+            return {other} if fast else torch.zeros(3)
     """
     assert [m[-8:] for m in met(code.format(other="extension().tree(weights)"))] == ["possible"]
     assert [m[-6:] for m in met(code.format(other="weights.cumsum(0)"))] == ["likely"]

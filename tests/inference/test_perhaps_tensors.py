@@ -201,7 +201,7 @@ def test_a_constant_for_a_tensor_that_is_left_out_has_one():
         return x * mask.to(x.device)
     """
     assert met(code) == [
-        "return: return torch.ones(3)@cpu return return x * mask.to(x.device)@δ(x) likely"
+        "return: return torch.ones(3)@cpu return return x * mask.to(x.device)@δ(x) possible"
     ]
 
 

@@ -75,7 +75,7 @@ def loss(x, weights):
     return (x - scores(x, weights)).sum()
 """
     assert met(code) == [
-        "return: return torch.zeros(3, 3)@cpu return return x @ weights@δ(x) likely"
+        "return: return torch.zeros(3, 3)@cpu return return x @ weights@δ(x) possible"
     ]
 
 

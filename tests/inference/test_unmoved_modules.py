@@ -180,7 +180,7 @@ class Model:
     ("handed", "found"),
     [
         ('{"rows": torch.from_numpy(rows), "rate": 3}', []),
-        ("torch.from_numpy(rows)", ["certain"]),
+        ("torch.from_numpy(rows)", ["likely"]),
     ],
 )
 def test_a_pipeline_of_a_library_moves_what_is_in_the_records_that_it_takes(handed, found):

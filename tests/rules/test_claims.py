@@ -22,7 +22,7 @@ from making import (
 from rule_checking import RULES
 
 from devlint.findings import Applicability, Confidence, Severity
-from devlint.inference.domain.placement import CPU, CUDA
+from devlint.inference.domain.placement import CPU, CUDA, Device
 from devlint.inference.facts import (
     ElementAccess,
     HostRead,
@@ -53,6 +53,20 @@ def masked_meeting(**fields: object):
 
 
 class TestMeetings:
+    @pytest.mark.parametrize(
+        ("there", "severity"),
+        [(INPUT, Severity.WARNING), (Device("cuda", 1), Severity.ERROR)],
+    )
+    def test_where_the_current_card_will_do_another_one_is_a_matter_of_the_machine(
+        self, there, severity
+    ):
+        met = meeting(
+            operand(MASKED, "mask", CUDA, made="torch.ones(n)"),
+            operand(MASKED, "x", there),
+            MASKED.site("mask + x"),
+        )
+        assert only(claims(RULES["DEV106"], MASKED, meetings=[met])).severity is severity
+
     def test_the_claim_names_both_values_and_both_devices(self):
         claim = only(claims(RULES["DEV102"], MASKED, meetings=[masked_meeting()]))
         assert claim.message == "`mask` is on cpu, `x` on the device of `x`: `+` needs one device"

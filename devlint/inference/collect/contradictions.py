@@ -10,6 +10,7 @@ import libcst as cst
 from devlint.inference.collect import call_contexts
 from devlint.inference.collect.explanation import operand
 from devlint.inference.confidence.policy import strength
+from devlint.inference.conventions import holds
 from devlint.inference.domain.assumptions import Assumption, AssumptionKind
 from devlint.inference.domain.placement import CPU, Variable, VariableKind
 from devlint.inference.domain.provenance import StepKind
@@ -82,16 +83,27 @@ def _decide(frame: Frame) -> None:
 
 def _of_sources(frame: Frame, *tensors: Tensor) -> Iterator[Assumption]:
     """A move says where its source is not: what the function brings to a device itself, on this
-    path or on another one, its callers mostly hand in from the host."""
+    path or on another one, or a module in a method besides `forward`, its callers mostly hand in
+    from the host."""
     places = [tensor.place for tensor in tensors]
     for tensor in tensors:
         place = tensor.place
-        if type(place) is not Variable or place not in frame.brought or CPU not in places:
+        if type(place) is not Variable or CPU not in places:
+            continue
+        if place not in frame.brought and not _brings_its_like(frame, place):
             continue
         if place.kind is VariableKind.INPUT:
-            message = "{} is on an accelerator already, though this function brings it to one"
+            message = "{} is on an accelerator already, though this code brings it to one"
             kind = AssumptionKind.SOURCE_OF_MOVE_IS_ACCELERATED
             yield of_value(frame, kind, tensor, message)
+
+
+def _brings_its_like(frame: Frame, place: Variable) -> bool:
+    """`forward` is handed `targets`, and a method that it calls says `targets.to(self.device)`."""
+    if not frame.is_forward or frame.info is None:
+        return False
+    name = place.name.partition(".")[0]
+    return any(holds("input-brought-home", each.text, name) for each in frame.info.lineage())
 
 
 def _of_story(

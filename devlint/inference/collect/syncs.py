@@ -18,7 +18,7 @@ from devlint.inference.domain.provenance import Site, StepKind
 from devlint.inference.domain.tensors import COPYING, INDIRECT, Tensor
 from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.models.places import is_output, on_accelerator
-from devlint.inference.models.unification import in_test, tensors_in
+from devlint.inference.models.unification import in_test, tensors_in, with_device_data
 from devlint.inference.program.assumption_sites import at, guess, is_out_of_sight, of_value
 from devlint.inference.program.device_awareness import is_for_host, works_on_device
 from devlint.inference.program.events import HostReadNote, LateReadNote, NumberTaken, SyncNote
@@ -210,6 +210,8 @@ def read_by_host(
         assumed: list[Assumption] = []
         if _is_input(tensor):
             assumed.append(_input_on_accelerator(frame, sink, tensor))
+            if frame.unit.feeds_host:
+                assumed.append(with_device_data(frame))
         if _is_open(assumed):
             frame.read_by_host.add(tensor.place)
         if branches > 1:
@@ -261,7 +263,7 @@ def _input_on_accelerator(frame: Frame, sink: str, tensor: Tensor) -> Assumption
     if sink.endswith("pack_padded_sequence") and _is_of_batch(frame, tensor):
         message = "{} belongs to a batch, all of which is where the model is"
         return of_value(frame, AssumptionKind.BATCH_BELONGS_TOGETHER, tensor, message)
-    if _is_declared(tensor):
+    if _is_promised(frame, tensor):
         message = "{} is declared a tensor, and callers hand in one on an accelerator"
         return of_value(frame, AssumptionKind.DECLARED_TENSOR_IS_ANYWHERE, tensor, message)
     message = "callers hand in {} on an accelerator"
@@ -271,6 +273,17 @@ def _input_on_accelerator(frame: Frame, sink: str, tensor: Tensor) -> Assumption
 def _is_declared(tensor: Tensor) -> bool:
     """A tensor by an annotation, or computed from one: no use of it had to show that."""
     return tensor.is_sure and tensor.evidence is not None and tensor.evidence.is_declared
+
+
+def _is_promised(frame: Frame, tensor: Tensor) -> bool:
+    """It follows a parameter that is declared a tensor, of a function that stands for itself and
+    shows nothing: who imports it may hand in one from anywhere. What a method gets is its object's
+    business, and a part of a tuple is of the kind of the other parts."""
+    function = frame.function
+    if not _is_declared(tensor) or function is None or function.info is not None:
+        return False
+    own = (p for p in function.parameters if p.variable is tensor.place)
+    return any(type(p.value) in (Tensor, Mapping) for p in own) and not is_for_host(frame)
 
 
 def _of_output(

@@ -50,6 +50,7 @@ class AssumptionKind(str, enum.Enum):
     CALL_REACHES_OPERATION = "call-reaches-operation"
     CALLER_MEETS_RESULT = "caller-meets-result"
     RESULT_IS_COMPUTED_WITH = "result-is-computed-with"
+    RETURNS_SERVE_ALIKE = "returns-serve-alike"
 
     # What is out of sight
     CALLEE_BRINGS_TOGETHER = "callee-brings-together"
@@ -60,6 +61,7 @@ class AssumptionKind(str, enum.Enum):
 
     # Who calls
     CALLER_IS_ACCELERATED = "caller-is-accelerated"
+    GIVEN_MODULE_IS_ACCELERATED = "given-module-is-accelerated"
     DETACHED_INPUT_IS_ACCELERATED = "detached-input-is-accelerated"
     INPUT_MAY_BE_ACCELERATED = "input-may-be-accelerated"
     DECLARED_TENSOR_IS_ANYWHERE = "declared-tensor-is-anywhere"
@@ -167,6 +169,8 @@ MEANINGS: Mapping[AssumptionKind, str] = {
     K.CALL_REACHES_OPERATION: "A call reaches the operation in its callee with what it hands in.",
     K.CALLER_MEETS_RESULT: "The caller brings what one `return` gives together with what it has.",
     K.RESULT_IS_COMPUTED_WITH: "The caller computes with a result that stands for nothing.",
+    K.RETURNS_SERVE_ALIKE: "What one `return` gives, early or for another setting, is used as what "
+    "another one gives.",
     K.CALLEE_BRINGS_TOGETHER: "A function out of sight brings its arguments together.",
     K.CALLEE_IS_MODEL: "A function out of sight computes with its arguments as a model does, "
     "though it is not called like one.",
@@ -175,6 +179,8 @@ MEANINGS: Mapping[AssumptionKind, str] = {
     K.NAME_SUGGESTS_MODEL: "What is called `model`, `net` or the like is a model.",
     K.BATCH_BELONGS_TOGETHER: "All parts of a batch are needed where one of them was moved to.",
     K.CALLER_IS_ACCELERATED: "Callers hand in tensors on an accelerator.",
+    K.GIVEN_MODULE_IS_ACCELERATED: "Callers hand in a module on an accelerator, which the function "
+    "calls with what it makes on the host.",
     K.DETACHED_INPUT_IS_ACCELERATED: "The same, of a tensor that the function "
     "detaches, and does not copy.",
     K.INPUT_MAY_BE_ACCELERATED: "The same, of an input that the host reads as it is.",

@@ -56,6 +56,9 @@ VECTOR = 8192  # 1-dim
 PAGEABLE = 1 << 15  # a batch of a DataLoader in sight that does not pin
 
 
+COLLATED = 1 << 20  # a batch, or a part of one, that the loader's own `collate_fn` made of rows
+
+
 SHAPED = 1 << 16  # computed element by element from a parameter: 0-dim if that is
 
 

@@ -46,7 +46,7 @@ from devlint.inference.interpreter.conditions import asks_for_host
 from devlint.inference.interpreter.iteration import TRAINING, note_training
 from devlint.inference.models import builtins, gradients, modules, objects
 from devlint.inference.models.devices import place_of
-from devlint.inference.models.elements import names_loader, under_key
+from devlint.inference.models.elements import is_open_batch, names_loader, under_key
 from devlint.inference.models.libraries import check_collective, construct_library
 from devlint.inference.models.library_calls import call_library
 from devlint.inference.models.loaders import is_indifferent, is_measure, makes_batch
@@ -463,7 +463,7 @@ def call_unknown(frame: Frame, node: cst.Call, callee: Value, arguments: Argumen
         named = holds("criterion-callee", last) or holds("module-name", last)
         for value, _ in values if named else ():
             for tensor in tensors_in(value):
-                if not _is_whole_batch(tensor):
+                if not is_open_batch(tensor):
                     tensor.show()
         moved = callee.origin is not None and callee.origin.kind is StepKind.MOVED
         if moved and callee.place is not None:
@@ -513,13 +513,6 @@ def _called_by_name(frame: Frame, node: cst.Call, callee: Tensor, arguments: Arg
                 False,
                 callee.evidence,
             )
-
-
-def _is_whole_batch(tensor: Tensor) -> bool:
-    """What a loader yielded, as it is: a model may be given a batch that is no tensor."""
-    if tensor.evidence is None or tensor.evidence.part or tensor.origin is None:
-        return False
-    return tensor.origin.root.kind is StepKind.LOADED
 
 
 def _may_move(frame: Frame, name: str, arguments: Arguments) -> None:

@@ -57,7 +57,7 @@ from devlint.inference.program.events import NonLeafUsed
 from devlint.inference.program.loops import Flag
 from devlint.inference.program.records import AttributeNote, ClassInfo, Frame, Instance, Written
 from devlint.inference.syntax.attribute_moves import is_mover
-from devlint.inference.syntax.text import code, dotted
+from devlint.inference.syntax.text import code, dotted, every
 
 _OF_MODULES = frozenset({"to", "cuda", "xpu", "npu"})  # the moves of a module as a whole
 
@@ -822,9 +822,21 @@ def _method(frame: Frame) -> str:
 
 
 def registers_by_name(info: ClassInfo) -> bool:
-    """The class registers modules under computed names besides."""
+    """The class registers modules under computed names besides, or their parameters:
+    `self.register_parameter(f"weight_{i}", layer.weight)`."""
     text = info.text
-    return "add_module(" in text or "register_module(" in text or "setattr(self" in text
+    if "add_module(" in text or "register_module(" in text or "setattr(self" in text:
+        return True
+    calls = every(info.node, cst.Call) if "register_parameter(" in text else []
+    return any(_registers_computed(call) for call in calls)
+
+
+def _registers_computed(call: cst.Call) -> bool:
+    if not dotted(call.func).endswith("self.register_parameter"):
+        return False
+    named = [each.value for each in call.args if each.keyword and each.keyword.value == "name"]
+    given = named or [each.value for each in call.args[:1]]
+    return not any(isinstance(value, cst.SimpleString) for value in given)
 
 
 def is_handed_on(info: ClassInfo, name: str, source: cst.CSTNode) -> bool:

@@ -116,7 +116,8 @@ def item_of(
                 return item
             except IndexError:
                 return UNKNOWN
-        return base.any()
+        is_lost = base.kind == "tuple" and type(first) is Const
+        return _at_lost_position(base) if is_lost else base.any()
     if type(base) is Mapping:
         open_key = type(first) is not Const and not isinstance(node.value, cst.Dict)
         if base.element is None and open_key and not _runs(frame, indices):
@@ -141,6 +142,14 @@ def item_of(
             frame.each(base, lambda v: item_of(frame, node, v, _of_branch(v, base, indices)))
         )
     return UNKNOWN
+
+
+def _at_lost_position(base: Sequence) -> Value:
+    """An element by its number, of a tuple whose order is not known: `((hidden,) + rest)[0]`. Of
+    elements in different places one stands there always, and which one is open."""
+    value = base.any()
+    places = [v.place for v in alternatives(value) if type(v) is Tensor]
+    return UNKNOWN if any(place != places[0] for place in places) else value
 
 
 def _runs(frame: Frame, indices: list[tuple[Value, cst.CSTNode]]) -> bool:

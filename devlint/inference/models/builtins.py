@@ -23,6 +23,7 @@ from devlint.inference.domain.kinds import Evidence
 from devlint.inference.domain.placement import CPU, CUDA, Device, Placement, Variable
 from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.tensors import (
+    COLLATED,
     DEFAULT,
     EMPTY,
     GRAD,
@@ -387,7 +388,23 @@ def _loader(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
         yielded.traits |= PINNED
     elif type(held) is Const or (held is None and not arguments.open):
         yielded.traits |= PAGEABLE
+    if _is_collated(arguments):
+        yielded.traits |= COLLATED
     return Loader(yielded)
+
+
+def _is_collated(arguments: Arguments) -> bool:
+    """The loader has its own `collate_fn`, and what that makes of the rows is not in sight: a batch
+    of graphs, a dict, a list of pictures."""
+    collate = arguments.get(6, "collate_fn")
+    if collate is None or collate is NONE:
+        return False
+    if type(collate) is not FunctionValue:
+        return True
+    summary = collate.function.unit.context.interpreter.summarize(collate.function)
+    made = summary.result if summary is not None else UNKNOWN
+    parts = made.items if type(made) is Sequence and made.items is not None else [made]
+    return not all(type(part) is Tensor and part.is_sure for part in parts)
 
 
 def _made_on_accelerator(frame: Frame, node: cst.Call, arguments: Arguments) -> Tensor | None:

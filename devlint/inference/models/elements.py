@@ -10,6 +10,7 @@ from devlint.inference.domain.kinds import Evidence
 from devlint.inference.domain.placement import CPU, same_place
 from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.tensors import (
+    COLLATED,
     DEFAULT,
     KEPT,
     LOADED,
@@ -34,6 +35,15 @@ def batch(frame: Frame, node: cst.CSTNode) -> Tensor:
         StepKind.LOADED, node, frame.unit.source, None, "batches of a DataLoader are on the CPU"
     )
     return Tensor(CPU, origin, LOADED, Evidence())
+
+
+def is_open_batch(tensor: Tensor) -> bool:
+    """A whole batch, or a part that a `collate_fn` out of sight made: perhaps a dict, a graph or a
+    list, whose tensors a module may move itself."""
+    evidence = tensor.evidence
+    if evidence is None or tensor.origin is None or tensor.origin.root.kind is not StepKind.LOADED:
+        return False
+    return bool(tensor.traits & COLLATED) or not evidence.part
 
 
 def names_loader(frame: Frame, node: cst.CSTNode) -> bool:

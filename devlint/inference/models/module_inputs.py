@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import libcst as cst
 
-from devlint.inference.domain.assumptions import AssumptionKind
+from devlint.inference.conventions import holds
+from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.domain.containers import Sequence
-from devlint.inference.domain.placement import CPU, Placement, Variable, VariableKind, same_place
+from devlint.inference.domain.placement import CPU, Placement, Variable, VariableKind
 from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.tensors import DEFAULT, EMPTY, SCALAR, Tensor
 from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.facts import MeetingKind
+from devlint.inference.models.elements import is_open_batch
+from devlint.inference.models.loaders import is_measure
 from devlint.inference.models.module_places import placed, stateful
 from devlint.inference.models.unification import (
     add_pending,
@@ -31,6 +34,8 @@ from devlint.inference.program.assumption_sites import at
 from devlint.inference.program.records import Arguments, Frame, Instance
 from devlint.inference.syntax.text import shorten
 from devlint.knowledge import Call
+
+K = AssumptionKind
 
 
 def feed(frame: Frame, node: cst.Call, known: Call, arguments: Arguments) -> None:
@@ -67,17 +72,21 @@ def check_inputs(
     """Note the inputs of a module that are elsewhere. True when the module is what is out of place.
 
     `module`: the expression whose value is called, `net` of `net(x)`. Of one whose class is not
-    known (`is_known`) some inputs may be for the host: `net(image, boxes)`, where it slices by the
-    boxes.
+    known (`is_known`) some inputs may be for the host, `net(image, boxes)`, where it slices by the
+    boxes, and it may move them itself.
     """
     at_fault = False
     if place is None:
         return False
     by_default = DEFAULT if type(place) is not Variable and place == CPU else 0
     own = Tensor(place, origin, by_default)
-    every_input = (t for value, _ in arguments.all() for t in tensors_in(value))
-    has_own = not is_known and any(same_place(t.place, place) for t in every_input)
-    for value, argument in arguments.all():
+    open_to: Assumptions = ()
+    if not is_known:
+        message = f"`{shorten(module)}` computes with all of its inputs"
+        open_to = (at(frame, K.MODULE_USES_ALL_INPUTS, node, message),)
+    for number, (value, argument) in enumerate(arguments.all()):
+        if number and not is_known and is_measure(arguments, argument):
+            continue
         inputs = tensors_in(value)
         for tensor in inputs:
             if tensor.place is None or tensor.place is place or tensor.traits & EMPTY:
@@ -85,33 +94,28 @@ def check_inputs(
             if never_meet(frame, tensor, own):
                 continue
             found = contradiction(frame, tensor, own, pointwise=False)
+            said = MeetingKind.INPUT, shorten(module)
             if found is None:
                 if Variable in (type(place), type(tensor.place)):
-                    add_pending(frame, node, MeetingKind.INPUT, shorten(module), tensor, own, False)
+                    add_pending(frame, node, *said, tensor, own, False, assumptions=open_to)
                     if is_moved_by_another_branch(inputs, own):
-                        leave_undecided(
-                            frame,
-                            node,
-                            MeetingKind.INPUT,
-                            shorten(module),
-                            tensor,
-                            argument,
-                            own,
-                            module,
-                        )
+                        leave_undecided(frame, node, *said, tensor, argument, own, module)
                 continue
-            assumed = [*found]
+            assumed = [*found, *open_to]
+            if not is_known and _is_left_where_it_came(frame, found):
+                message = f"`{shorten(module)}` is on an accelerator when it gets here"
+                assumed.append(at(frame, K.GIVEN_MODULE_IS_ACCELERATED, node, message))
             if not (_is_settled(value, tensor, inputs) or stands_in(frame, tensor, inputs)):
                 message = f"`{shorten(argument)}` is as this one of its branches leaves it"
-                assumed.append(at(frame, AssumptionKind.BRANCH_TAKEN, argument, message))
-            if has_own:
-                message = f"`{shorten(module)}` computes with all of its inputs"
-                assumed.append(at(frame, AssumptionKind.MODULE_USES_ALL_INPUTS, node, message))
+                assumed.append(at(frame, K.BRANCH_TAKEN, argument, message))
             if not tensor.is_sure:
+                if not is_known and is_open_batch(tensor):
+                    message = f"`{shorten(argument)}` is a tensor"
+                    assumed.append(at(frame, K.VALUE_IS_TENSOR, argument, message))
                 tensor.show()
             if tensor.traits & SCALAR:
                 message = f"`{shorten(module)}` takes no 0-dim tensor of the host"
-                assumed.append(at(frame, AssumptionKind.MODULE_REFUSES_NUMBERS, argument, message))
+                assumed.append(at(frame, K.MODULE_REFUSES_NUMBERS, argument, message))
             if (
                 origin is not None
                 and origin.kind is StepKind.ATTRIBUTE
@@ -124,9 +128,17 @@ def check_inputs(
             odd, anchor = (tensor, argument), (own, module)
             if module_at_fault:
                 odd, anchor = anchor, odd
-            said = shorten(module)
-            note(frame, node, MeetingKind.INPUT, said, *odd, *anchor, tuple(assumed))
+            note(frame, node, *said, *odd, *anchor, tuple(assumed))
     return at_fault
+
+
+def _is_left_where_it_came(frame: Frame, assumed: Assumptions) -> bool:
+    """The caller's module is called in a function that has nothing to do with devices, with what
+    is made there: to see a shape, or to transform arrays, where both are on the host."""
+    function = frame.function
+    if function is None or holds("device-minding-text", function.text):
+        return False
+    return any(each.kind is K.CALLER_IS_ACCELERATED for each in assumed)
 
 
 def _is_settled(value: Value, tensor: Tensor, inputs: list[Tensor]) -> bool:

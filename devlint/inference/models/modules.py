@@ -9,7 +9,7 @@ from devlint.inference.domain.host import HOST, NONE, Const
 from devlint.inference.domain.kinds import Evidence
 from devlint.inference.domain.placement import CPU, Placement, Variable
 from devlint.inference.domain.provenance import Provenance, StepKind
-from devlint.inference.domain.tensors import GRAD, PARAMETER, SCALAR, Tensor
+from devlint.inference.domain.tensors import GRAD, INDIRECT, PARAMETER, SCALAR, Tensor
 from devlint.inference.domain.value import (
     UNKNOWN,
     Union,
@@ -264,7 +264,15 @@ def call_method(
         return _call_known(frame, node, known_method, place, origin, arguments)
     if module.library or module.info is not None:
         return meet(frame, node, shorten(node.func), arguments.all(), indirect=True)
-    return _result(frame, node, place, origin, arguments)
+    return _perhaps(_result(frame, node, place, origin, arguments))
+
+
+def _perhaps(value: Value) -> Value:
+    """What a method of a module out of sight gives, `score, hits = net.evaluate(x)`: a tensor where
+    the module is, or no tensor at all. Its use says which."""
+    if type(value) is not Tensor:
+        return value
+    return Tensor(value.place, value.origin, value.traits | INDIRECT, Evidence())
 
 
 def _method_known(frame: Frame, module: Instance, name: str) -> Call | None:

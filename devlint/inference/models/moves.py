@@ -150,10 +150,12 @@ def move_of_tensor(
         if batch.part and tensor.origin is not None:
             frame.batch_moves.setdefault(tensor.origin.root.node, []).append(place)
     frame.emit(PlaceSettled(tensor))
-    if discarded and tensor.evidence is not None and not tensor.evidence.is_tensor:
+    module_node = _itself(subject_node)
+    is_module = module_node is not subject_node
+    if (discarded or is_module) and tensor.evidence is not None and not tensor.evidence.is_tensor:
         # In place if it is a module, lost if it is a tensor: the ordinary caller means a module.
         tensor.evidence.in_place = True
-        _rebind_moved(frame, subject_node, tensor, place, node)
+        _rebind_moved(frame, module_node, tensor, place, node)
     non_blocking = _is_non_blocking(name, arguments)
     _note_move(frame, node, name, tensor, subject_node, place, target_node, discarded, non_blocking)
     step = Provenance(
@@ -278,6 +280,15 @@ def _computed(frame: Frame, node: cst.CSTNode, tensor: Tensor) -> Provenance:
 
 def _is_true(value: Value | None) -> bool:
     return type(value) is Const and value.value is True
+
+
+def _itself(node: cst.BaseExpression) -> cst.BaseExpression:
+    """The module that `net.eval()` or `net.train(False)` gives back: `net` itself."""
+    while isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
+        if node.func.attr.value not in ("train", "eval"):
+            break
+        node = node.func.value
+    return node
 
 
 def _is_leaf(tensor: Tensor) -> bool:

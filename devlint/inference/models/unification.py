@@ -867,6 +867,7 @@ def add_pending(
     right: Tensor,
     pointwise: bool,
     called: Evidence | None = None,
+    assumptions: Assumptions = (),
 ) -> None:
     """Two operands that a caller may put apart: one note for each pair of places."""
     key = (left.place, right.place)
@@ -875,7 +876,7 @@ def add_pending(
         old.when = either(old.when, frame.when)
     if (old is None and len(frame.pendings) < MAX_PENDING) or (old and not may_meet(old)):
         frame.pendings[key] = Pending(
-            node, kind, operation, left, right, pointwise, frame.when, called
+            node, kind, operation, left, right, pointwise, frame.when, called, assumptions
         )
 
 

@@ -284,6 +284,7 @@ class Pending:
     pointwise: bool
     when: PathCondition = ALWAYS
     called: Evidence | None = None  # `right` is a parameter that is called like a module
+    assumptions: Assumptions = ()  # what it rests on, whoever calls
 
 
 def read(env: Environment, name: str) -> Value | None:

@@ -80,6 +80,9 @@ def compare(frame: Frame) -> bool:
             weak = dummy or empty or _is_state(node, tensor)
             message = "the caller brings what is returned here together with what it has"
             assumed = [at(frame, AssumptionKind.CALLER_MEETS_RESULT, node, message), *on_host]
+            if node is not anchor_node and not (frame.is_forward and slot == "value"):
+                message = "the caller uses this as it does what the other `return` gives"
+                assumed.append(at(frame, AssumptionKind.RETURNS_SERVE_ALIKE, node, message))
             if guessed is not None:
                 assumed.append(guessed)
                 message = "these guesses hold together"

@@ -167,7 +167,15 @@ def _check_pending(
                 continue
             if called is not None:  # a parameter of this function, too: its callers know
                 unification.add_pending(
-                    frame, node, pending.kind, pending.operation, a, b, pending.pointwise, called
+                    frame,
+                    node,
+                    pending.kind,
+                    pending.operation,
+                    a,
+                    b,
+                    pending.pointwise,
+                    called,
+                    pending.assumptions,
                 )
                 continue
             contract = pending.kind is MeetingKind.CONTRACT
@@ -184,10 +192,17 @@ def _check_pending(
                 both = type(a.place) is Variable and type(b.place) is Variable
                 if contracts.is_open(a) or contracts.is_open(b) if contract else both:
                     unification.add_pending(
-                        frame, node, pending.kind, pending.operation, a, b, pending.pointwise
+                        frame,
+                        node,
+                        pending.kind,
+                        pending.operation,
+                        a,
+                        b,
+                        pending.pointwise,
+                        assumptions=pending.assumptions,
                     )
                 continue
-            assumed = [*found]
+            assumed = [*found, *pending.assumptions]
             if _fed_by_its_holder(a, b, binding) or _fed_by_its_holder(b, a, binding):
                 assumed.append(unification.fed_from_elsewhere(frame, call_name(node)))
             left_node = _argument(pending.left, binding, node)
