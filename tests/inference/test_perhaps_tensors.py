@@ -310,3 +310,14 @@ def test_what_has_a_dtype_of_torch_and_a_shape_is_a_tensor(made, confidences):
         return x / keep * torch.floor(mask)
     """
     assert [m.rpartition(" ")[2] for m in met(code)] == confidences
+
+
+@pytest.mark.parametrize(("asked", "count"), [("type()", 0), ("t()", 1)])
+def test_a_type_is_a_name_also_of_what_may_be_no_tensor(asked, count):
+    code = f"""
+    def alike(a, b):
+        return a.{asked} == b.{asked}
+
+    alike(torch.zeros(3), torch.zeros(3, device="cuda"))
+    """
+    assert len(met(code)) == count

@@ -179,3 +179,35 @@ TRACED = """
 )
 def test_a_base_class_that_takes_over_a_module_may_be_where_that_is(base, contradicts):
     assert bool(met(TRACED.format(base=base))) is contradicts
+
+
+SCATTERED = """
+from torch.nn.parallel import DistributedDataParallel as DDP
+from zoo import Net
+
+def train(rank, data, model):
+    {made}
+    for x, y in torch.utils.data.DataLoader(data):
+        loss = F.mse_loss(net(x), y{target})
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "count"),
+    [
+        ("net = nn.DataParallel(Net()).cuda()", 0),
+        ("net = DDP(Net().to(rank), device_ids=[rank])", 0),
+        ("net = nn.DataParallel(model.to(rank))", 0),
+        ("net = Net().cuda()", 1),
+        ("net = torch.compile(Net().cuda())", 1),
+    ],
+)
+def test_a_wrapper_scatters_its_inputs_whatever_module_it_wraps(made, count):
+    """Its class may be out of sight."""
+    assert len(met(SCATTERED.format(made=made, target=".cuda()"))) == count
+
+
+def test_the_output_of_a_wrapper_is_where_its_module_is():
+    code = SCATTERED.format(made="net = nn.DataParallel(Net().cuda())", target="")
+    (meeting,) = met(code)
+    assert meeting.startswith("y@cpu F.mse_loss net(x)@cuda")

@@ -38,7 +38,7 @@ from devlint.inference.domain.tensors import (
     VECTOR,
     Tensor,
 )
-from devlint.inference.domain.value import PLACED, UNKNOWN, Value, alternatives, union
+from devlint.inference.domain.value import PLACED, UNKNOWN, Value, alternatives, is_untold, union
 from devlint.inference.facts import MeetingKind
 from devlint.inference.models import contracts, devices, module_places
 from devlint.inference.models.attribute_tests import has_attribute
@@ -346,10 +346,18 @@ def _same(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
 def _parallel(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     """`DataParallel(m)`, `DistributedDataParallel(m)`: the module, seen through a wrapper."""
     value = arguments.get(0, "module") or UNKNOWN
-    if type(value) is Tensor:
+    wrapped = [module for each in alternatives(value) if (module := _as_module(each)) is not None]
+    return union(map(module_places.in_parallel, wrapped))
+
+
+def _as_module(value: Value) -> Instance | None:
+    """What a wrapper of modules is given is one, if its class is out of sight; `net = None` of
+    before is not what is wrapped."""
+    if type(value) is Instance:
         return value
-    # `net = None` of before is not what is wrapped
-    return union(module_places.in_parallel(v) for v in alternatives(value) if type(v) is Instance)
+    if type(value) is Tensor:
+        return Instance(None, "", True, value.place, value.origin)
+    return Instance(None, "", True, None) if is_untold(value) else None
 
 
 def _contract(name: str) -> Handler:

@@ -377,8 +377,8 @@ def _method_of_unknown(
     assert evidence is not None
     if name in ("to", "cuda", "cpu"):
         return moves.move_of_tensor(frame, node, tensor, name, arguments)
-    if name == "type" and arguments.positional:
-        return moves.type_of_tensor(frame, node, tensor, arguments)
+    if name == "type":
+        return moves.type_of_tensor(frame, node, tensor, arguments) if arguments.all() else HOST
     if name in _MODULE_METHODS:
         evidence.mark_host()
         module = Instance(None, "", True, tensor.place, tensor.origin)
