@@ -8,14 +8,17 @@ import libcst as cst
 
 from devlint.findings import Applicability, Severity
 from devlint.inference.domain.placement import Variable, VariableKind
-from devlint.inference.facts import Facts, Meeting
+from devlint.inference.facts import Facts, Meeting, MeetingKind
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.helpers.meetings import claims
-from devlint_rules.helpers.placing import made_for, moved_where_it_meets
+from devlint_rules.helpers.placing import (
+    is_made_for,
+    made_by_name,
+    made_for,
+    moved_where_it_meets,
+)
 from devlint_rules.helpers.rewriting import (
-    add_argument,
     factory_of,
-    in_file,
     is_path,
     takes_device,
     text_of,
@@ -51,15 +54,16 @@ def _advice(meeting: Meeting) -> str:
 
 
 def _fix(facts: Facts, meeting: Meeting) -> tuple[Replacement, ...]:
-    """`device=` at the factory when it stands right there, else a move where they meet."""
+    """`device=` at a factory that serves this place alone, else a move where the two meet."""
     left, right = meeting.left, meeting.right
     if meeting.inside is not None:
         return ()
-    made = factory_of(left)
-    stands_there = left.by_default and made is not None and made.node is left.site.node
-    if stands_there and takes_device(left.site) and is_path(right.name) and not right.element:
-        device = f"device={right.name}.device"
-        return add_argument(left.site, device) if in_file(facts, left.site) else ()
+    if meeting.kind is MeetingKind.SHAPE:
+        return made_for(facts, left, right)
+    if is_made_for(facts, left):
+        found = made_by_name(facts, left, right) or made_for(facts, left, right)
+        if found:
+            return found
     return where_it_meets(facts, left, right) or moved_where_it_meets(facts, left, right)
 
 
@@ -180,10 +184,10 @@ def dice_loss(prediction: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
     ),
     check=_check,
     fix="""\
-Gives the factory `device=` where it stands beside the other operand, else moves the tensor where
-the two meet. Both do nothing on the CPU. A tensor that is changed in place where they meet
-(`total += x`) cannot be moved there; its factory further up gets `device=`, which is unsafe: others
-may meet it on the host.""",
+Gives the factory `device=` where it makes the tensor for this place alone, and the other's device
+is known there, else moves the tensor where the two meet. Both do nothing on the CPU. A tensor that
+is changed in place where they meet (`total += x`) cannot be moved there; its factory further up
+gets `device=`, which is unsafe: others may meet it on the host.""",
     twin="`devlint confirm` waits for PyTorch's mixed-device error on the way through the line.",
     limits="""\
 Under `torch.set_default_device` or `with torch.device(...)` the default device is followed only as

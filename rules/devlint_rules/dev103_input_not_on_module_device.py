@@ -57,7 +57,14 @@ def _made_there(facts: Facts, meeting: Meeting, device: str) -> tuple[Replacemen
 
 def _check(facts: Facts) -> Iterator[Claim]:
     # An input that may be elsewhere is mostly moved by something out of sight.
-    return claims(facts, "DEV103", advice=_advice, fix=_fix, assumptions=with_both_meant)
+    return claims(
+        facts,
+        "DEV103",
+        advice=_advice,
+        fix=_fix,
+        assumptions=with_both_meant,
+        move=lambda _: "move it before the call",
+    )
 
 
 RULE = Rule(

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from devlint.findings import Severity
 from devlint.inference.facts import Facts, Meeting
 from devlint.rule import Claim, Replacement, Rule
+from devlint_rules.helpers.edits import MOVE
 from devlint_rules.helpers.meetings import claims
 from devlint_rules.helpers.placing import made_for
 from devlint_rules.helpers.rewriting import append_to, where_it_meets
@@ -39,6 +40,10 @@ def _advice(meeting: Meeting) -> str:
     return f"move it before they meet: `{left.name}.to({device})`"
 
 
+def _move(meeting: Meeting) -> str:
+    return "bring the index to the host" if _index_to_host(meeting) else MOVE
+
+
 def _fix(facts: Facts, meeting: Meeting) -> tuple[Replacement, ...]:
     if not _index_to_host(meeting):
         left, right = meeting.left, meeting.right
@@ -47,7 +52,7 @@ def _fix(facts: Facts, meeting: Meeting) -> tuple[Replacement, ...]:
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
-    return claims(facts, "DEV104", advice=_advice, fix=_fix, message=_message)
+    return claims(facts, "DEV104", advice=_advice, fix=_fix, message=_message, move=_move)
 
 
 RULE = Rule(

@@ -13,6 +13,7 @@ from devlint.inference.domain.placement import Variable, VariableKind, describe
 from devlint.inference.facts import Facts, Meeting, Move, Site
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.helpers.assumptions import assume
+from devlint_rules.helpers.edits import told
 from devlint_rules.helpers.meetings import causes_of
 from devlint_rules.helpers.placing import brought_there, device_for
 from devlint_rules.helpers.rewriting import (
@@ -105,6 +106,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
     for cause in causes_of(facts, "DEV105"):
         meeting = cause.meeting
         left, right = meeting.left, meeting.right
+        fix = _fix(facts, meeting)
         device = _device(meeting) or device_expression(right) or "device"
         yield Claim(
             meeting.site,
@@ -112,9 +114,11 @@ def _check(facts: Facts) -> Iterator[Claim]:
             meeting.confidence,
             f"`{meeting.operation}` fills a tensor on {place_of(right)} with the generator "
             f"`{left.name}`, which is on {place_of(left)}{HIDDEN if meeting.caught else ''}",
-            advice=f"make the generator there: `torch.Generator(device={device})`",
+            advice=told(facts, fix, make="make what it fills where the generator is")
+            if fix and right.by_default
+            else f"make the generator there: `torch.Generator(device={device})`",
             trace=meeting_trace(meeting, cause.twins),
-            fix=_fix(facts, meeting),
+            fix=fix,
             applicability=Applicability.UNSAFE,
             assumptions=meeting.assumptions,
         )

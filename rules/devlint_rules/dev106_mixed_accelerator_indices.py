@@ -8,6 +8,7 @@ from devlint.findings import Applicability, Severity
 from devlint.inference.domain.placement import Device
 from devlint.inference.facts import Facts, Meeting
 from devlint.rule import Claim, Replacement, Rule
+from devlint_rules.helpers.edits import told
 from devlint_rules.helpers.meetings import causes_of
 from devlint_rules.helpers.ownership import strays
 from devlint_rules.helpers.placing import moved_there_instead, moved_where_it_meets
@@ -55,14 +56,16 @@ def _check(facts: Facts) -> Iterator[Claim]:
         current = " (`cuda` is the current device)" if on_current else ""
         # What may be on any card is on the current one, unless a machine's others are used.
         severity = Severity.WARNING if strays(meeting) else Severity.ERROR
+        fix = _fix(facts, meeting)
+        move = "go by the other" if strays(meeting) else "choose one device for both"
         yield Claim(
             meeting.site,
             severity,
             meeting.confidence,
             clash(meeting) + current,
-            advice=_advice(meeting),
+            advice=told(facts, fix, move) if fix else _advice(meeting),
             trace=meeting_trace(meeting, cause.twins),
-            fix=_fix(facts, meeting),
+            fix=fix,
             applicability=Applicability.UNSAFE,
             assumptions=meeting.assumptions,
         )

@@ -11,6 +11,7 @@ from devlint.inference.facts import Facts, PlainAttribute
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.helpers.assumptions import assume
 from devlint_rules.helpers.attributes import assignment, attribute_trace
+from devlint_rules.helpers.edits import told
 from devlint_rules.helpers.rewriting import (
     add_argument,
     append_to,
@@ -33,6 +34,13 @@ def _fix(facts: Facts, fact: PlainAttribute) -> tuple[Replacement, ...]:
     return append_to(facts, fact.operand, f".to({device})")
 
 
+def _advice(facts: Facts, fact: PlainAttribute, fix: tuple[Replacement, ...]) -> str:
+    anew = f"pass `device=self.{fact.attribute}.device`"
+    if fix:
+        anew = told(facts, fix, "move the new one there", "make the new one there")
+    return f"change it in place (`self.{fact.attribute}.zero_()`, `.copy_(…)`), or {anew}"
+
+
 def _check(facts: Facts) -> Iterator[Claim]:
     for fact in facts.plain_attributes:
         if not fact.overwrites or fact.excused or fact.of_modules or fact.method == "__init__":
@@ -40,18 +48,16 @@ def _check(facts: Facts) -> Iterator[Claim]:
         if not fact.operand.by_default and not is_host(fact.operand.placement):
             continue
         assumed = assume(AssumptionKind.MODULE_IS_MOVED, fact.site, "the module was moved before")
+        fix = _fix(facts, fact)
         yield Claim(
             fact.site,
             Severity.ERROR,
             confidence_of(assumed),
             f"`self.{fact.attribute}` is a {fact.overwrites} of `{fact.class_name}`, and is "
             "rebound to a tensor on the default device: it leaves the module's device",
-            advice=(
-                f"change it in place (`self.{fact.attribute}.zero_()`, `.copy_(…)`), or pass "
-                f"`device=self.{fact.attribute}.device`"
-            ),
+            advice=_advice(facts, fact, fix),
             trace=attribute_trace(fact),
-            fix=_fix(facts, fact),
+            fix=fix,
             applicability=Applicability.UNSAFE,
             assumptions=assumed,
         )

@@ -49,9 +49,13 @@ def _check(facts: Facts) -> Iterator[Claim]:
 def _advice(move: DispatchedMove) -> str:
     if move.placer in (Placer.SEQUENTIAL, Placer.OFFLOAD):
         return "remove the move: offloading brings each part to the card when it is needed"
+    call = move.site.node
+    remove = "remove the move"
+    if move.chained and isinstance(call, cst.Call) and isinstance(call.func, cst.Attribute):
+        remove = f"remove `{text_of(call)[len(text_of(call.func.value)) :]}`"
     if move.placer is Placer.EIGHT_BIT:
-        return "remove the move, and send inputs to `model.device`"
-    return f"remove the move, and send inputs to `model.device`; or load without `{move.how}`"
+        return f"{remove}, and send inputs to `model.device`"
+    return f"{remove}, and send inputs to `model.device`; or load without `{move.how}`"
 
 
 def _fix(facts: Facts, move: DispatchedMove) -> tuple[Replacement, ...]:

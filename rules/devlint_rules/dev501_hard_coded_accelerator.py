@@ -19,6 +19,7 @@ from devlint_rules.helpers.assumptions import (
     sign_of_cuda,
 )
 from devlint_rules.helpers.blocks import assignment_of
+from devlint_rules.helpers.edits import told
 from devlint_rules.helpers.mentions import twins, unguarded
 from devlint_rules.helpers.ownership import rule_of_mention
 from devlint_rules.helpers.rewriting import (
@@ -165,14 +166,15 @@ def _on_purpose(strays: list[Mention]) -> Claim:
 def _demands(facts: Facts, mentions: list[Mention]) -> Claim:
     first, *others = mentions
     assumed = _assumptions(mentions)
+    fix = _fix(facts, mentions)
     return Claim(
         first.site,
         Severity.WARNING,
         confidence_of(assumed),
         f"`{first.text}` demands an accelerator, which nothing asks for first{_more(others)}",
-        advice=_advice(first),
+        advice=_told(facts, fix) if fix else _advice(first),
         trace=twins(others),
-        fix=_fix(facts, mentions),
+        fix=fix,
         applicability=Applicability.UNSAFE,
         assumptions=assumed,
     )
@@ -180,6 +182,14 @@ def _demands(facts: Facts, mentions: list[Mention]) -> Claim:
 
 def _more(others: list[Mention]) -> str:
     return f" (and {len(others)} more in this file)" if others else ""
+
+
+def _told(facts: Facts, fix: tuple[Replacement, ...]) -> str:
+    """What a fix does: it chooses in the first place, or goes by an input."""
+    if fix[0].text == f"torch.device({_CHOICE})":
+        return _ADVICE[0]
+    by_input = "go by the device of what it is made for"
+    return told(facts, fix, by_input, by_input)
 
 
 def _advice(mention: Mention) -> str:

@@ -57,3 +57,69 @@ def mean(loss: float):
     assert "`dist.all_reduce` sends it through a process group" in found.message
     assert "move `total` to the card of this process first" in found.advice
     assert found.fix is None
+
+
+def test_a_tensor_that_is_made_for_one_place_is_made_on_its_device():
+    (found,) = check_text("""
+import torch
+
+
+def noisy(x: torch.Tensor, share: float):
+    noise = torch.randn(x.shape)
+    return x + share * noise
+""")
+    made = "torch.randn(x.shape, device=x.device)"
+    assert found.advice == f"make it where the other one lives: `{made}`"
+
+
+def test_one_that_others_read_too_is_moved_where_it_meets():
+    (found,) = check_text("""
+import torch
+
+
+def noisy(x: torch.Tensor):
+    noise = torch.randn(x.shape)
+    print(noise.mean())
+    return x + noise
+""")
+    assert found.advice == "move it before they meet: `noise.to(x.device)`"
+
+
+def test_a_comparison_keeps_its_brackets():
+    text = """
+import torch
+
+scores = torch.rand(10, device="cuda:0")
+rows = torch.arange(10)
+kept = rows[scores > 0.5]
+"""
+    (found,) = [each for each in check_text(text) if each.rule == "DEV104"]
+    assert found.advice == "bring the index to the host: `(scores > 0.5).cpu()`"
+
+
+def test_what_gives_a_shape_has_no_device_of_its_own():
+    found = check_text("""
+import torch
+from elsewhere import fill
+
+
+def filled(x: torch.Tensor):
+    out = torch.empty(x.shape)
+    return fill(out, x.detach())
+""")
+    made = "torch.empty(x.shape, device=x.device)"
+    assert [f.advice for f in found if f.rule == "DEV102"] == [
+        f"make it where the other one lives: `{made}`"
+    ]
+
+
+def test_of_a_long_operand_the_move_is_told():
+    (found,) = check_text("""
+import torch
+
+
+def mixed(first: torch.Tensor):
+    noise, more = torch.randn(3), torch.randn(3)
+    return first + (noise * 0.25 + more * 0.125 - noise * more * 0.5 + noise * noise * 0.0625)
+""")
+    assert found.advice == "move it before they meet: `(…).to(first.device)`"

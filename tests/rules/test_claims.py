@@ -109,6 +109,12 @@ class TestMeetings:
 
     def test_the_advice_is_in_the_users_own_names(self):
         claim = only(claims(RULES["DEV102"], MASKED, meetings=[masked_meeting()]))
+        assert claim.advice == "move it before they meet: `mask.to(x.device)`"
+
+    def test_where_nothing_can_be_edited_it_says_what_to_write(self):
+        inside = MASKED.site("x")
+        claim = only(claims(RULES["DEV102"], MASKED, meetings=[masked_meeting(inside=inside)]))
+        assert claim.fix == ()
         assert "`torch.ones(n, device=x.device)`" in claim.advice
 
     @pytest.mark.parametrize(

@@ -6,12 +6,16 @@
 from __future__ import annotations
 
 import functools
+import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 from rule_checking import FIXTURES, RULES, config_for
 
-from devlint.fixing import Fixed, fix
+from devlint import engine
+from devlint.findings import Finding
+from devlint.fixing import Fixed, fix, fix_bytes
 
 FIXED = FIXTURES / "fixes"
 BAD = sorted((FIXTURES / "rules").glob("*/bad_*.py")) + sorted(
@@ -59,6 +63,64 @@ def test_fixing_twice_is_fixing_once(path: Path):
 @pytest.mark.parametrize("path", BAD, ids=named)
 def test_no_finding_that_had_a_fix_is_left(path: Path):
     assert [f for f in all_fixed(path).report.findings if f.fix is not None] == []
+
+
+ANYTHING = r"(?:[^()]|\((?:[^()]|\([^()]*\))*\))*?"  # that closes the brackets it opens
+
+
+def count_of(code: str, text: str) -> int:
+    """How often code stands in a text, however it is laid out; `…` stands for anything."""
+    parts = [re.escape(re.sub(r"\s+", "", part)) for part in code.split("…")]
+    bare = re.sub(r"\s+|,(?=\s*[)\]])", "", text)
+    return len(re.findall(f"(?={ANYTHING.join(parts)})", bare))
+
+
+def agrees(advice: str, before: str, after: str) -> bool:
+    """Whether some code that the advice names came to the file, or left it as the advice says."""
+    named = re.findall("`([^`]*)`", advice)
+    codes = [*named, *(code.partition(" = ")[2] for code in named if " = " in code)]
+    changes = [count_of(code, after) - count_of(code, before) for code in codes]
+    takes_away = advice.startswith(("drop ", "remove "))
+    return any(change > 0 for change in changes) or (takes_away and min(changes, default=0) < 0)
+
+
+def disagreements(path: Path, findings: Iterable[Finding]) -> Iterator[str]:
+    data = path.read_bytes()
+    for finding in findings:
+        if finding.fix is not None:
+            fixed, _ = fix_bytes(path, data, [finding.fix])
+            if not agrees(finding.advice, data.decode(), fixed.decode()):
+                yield f"{named(path)}:{finding.location.line}: {finding.rule} {finding.advice}"
+
+
+@pytest.mark.parametrize("path", BAD, ids=named)
+def test_the_advice_names_what_the_fix_writes(path: Path):
+    assert list(disagreements(path, all_fixed(path).before.findings)) == []
+
+
+def test_it_does_so_in_everyday_code():
+    paths = sorted((FIXTURES / "everyday").glob("*/*.py"))
+    report = engine.check(paths, config_for(FIXTURES), tuple(RULES.values()))
+    found: dict[Path, list[Finding]] = {}
+    for finding in report.findings:
+        found.setdefault(FIXTURES / finding.location.path, []).append(finding)
+    assert sum(finding.fix is not None for each in found.values() for finding in each) > 20
+    assert [said for path, each in found.items() for said in disagreements(path, each)] == []
+
+
+@pytest.mark.parametrize(
+    ("advice", "after", "agreed"),
+    [
+        ("move it: `b.to(a.device)`", "a + b.to(a.device)", True),
+        ("move it: `(…).to(a.device)`", "a + (b -\n 1).to(a.device)", True),
+        ("make it there: `ones(3, device=a.device)`", "a + b.to(a.device)", False),
+        ("remove `+ b`", "a", True),
+        ("keep `+ b`", "a", False),
+        ("move it", "a + b.to(a.device)", False),
+    ],
+)
+def test_when_advice_and_fix_agree(advice: str, after: str, agreed: bool):
+    assert agrees(advice, "a + b", after) is agreed
 
 
 def test_every_rule_that_promises_a_fix_has_a_fixed_fixture():

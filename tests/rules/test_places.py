@@ -61,7 +61,7 @@ def test_a_function_of_a_library_goes_by_its_input():
     text = LIBRARY.format(statement="weight = torch.ones(x.size(0)).cuda()")
     (found,) = [f for f in check_text(text) if f.rule == "DEV501"]
     assert found.severity.value == "warning"
-    assert "`x.device`" in found.advice
+    assert "`torch.ones(x.size(0)).to(x.device)`" in found.advice
     assert found.fix is not None
     assert [edit.text for edit in found.fix.edits] == ["torch.ones(x.size(0)).to(x.device)"]
 

@@ -11,6 +11,7 @@ from devlint.inference.domain.provenance import StepKind
 from devlint.inference.facts import Facts, Meeting
 from devlint.rule import Claim, Replacement
 from devlint_rules.helpers.causes import Cause, causes
+from devlint_rules.helpers.edits import MOVE, told
 from devlint_rules.helpers.ownership import rule_of_meeting
 from devlint_rules.helpers.wording import clash, meeting_trace
 
@@ -39,23 +40,25 @@ def claims(
     message: Callable[[Meeting], str] = clash,
     applicability: Applicability = Applicability.UNSAFE,
     otherwise: Callable[[Facts, Meeting], tuple[Replacement, ...]] = lambda *_: (),
+    move: Callable[[Meeting], str] = lambda _: MOVE,
     assumptions: Callable[[Meeting], Assumptions] = lambda meeting: meeting.assumptions,
 ) -> Iterator[Claim]:
-    """A claim for each meeting of a rule.  ``otherwise``: an unsafe fix where there is no other."""
+    """A claim for each meeting of a rule.  ``otherwise``: an unsafe fix where there is no other.
+    ``advice`` is for meetings without a fix; else it is what the fix writes, behind ``move``."""
     for cause in causes_of(facts, code):
         meeting = cause.meeting
         found = fix(facts, meeting)
-        unsafe = () if found else otherwise(facts, meeting)
+        written = found or otherwise(facts, meeting)
         assumed = assumptions(meeting)
         yield Claim(
             meeting.site,
             Severity.ERROR,
             confidence_of(assumed),
             message(meeting),
-            advice=advice(meeting),
+            advice=told(facts, written, move(meeting)) if written else advice(meeting),
             trace=meeting_trace(meeting, cause.twins),
-            fix=found or unsafe,
-            applicability=Applicability.UNSAFE if unsafe else applicability,
+            fix=written,
+            applicability=applicability if found else Applicability.UNSAFE,
             given=meeting.given,
             assumptions=assumed,
         )

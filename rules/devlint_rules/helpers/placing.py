@@ -9,12 +9,14 @@ import libcst as cst
 from devlint.inference.domain.placement import Variable, VariableKind
 from devlint.inference.facts import Facts, Operand, Step, StepKind
 from devlint.rule import Replacement
+from devlint_rules.helpers.blocks import assignment_of
 from devlint_rules.helpers.rewriting import (
     add_argument,
     argument,
     atom,
     factory_of,
     in_file,
+    is_path,
     move_target,
     moved_to,
     receiver,
@@ -101,6 +103,34 @@ def made_for(facts: Facts, operand: Operand, other: Operand) -> tuple[Replacemen
     """Make an operand where the other one lives, if the factory is in sight."""
     made = factory_of(operand)
     return () if made is None else made_there(facts, operand, device_for(facts, other, made.node))
+
+
+def made_by_name(facts: Facts, operand: Operand, tensor: Operand) -> tuple[Replacement, ...]:
+    """Make an operand on the device of a tensor whose name is bound at the factory."""
+    made = factory_of(operand)
+    if made is None or tensor.element or not is_path(tensor.name):
+        return ()
+    if not means_the_same(facts, tensor.name, tensor.site.node, made.node):
+        return ()
+    return made_there(facts, operand, f"{tensor.name}.device")
+
+
+def is_made_for(facts: Facts, operand: Operand) -> bool:
+    """The operand reads a name that a factory's result is bound to in the same function, and that
+    nothing else there mentions: `noise = torch.randn(3)`, then `x + 0.1 * noise`."""
+    made, place = factory_of(operand), operand.site.node
+    function = function_around(facts, place)
+    if made is None or function is None or function is not function_around(facts, made.node):
+        return False
+    bound = assignment_of(facts, made.node)
+    if (
+        bound is None
+        or len(bound.targets) != 1
+        or not isinstance(bound.targets[0].target, cst.Name)
+    ):
+        return False
+    mention = re.compile(rf"(?<![\w.]){bound.targets[0].target.value}\b")
+    return [len(mention.findall(text_of(node))) for node in (place, function)] == [1, 2]
 
 
 def brought_there(facts: Facts, operand: Operand, other: Operand) -> tuple[Replacement, ...]:

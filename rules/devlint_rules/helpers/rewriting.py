@@ -194,8 +194,11 @@ def append_to(facts: Facts, operand: Operand, suffix: str) -> tuple[Replacement,
 
 
 def moved_to(facts: Facts, operand: Operand, device: str) -> tuple[Replacement, ...]:
-    """Move an operand to a device; one that is moved right there goes to this device instead."""
-    moved = operand.site.node
+    """Move an operand to a device; one that is moved right there goes to this device instead, and
+    one that is made right there is made on it."""
+    moved, made = operand.site.node, factory_of(operand)
+    if operand.by_default and made is not None and made.node is moved and takes_device(made):
+        return add_argument(made, f"device={device}") if in_file(facts, made) else ()
     before = receiver(moved)
     if before is not None and move_target(moved) is not None and in_file(facts, operand.site):
         return (Replacement(operand.site, f"{atom(before)}.to({device})"),)
