@@ -42,6 +42,9 @@ class Checker:
         self, group: Group, reached: Reached, without: Collection[Path] = ()
     ) -> Outcome:
         """The outcome of a group, without some of its files."""
+        if self.parsed > COLLECT_AFTER:  # not after the last group: the process ends then
+            collect_recent()
+            self.parsed = 0
         session = Session(self.setting, group.allowance, self.trees, self.cuda_builds)
         for file in group.files:
             if file not in without:
@@ -49,10 +52,6 @@ class Checker:
                 session.check_file(file)
         outcome = session.finish()
         self.parsed += session.project.parsed
-        del session
-        if self.parsed > COLLECT_AFTER:
-            collect_recent()
-            self.parsed = 0
         return outcome
 
 

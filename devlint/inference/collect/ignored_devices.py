@@ -122,15 +122,17 @@ def _unresolved(node: cst.FunctionDef, name: str) -> Iterator[cst.Call]:
     """Moves to the device as it was given, perhaps None, after it was resolved to a better one."""
     params = (*node.params.params, *node.params.kwonly_params)
     default = next((p.default for p in params if p.name.value == name), None)
-    if default is None or dotted(default) != "None" or _is_rebound(node.body, name):
+    if default is None or dotted(default) != "None":
         return
-    resolved = False
-    for statement in node.body.body:
-        if resolved and isinstance(statement, cst.If) and _uses(statement.test, name):
+    statements = node.body.body
+    resolving = next((n for n, s in enumerate(statements) if _resolves(s, name)), len(statements))
+    rest = statements[resolving + 1 :]
+    if not rest or _is_rebound(node.body, name):
+        return
+    for statement in rest:
+        if isinstance(statement, cst.If) and _uses(statement.test, name):
             return
-        if resolved:
-            yield from _moves_to(statement, name)
-        resolved = resolved or _resolves(statement, name)
+        yield from _moves_to(statement, name)
 
 
 def _resolves(statement: cst.CSTNode, name: str) -> bool:
