@@ -372,3 +372,25 @@ def test_a_type_under_a_name_of_the_projects_own(alias, place):
         reveal(torch.as_tensor(x, dtype=torch.float32))
     """
     assert revealed(code, {"types_of_ours.py": types}) == [place]
+
+
+RESCALE = """
+class Head(nn.Module):
+    def rescale(self, x, scale, device=torch.device("cpu")):
+        return x * {scale}
+
+    def forward(self, x: torch.Tensor, scale: torch.Tensor):
+        return self.rescale(x, scale)
+"""
+
+
+@pytest.mark.parametrize(
+    ("scale", "found"),
+    [
+        ("torch.ones(3, device=device)", "likely"),  # the caller forgot the device
+        ("scale.to(device)", "possible"),  # what is moved goes to the host on purpose
+    ],
+)
+def test_a_move_to_a_device_that_is_left_out_is_meant(scale, found):
+    (meeting,) = met(RESCALE.format(scale=scale))
+    assert f" {found} inside" in meeting

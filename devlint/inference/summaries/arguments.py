@@ -379,15 +379,16 @@ class Binding:
                 return self._strange(value, place)
             origin = self._computed(stand_in)
             origin.when = both(origin.when, value.when)
+            is_device = place.kind is VariableKind.DEVICE
             traits = value.traits & ~(PARAMETER | SHAPED) | stand_in.traits & (INHERITED & ~DEFAULT)
             if value.traits & SHAPED:
                 traits |= stand_in.traits & (SCALAR | MAYBE_SCALAR | SHAPED)
-            if stand_in.traits & DEFAULT:
+            if stand_in.traits & DEFAULT and not (is_device and _moved(value)):
                 traits |= DEFAULT
             if not _joined(value):
                 traits |= stand_in.traits & EMPTY  # no part of a placeholder has elements
             evidence = stand_in.evidence if value.evidence is not None else None
-            if place.kind is VariableKind.DEVICE:
+            if is_device:
                 evidence = self._kind(value)  # the device that was handed in says nothing of it
             if stand_in.traits & ~traits & SCALAR and _by_operator(value):
                 return Tensor(None, origin, 0, evidence)  # where the other operand is
@@ -419,6 +420,13 @@ def _joined(value: Tensor) -> bool:
         isinstance(step.node, cst.Call) and unification.joins(code(step.node.func))
         for step in steps
     )
+
+
+def _moved(value: Tensor) -> bool:
+    """The callee moves it to the device that it is given: on purpose, also where that is its host
+    by default, `def rescale(x, scale, device=torch.device("cpu")): return x * scale.to(device)`."""
+    steps = value.origin.chain() if value.origin is not None else ()
+    return any(step.kind is StepKind.MOVED for step in steps)
 
 
 def _by_operator(value: Tensor) -> bool:
