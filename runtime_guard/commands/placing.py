@@ -58,6 +58,7 @@ class Placing(TorchFunctionMode):
             self._hooks = [
                 registration.register_module_parameter_registration_hook(self._on_registration),
                 registration.register_module_buffer_registration_hook(self._on_registration),
+                registration.register_module_module_registration_hook(self._on_registration),
             ]
             self._watch_attributes()
             for name in _OF_THE_HOST:
@@ -151,10 +152,14 @@ class Placing(TorchFunctionMode):
         if not done or os.getpid() != self._process:
             return
         self._born = [born for born in self._born if born not in done]
-        for reference, _, _ in done:
-            module = reference()
-            if module is not None and _is_on_the_host(module):
+        made = [module for reference, _, _ in done if (module := reference()) is not None]
+        for module in sorted(made, key=_size, reverse=True):  # a whole before its parts
+            if _is_on_the_host(module):
                 module.to(self.device)
+
+
+def _size(module: torch.nn.Module) -> int:
+    return sum(1 for _ in module.modules())
 
 
 def _is_on_the_host(module: torch.nn.Module) -> bool:

@@ -30,6 +30,8 @@ _RELEASE = tuple(int(part) for part in torch.__version__.partition("+")[0].split
 VERSION = "13.0" if _RELEASE >= (2, 11) else "12.8"
 """What ``torch.version.cuda`` says on a virtual CUDA machine where the build has no answer: that of
 the release's build for CUDA on PyPI.  torchvision's wheel there compares it with its own."""
+CUDNN_VERSION = 91002
+"""Likewise ``torch.backends.cudnn.version()``: that of PyTorch 2.9's."""
 
 
 def synchronized(what: str) -> None:
@@ -654,6 +656,16 @@ def nvtx_api() -> dict[str, Any]:
         "range_end": _nothing,
         "mark": _nothing,
     }
+
+
+def cudnn_api() -> dict[str, Any]:
+    """``torch.backends.cudnn`` of a build that has none."""
+    return {"is_available": lambda: True, "version": lambda: CUDNN_VERSION}
+
+
+def profiler_api() -> dict[str, Any]:
+    """``torch.cuda.profiler`` with nobody listening."""
+    return {"start": _nothing, "stop": _nothing}
 
 
 def comm_api() -> dict[str, Callable[..., Any]]:

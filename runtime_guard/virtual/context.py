@@ -57,6 +57,7 @@ from runtime_guard.virtual.machine import (
     UnsupportedVirtually,
     no_such_part,
     parse_machine,
+    parts_that_need_a_driver,
     unsupported,
 )
 from runtime_guard.virtual.process_groups import patch_process_groups
@@ -305,7 +306,10 @@ class _Installed:
                     patches.set(torch.version, "cuda", accelerator_api.VERSION)
                 patches.set(torch.backends.cuda, "is_built", lambda: True)
                 patches.set(torch.backends.cudnn, "is_acceptable", lambda tensor: False)
+                if not torch._C._has_cudnn:
+                    patches.update(torch.backends.cudnn, accelerator_api.cudnn_api())
                 patches.update(torch.cuda.nvtx, accelerator_api.nvtx_api())
+                patches.update(torch.cuda.profiler, accelerator_api.profiler_api())
                 patches.update(torch.nn.parallel.comm, accelerator_api.comm_api())
         patches.update(torch, base.types(machine, "cpu"))
         if hasattr(torch, "accelerator"):  # since torch 2.6
@@ -342,6 +346,7 @@ class _Installed:
         self._patch_threads()
         self.end_sharing = share_between_processes(patches, machine, arrive)
         patches.set(torch._C, "__getattr__", no_such_part)
+        patches.update(torch._C, parts_that_need_a_driver())
         watch_module_moves(patches, moves.device_of)
         keep_places(patches)
 

@@ -58,6 +58,33 @@ def unsupported(what: str, why: str) -> Any:
     return refuse
 
 
+NEEDS_A_DRIVER = (
+    "_cuda_attach_out_of_memory_observer",
+    "_cuda_jiterator_compile_and_launch_kernel",
+    "_cuda_memorySnapshot",
+    "_cuda_record_memory_history",
+    "_cuda_sleep",
+    "_nccl_all_gather",
+    "_nccl_all_reduce",
+    "_nccl_broadcast",
+    "_nccl_init_rank",
+    "_nccl_reduce",
+    "_nccl_reduce_scatter",
+    "_nccl_unique_id",
+)
+"""What a build for CUDA has in ``torch._C`` and cannot do without a card."""
+
+
+def parts_that_need_a_driver() -> dict[str, Any]:
+    """Those of this build, refusing."""
+    why = "it belongs to the accelerator's own library, which there is no driver for"
+    return {
+        name: unsupported(f"torch._C.{name}", why)
+        for name in NEEDS_A_DRIVER
+        if name in vars(torch._C)
+    }
+
+
 def parse_machine(spec: str) -> tuple[dict[str, int], dict[str, Profile]]:
     """``"2xcuda@T4,mps"`` -> ``{"cuda": 2, "mps": 1}`` and what kind of cards they are.
 

@@ -173,6 +173,29 @@ def test_what_is_a_tests_own(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> Non
     assert difference.card.counts == {"passed": 2, "failed": 0, "skipped": 0}
 
 
+WEIGHED = """\
+import torch
+
+class Weighed(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(2, 2)
+        self.weights = torch.ones(2)
+
+    def forward(self, x):
+        return self.layer(x) * self.weights
+"""
+USES_IT = "import torch, weighed\n\ndef test(): weighed.Weighed()(torch.ones(1, 2))\n"
+
+
+def test_a_module_is_moved_as_a_whole(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that what it keeps as a plain attribute is named as what stays behind."""
+    monkeypatch.chdir(tree({"test_it.py": USES_IT, "weighed.py": WEIGHED}))
+    (cause,) = suite.difference_of([]).causes
+    assert cause.failure.rule == "DEV205"
+    assert 'self.register_buffer("weights", …)' in cause.failure.detail
+
+
 DIES = """\
 import os, torch
 

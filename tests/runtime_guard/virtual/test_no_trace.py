@@ -29,6 +29,7 @@ OWNERS = [
     torch.cuda.sparse,
     torch.cuda.memory,
     torch.cuda.nvtx,
+    torch.cuda.profiler,
     torch.xpu,
     torch.mps,
     *([torch.accelerator] if hasattr(torch, "accelerator") else []),  # since torch 2.6

@@ -1154,6 +1154,15 @@ class TestLimitsSayThemselves:
             with pytest.raises(UnsupportedVirtually, match="virtual devices"):
                 ask()
 
+    def test_nobody_listens_to_cudas_own_profiler(self):
+        with torch.cuda.profiler.profile():
+            assert torch.ones(2, device="cuda").sum() == 2
+
+    def test_a_build_has_cudnn(self):
+        assert torch.backends.cudnn.is_available()
+        assert torch.backends.cudnn.version() >= 8000
+        assert not torch.backends.cudnn.is_acceptable(torch.ones(2, device="cuda"))
+
     def test_the_profiler_times_the_host_and_says_so(self):
         compilers._said.clear()
         with pytest.warns(UserWarning, match="no events of the virtual cuda device"):
