@@ -183,11 +183,13 @@ class DispatchMode(DispatchHook):
         tags_results = plan.tags_results
         for value in args:
             kind = type(value)
-            if kind is _Tensor or kind is _Parameter or isinstance(value, _Tensor):
+            for item in value if kind is list or kind is tuple else (value,):
+                if not isinstance(item, _Tensor):
+                    continue
                 try:
-                    found = getattr(value.untyped_storage(), TAG, None)
+                    found = getattr(item.untyped_storage(), TAG, None)
                 except (NotImplementedError, RuntimeError):
-                    found = placement_of(value)
+                    found = placement_of(item)
                     tags_results = True  # what is a view of a strided tensor copies a sparse one
                 if found is None:
                     untagged = True
@@ -197,18 +199,6 @@ class DispatchMode(DispatchHook):
                     mixed = True
                 elif found.move is not None:
                     note_use(found, plan)
-            elif kind is list or kind is tuple:
-                for item in value:
-                    if isinstance(item, _Tensor):
-                        found = placement_of(item)
-                        if found is None:
-                            untagged = True
-                        elif first is None:
-                            first = found
-                        elif found is not first and found.device is not first.device:
-                            mixed = True
-                        elif found.move is not None:
-                            note_use(found, plan)
         self.latest = first
         if first is None:
             return plan.run(*args, **kwargs) if kwargs else plan.run(*args)
