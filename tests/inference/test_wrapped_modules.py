@@ -169,16 +169,53 @@ TRACED = """
 
     def check(x: torch.Tensor):
         net = nn.Linear(3, 3).cuda()
-        traced = Traced(net, torch.fx.Tracer().trace(net))
+        traced = Traced({root}, torch.fx.Tracer().trace(net))
         return torch.allclose(traced(x.cuda()), net(x.cuda()))
 """
 
 
 @pytest.mark.parametrize(
-    ("base", "contradicts"), [("torch.fx.GraphModule", False), ("nn.Module", True)]
+    ("base", "root", "contradicts"),
+    [
+        ("torch.fx.GraphModule", "net", False),
+        ("nn.Module", "net", False),  # by now that may be anywhere
+        ("nn.Module", "3", True),
+    ],
 )
-def test_a_base_class_that_takes_over_a_module_may_be_where_that_is(base, contradicts):
-    assert bool(met(TRACED.format(base=base))) is contradicts
+def test_what_takes_over_a_module_may_be_where_that_is(base, root, contradicts):
+    assert bool(met(TRACED.format(base=base, root=root))) is contradicts
+
+
+SCORE = """
+from zoo import Process, fit
+
+class Regression(Process):
+    def __init__(self, x):
+        super().__init__(x)
+        self.mean = nn.Linear(3, 3)
+
+class Score(nn.Module):
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+        self.register_buffer("best", torch.zeros(1))
+
+    def forward(self, x):
+        return self.model(x) - self.best
+
+def check(self, rows):
+    rows = rows.cuda()
+    score = Score({model})
+    return score(rows)
+"""
+
+
+@pytest.mark.parametrize(
+    ("model", "contradicts"),
+    [("nn.Linear(3, 3)", True), ("Regression(rows).to(rows)", False), ("self.model", False)],
+)
+def test_what_is_made_of_a_module_is_where_that_is(model, contradicts):
+    assert bool(met(SCORE.format(model=model))) is contradicts
 
 
 SCATTERED = """

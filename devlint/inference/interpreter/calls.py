@@ -582,6 +582,7 @@ def construct(frame: Frame, node: cst.Call, callee: ClassValue, arguments: Argum
                 or _library_built(info)
                 or any(type(v) is DeviceValue or _is_given_module(v) for v in given)
                 or any(_is_moved(frame, v, part) for v, part in arguments.all())
+                or any(_is_open_module(v, part) for v, part in arguments.all())
                 or "device" in arguments.keywords
             ):
                 instance.place = None
@@ -618,10 +619,19 @@ def _is_given_module(value: Value) -> bool:
     return isinstance(node, cst.Param) and holds("module-name", node.name.value)
 
 
+def _is_open_module(value: Value, node: cst.CSTNode) -> bool:
+    """Something out of sight that is called a module, `Acquisition(self.model)`: what is made of it
+    is where that is."""
+    name = dotted(node).rpartition(".")[2]
+    is_open = is_untold(value) or (type(value) is Tensor and not value.is_sure)
+    return is_open and bool(name) and holds("module-name", name)
+
+
 def _is_moved(frame: Frame, value: Value, node: cst.CSTNode) -> bool:
-    """A part that is put somewhere before the whole is made of it: `Pair(critic.cuda())`."""
+    """A part that is put somewhere before the whole is made of it, `Pair(critic.cuda())`, or that
+    may be anywhere."""
     if type(value) is Instance:
-        return value.module and placed(frame, value)[0] not in (None, frame.default_device)
+        return value.module and placed(frame, value)[0] != frame.default_device
     func = node.func if isinstance(node, cst.Call) else None
     return isinstance(func, cst.Attribute) and func.attr.value in ("to", "cuda")
 
