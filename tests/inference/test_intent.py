@@ -165,3 +165,36 @@ class Decoder(nn.Module):
 def test_a_module_that_brings_an_input_home_is_handed_it_from_the_host(move, found):
     (meeting,) = met(DECODER.format(move=move))
     assert meeting.endswith(found), meeting
+
+
+@pytest.mark.parametrize(
+    ("beside", "found"),
+    [
+        ("torch.arange(3.0)", 1),
+        ("torch.arange(3.0, **where)", 0),
+        ("torch.arange(3.0).to(**where)", 0),
+        ("torch.arange(3.0, **other)", 0),  # who knows what is among those
+    ],
+)
+def test_keyword_arguments_that_move_a_tensor_name_a_device(beside, found):
+    code = f"""
+    def shifted(x, other, **where):
+        x = x.to(**where)
+        return x + {beside}
+
+    def elsewhere(y, **where):
+        return torch.ones(3, **where) + torch.arange(3.0)  # here no move shows what is among them
+    """
+    assert len(met(code)) == found
+
+
+def test_keyword_arguments_of_an_object_are_the_same_in_all_of_its_methods():
+    code = """
+    class Search:
+        def start(self, x):
+            return x.to(**self.where)
+
+        def grid(self):
+            return torch.ones(3, **self.where) + torch.arange(3.0)
+    """
+    assert len(met(code)) == 1

@@ -17,6 +17,7 @@ from devlint.inference.domain.placement import (
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Union, Value
 from devlint.inference.program.records import Frame
+from devlint.inference.syntax.text import dotted
 
 _DEVICE_TYPES = frozenset({"cpu", "meta"}) | ACCELERATORS - {"tpu"}
 
@@ -96,12 +97,34 @@ def config_device(frame: Frame, value: Tensor) -> Placement:
 
 def named_device(frame: Frame, path: str) -> DeviceValue:
     """The device that the configuration chooses under a name: one in the whole file."""
-    key = f"device of {path}"
+    key = _key(path)
     held = frame.unit.env.get(key)
     if type(held) is not DeviceValue:
         held = DeviceValue(Variable(path, VariableKind.DEVICE))
         frame.unit.env[key] = held
     return held
+
+
+def device_among(frame: Frame, spread: cst.CSTNode) -> Placement:
+    """The device among keyword arguments that are handed on: `x.to(**where)`."""
+    path = dotted(spread)
+    if "." in path:
+        return named_device(frame, f"**{path}").place
+    if path and known_among(frame, spread) is None:  # each function has its own of this name
+        frame.paths["device", path] = DeviceValue(Variable(f"**{path}", VariableKind.DEVICE))
+    return known_among(frame, spread)
+
+
+def known_among(frame: Frame, spread: cst.CSTNode) -> Placement:
+    """The same of `torch.zeros(3, **where)`, if a move has shown that there is a device among
+    them."""
+    path = dotted(spread)
+    held = frame.paths.get(("device", path)) or frame.unit.env.get(_key(f"**{path}"))
+    return held.place if type(held) is DeviceValue else None
+
+
+def _key(path: str) -> str:
+    return f"device of {path}"
 
 
 def is_dtype(value: Value) -> bool:

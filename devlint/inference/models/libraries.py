@@ -41,7 +41,7 @@ from devlint.inference.domain.value import (
     union,
 )
 from devlint.inference.facts import MeetingKind
-from devlint.inference.models.devices import place_of
+from devlint.inference.models.devices import known_among, place_of
 from devlint.inference.models.module_inputs import feed
 from devlint.inference.models.module_places import carry, placed, stateful
 from devlint.inference.models.moves import chosen
@@ -400,7 +400,7 @@ def _factory(frame: Frame, node: cst.Call, last: str, known: Call, arguments: Ar
     given = device[0] if device is not None else None
     given_node = device[1] if device is not None else None
     if given is None and "**" in arguments.keywords:
-        return Tensor(None)
+        return _made_with(frame, node, arguments)
     if given is not None and last in ("tensor", "as_tensor", "asarray"):
         for value, _ in operands_of(known, arguments):
             for tensor in tensors_in(value):
@@ -412,6 +412,12 @@ def _factory(frame: Frame, node: cst.Call, last: str, known: Call, arguments: Ar
         several = ((made.with_place(place, made.origin), when) for place, when in given.one_of)
         return choose((under(each, when), when) for each, when in several)
     return made
+
+
+def _made_with(frame: Frame, node: cst.Call, arguments: Arguments) -> Tensor:
+    """`torch.zeros(3, **where)`: perhaps there is a `device=` among them."""
+    origin = frame.origin(StepKind.CREATED, node, None, "made here")
+    return Tensor(known_among(frame, arguments.keywords["**"][1]), origin)
 
 
 def factory_result(
@@ -596,7 +602,7 @@ def _tensor_of_data(
     """`torch.tensor(data)`: a tensor's own device, else the default one, a list's elements read."""
     data = operands[0][0] if operands else UNKNOWN
     if "**" in arguments.keywords:
-        return Tensor(None)  # perhaps with `device=`
+        return _made_with(frame, node, arguments)
     if type(data) is Tensor and data.evidence is None:
         origin = Provenance(StepKind.COMPUTED, node, frame.unit.source, data.origin)
         return Tensor(data.place, origin, data.traits & (DEFAULT | LOADED | SCALAR))

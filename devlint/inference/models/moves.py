@@ -30,6 +30,7 @@ from devlint.inference.facts import MeetingKind
 from devlint.inference.models import creations
 from devlint.inference.models.devices import (
     LEGACY_TYPES,
+    device_among,
     is_dtype,
     named_device,
     names_device,
@@ -87,6 +88,9 @@ def target_of(
     if other is not None:
         return place_of(frame, other[0]), other[1]
     if not arguments.positional:
+        if "**" in arguments.keywords:
+            _, node = arguments.keywords["**"]
+            return device_among(frame, node), node
         return (_STAY, None) if arguments.keywords and not arguments.open else (None, None)
     value, node = arguments.positional[0]
     if type(value) is Host and (number := chosen(frame, node)) is not None:
