@@ -18,7 +18,7 @@ from devlint.inference.interpreter.class_attributes import (
     unassigned_attribute,
 )
 from devlint.inference.interpreter.declared_fields import fields_of_class
-from devlint.inference.models import library_attributes
+from devlint.inference.models import library_attributes, optimizers
 from devlint.inference.models.module_places import placed, replaced
 from devlint.inference.models.modules import is_self, member
 from devlint.inference.program.records import Arguments, Frame, FunctionValue, Instance, Method
@@ -75,6 +75,9 @@ def attribute(frame: Frame, node: cst.Attribute, holder: Instance, name: str) ->
         if name in _HOST_ATTRIBUTES:
             return HOST
     if info is not None:
+        of_optimizer = optimizers.groups(frame, info, name)
+        if of_optimizer is not None:
+            return of_optimizer
         if is_self(frame, holder) or not holder.module:
             return unassigned_attribute(info, name)
         return UNKNOWN

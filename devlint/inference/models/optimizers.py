@@ -9,16 +9,19 @@ from __future__ import annotations
 import libcst as cst
 
 from devlint.inference.conventions import holds
+from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.host import External
-from devlint.inference.domain.placement import CPU, CUDA, Placement
-from devlint.inference.domain.tensors import Tensor
-from devlint.inference.domain.value import Value, alternatives
+from devlint.inference.domain.placement import CPU, CUDA, Placement, Variable, VariableKind
+from devlint.inference.domain.provenance import Provenance, StepKind
+from devlint.inference.domain.tensors import GRAD, PARAMETER, Tensor
+from devlint.inference.domain.value import UNKNOWN, Value, alternatives
 from devlint.inference.facts import LateMove
 from devlint.inference.models.devices import is_dtype, place_of
 from devlint.inference.models.module_places import placed
 from devlint.inference.program.records import (
     REFUSED,
     Arguments,
+    ClassInfo,
     ClassValue,
     Frame,
     Function,
@@ -34,6 +37,12 @@ _WRAPPERS = (cst.List, cst.Tuple, cst.Dict, cst.DictElement, cst.Element, cst.Ar
 
 
 _COMPREHENSIONS = (cst.ListComp, cst.GeneratorExp, cst.CompFor)
+
+
+_BASE = "torch.optim."
+
+
+_GROUPS = "groups of an optimizer"
 
 
 class Built:
@@ -56,6 +65,20 @@ class BuiltOptimizers:
 
     def __init__(self, unit: Unit) -> None:
         self.by_function: dict[Function | None, list[Built]] = {}
+
+
+def groups(frame: Frame, info: ClassInfo, name: str) -> Value | None:
+    """`self.param_groups` of an optimizer: its parameters are where their module is."""
+    if name != "param_groups" or not any(b.startswith(_BASE) for b in info.library_bases):
+        return None
+    held: Value | None = frame.unit.env.get(_GROUPS)
+    if held is None:
+        place = Variable("self.param_groups", VariableKind.MODULE)
+        origin = Provenance(StepKind.REGISTERED, info.node.name, frame.unit.source)
+        parameters = Sequence(None, Tensor(place, origin, PARAMETER | GRAD))
+        held = Sequence(None, Mapping({"params": parameters}, UNKNOWN))
+        frame.unit.env[_GROUPS] = held
+    return held
 
 
 def built(frame: Frame, node: cst.Call) -> None:
