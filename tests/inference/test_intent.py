@@ -198,3 +198,26 @@ def test_keyword_arguments_of_an_object_are_the_same_in_all_of_its_methods():
             return torch.ones(3, **self.where) + torch.arange(3.0)
     """
     assert len(met(code)) == 1
+
+
+@pytest.mark.parametrize("use", ["x.sum(0)", "x.reshape(-1)", "x.argmax(-1)"])
+def test_what_is_moved_and_reduced_is_a_tensor(use):
+    code = f"""
+    def looked_up(x, device):
+        {{move}}
+        return torch.arange(9)[{use}]
+    """
+    (found,) = met(code.format(move="x = x.to(device)"))
+    assert found.endswith("@δ(device) certain")
+    assert met(code.format(move="pass")) == []  # as far as this shows, an array
+
+
+def test_what_a_distribution_is_asked_for_is_a_tensor():
+    code = """
+    def density(z, scale):
+        prior = torch.distributions.Normal(torch.zeros(4{device}), torch.ones(4{device}))
+        return prior.log_prob(z)
+    """
+    (found,) = met(code.format(device=""))
+    assert found.endswith("z@δ(z) likely")
+    assert met(code.format(device=", device=z.device")) == []

@@ -56,6 +56,7 @@ class AssumptionKind(str, enum.Enum):
     CALLEE_BRINGS_TOGETHER = "callee-brings-together"
     CALLEE_IS_MODEL = "callee-is-model"
     MODULE_USES_ALL_INPUTS = "module-uses-all-inputs"
+    METHOD_USES_ITS_INPUTS = "method-uses-its-inputs"
     NAME_SUGGESTS_MODEL = "name-suggests-model"
     BATCH_BELONGS_TOGETHER = "batch-belongs-together"
 
@@ -176,6 +177,8 @@ MEANINGS: Mapping[AssumptionKind, str] = {
     "though it is not called like one.",
     K.MODULE_USES_ALL_INPUTS: "A module whose class is out of sight computes with all of its "
     "inputs, and reads none of them on the host.",
+    K.METHOD_USES_ITS_INPUTS: "A method of a moved module, out of sight, computes with what it is "
+    "given, and where the module is.",
     K.NAME_SUGGESTS_MODEL: "What is called `model`, `net` or the like is a model.",
     K.BATCH_BELONGS_TOGETHER: "All parts of a batch are needed where one of them was moved to.",
     K.CALLER_IS_ACCELERATED: "Callers hand in tensors on an accelerator.",

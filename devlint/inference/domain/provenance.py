@@ -98,6 +98,14 @@ class Provenance:
         """The creation, or the parameter, with which the history begins."""
         return self if self._root is None else self._root
 
+    @property
+    def taken(self) -> Provenance:
+        """The last step but for those that only keep the value under another name."""
+        step = self
+        while step.kind is StepKind.ATTRIBUTE and step.parent is not None:
+            step = step.parent
+        return step
+
     def known(self, when: PathCondition) -> Provenance:
         """The same step, of a value that comes about under this condition."""
         step = Provenance(self.kind, self.node, self.source, self.parent, self.note, self.before)

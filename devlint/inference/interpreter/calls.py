@@ -20,7 +20,7 @@ from devlint.inference.domain.kinds import Evidence
 from devlint.inference.domain.path_conditions import PathCondition
 from devlint.inference.domain.placement import CPU, Device, Variable
 from devlint.inference.domain.provenance import Provenance, StepKind
-from devlint.inference.domain.tensors import EMPTY, INDIRECT, Tensor, tensor_like
+from devlint.inference.domain.tensors import INDIRECT, Tensor, tensor_like
 from devlint.inference.domain.value import (
     PLACED,
     UNKNOWN,
@@ -50,11 +50,13 @@ from devlint.inference.models.elements import is_open_batch, names_loader, under
 from devlint.inference.models.libraries import check_collective, construct_library
 from devlint.inference.models.library_calls import call_library
 from devlint.inference.models.loaders import is_indifferent, is_measure, makes_batch
+from devlint.inference.models.module_inputs import leave_inputs_to_callers, show_moved
 from devlint.inference.models.module_places import placed
-from devlint.inference.models.moves import target_of, wait_for_copies
+from devlint.inference.models.moves import module_alone, target_of, wait_for_copies
 from devlint.inference.models.places import brought_to_host, on_accelerator
 from devlint.inference.models.tensor_methods import call_tensor_method
-from devlint.inference.models.unification import add_pending, meet, tensors_in
+from devlint.inference.models.tokenizers import tokenized
+from devlint.inference.models.unification import meet, tensors_in
 from devlint.inference.program.events import (
     Called,
     Formatted,
@@ -275,10 +277,10 @@ def _move_of_unknown(
     step = Provenance(StepKind.MOVED, node, frame.unit.source, None)
     evidence = Evidence()
     evidence.moved = True
-    if frame.statement is node and isinstance(node.func, cst.Attribute):
-        path = dotted(node.func.value)
+    path = module_alone(frame, node)
+    if path:
         frame.unit.moved_objects.add(path)
-        if path and type(base) is Unknown:  # alone: it moves in place, as modules do
+        if type(base) is Unknown:  # alone: it moves in place, as modules do
             evidence.in_place = True
             frame.hold(path, Tensor(target, step, 0, evidence))
     return Tensor(target, step, 0, evidence)
@@ -456,7 +458,7 @@ def call_unknown(frame: Frame, node: cst.Call, callee: Value, arguments: Argumen
         return UNKNOWN  # one of a table of callees
     if type(callee) is Tensor and callee.evidence is not None:
         callee.evidence.mark_host()  # what is called is no tensor
-        _called_by_name(frame, node, callee, arguments)
+        leave_inputs_to_callers(frame, node, callee, arguments)
     if names_loader(frame, node.func) and not any(tensors_in(v) for v, _ in values):
         return UNKNOWN
     if type(callee) is Tensor and callee.evidence is not None and not callee.evidence.is_tensor:
@@ -465,14 +467,17 @@ def call_unknown(frame: Frame, node: cst.Call, callee: Value, arguments: Argumen
             for tensor in tensors_in(value):
                 if not is_open_batch(tensor):
                     tensor.show()
-        moved = callee.origin is not None and callee.origin.kind is StepKind.MOVED
+        moved = callee.origin is not None and callee.origin.taken.kind is StepKind.MOVED
         if moved and callee.place is not None:
             output = _call_moved(frame, node, callee, arguments)
             return gradients.after_unknown(frame, node, output)
     if holds("class-name", last):
         return UNKNOWN
+    if holds("module-name", last):
+        show_moved(values)
     if makes_batch(arguments):
-        return UNKNOWN
+        batch = tokenized(frame, node, last, arguments)
+        return UNKNOWN if batch is None else batch
     spread = {argument.value for argument in node.args if argument.star}
     values = [(v, n) for v, n in values if n not in spread and not is_measure(arguments, n)]
     if is_indifferent(last):
@@ -489,30 +494,6 @@ def call_unknown(frame: Frame, node: cst.Call, callee: Value, arguments: Argumen
                 tensor.show()
     output = meet(frame, node, name, values, True, MeetingKind.CALLEE, indirect=True)
     return gradients.after_unknown(frame, node, output)
-
-
-def _called_by_name(frame: Frame, node: cst.Call, callee: Tensor, arguments: Arguments) -> None:
-    """A parameter is called: where a caller hands in a module, its inputs must be with it."""
-    kept = (StepKind.PARAMETER, StepKind.ATTRIBUTE)
-    if callee.origin is None or any(step.kind not in kept for step in callee.origin.chain()):
-        return
-    own = Tensor(callee.place, callee.origin)
-    for number, (value, argument) in enumerate(arguments.all()):
-        if number and is_measure(arguments, argument):
-            continue
-        for tensor in tensors_in(value):
-            if tensor.place is None or tensor.place is own.place or tensor.traits & EMPTY:
-                continue
-            add_pending(
-                frame,
-                node,
-                MeetingKind.INPUT,
-                shorten(called(node.func)),
-                tensor,
-                own,
-                False,
-                callee.evidence,
-            )
 
 
 def _may_move(frame: Frame, name: str, arguments: Arguments) -> None:

@@ -371,10 +371,23 @@ def settle_writes(info: ClassInfo, frame: Frame) -> None:
     registered = RegisteredModules(frame)
     for name, value, node, source, flags in frame.writes:
         left = [env[f"self.{name}"] for env in frame.exits if f"self.{name}" in env]
-        if left and not any(_survives(value, final) for final in left):
+        moved = _moved_in_place(left)
+        if moved is None and left and not any(_survives(value, final) for final in left):
             continue
-        kept = _write_value(info, frame, registered, name, latest(value), node, source)
+        kept = _write_value(info, frame, registered, name, moved or latest(value), node, source)
         info.branches.setdefault(name, []).append(Written(kept, flags, source))
+
+
+def _moved_in_place(left: list[Value]) -> Tensor | None:
+    """`self.net = net`, `self.net.to(device)`: what the method leaves is the moved one, if it is
+    that in any case."""
+    for value in left:
+        if type(value) is not Tensor or value.origin is None or value.assumed:
+            return None
+        in_place = value.evidence is not None and value.evidence.in_place
+        if not in_place or value.origin.kind is not StepKind.MOVED:
+            return None
+    return left[0] if left and type(left[0]) is Tensor else None
 
 
 def _write_value(

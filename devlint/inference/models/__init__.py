@@ -7,7 +7,8 @@ Its modules:
     gradients, autograd: what autograd records, and functions that define their own backward
     module_places, registration, module_inputs, modules: modules as wholes, their state, their calls
     moves, creations: `.to` and its kin, and the factories that they follow
-    libraries, library_calls, library_attributes, objects, optimizers: libraries, by the knowledge
+    libraries, library_calls, library_attributes, objects, optimizers, tokenizers: libraries, by the
+    knowledge
     sizes: numbers that PyTorch asks for
     attribute_tests: `hasattr`
     tensor_methods, builtins: methods of tensors, and functions known one by one

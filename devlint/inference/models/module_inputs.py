@@ -13,7 +13,7 @@ from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.domain.containers import Sequence
 from devlint.inference.domain.placement import CPU, Placement, Variable, VariableKind
 from devlint.inference.domain.provenance import Provenance, StepKind
-from devlint.inference.domain.tensors import DEFAULT, EMPTY, SCALAR, Tensor
+from devlint.inference.domain.tensors import DEFAULT, EMPTY, LOADED, SCALAR, Tensor
 from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.facts import MeetingKind
 from devlint.inference.models.elements import is_open_batch
@@ -32,7 +32,7 @@ from devlint.inference.models.unification import (
 )
 from devlint.inference.program.assumption_sites import at
 from devlint.inference.program.records import Arguments, Frame, Instance
-from devlint.inference.syntax.text import shorten
+from devlint.inference.syntax.text import called, shorten
 from devlint.knowledge import Call
 
 K = AssumptionKind
@@ -60,6 +60,71 @@ def feed(frame: Frame, node: cst.Call, known: Call, arguments: Arguments) -> Non
             check_inputs(frame, node, expression, place, origin, Arguments(given, {}))
 
 
+def leave_inputs_to_callers(
+    frame: Frame, node: cst.Call, callee: Tensor, arguments: Arguments
+) -> None:
+    """A parameter is called, or a method of it: where a caller hands in a module, its inputs must
+    be with it."""
+    kept = (StepKind.PARAMETER, StepKind.ATTRIBUTE)
+    if callee.origin is None or any(step.kind not in kept for step in callee.origin.chain()):
+        return
+    own = Tensor(callee.place, callee.origin)
+    said = shorten(called(node.func))
+    for number, (value, argument) in enumerate(arguments.all()):
+        if number and is_measure(arguments, argument):
+            continue
+        for tensor in tensors_in(value):
+            if tensor.place is None or tensor.place is own.place or tensor.traits & EMPTY:
+                continue
+            add_pending(frame, node, MeetingKind.INPUT, said, tensor, own, False, callee.evidence)
+
+
+def show_moved(given: list[tuple[Value, cst.CSTNode]]) -> None:
+    """What was moved, and is handed to a model or to a method of one, is a tensor."""
+    for value, _ in given:
+        for tensor in tensors_in(value):
+            evidence = (
+                tensor.evidence
+            )  # what was moved in place may be a batch of a class of its own
+            if evidence is not None and evidence.was_moved and not evidence.in_place:
+                tensor.show()
+
+
+def check_made(
+    frame: Frame,
+    node: cst.Call,
+    module: Tensor,
+    given: list[tuple[Value, cst.CSTNode]],
+) -> None:
+    """`model.to(device)`, `model.decode(ids)`: what the function made itself is an input for it."""
+    func = node.func
+    assert isinstance(func, cst.Attribute)
+    if not _is_moved_module(module, func.value) or holds("showing-callee", func.attr.value):
+        return
+    made = [(v, n) for v, n in given if all(_is_made(t) for t in tensors_in(v))]
+    message = f"`{shorten(func)}` computes with what it is given, and where the module is"
+    taken = (at(frame, K.METHOD_USES_ITS_INPUTS, node, message),)
+    handed = Arguments(made, {})
+    check_inputs(frame, node, func.value, module.place, module.origin, handed, taken=taken)
+
+
+def _is_moved_module(value: Tensor, node: cst.BaseExpression) -> bool:
+    """What was moved in place, or is a module by its name: no batch, and no graph."""
+    origin, evidence = value.origin, value.evidence
+    if origin is None or origin.taken.kind is not StepKind.MOVED or evidence is None:
+        return False
+    return evidence.in_place or holds("module-name", shorten(node).rpartition(".")[2])
+
+
+def _is_made(tensor: Tensor) -> bool:
+    """By a factory, or by a tokenizer."""
+    if tensor.traits & SCALAR or tensor.origin is None:
+        return False
+    if tensor.traits & LOADED:
+        return tensor.origin.root.kind is StepKind.CREATED
+    return bool(tensor.traits & DEFAULT) and tensor.is_sure
+
+
 def check_inputs(
     frame: Frame,
     node: cst.Call,
@@ -68,12 +133,13 @@ def check_inputs(
     origin: Provenance | None,
     arguments: Arguments,
     is_known: bool = True,
+    taken: Assumptions = (),
 ) -> bool:
     """Note the inputs of a module that are elsewhere. True when the module is what is out of place.
 
     `module`: the expression whose value is called, `net` of `net(x)`. Of one whose class is not
     known (`is_known`) some inputs may be for the host, `net(image, boxes)`, where it slices by the
-    boxes, and it may move them itself.
+    boxes, and it may move them itself. `taken`: what is taken for granted of the call as such.
     """
     at_fault = False
     if place is None:
@@ -101,7 +167,7 @@ def check_inputs(
                     if is_moved_by_another_branch(inputs, own):
                         leave_undecided(frame, node, *said, tensor, argument, own, module)
                 continue
-            assumed = [*found, *open_to]
+            assumed = [*found, *open_to, *taken]
             if not is_known and _is_left_where_it_came(frame, found):
                 message = f"`{shorten(module)}` is on an accelerator when it gets here"
                 assumed.append(at(frame, K.GIVEN_MODULE_IS_ACCELERATED, node, message))

@@ -155,8 +155,8 @@ def move_of_tensor(
             frame.batch_moves.setdefault(tensor.origin.root.node, []).append(place)
     frame.emit(PlaceSettled(tensor))
     module_node = _itself(subject_node)
-    is_module = module_node is not subject_node
-    if (discarded or is_module) and tensor.evidence is not None and not tensor.evidence.is_tensor:
+    alone = discarded or module_node is not subject_node or _is_set_alone(frame, node)
+    if alone and tensor.evidence is not None and not tensor.evidence.is_tensor:
         # In place if it is a module, lost if it is a tensor: the ordinary caller means a module.
         tensor.evidence.in_place = True
         _rebind_moved(frame, module_node, tensor, place, node)
@@ -286,9 +286,9 @@ def _is_true(value: Value | None) -> bool:
     return type(value) is Const and value.value is True
 
 
-def _itself(node: cst.BaseExpression) -> cst.BaseExpression:
+def _itself(node: cst.BaseExpression, within: cst.CSTNode | None = None) -> cst.BaseExpression:
     """The module that `net.eval()` or `net.train(False)` gives back: `net` itself."""
-    while isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
+    while node is not within and isinstance(node, cst.Call) and type(node.func) is cst.Attribute:
         if node.func.attr.value not in ("train", "eval"):
             break
         node = node.func.value
@@ -306,6 +306,18 @@ def _changes(before: Placement, after: Placement) -> bool:
     if after is None or before is after:
         return False
     return before != after
+
+
+def module_alone(frame: Frame, node: cst.Call) -> str:
+    """The path of what a statement moves, and does nothing else with: `model` of
+    `model.to(device)` or `model.to(device).eval()`; "" for none."""
+    return dotted(_itself(receiver_of(node))) if _is_set_alone(frame, node) else ""
+
+
+def _is_set_alone(frame: Frame, node: cst.Call) -> bool:
+    """A statement moves something, and sets its mode at the most."""
+    statement = frame.current
+    return isinstance(statement, cst.Expr) and _itself(statement.value, node) is node
 
 
 def _rebind_moved(

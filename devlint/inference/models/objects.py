@@ -17,9 +17,10 @@ from devlint.inference.domain.tensors import DEFAULT, LOADED, MAYBE_SCALAR, SCAL
 from devlint.inference.domain.value import UNKNOWN, Value, alternatives, is_untold
 from devlint.inference.models import moves
 from devlint.inference.models.builtins import CHAINS
-from devlint.inference.models.libraries import apply_call, class_of
+from devlint.inference.models.libraries import apply_call, class_of, operands_of
 from devlint.inference.models.library_attributes import part, result_of_attribute
 from devlint.inference.models.module_places import carry
+from devlint.inference.models.unification import tensors_in
 from devlint.inference.program.events import HostReads
 from devlint.inference.program.records import Arguments, Frame, FunctionValue, Instance
 from devlint.inference.syntax.text import dotted, shorten
@@ -70,6 +71,10 @@ def call_method(
     if known.moves:
         return _moved(frame, node, known, holder.place, arguments)
 
+    if holder.library.startswith("torch."):
+        for value, _ in operands_of(known, arguments):
+            for given in tensors_in(value):
+                given.show()  # torch's own objects compute with tensors: `prior.log_prob(z)`
     subject = node.func.value if isinstance(node.func, cst.Attribute) else node.func
     receiver = (holder.tensor, subject) if holder.tensor is not None else None
     found = apply_call(frame, node, shorten(node.func), known, arguments, receiver)

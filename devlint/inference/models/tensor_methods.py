@@ -40,8 +40,14 @@ from devlint.inference.models.libraries import (
     without_zero_dim,
 )
 from devlint.inference.models.loaders import is_indifferent, is_measure, makes_batch
+from devlint.inference.models.module_inputs import (
+    check_made,
+    leave_inputs_to_callers,
+    show_moved,
+)
 from devlint.inference.models.places import on_accelerator
 from devlint.inference.models.sizes import show_numbers
+from devlint.inference.models.tokenizers import tokenized
 from devlint.inference.models.unification import meet, tensors_in, written
 from devlint.inference.program.events import (
     ArrayTaken,
@@ -134,6 +140,13 @@ _VIEWS = frozenset(
 
 # Methods of modules, dicts, strings, arrays …: whoever calls them on a value of unknown type says
 # that it is no tensor, or nothing.
+# What tensors share with arrays, which nobody moves to a device.
+_OF_ARRAYS = frozenset(
+    {"argmax", "argmin", "max", "min", "sum", "mean", "std", "var", "prod", "cumsum", "any", "all"}
+    | {"dot", "nonzero", "squeeze", "reshape", "flatten", "transpose"}
+)
+
+
 _MODULE_METHODS = frozenset(
     {"parameters", "named_parameters", "state_dict", "load_state_dict", "train", "eval", "modules"}
     | {"named_modules", "children", "buffers", "zero_grad", "register_buffer", "forward", "step"}
@@ -181,7 +194,8 @@ def call_tensor_method(
     evidence = tensor.evidence
     if evidence is not None:
         leaf = name == "requires_grad_" and not arguments.all()  # models are frozen: `(False)`
-        if leaf or name in _TELLING or (name in ("any", "all") and frame.in_module):
+        of_array = name in _OF_ARRAYS and evidence.was_moved
+        if leaf or name in _TELLING or (name in ("any", "all") and frame.in_module) or of_array:
             evidence.mark_tensor()
         elif not evidence.is_tensor:
             return _method_of_unknown(frame, node, tensor, name, arguments)
@@ -290,6 +304,13 @@ def _as_array(
     return Host(array=True)
 
 
+_OF_TEXT = frozenset({"encode", "decode"})  # and methods of models
+
+
+def _is_of_no_text(arguments: Arguments) -> bool:
+    return makes_batch(arguments) or any(tensors_in(value) for value, _ in arguments.all())
+
+
 def _was_unknown(tensor: Tensor) -> bool:
     """All that is known of it is that it was moved: what its class does is out of sight."""
     origin = tensor.origin
@@ -396,7 +417,7 @@ def _method_of_unknown(
         return Sequence(None, Sequence([HOST, inner], None, "tuple"), "iterator")
     if name in ("get", "pop"):
         return Tensor(tensor.place, tensor.origin, tensor.traits, Evidence())
-    if name in _HOST_METHODS:
+    if name in _HOST_METHODS and not (name in _OF_TEXT and _is_of_no_text(arguments)):
         evidence.mark_host()
         return UNKNOWN
     if name == "numpy":
@@ -410,11 +431,18 @@ def _method_of_unknown(
         frame.emit(UnknownCalled(node, arguments))
         if _is_count(name, arguments):
             return HOST
+        batch = tokenized(frame, node, name, arguments)
+        if batch is not None:
+            return batch
         indifferent = makes_batch(arguments) or is_indifferent(name)
         if indifferent or _was_unknown(tensor):
             return UNKNOWN
         # An unknown method: what comes back is where its arguments are, not where its object is.
         given = [(v, n) for v, n in arguments.all() if not is_measure(arguments, n)]
+        check_made(frame, node, tensor, given)
+        leave_inputs_to_callers(frame, node, tensor, arguments)
+        if holds("module-name", dotted(receiver_of(node)).rpartition(".")[2]):
+            show_moved(given)
         made = meet(
             frame,
             node,

@@ -806,13 +806,16 @@ def _are_inputs(
 ) -> bool:
     """A model or a criterion gets what its caller moved, beside something of the kind that stayed
     behind: it computes with both. Any other callee may have them for different ends."""
-    if odd.traits & KEPT or not holds("module-name", operation.rpartition(".")[2]):
+    if odd.traits & KEPT or not any(holds("module-name", n) for n in operation.split(".")[-2:]):
+        return False  # `model(x)`, and a method of it: `model.decode(x)`
+    made = _is_made_up(odd)  # here, for the model
+    if not made and not holds("input-expression", shorten(expression)):
         return False
-    return holds("input-expression", shorten(expression)) and any(
+    return any(
         t.place is not odd.place
         and t.origin is not None
         and any(step.kind is StepKind.MOVED for step in t.origin.chain())
-        and holds("input-expression", shorten(node))
+        and (made or holds("input-expression", shorten(node)))
         for t, node, _ in candidates
     )
 

@@ -153,7 +153,7 @@ def _check_pending(
     called = pending.called
     if called is not None:
         handed = binding.handed_in(called)
-        if called.moved or called.handed or not _wants_inputs(frame, handed):
+        if called.moved or called.handed or not _wants_inputs(frame, handed, pending):
             return
         if pending.left.traits & LOADED and _loader_of(pending.left, binding) is None:
             return
@@ -264,8 +264,9 @@ def _loader_of(batch: Tensor, binding: Binding) -> cst.CSTNode | None:
     return None
 
 
-def _wants_inputs(frame: Frame, handed: Value | None) -> bool:
-    """What is called is a module that wants its inputs where it is, or a parameter that may be."""
+def _wants_inputs(frame: Frame, handed: Value | None, pending: Pending) -> bool:
+    """What is called, or a method of it, is a module that wants its inputs where it is, or a
+    parameter that may be."""
 
     if type(handed) is Tensor:
         return handed.evidence is not None and not handed.evidence.is_tensor
@@ -275,7 +276,8 @@ def _wants_inputs(frame: Frame, handed: Value | None) -> bool:
         known = frame.unit.context.knowledge.module(handed.library) if handed.library else None
         scatters = handed.library.endswith("Parallel")
         return not scatters and bool(known or not handed.library) and stateful(frame, handed)
-    function = handed.info.method("forward")
+    method = pending.operation.rpartition(".")[2]
+    function = handed.info.method(method) or handed.info.method("forward")
     summary = summarize(function) if function is not None else None
     if summary is None:
         return False

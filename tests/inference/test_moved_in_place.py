@@ -1,0 +1,97 @@
+"""A module of any class that a statement moves is moved in place, and stays where it is."""
+
+import pytest
+from given import met
+
+MOVES = [
+    "{0}.to(device)",
+    "{0}.to(device).eval()",
+    "{0}.eval().to(device)",
+    "{0} = {0}.to(device)",
+    "{0} = {0}.to(device).train(False)",
+]
+
+
+@pytest.mark.parametrize("move", MOVES)
+@pytest.mark.parametrize("made", ["net", "build(net)", "Outside(net)"])
+def test_in_a_function(made, move):
+    (found,) = met(f"""
+    def run(net, n, device):
+        model = {made}
+        {move.format("model")}
+        return model(torch.randn(n, 3))
+    """)
+    assert found.startswith("input: ") and "torch.randn(n, 3)@cpu" in found
+
+
+@pytest.mark.parametrize("move", MOVES)
+@pytest.mark.parametrize("made", ["net", "build(net)", "Outside(net)"])
+def test_in_a_constructor_for_all_methods(made, move):
+    code = f"""
+    class Runner:
+        def __init__(self, net, device):
+            self.model = {made}
+            {move.format("self.model")}
+            self.device = device
+
+        def run(self, n):
+            return self.model(torch.randn(n, 3, device={{}}))
+    """
+    (found,) = met(code.format("None"))
+    assert found.startswith("input: ") and "@cpu" in found
+    assert met(code.format("self.device")) == []
+
+
+@pytest.mark.parametrize(
+    "move", ["self.model.to(device).weight", "show(self.model.to(device))", "self.model.half()"]
+)
+def test_what_else_becomes_of_it_is_open(move):
+    assert (
+        met(f"""
+    class Runner:
+        def __init__(self, net, device):
+            self.model = Outside(net)
+            {move}
+
+        def run(self, n):
+            return self.model(torch.randn(n, 3))
+    """)
+        == []
+    )
+
+
+@pytest.mark.parametrize(
+    "move",
+    ["if lazy: return\n            self.model.to(device)", "if n > 3: self.model.to(device)"],
+)
+def test_a_move_in_some_cases_is_none_for_all(move):
+    assert (
+        met(f"""
+    class Runner:
+        def __init__(self, net, lazy, n, device):
+            self.model = Outside(net)
+            {move}
+
+        def run(self, n):
+            return self.model(torch.randn(n, 3))
+    """)
+        == []
+    )
+
+
+@pytest.mark.parametrize("move", [".cuda()", '.to("cuda")', '.to(torch.device("cuda"))'])
+@pytest.mark.parametrize("given", ["torch.randn(n, 3)", "next(iter(DataLoader(rows)))"])
+def test_what_an_object_keeps_of_a_moved_module_is_that_module(move, given):
+    code = f"""
+    from torch.utils.data import DataLoader
+
+    class Runner:
+        def __init__(self, net):
+            self.model = net{move}
+
+        def run(self, n, rows):
+            return self.model({given}{{}})
+    """
+    (found,) = met(code.format(""))
+    assert found.startswith("input: self.model@cuda") or "@cpu self.model" in found
+    assert met(code.format(move)) == []
