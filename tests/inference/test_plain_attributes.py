@@ -58,3 +58,17 @@ def test_one_on_the_constructors_device_does_not_follow_the_module(made, result,
     (attribute,) = settled(head(result, made)).plain_attributes
     assert (attribute.read_at is not None) == is_read
     assert not attribute.excused
+
+
+@pytest.mark.parametrize(
+    ("made", "count"),
+    [
+        ("nn.init.normal_(nn.Parameter(torch.empty(size, 4)))", 0),
+        ("nn.init.xavier_uniform_(nn.Parameter(torch.empty(size, 4)), gain=2.0)", 0),
+        ("nn.init.normal_(torch.empty(size, 4))", 1),
+        ("nn.Parameter(torch.empty(size, 4)).abs()", 1),
+    ],
+)
+def test_what_writes_in_place_gives_back_the_parameter_itself(made, count):
+    """`nn.init.normal_` returns what it was given, which the module registers."""
+    assert len(settled(head("decode(x, self.priors)", made)).plain_attributes) == count

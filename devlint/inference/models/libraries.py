@@ -159,6 +159,8 @@ def apply_call(
     if known.result is Result.NONE:
         return UNKNOWN
     if known.result is Result.FIRST and operands:
+        if known.in_place and type(operands[0][0]) is Tensor:
+            return operands[0][0]  # itself: `self.w = nn.init.normal_(nn.Parameter(…))`
         result = _first(frame, node, operands[:1])
     if known.result is Result.UNKNOWN:
         return UNKNOWN
