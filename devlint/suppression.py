@@ -62,7 +62,7 @@ class Suppression:
 
 @dataclass(slots=True)
 class Suppressions:
-    """Those of one file, and the comments that look like one and are none."""
+    """The suppressions of one file, and the comments that look like one and are none."""
 
     entries: list[Suppression] = field(default_factory=list)
     malformed: list[tuple[Location, str]] = field(default_factory=list)

@@ -11,12 +11,12 @@ from devlint.project.discovery import Discovery, discover
 
 
 def files_at(paths: Sequence[Path], config: Config) -> Discovery:
-    """Those that are checked."""
+    """The files that are checked."""
     return _discover(paths, config, force_exclude=config.force_exclude)
 
 
 def files_around(config: Config) -> Discovery:
-    """Those of the whole project."""
+    """The files of the whole project."""
     return _discover([config.root], config, force_exclude=False)
 
 

@@ -57,7 +57,7 @@ class Terms:
 
     @classmethod
     def of(cls, config: Config, here: Path, repository: Path | None) -> Terms:
-        """Those of a configuration, for a check that runs in the folder `here`."""
+        """The shards of a configuration, for a check that runs in the folder `here`."""
         return cls(
             config.fail_on,
             config.min_confidence,

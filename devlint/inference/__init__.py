@@ -9,7 +9,7 @@ only those that stand above it here (`tests/test_layers.py`):
     confidence: how sure a set of assumptions leaves a conclusion, one table
     call_contexts: what all calls of a project hand to a parameter
     facts: what a rule may read
-    program: the records of the program being inferred, and the events in it
+    program: the files, classes and functions being inferred, and the events in them
     models: transfer functions of known APIs, and unification
     interpreter: the recursion over statements, expressions, calls and attributes
     summaries: functions as others see them, and their use at each call

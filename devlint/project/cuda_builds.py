@@ -77,7 +77,7 @@ class CudaBuilds:
                 waiting += [(inner, depth + 1) for inner in _directories(directory)]
 
     def _imports(self, file: Path) -> bool:
-        """It imports one of the extensions, or what does; a cycle adds nothing."""
+        """The file imports one of the extensions, or what does; a cycle adds nothing."""
         known = self._needs.get(file)
         if known is None:
             self._needs[file] = False

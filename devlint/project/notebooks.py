@@ -167,7 +167,7 @@ def _language(whole: Mapping[str, Any]) -> str | None:
 
 
 def _language_of_cell(cell: Mapping[str, Any]) -> str:
-    """That which an editor has noted for the cell, else Python."""
+    """The language that an editor has noted for the cell, else Python."""
     metadata = cell.get("metadata")
     noted = metadata.get("vscode") if isinstance(metadata, dict) else None
     language = noted.get("languageId") if isinstance(noted, dict) else None

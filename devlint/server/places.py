@@ -34,7 +34,7 @@ class Inferred:
         return range_of(place, lines_in(self.snapshot.lines(self.file, place.cell)), encoding)
 
     def values(self, uri: str) -> Iterator[Placement]:
-        """Those in one document: the text, or a cell of the notebook."""
+        """The places in one document: the text, or a cell of the notebook."""
         for value in self.found.values:
             if self.snapshot.uri(self.file, value.location.cell) == uri:
                 yield value

@@ -27,7 +27,7 @@ def _fix(facts: Facts, kept: KeptGraph) -> tuple[Replacement, ...]:
 
 
 def _assumptions(facts: Facts, kept: KeptGraph) -> Assumptions:
-    """That autograd is on, and that its memory is wanted back."""
+    """The assumptions that autograd is on, and that its memory is wanted back."""
     needed = assume(AssumptionKind.TIME_MATTERS, kept.site, "the memory of the graphs is missed")
     message = f"autograd records `{kept.name}`"
     recorded = assume_if(not kept.sure, AssumptionKind.GRAPH_IS_RECORDED, kept.site, message)

@@ -26,7 +26,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
 
 
 def _assumptions(facts: Facts, timing: Timing) -> Assumptions:
-    """That the time is to be the work's, and that the work is an accelerator's."""
+    """The assumptions that the time is to be the work's, and that the work is an accelerator's."""
     site = timing.end
     meant = assume(AssumptionKind.RESULT_WAS_WANTED, site, "the time is to be that of the work")
     message = f"callers have `{short(timing.work.node)}` done on an accelerator"

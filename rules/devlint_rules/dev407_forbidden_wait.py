@@ -55,7 +55,8 @@ def _has_way_out(wait: ForbiddenWait) -> bool:
 
 
 def _assumptions(wait: ForbiddenWait) -> Assumptions:
-    """That the code runs in there, and that the release does not capture numbers."""
+    """The assumptions that the code runs in there, and that the release does not capture
+    numbers."""
     if wait.where == "capture" and wait.sure and wait.inside is None:
         return ()
     message = f"{_WHERE[wait.where]} with this code in it"

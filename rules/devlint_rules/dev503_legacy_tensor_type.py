@@ -87,7 +87,7 @@ def _verdict(mention: Mention) -> tuple[Severity, Assumptions, str]:
 
 
 def _is_plain(mention: Mention) -> bool:
-    """It says no more than the others of its file: a type of CUDA, unguarded."""
+    """The mention says no more than the others of its file: a type of CUDA, unguarded."""
     return _names_cuda(mention) and not (mention.refused or mention.moves or mention.guarded)
 
 

@@ -20,7 +20,7 @@ from runtime_guard.recording.evidence import (
 
 
 def rank() -> int | None:
-    """This process's rank as ``torchrun`` says it (``RANK``); None outside of it."""
+    """The rank of this process as ``torchrun`` says it (``RANK``); None outside of it."""
     text = os.environ.get("RANK")
     return int(text) if text is not None and text.isdigit() else None
 

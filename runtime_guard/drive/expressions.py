@@ -63,7 +63,7 @@ class Scope:
         self.names[name] = made
 
     def forget(self, name: str) -> None:
-        """It is not known what ``name`` stands for from here on."""
+        """Note that nobody knows what ``name`` stands for from here on."""
         self.names.pop(name, None)
 
     def update(self, given: Iterable[tuple[str, ast.expr]]) -> None:

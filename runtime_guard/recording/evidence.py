@@ -62,7 +62,7 @@ class Evidence:
 
 
 def peaks_of(meters: Mapping[Any, Meter]) -> tuple[Peak, ...]:
-    """Those of a virtual machine's devices."""
+    """The peaks of a virtual machine's devices."""
     return tuple(
         Peak(str(device), meter.highest, meter.peak_at)
         for device, meter in meters.items()

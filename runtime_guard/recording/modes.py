@@ -86,7 +86,7 @@ def explain_error(
 
 
 def real_card() -> int | None:
-    """This process's own among the real cards, where several processes share them."""
+    """The card of this process among the real cards, where several processes share them."""
     return cards.own_card(torch.cuda.device_count())
 
 

@@ -139,7 +139,7 @@ def observing() -> bool:
 
 
 def watching() -> tuple[Observer, ...]:
-    """Those who are told of what happens in this thread now."""
+    """The observers that are told of what happens in this thread now."""
     return _observers if observing() else ()
 
 

@@ -175,7 +175,7 @@ def test_what_cannot_be_shown_is_refused_in_words(
 
 
 def test_nobody_listens_when_nobody_asks(tree: Tree) -> None:
-    from devlint.inference.program.records import EVALUATORS, EXECUTORS
+    from devlint.inference.program.frames import EVALUATORS, EXECUTORS
 
     before = dict(EVALUATORS), dict(EXECUTORS)
     root = tree({"train.py": PROGRAM, "parts.py": PARTS})

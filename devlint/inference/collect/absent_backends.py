@@ -14,7 +14,7 @@ import libcst as cst
 
 from devlint.inference.domain.provenance import Site
 from devlint.inference.facts import AbsentBackend
-from devlint.inference.program.records import Unit
+from devlint.inference.program.units import Unit
 from devlint.inference.syntax.text import code, dotted, every
 
 # By the name on `torch`: the package that puts it there.

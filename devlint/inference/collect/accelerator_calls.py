@@ -20,7 +20,9 @@ from devlint.inference.program.accelerator_notes import (
     Mentions,
     named_for_accelerators,
 )
-from devlint.inference.program.records import Arguments, Frame, Function, Unit
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.functions import Arguments, Function
+from devlint.inference.program.units import Unit
 from devlint.inference.syntax.text import code, dotted, every, shorten
 from devlint.knowledge import StandIn
 

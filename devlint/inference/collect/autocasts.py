@@ -23,7 +23,10 @@ from devlint.inference.facts import AutocastElsewhere, AutocastMistake, Mistaken
 from devlint.inference.models.devices import parse_device
 from devlint.inference.models.module_places import placed
 from devlint.inference.program.accelerator_notes import Mentions, named_for_accelerators
-from devlint.inference.program.records import Arguments, Frame, Function, Instance, Unit
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.functions import Arguments, Function
+from devlint.inference.program.units import Unit
+from devlint.inference.program.values import Instance
 from devlint.inference.syntax.text import dotted, every, shorten
 
 _AUTOCASTS = frozenset({"torch.autocast", "torch.amp.autocast", "torch.amp.autocast_mode.autocast"})
@@ -205,7 +208,7 @@ def _is_for_kind(unit: Unit, autocast: cst.Call, function: Function | None) -> b
 
 
 def _is_chosen(part: _Part) -> bool:
-    """It was moved by `.to(device)`, and not to a card by its number."""
+    """The part was moved by `.to(device)`, and not to a card by its number."""
     if type(part.place) is not Variable or part.place.kind is not VariableKind.DEVICE:
         return False
     for step in part.origin.chain() if part.origin is not None else ():

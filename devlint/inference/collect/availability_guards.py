@@ -15,7 +15,10 @@ from devlint.inference.conventions import holds
 from devlint.inference.domain.placement import Device
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value
-from devlint.inference.program.records import Arguments, ClassInfo, Frame, Function, Unit
+from devlint.inference.program.classes import ClassInfo
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.functions import Arguments, Function
+from devlint.inference.program.units import Unit
 from devlint.inference.summaries.functions import summarize
 from devlint.inference.syntax.control_dependence import Branches, is_passed, walk
 from devlint.inference.syntax.text import code, dotted
@@ -215,7 +218,8 @@ def _leaves(body: cst.BaseSuite, *, by_failing: bool = False) -> bool:
 
 
 def is_met(unit: Unit, function: Function | None, node: cst.CSTNode) -> bool:
-    """Whoever comes here has an accelerator: callers have asked, or the code is for CUDA alone."""
+    """An accelerator is there wherever this runs: callers have asked, or the code is for CUDA
+    alone."""
     demands = unit.kept(Demands)
     if _is_beside(unit, demands.uses, function, node):
         return True
@@ -253,7 +257,8 @@ def _sets_up(function: Function | None) -> bool:
 
 
 def _of_such_a_class(function: Function | None, node: cst.CSTNode) -> bool:
-    """It runs on objects that their constructor, or a base's, does not make without CUDA."""
+    """The function runs on objects that their constructor, or a base's, does not make without
+    CUDA."""
 
     while function is not None:
         for info in function.info.lineage() if function.info is not None else ():

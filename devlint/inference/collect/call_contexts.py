@@ -16,15 +16,11 @@ from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import INDIRECT, LITERAL, LOADED, Tensor
 from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.models.factories import CONVERTERS
+from devlint.inference.program.classes import ClassInfo
 from devlint.inference.program.device_awareness import asks_for_device, computes_loss, minds_devices
-from devlint.inference.program.records import (
-    Arguments,
-    ClassInfo,
-    Frame,
-    Function,
-    FunctionValue,
-    Instance,
-)
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.functions import Arguments, Function
+from devlint.inference.program.values import FunctionValue, Instance
 from devlint.inference.summaries.arguments import Binding
 from devlint.inference.syntax.text import called_name, dotted
 

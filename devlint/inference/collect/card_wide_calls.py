@@ -11,7 +11,8 @@ from devlint.inference.collect.under_way import library_name
 from devlint.inference.conventions import holds
 from devlint.inference.domain.value import Value
 from devlint.inference.facts import CardWideCall
-from devlint.inference.program.records import Frame, Unit
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.units import Unit
 from devlint.inference.summaries.waits import function_site, hot_one, loop_fact
 from devlint.inference.syntax.text import every
 
@@ -69,7 +70,7 @@ def _meant(body: cst.CSTNode) -> Iterator[cst.CSTNode]:
 
 
 def _comments(statement: cst.CSTNode) -> Iterator[str]:
-    """Those above a statement, and the one at its end."""
+    """Comments above a statement, and the one at its end."""
     lines = [*getattr(statement, "leading_lines", ())]
     if isinstance(statement, cst.SimpleStatementLine):
         lines.append(statement.trailing_whitespace)

@@ -18,7 +18,7 @@ from devlint.inference.domain.tensors import Tensor
 from devlint.inference.facts import Meeting, Operand
 from devlint.inference.models.unification import is_told, never_meet
 from devlint.inference.program.assumption_sites import at, of_code, of_value
-from devlint.inference.program.records import Frame, MeetingDraft
+from devlint.inference.program.frames import Frame, MeetingDraft
 from devlint.inference.syntax.text import shorten
 
 # Steps of a story. On code that works, one step of such a long one is wrong far more often than the

@@ -8,7 +8,8 @@ import libcst as cst
 
 from devlint.inference.conventions import found, holds
 from devlint.inference.program.accelerator_notes import MentionNote, Mentions, functions
-from devlint.inference.program.records import Function, Unit
+from devlint.inference.program.functions import Function
+from devlint.inference.program.units import Unit
 from devlint.inference.syntax.text import code, dotted, every
 
 _BUILT = "it needs an extension that the project builds for CUDA"

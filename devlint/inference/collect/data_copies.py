@@ -15,7 +15,9 @@ from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.facts import DataCopy, DataKind
 from devlint.inference.models.devices import place_of
 from devlint.inference.program.class_state import kept_attribute
-from devlint.inference.program.records import Arguments, Frame, Unit
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.functions import Arguments
+from devlint.inference.program.units import Unit
 from devlint.inference.summaries.waits import function_site, hot_one, loop_fact
 from devlint.inference.syntax.text import dotted
 

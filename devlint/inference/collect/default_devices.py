@@ -15,15 +15,11 @@ from devlint.inference.domain.placement import CPU, Device
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value
 from devlint.inference.facts import DefaultDeviceTrap, Trap
-from devlint.inference.program.records import (
-    Arguments,
-    ClassInfo,
-    Frame,
-    Function,
-    Generator,
-    Instance,
-    Unit,
-)
+from devlint.inference.program.classes import ClassInfo
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.functions import Arguments, Function
+from devlint.inference.program.units import Unit
+from devlint.inference.program.values import Generator, Instance
 from devlint.inference.syntax.text import shorten
 
 _DATA = "torch.utils.data."

@@ -13,7 +13,8 @@ import libcst as cst
 
 from devlint.inference.collect.availability_guards import Demands
 from devlint.inference.conventions import holds
-from devlint.inference.program.records import Function, Unit
+from devlint.inference.program.functions import Function
+from devlint.inference.program.units import Unit
 from devlint.inference.syntax.control_dependence import Branches, is_passed
 from devlint.inference.syntax.text import code, dotted
 from devlint.inference.syntax.words import asks_for_accelerator
@@ -118,7 +119,7 @@ class _Seen:
                     self.measuring.setdefault(branches, Counter())[found] += 1
 
     def is_in_row_with_host(self, node: cst.CSTNode) -> bool:
-        """It is an element of a tuple or list, and so is the host."""
+        """The node is an element of a tuple or list, and so is the host."""
         row = self._rows.get(node)
         if row is not None and row not in self._with_host:
             values = [code(element.value) for element in row.elements]

@@ -16,7 +16,10 @@ from devlint.inference.domain.placement import Device
 from devlint.inference.domain.value import Value
 from devlint.inference.facts import DispatchedMove, Placer
 from devlint.inference.models.devices import parse_device
-from devlint.inference.program.records import Arguments, Frame, Function, Instance, Unit
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.functions import Arguments, Function
+from devlint.inference.program.units import Unit
+from devlint.inference.program.values import Instance
 from devlint.inference.syntax.evaluation_order import moments
 from devlint.inference.syntax.text import dotted, shorten
 

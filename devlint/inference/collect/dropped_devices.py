@@ -13,15 +13,10 @@ from devlint.inference.domain.tensors import DEFAULT, SCALAR, Tensor
 from devlint.inference.domain.value import Unknown, Value, alternatives
 from devlint.inference.facts import DroppedArgument, Neglect
 from devlint.inference.program.accelerator_notes import Mentions
-from devlint.inference.program.records import (
-    Frame,
-    Function,
-    FunctionValue,
-    Instance,
-    Parameter,
-    Summary,
-    Unit,
-)
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.functions import Function, Parameter, Summary
+from devlint.inference.program.units import Unit
+from devlint.inference.program.values import FunctionValue, Instance
 from devlint.inference.syntax.text import code, dotted, every, shorten
 
 
@@ -185,7 +180,7 @@ def _placed_there(result: Value, variable: Variable, depth: int = 3) -> Tensor |
 
 
 def _made_here(value: Tensor | Instance) -> bool:
-    """It is no input that the callee only moves."""
+    """The value is no input that the callee only moves."""
     return value.origin is None or value.origin.root.kind is not StepKind.PARAMETER
 
 

@@ -17,7 +17,7 @@ from devlint.inference.domain.tensors import (
     Tensor,
 )
 from devlint.inference.facts import Operand
-from devlint.inference.program.records import Frame
+from devlint.inference.program.frames import Frame
 from devlint.inference.syntax.text import shorten
 
 MAX_STEPS = 5

@@ -17,14 +17,10 @@ from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.facts import ForbiddenWait
 from devlint.inference.models.places import on_accelerator
-from devlint.inference.program.records import (
-    Arguments,
-    Frame,
-    Function,
-    FunctionValue,
-    Instance,
-    Unit,
-)
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.functions import Arguments, Function
+from devlint.inference.program.units import Unit
+from devlint.inference.program.values import FunctionValue, Instance
 from devlint.inference.syntax.evaluation_order import moments
 from devlint.inference.syntax.text import code, dotted, every, shorten
 

@@ -38,15 +38,10 @@ from devlint.inference.program.accelerator_notes import (
     functions,
     named_for_accelerators,
 )
-from devlint.inference.program.records import (
-    Arguments,
-    Frame,
-    Function,
-    FunctionValue,
-    Instance,
-    Super,
-    Unit,
-)
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.functions import Arguments, Function
+from devlint.inference.program.units import Unit
+from devlint.inference.program.values import FunctionValue, Instance, Super
 from devlint.inference.syntax.text import code, dotted, parts, shorten
 from devlint.inference.syntax.words import words
 
@@ -193,13 +188,13 @@ def _of_cuda(frame: Frame, node: cst.Call, receiver: Value, arguments: Arguments
 
 
 def _is_given(device: Value) -> bool:
-    """It is an input's, or the module's: whatever the caller has chosen."""
+    """The device is an input's, or the module's: whatever the caller has chosen."""
     place = device.place if type(device) is DeviceValue else None
     return type(place) is Variable and place.kind in (VariableKind.INPUT, VariableKind.MODULE)
 
 
 def _came_down(value: Value) -> bool:
-    """It was brought to the host from where an input or a module is."""
+    """The value was brought to the host from where an input or a module is."""
     if type(value) is not Tensor or value.origin is None or value.place != CPU:
         return False
     for step in value.origin.chain():
@@ -526,7 +521,7 @@ def _has_own_cards(function: Function | None) -> bool:
 
 
 def _is_alone(function: Function | None) -> bool:
-    """It says that its process group has one process, or the set-up of its tests does."""
+    """The function says that its process group has one process, or the set-up of its tests does."""
     around = functions(function)
     for inner in tuple(around):
         if inner.info is not None:

@@ -17,7 +17,9 @@ from devlint.inference.domain.placement import Device
 from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.facts import DroppedArgument, Neglect
 from devlint.inference.program.accelerator_notes import Mentions
-from devlint.inference.program.records import Frame, Function, Unit
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.functions import Function
+from devlint.inference.program.units import Unit
 from devlint.inference.summaries.arguments import Binding
 from devlint.inference.syntax.text import code, dotted, every, parts, shorten
 
@@ -110,7 +112,7 @@ def _only_mapped(function: Function, name: str) -> Iterator[cst.Name]:
 
 
 def _is_moved_outside(function: Function) -> bool:
-    """Whoever calls it in its own file moves what comes back."""
+    """All callers in its own file move what comes back."""
     text = function.unit.source.text
     names = found("bound-result", text, function.name)
     return holds("moved-result", text, function.name) or any(

@@ -21,7 +21,9 @@ from devlint.inference.facts import Mistake, MistakenDevice
 from devlint.inference.models.devices import CONTEXT, parse_device, place_of
 from devlint.inference.program.accelerator_notes import Mentions
 from devlint.inference.program.events import ComparisonNote, DeviceCompared
-from devlint.inference.program.records import Arguments, Frame, Function, Instance
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.functions import Arguments, Function
+from devlint.inference.program.values import Instance
 from devlint.inference.syntax.text import code, dotted, shorten
 from devlint.inference.syntax.words import words
 

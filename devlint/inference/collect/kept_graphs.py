@@ -17,9 +17,12 @@ from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.facts import Hotness, KeptGraph
 from devlint.inference.models.gradients import BOTH, are_off
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.functions import Arguments, Function
 from devlint.inference.program.loops import LoopState
-from devlint.inference.program.records import Arguments, Frame, Function, Instance, Unit
 from devlint.inference.program.roles import evaluates
+from devlint.inference.program.units import Unit
+from devlint.inference.program.values import Instance
 from devlint.inference.syntax.evaluation_order import Moment, moments
 from devlint.inference.syntax.text import code, dotted, every, shorten
 

@@ -13,7 +13,10 @@ from devlint.inference.conventions import holds
 from devlint.inference.domain.placement import CPU, Device
 from devlint.inference.domain.tensors import PINNED, Tensor
 from devlint.inference.facts import KernelLaunch
-from devlint.inference.program.records import Arguments, Frame, Function, FunctionValue, Unit
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.functions import Arguments, Function
+from devlint.inference.program.units import Unit
+from devlint.inference.program.values import FunctionValue
 from devlint.inference.syntax.text import dotted
 
 _JIT = frozenset({"jit", "triton.jit"})
@@ -59,7 +62,8 @@ def _is_kernel(function: Function) -> bool:
 
 
 def _strays(tensor: Tensor, chooses: bool) -> bool:
-    """It is on the host, in memory that a card can't see, or on another card than the first."""
+    """The tensor is on the host, in memory that a card can't see, or on another card than the
+    first."""
     if tensor.place == CPU:
         return not tensor.traits & PINNED
     return type(tensor.place) is Device and bool(tensor.place.index) and not chooses

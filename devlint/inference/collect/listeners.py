@@ -75,7 +75,7 @@ from devlint.inference.program.events import (
     TypeNamed,
     UnknownCalled,
 )
-from devlint.inference.program.records import Frame
+from devlint.inference.program.frames import Frame
 from devlint.inference.summaries.events import ArgumentsBound, CallBound
 
 E = TypeVar("E")

@@ -17,7 +17,10 @@ import libcst as cst
 from devlint.inference.collect.availability_guards import Demands
 from devlint.inference.conventions import holds, without
 from devlint.inference.program.accelerator_notes import MentionNote, Mentions
-from devlint.inference.program.records import ClassInfo, Frame, Function, Unit
+from devlint.inference.program.classes import ClassInfo
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.functions import Function
+from devlint.inference.program.units import Unit
 from devlint.inference.syntax.control_dependence import Branches, is_passed
 from devlint.inference.syntax.text import code, dotted, every, parts
 from devlint.inference.syntax.words import words
@@ -124,7 +127,8 @@ def leaves_out_place(function: Function, call: cst.Call) -> bool:
 
 
 def is_loader(function: Function) -> bool:
-    """It gives its `map_location` to `torch.load`. To be asked for once its file was walked."""
+    """The function gives its `map_location` to `torch.load`. To be asked for once its file was
+    walked."""
     return function in function.unit.kept(Mentions).loaders
 
 
@@ -241,7 +245,7 @@ class Scope:
         return False
 
     def _leaves(self, place: str) -> bool:
-        """Whoever calls the function finds the place written."""
+        """The place is still written when the function returns."""
         return _OWN not in place and any(
             is_passed(step.around, ()) for step in self._saves.get(place, ())
         )
@@ -278,7 +282,7 @@ class Scope:
         return f"{code(node.func)}({', '.join(given)})"
 
     def has_written(self, load: cst.CSTNode) -> bool:
-        """It has saved or trained something when it comes to the load: it loads what it made."""
+        """The function has saved or trained something before the load: it loads what it made."""
         then = self.by_node.get(load)
         if then is None or self.function is None:
             return False

@@ -18,14 +18,11 @@ from devlint.inference.domain.placement import META
 from devlint.inference.domain.value import Value
 from devlint.inference.facts import Leftover, MetaLeftover, Site
 from devlint.inference.models.devices import parse_device
-from devlint.inference.program.records import (
-    Arguments,
-    ClassInfo,
-    ClassValue,
-    Frame,
-    Instance,
-    Unit,
-)
+from devlint.inference.program.classes import ClassInfo
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.functions import Arguments
+from devlint.inference.program.units import Unit
+from devlint.inference.program.values import ClassValue, Instance
 from devlint.inference.syntax.text import code, dotted, every
 
 _DEPTH = 3  # of modules in modules
@@ -116,7 +113,7 @@ def _only_looks(callee: Value) -> bool:
 
 
 def _story(frame: Frame, module: Instance, name: str) -> _Story | None:
-    """That of a module which was made on meta, from now on."""
+    """The story of a module that was made on meta, from now on."""
     seen = frame.unit.kept(_Seen)
     story = seen.stories.get(module)
     if story is not None or module.parent is not None or not module.module:

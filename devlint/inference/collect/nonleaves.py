@@ -6,7 +6,7 @@ import libcst as cst
 
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.program.events import NonLeafNote
-from devlint.inference.program.records import Frame
+from devlint.inference.program.frames import Frame
 
 
 def use_non_leaf(frame: Frame, tensor: Tensor, use: str, node: cst.CSTNode) -> None:

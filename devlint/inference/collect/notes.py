@@ -45,7 +45,7 @@ from devlint.inference.program.events import (
     RoundTripNote,
     SyncNote,
 )
-from devlint.inference.program.records import Frame
+from devlint.inference.program.frames import Frame
 from devlint.inference.summaries.element_reads import part_read, reads_the_same
 from devlint.inference.summaries.waits import (
     function_site,
@@ -223,7 +223,7 @@ def settle(frame: Frame) -> None:
 
 
 def _is_far_fetched(shown: Operand) -> bool:
-    """It came to the accelerator by a long story, computations aside."""
+    """The operand came to the accelerator by a long story, computations aside."""
     plain = (StepKind.BRANCH, StepKind.REGISTERED, StepKind.COMPUTED)
     return sum(step.kind not in plain for step in shown.steps) >= FAR
 

@@ -20,7 +20,9 @@ from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.facts import Placed, ValueKind, Whereabouts
 from devlint.inference.models.module_places import placed
 from devlint.inference.program import assumption_sites
-from devlint.inference.program.records import Frame, Instance, Unit
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.units import Unit
+from devlint.inference.program.values import Instance
 from devlint.inference.syntax.text import shorten
 
 MAX_HELD = 8  # values in a container, and of one name

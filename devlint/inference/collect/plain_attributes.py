@@ -26,7 +26,9 @@ from devlint.inference.interpreter.class_attributes import (
     registers_by_name,
 )
 from devlint.inference.program.accelerator_notes import MentionNote, Mentions
-from devlint.inference.program.records import AttributeNote, ClassInfo, Frame, Unit
+from devlint.inference.program.classes import AttributeNote, ClassInfo
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.units import Unit
 from devlint.inference.syntax.text import dotted
 
 _TELLS_OF_PARTS = ("parameters", "named_parameters", "modules", "named_modules", "state_dict")

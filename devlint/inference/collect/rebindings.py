@@ -12,7 +12,8 @@ from devlint.inference.conventions import holds
 from devlint.inference.domain.tensors import LOADED, Tensor
 from devlint.inference.facts import Rebinding
 from devlint.inference.program.events import MoveNote
-from devlint.inference.program.records import Frame, Unit
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.units import Unit
 from devlint.inference.syntax.text import dotted, shorten
 
 _MOVES = frozenset({"to", "cuda", "cpu"})

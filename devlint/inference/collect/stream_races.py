@@ -20,7 +20,10 @@ from devlint.inference.domain.tensors import PINNED, Tensor
 from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.facts import StreamRace
 from devlint.inference.models.places import on_accelerator
-from devlint.inference.program.records import Arguments, Frame, Instance, Unit
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.functions import Arguments
+from devlint.inference.program.units import Unit
+from devlint.inference.program.values import Instance
 from devlint.inference.syntax.evaluation_order import Moment, moments
 from devlint.inference.syntax.text import code, dotted, every
 

@@ -22,7 +22,7 @@ from devlint.inference.models.unification import in_test, tensors_in, with_devic
 from devlint.inference.program.assumption_sites import at, guess, is_out_of_sight, of_value
 from devlint.inference.program.device_awareness import is_for_host, works_on_device
 from devlint.inference.program.events import HostReadNote, LateReadNote, NumberTaken, SyncNote
-from devlint.inference.program.records import Frame
+from devlint.inference.program.frames import Frame
 from devlint.inference.syntax.text import dotted, every, shorten
 
 _GUESSED = frozenset(
@@ -134,8 +134,8 @@ def test_of(frame: Frame, node: cst.CSTNode, value: Value, keyword: str) -> None
 
 
 def _is_counter(frame: Frame, tensor: Tensor) -> bool:
-    """It is made of a name that the function counts with: `step += 1`. A model may be told the
-    step, and is no reason to take it for a tensor."""
+    """The tensor is made of a name that the function counts with: `step += 1`. A model may be told
+    the step, and is no reason to take it for a tensor."""
     if tensor.evidence is None or tensor.origin is None or frame.function is None:
         return False
     nodes = [step.node for step in tensor.origin.chain()]
@@ -148,7 +148,8 @@ def _is_counter(frame: Frame, tensor: Tensor) -> bool:
 
 
 def is_computed(frame: Frame, tensor: Tensor) -> bool:
-    """It is a tensor for certain: not only used as one, but made by an operation on tensors."""
+    """The value is a tensor for certain: not only used as one, but made by an operation on
+    tensors."""
     if tensor.evidence is None:
         return True
     if not tensor.is_sure or tensor.origin is None or tensor.origin.kind is not StepKind.COMPUTED:
@@ -255,7 +256,7 @@ def _is_open(assumed: list[Assumption]) -> bool:
 
 
 def _input_on_accelerator(frame: Frame, sink: str, tensor: Tensor) -> Assumption:
-    """That an input is on an accelerator, for which some uses of it speak."""
+    """The assumption that an input is on an accelerator, for which some uses of it speak."""
     measured = sink.endswith("pack_padded_sequence") and _is_measured(frame, tensor)
     if measured or (sink != ".numpy()" and _is_gradient(tensor)):
         message = "{} is where the model is"

@@ -22,14 +22,10 @@ from devlint.inference.facts import Timing
 from devlint.inference.models import module_places
 from devlint.inference.models.places import on_accelerator
 from devlint.inference.models.unification import tensors_in
-from devlint.inference.program.records import (
-    Arguments,
-    Frame,
-    Function,
-    FunctionValue,
-    Instance,
-    Unit,
-)
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.functions import Arguments, Function
+from devlint.inference.program.units import Unit
+from devlint.inference.program.values import FunctionValue, Instance
 from devlint.inference.summaries.waits import function_site
 from devlint.inference.syntax.evaluation_order import Moment, moments
 from devlint.inference.syntax.text import code, dotted, every

@@ -9,7 +9,7 @@ import libcst as cst
 
 from devlint.inference.domain.host import External
 from devlint.inference.domain.value import Value
-from devlint.inference.program.records import Frame
+from devlint.inference.program.frames import Frame
 
 S = TypeVar("S")
 

@@ -16,8 +16,10 @@ from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.facts import UndetachedRead
 from devlint.inference.models.gradients import BOTH, are_off
 from devlint.inference.program.assumption_sites import of_value
-from devlint.inference.program.records import Frame, Function, ReadNote, Unit
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.functions import Function, ReadNote
 from devlint.inference.program.roles import evaluates, turns_gradients_off
+from devlint.inference.program.units import Unit
 
 _MAX_CALLERS = 6  # deep
 
@@ -99,7 +101,8 @@ def settle(unit: Unit) -> None:
 
 
 def _with_gradients(rank: int, site: Site) -> Assumptions:
-    """That gradients are on in a function: a caller in sight leaves them on, or none is."""
+    """The assumption that gradients are on in a function: a caller in sight leaves them on, or none
+    is."""
     if rank == 2:
         return ()
     if rank == 1:

@@ -22,7 +22,7 @@ from devlint.inference.program.assumption_sites import at
 from devlint.inference.program.constructors import runs_in_constructor
 from devlint.inference.program.device_awareness import makes_by_device
 from devlint.inference.program.events import MoveNote
-from devlint.inference.program.records import Frame, MeetingDraft
+from devlint.inference.program.frames import Frame, MeetingDraft
 from devlint.inference.syntax.text import shorten
 
 

@@ -11,7 +11,10 @@ from devlint.inference.domain.placement import CUDA, Device, Placement, Variable
 from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.facts import WorkerAccess
 from devlint.inference.models.devices import place_of
-from devlint.inference.program.records import Arguments, Frame, Function, FunctionValue, Unit
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.functions import Arguments, Function
+from devlint.inference.program.units import Unit
+from devlint.inference.program.values import FunctionValue
 from devlint.inference.syntax.text import shorten
 from devlint.inference.syntax.words import asks_for_accelerator, words
 

@@ -52,7 +52,7 @@ def literals_of(regex: str, flags: int = 0) -> Literals | None:
 
 
 def _of_sequence(items: Iterable[_Item]) -> Literals | None:
-    """Those of the part that is found least by chance."""
+    """The literals of the part that is found least by chance."""
     parts: list[Literals] = []
     run = ""
     for kind, value in (*items, ("end", None)):

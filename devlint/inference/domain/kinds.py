@@ -49,7 +49,7 @@ class Evidence:
         self._host = True
 
     def mark_number(self) -> None:
-        """It stands for a size, so it is a number unless it is shown to be a tensor.
+        """The value stands for a size, so it is a number unless it is shown to be a tensor.
 
         What a tensor is computed with is a tensor, so all that a number was computed from are
         numbers.
@@ -74,7 +74,8 @@ class Evidence:
 
     @property
     def is_declared(self) -> bool:
-        """It is a tensor from the start, or what it was computed from: no use had to show it."""
+        """The value is a tensor from the start, or what it was computed from: no use had to show
+        it."""
         return any(each._declared for each in self.ancestry())
 
     @property

@@ -67,7 +67,7 @@ def exclude(a: PathCondition, b: PathCondition) -> bool:
 
 
 def contrary(a: PathCondition, b: PathCondition) -> Predicate | None:
-    """That on which the two differ, if they never hold together."""
+    """The predicate on which the two differ, if they never hold together."""
     for predicate, is_so, value in a:
         for other, other_is_so, other_value in b:
             if predicate is not other or not (is_so or other_is_so):

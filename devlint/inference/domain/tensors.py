@@ -116,7 +116,7 @@ class Tensor(Value):
 
     @property
     def is_sure(self) -> bool:
-        """It is a tensor and nothing else."""
+        """The value is a tensor and nothing else."""
         return self.evidence is None or self.evidence.is_tensor
 
     @property
@@ -127,7 +127,7 @@ class Tensor(Value):
         return bool(self.traits & KEPT) and given
 
     def show(self) -> None:
-        """It was used as only a tensor is."""
+        """Note that the value was used as only a tensor is."""
         if self.evidence is not None:
             self.evidence.mark_tensor()
 

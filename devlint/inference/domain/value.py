@@ -65,7 +65,7 @@ class Value:
         return None
 
     def stand_for(self, other: Value) -> None:
-        """It was kept as one of several, and `other` is merged into it."""
+        """Note that the value was kept as one of several, and `other` is merged into it."""
 
     def content(self, depth: int) -> Hashable:
         """All that the lattice tells of it: equal for values that say the same."""

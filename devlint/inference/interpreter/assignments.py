@@ -14,7 +14,8 @@ from devlint.inference.interpreter.subscripts import assign_item
 from devlint.inference.models import gradients
 from devlint.inference.models.elements import derive
 from devlint.inference.models.module_places import placed
-from devlint.inference.program.records import Frame, Instance, Placed
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.values import Instance, Placed
 from devlint.inference.syntax.text import code, dotted
 
 

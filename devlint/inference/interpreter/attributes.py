@@ -27,16 +27,15 @@ from devlint.inference.interpreter import module_attributes
 from devlint.inference.interpreter.files import run_unit
 from devlint.inference.models import gradients
 from devlint.inference.models.devices import named_device
-from devlint.inference.program.records import (
+from devlint.inference.program.frames import Frame, read
+from devlint.inference.program.values import (
     ClassValue,
-    Frame,
     FunctionValue,
     Generator,
     Instance,
     Method,
     ProjectModule,
     Super,
-    read,
 )
 from devlint.inference.syntax.text import dotted
 from devlint.knowledge import Result

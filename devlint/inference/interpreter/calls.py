@@ -57,6 +57,7 @@ from devlint.inference.models.places import brought_to_host, on_accelerator
 from devlint.inference.models.tensor_methods import call_tensor_method
 from devlint.inference.models.tokenizers import tokenized
 from devlint.inference.models.unification import meet, tensors_in
+from devlint.inference.program.classes import ClassInfo
 from devlint.inference.program.events import (
     Called,
     Formatted,
@@ -69,13 +70,10 @@ from devlint.inference.program.events import (
     PartMade,
     UnknownCalled,
 )
-from devlint.inference.program.records import (
-    EVALUATORS,
-    Arguments,
-    ClassInfo,
+from devlint.inference.program.frames import EVALUATORS, Frame
+from devlint.inference.program.functions import Arguments, Function
+from devlint.inference.program.values import (
     ClassValue,
-    Frame,
-    Function,
     FunctionValue,
     Generator,
     Instance,

@@ -51,11 +51,13 @@ from devlint.inference.models.devices import parse_device
 from devlint.inference.models.module_places import baked, replaced
 from devlint.inference.models.registration import as_submodule, registered_tensor
 from devlint.inference.program import roles
+from devlint.inference.program.classes import AttributeNote, ClassInfo, Written
 from devlint.inference.program.constructors import runs_in_constructor
 from devlint.inference.program.device_awareness import is_assigned_outside
 from devlint.inference.program.events import NonLeafUsed
+from devlint.inference.program.frames import Frame
 from devlint.inference.program.loops import Flag
-from devlint.inference.program.records import AttributeNote, ClassInfo, Frame, Instance, Written
+from devlint.inference.program.values import Instance
 from devlint.inference.syntax.attribute_moves import is_mover
 from devlint.inference.syntax.text import code, dotted, every
 

@@ -11,7 +11,10 @@ from devlint.inference.domain.value import Value, alternatives, is_untold
 from devlint.inference.interpreter import contracts
 from devlint.inference.interpreter.class_attributes import IN_TURN
 from devlint.inference.interpreter.definitions import declare_function
-from devlint.inference.program.records import ClassInfo, ClassValue, Frame, Unit
+from devlint.inference.program.classes import ClassInfo
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.units import Unit
+from devlint.inference.program.values import ClassValue
 from devlint.inference.syntax.attribute_moves import moved_attribute, moved_in_turn
 from devlint.inference.syntax.text import code, dotted
 

@@ -32,9 +32,10 @@ from devlint.inference.interpreter import first_iteration
 from devlint.inference.models.devices import parse_device
 from devlint.inference.program import shape_tests, tests
 from devlint.inference.program.events import Tested
+from devlint.inference.program.frames import Frame
 from devlint.inference.program.predicates import NO_TENSOR, is_long, written_choice
-from devlint.inference.program.records import ClassValue, Frame, Instance
 from devlint.inference.program.shape_tests import contradicts
+from devlint.inference.program.values import ClassValue, Instance
 from devlint.inference.syntax.text import code, dotted, every
 from devlint.inference.syntax.words import is_cold
 

@@ -36,19 +36,11 @@ from devlint.inference.models import unification
 from devlint.inference.models.contracts import make, unread
 from devlint.inference.models.module_places import placed, replaced
 from devlint.inference.program.assumption_sites import at, guess, of_value
-from devlint.inference.program.records import (
-    ClassInfo,
-    Contract,
-    Declared,
-    Frame,
-    Function,
-    Instance,
-    Parameter,
-    ProjectModule,
-    Signature,
-    TypeExpression,
-    Unit,
-)
+from devlint.inference.program.classes import ClassInfo, Declared
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.functions import Function, Parameter, Signature
+from devlint.inference.program.units import Unit
+from devlint.inference.program.values import Contract, Instance, ProjectModule, TypeExpression
 from devlint.inference.syntax.text import dotted, shorten
 
 MAX_NESTING = 6
@@ -507,7 +499,7 @@ def is_open(tensor: Tensor) -> bool:
 
 
 def broken(frame: Frame, value: Tensor, contract: Tensor) -> Assumptions | None:
-    """That a value breaks a contract, as in `meetings.contradiction`."""
+    """The assumptions under which a value breaks a contract, as in `meetings.contradiction`."""
     actual, expected = value.place, contract.place
     if actual is None or expected is None or actual is expected:
         return None

@@ -18,7 +18,8 @@ from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value, alternatives, union
 from devlint.inference.interpreter.parameters import declared_value
-from devlint.inference.program.records import ClassInfo, Frame
+from devlint.inference.program.classes import ClassInfo
+from devlint.inference.program.frames import Frame
 
 _GENERATORS = frozenset(
     {"dataclasses.dataclass", "attr.s", "attr.attrs", "attr.dataclass", "attr.define"}

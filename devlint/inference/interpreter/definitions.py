@@ -5,8 +5,11 @@ from __future__ import annotations
 import libcst as cst
 
 from devlint.inference.domain.value import Value
+from devlint.inference.program.classes import ClassInfo
 from devlint.inference.program.events import DefaultEvaluated
-from devlint.inference.program.records import ClassInfo, Frame, Function, FunctionValue
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.functions import Function
+from devlint.inference.program.values import FunctionValue
 from devlint.inference.syntax.text import dotted
 
 

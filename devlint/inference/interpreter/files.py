@@ -6,7 +6,8 @@ from collections.abc import Sequence as Many
 
 import libcst as cst
 
-from devlint.inference.program.records import BudgetExceeded, Frame, Unit
+from devlint.inference.program.frames import BudgetExceeded, Frame
+from devlint.inference.program.units import Unit
 from devlint.inference.syntax.words import skips_rest
 
 

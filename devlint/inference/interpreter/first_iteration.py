@@ -15,8 +15,8 @@ from devlint.inference.domain.host import Const
 from devlint.inference.domain.tensors import DEFAULT, SCALAR, Tensor
 from devlint.inference.domain.value import Value, alternatives, union
 from devlint.inference.interpreter.iteration import targets_of
+from devlint.inference.program.frames import Frame
 from devlint.inference.program.loops import Environment, LoopState
-from devlint.inference.program.records import Frame
 from devlint.inference.syntax.text import dotted
 
 _COMPARE: dict[type[cst.BaseCompOp], Callable[[Any, Any], bool]] = {

@@ -21,7 +21,9 @@ from devlint.inference.models.elements import (
     without_a_dimension,
 )
 from devlint.inference.models.modules import member, parameter_in
-from devlint.inference.program.records import Arguments, Frame, FunctionValue, Instance, Parameters
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.functions import Arguments
+from devlint.inference.program.values import FunctionValue, Instance, Parameters
 from devlint.inference.syntax.text import code, dotted, passed_through
 from devlint.inference.syntax.words import words
 

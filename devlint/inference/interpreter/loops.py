@@ -46,8 +46,9 @@ from devlint.inference.models import objects
 from devlint.inference.program import tests
 from devlint.inference.program.environments import join_environments
 from devlint.inference.program.events import LoopLeft, Tested
+from devlint.inference.program.frames import Frame
 from devlint.inference.program.loops import Environment, LoopState
-from devlint.inference.program.records import Frame, Instance
+from devlint.inference.program.values import Instance
 from devlint.inference.syntax.text import dotted
 
 MAX_WALKS = 12

@@ -21,7 +21,9 @@ from devlint.inference.interpreter.declared_fields import fields_of_class
 from devlint.inference.models import library_attributes, optimizers
 from devlint.inference.models.module_places import placed, replaced
 from devlint.inference.models.modules import is_self, member
-from devlint.inference.program.records import Arguments, Frame, FunctionValue, Instance, Method
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.functions import Arguments
+from devlint.inference.program.values import FunctionValue, Instance, Method
 
 
 def attribute(frame: Frame, node: cst.Attribute, holder: Instance, name: str) -> Value:

@@ -47,7 +47,8 @@ from devlint.inference.program.events import (
     Operated,
     Tested,
 )
-from devlint.inference.program.records import EVALUATORS, Frame, Instance
+from devlint.inference.program.frames import EVALUATORS, Frame
+from devlint.inference.program.values import Instance
 from devlint.inference.syntax.words import asks_for_accelerator, is_cold
 
 _SYMBOLS: dict[type[cst.CSTNode], str] = {

@@ -23,14 +23,10 @@ from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.tensors import INDIRECT, SHAPED, Tensor
 from devlint.inference.domain.value import UNKNOWN, Value, union
 from devlint.inference.interpreter import contracts
-from devlint.inference.program.records import (
-    ClassValue,
-    Frame,
-    Function,
-    Instance,
-    Parameter,
-    Unit,
-)
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.functions import Function, Parameter
+from devlint.inference.program.units import Unit
+from devlint.inference.program.values import ClassValue, Instance
 from devlint.inference.syntax.text import dotted
 
 _ARRAY_TYPES = frozenset(

@@ -15,7 +15,9 @@ from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Unknown, Value
 from devlint.inference.models.module_places import move_module
 from devlint.inference.models.moves import METHODS, target_of
-from devlint.inference.program.records import Arguments, Frame, FunctionValue, Instance
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.functions import Arguments
+from devlint.inference.program.values import FunctionValue, Instance
 from devlint.inference.syntax.text import dotted
 
 

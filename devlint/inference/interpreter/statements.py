@@ -21,8 +21,8 @@ from devlint.inference.models.module_places import baked
 from devlint.inference.program import tests
 from devlint.inference.program.environments import join_environments
 from devlint.inference.program.events import AddedUp, Asserted, Branched, Tested
+from devlint.inference.program.frames import EXECUTORS, Assigned, Frame
 from devlint.inference.program.loops import Environment
-from devlint.inference.program.records import EXECUTORS, Assigned, Frame
 from devlint.inference.syntax.text import code, dotted
 from devlint.inference.syntax.words import (
     asks_for_accelerator,
@@ -391,7 +391,7 @@ def _catches(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
 
 
 def _raises(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
-    """It tells the error in other words, and hides it from nobody."""
+    """The handler tells the error in other words, and hides it from nobody."""
     last = handler.body.body[-1] if handler.body.body else None
     if isinstance(last, cst.SimpleStatementLine):
         last = last.body[-1]

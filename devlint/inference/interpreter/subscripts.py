@@ -59,7 +59,8 @@ from devlint.inference.program.events import (
     NumberTaken,
     PlaceSettled,
 )
-from devlint.inference.program.records import EVALUATORS, Frame, Instance
+from devlint.inference.program.frames import EVALUATORS, Frame
+from devlint.inference.program.values import Instance
 from devlint.inference.syntax.text import code, dotted, shorten
 
 
@@ -276,7 +277,7 @@ def _may_pick_one(node: cst.Subscript, indices: list[tuple[Value, cst.CSTNode]])
 
 
 def _is_large(tensor: Tensor) -> bool:
-    """It has more than one dimension, or is a batch that holds tensors."""
+    """The tensor has more than one dimension, or is a batch that holds tensors."""
     return bool(tensor.traits & MATRIX) or (not tensor.is_sure and bool(tensor.traits & LOADED))
 
 
@@ -326,7 +327,8 @@ def _of_branch(
 
 
 def _is_beside(index: Value, base: Tensor) -> bool:
-    """They are together, in this alternative of the two: the others belong to other branches."""
+    """Index and base are together, in this alternative of the two: the others belong to other
+    branches."""
     return type(index) is Tensor and base.place is not None and index.place == base.place
 
 

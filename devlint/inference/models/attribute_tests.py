@@ -7,7 +7,10 @@ import libcst as cst
 from devlint.inference.conventions import found
 from devlint.inference.domain.host import FALSE, HOST, Const, External
 from devlint.inference.domain.value import Value
-from devlint.inference.program.records import Arguments, ClassInfo, ClassValue, Frame, Instance
+from devlint.inference.program.classes import ClassInfo
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.functions import Arguments
+from devlint.inference.program.values import ClassValue, Instance
 
 _PLAIN_BASES = frozenset({"torch.nn.Module", "builtins.object"})
 _OF_MODULES = frozenset({"training", "forward", "parameters", "to", "state_dict", "named_modules"})

@@ -6,7 +6,8 @@ from devlint.inference.domain.host import Const, Host
 from devlint.inference.domain.placement import Device
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import UNKNOWN, Value, alternatives, join_branches, union
-from devlint.inference.program.records import Frame, Function
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.functions import Function
 
 _BASES = ("torch.autograd.Function", "torch.autograd.function.")
 

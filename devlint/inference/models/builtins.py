@@ -56,9 +56,9 @@ from devlint.inference.program.events import (
     NumberTaken,
     TensorMade,
 )
-from devlint.inference.program.records import (
-    Arguments,
-    Frame,
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.functions import Arguments
+from devlint.inference.program.values import (
     FunctionValue,
     Generator,
     Instance,

@@ -7,7 +7,9 @@ import libcst as cst
 from devlint.contracts import ContractError, On, SameDevice
 from devlint.inference.domain.host import Const
 from devlint.inference.domain.value import UNKNOWN, Value
-from devlint.inference.program.records import Contract, Frame, Unit
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.units import Unit
+from devlint.inference.program.values import Contract
 
 
 def make(frame: Frame, node: cst.Call | cst.Subscript, name: str, given: list[Value]) -> Value:

@@ -12,7 +12,7 @@ from devlint.inference.domain.host import Const, External, Host
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import DEFAULT, Tensor
 from devlint.inference.domain.value import alternatives
-from devlint.inference.program.records import Assigned, Frame
+from devlint.inference.program.frames import Assigned, Frame
 from devlint.inference.syntax.text import dotted, every, parts
 from devlint.knowledge import Call, Result
 

@@ -16,15 +16,15 @@ from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.program.accelerator_notes import Mentions
 from devlint.inference.program.assumption_sites import at
-from devlint.inference.program.records import Frame
+from devlint.inference.program.frames import Frame
 from devlint.inference.syntax.text import code, parts, shorten
 
 _RIGID = (VariableKind.INPUT, VariableKind.MODULE)
 
 
 def strays(frame: Frame, known: Tensor, variable: Tensor) -> Assumptions | None:
-    """That a value made for the current accelerator misses a rigid one, as in
-    `meetings.contradiction`."""
+    """The assumptions under which a value made for the current accelerator misses a rigid one, as
+    in `meetings.contradiction`."""
     place, other = known.place, variable.place
     if type(place) is not Device or place.type != "cuda" or place.index is not None:
         return None

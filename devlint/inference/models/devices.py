@@ -16,7 +16,7 @@ from devlint.inference.domain.placement import (
 )
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Union, Value
-from devlint.inference.program.records import Frame
+from devlint.inference.program.frames import Frame
 from devlint.inference.syntax.text import dotted
 
 _DEVICE_TYPES = frozenset({"cpu", "meta"}) | ACCELERATORS - {"tpu"}

@@ -22,7 +22,7 @@ from devlint.inference.domain.tensors import (
     Tensor,
 )
 from devlint.inference.domain.value import Union, Value, cases, choose
-from devlint.inference.program.records import Frame
+from devlint.inference.program.frames import Frame
 from devlint.inference.syntax.text import dotted
 
 # The kind of a sequence that `zip(*rows)` yields.

@@ -17,8 +17,10 @@ from devlint.inference.domain.host import Const
 from devlint.inference.domain.tensors import EXPECTED, GRAD, RECORDED, Tensor
 from devlint.inference.domain.value import UNKNOWN, Union, Value, alternatives
 from devlint.inference.models.devices import is_dtype
-from devlint.inference.program.records import Arguments, Frame, Instance
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.functions import Arguments
 from devlint.inference.program.roles import turns_gradients_off
+from devlint.inference.program.values import Instance
 from devlint.inference.syntax.text import dotted
 from devlint.knowledge.autograd import RECORDED_OPERATIONS, RECORDED_OPERATORS
 

@@ -56,14 +56,10 @@ from devlint.inference.program.events import (
     PlaceSettled,
     TensorMade,
 )
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.functions import Arguments
 from devlint.inference.program.predicates import NO_TENSOR
-from devlint.inference.program.records import (
-    Arguments,
-    Frame,
-    Generator,
-    Instance,
-    Parameters,
-)
+from devlint.inference.program.values import Generator, Instance, Parameters
 from devlint.inference.syntax.text import called_name, dotted, names_in, shorten
 from devlint.knowledge import Agreement, Call, ClassInfo, ModuleClass, Result
 from devlint.knowledge.autograd import NUMPY_DELEGATES

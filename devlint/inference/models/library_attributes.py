@@ -11,7 +11,8 @@ from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import UNKNOWN, Value
 from devlint.inference.models.libraries import class_of
-from devlint.inference.program.records import Frame, Instance
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.values import Instance
 from devlint.knowledge import Result
 
 

@@ -9,7 +9,8 @@ from devlint.inference.domain.value import UNKNOWN, Value
 from devlint.inference.models import builtins
 from devlint.inference.models.libraries import apply_call, construct_library
 from devlint.inference.models.tensor_methods import call_tensor_method
-from devlint.inference.program.records import Arguments, Frame
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.functions import Arguments
 
 
 def call_library(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> Value | None:

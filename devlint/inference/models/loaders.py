@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from devlint.inference.conventions import holds
-from devlint.inference.program.records import Arguments
+from devlint.inference.program.functions import Arguments
 from devlint.inference.syntax.text import shorten
 
 _BRACKETED = (cst.Call, cst.Subscript, cst.List, cst.Tuple, cst.Dict)  # ends with no name

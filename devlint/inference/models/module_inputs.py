@@ -31,7 +31,9 @@ from devlint.inference.models.unification import (
     tensors_in,
 )
 from devlint.inference.program.assumption_sites import at
-from devlint.inference.program.records import Arguments, Frame, Instance
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.functions import Arguments
+from devlint.inference.program.values import Instance
 from devlint.inference.syntax.text import called, shorten
 from devlint.knowledge import Call
 

@@ -11,14 +11,9 @@ from devlint.inference.domain.placement import Placement
 from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.tensors import DEFAULT, LOADED, PARAMETER, Tensor
 from devlint.inference.domain.value import UNKNOWN, Union, Value, alternatives, union
-from devlint.inference.program.records import (
-    ClassInfo,
-    ClassValue,
-    Frame,
-    FunctionValue,
-    Instance,
-    Placed,
-)
+from devlint.inference.program.classes import ClassInfo
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.values import ClassValue, FunctionValue, Instance, Placed
 from devlint.inference.syntax.text import code
 
 

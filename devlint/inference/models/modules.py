@@ -29,16 +29,10 @@ from devlint.inference.models.unification import (
     meet,
     tensors_in,
 )
-from devlint.inference.program.records import (
-    Arguments,
-    ClassInfo,
-    Frame,
-    Function,
-    FunctionValue,
-    Instance,
-    Parameters,
-    Super,
-)
+from devlint.inference.program.classes import ClassInfo
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.functions import Arguments, Function
+from devlint.inference.program.values import FunctionValue, Instance, Parameters, Super
 from devlint.inference.syntax.text import shorten
 from devlint.knowledge import Agreement, Call, Result
 

@@ -47,7 +47,9 @@ from devlint.inference.program.events import (
     PlaceSettled,
     RoundTripNote,
 )
-from devlint.inference.program.records import Arguments, Frame, Instance
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.functions import Arguments
+from devlint.inference.program.values import Instance
 from devlint.inference.syntax.text import code, dotted, every, receiver_of
 
 METHODS = ("to", "cuda", "cpu", "xpu", "npu")  # that move a tensor, or a module

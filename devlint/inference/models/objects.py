@@ -22,7 +22,9 @@ from devlint.inference.models.library_attributes import part, result_of_attribut
 from devlint.inference.models.module_places import carry
 from devlint.inference.models.unification import tensors_in
 from devlint.inference.program.events import HostReads
-from devlint.inference.program.records import Arguments, Frame, FunctionValue, Instance
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.functions import Arguments
+from devlint.inference.program.values import FunctionValue, Instance
 from devlint.inference.syntax.text import dotted, shorten
 from devlint.knowledge import Call
 

@@ -10,7 +10,7 @@ from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Union
 from devlint.inference.program.assumption_sites import is_out_of_sight
-from devlint.inference.program.records import Frame
+from devlint.inference.program.frames import Frame
 from devlint.inference.syntax.text import dotted
 
 

@@ -9,7 +9,9 @@ from devlint.inference.domain.placement import Device
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import DEFAULT, GRAD, PARAMETER, RECORDED, SCALAR, Tensor
 from devlint.inference.domain.value import Value, join_branches
-from devlint.inference.program.records import ClassInfo, Frame, Instance, Written
+from devlint.inference.program.classes import ClassInfo, Written
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.values import Instance
 
 
 def registered_tensor(info: ClassInfo, frame: Frame, node: cst.CSTNode, traits: int) -> Tensor:

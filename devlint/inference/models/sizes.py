@@ -16,7 +16,8 @@ from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value
 from devlint.inference.models.unification import tensors_in
 from devlint.inference.program.events import NumberTaken
-from devlint.inference.program.records import Arguments, Frame
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.functions import Arguments
 from devlint.inference.syntax.text import shorten
 from devlint.knowledge import Call
 

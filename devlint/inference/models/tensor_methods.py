@@ -57,7 +57,9 @@ from devlint.inference.program.events import (
     TensorRead,
     UnknownCalled,
 )
-from devlint.inference.program.records import Arguments, Frame, Instance, Parameters
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.functions import Arguments
+from devlint.inference.program.values import Instance, Parameters
 from devlint.inference.syntax.text import dotted, receiver_of, shorten
 from devlint.knowledge import Agreement, Call, Result
 

@@ -12,7 +12,8 @@ from devlint.inference.domain.host import Const
 from devlint.inference.domain.tensors import DEFAULT, LOADED, Tensor
 from devlint.inference.domain.value import Value
 from devlint.inference.models.libraries import apply_call
-from devlint.inference.program.records import Arguments, Frame
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.functions import Arguments
 from devlint.inference.syntax.text import shorten
 
 _TOKENIZER = "transformers.PreTrainedTokenizerBase"

@@ -41,8 +41,9 @@ from devlint.inference.program.assumption_sites import at, guess, of_code, of_va
 from devlint.inference.program.constructors import runs_in_constructor
 from devlint.inference.program.device_awareness import notes_host
 from devlint.inference.program.events import KeptMeets, TensorRead
+from devlint.inference.program.frames import Frame, MeetingDraft, Pending
 from devlint.inference.program.predicates import want_two_settings
-from devlint.inference.program.records import Frame, Instance, MeetingDraft, Pending
+from devlint.inference.program.values import Instance
 from devlint.inference.syntax.text import dotted, shorten
 
 MAX_PENDING = 24
@@ -99,7 +100,7 @@ def authority(tensor: Tensor) -> int:
 
 
 def contradiction(frame: Frame, odd: Tensor, anchor: Tensor, pointwise: bool) -> Assumptions | None:
-    """That the two may not meet, by what has to be assumed for it; None if they may."""
+    """The assumptions under which the two may not meet; None if they may."""
     a, b = odd.place, anchor.place
     if a is None or b is None or a is b:
         return None
@@ -127,7 +128,7 @@ def contradiction(frame: Frame, odd: Tensor, anchor: Tensor, pointwise: bool) ->
 
 
 def has_dimensions(frame: Frame, tensor: Tensor) -> Assumption:
-    """That a tensor of open size is no number."""
+    """The assumption that a tensor of open size is no number."""
     kind = AssumptionKind.VALUE_HAS_DIMENSIONS
     if tensor.was_given:
         kind = AssumptionKind.GIVEN_TENSOR_HAS_DIMENSIONS
@@ -135,7 +136,7 @@ def has_dimensions(frame: Frame, tensor: Tensor) -> Assumption:
 
 
 def index_contradiction(frame: Frame, base: Tensor, index: Tensor) -> Assumptions | None:
-    """That a tensor may not be read at an index, as in `contradiction`.
+    """The assumptions under which a tensor may not be read at an index, as in `contradiction`.
 
     An index on the host is copied to wherever the tensor is. One on an accelerator is refused by a
     tensor on the host or on another card.
@@ -183,8 +184,8 @@ def leave_index_to_callers(frame: Frame, node: cst.CSTNode, base: Tensor, index:
 
 
 def never_meet(frame: Frame, a: Tensor, b: Tensor) -> bool:
-    """They belong to different branches, or one to another branch than this code; or one was moved
-    on the way that the other has not come."""
+    """The two belong to different branches, or one to another branch than this code; or one was
+    moved on the way that the other has not come."""
     when = frame.when
     return exclude(a.assumed, b.assumed) or exclude(a.when, when) or exclude(b.when, when)
 
@@ -229,7 +230,7 @@ def _on_cpu(tensor: Tensor) -> bool:
 
 
 def clash(frame: Frame, odd: Tensor, anchor: Tensor) -> Assumptions | None:
-    """That two known devices differ, as in `contradiction`."""
+    """The assumptions under which two known devices differ, as in `contradiction`."""
     a, b = odd.place, anchor.place
     assert type(a) is Device and type(b) is Device
     if a.type != b.type:
@@ -712,7 +713,7 @@ def _others(tensor: Tensor, number: int, candidates: list[Candidate]) -> list[Ca
 
 
 def _came_to_host(tensor: Tensor) -> bool:
-    """It was moved to the host, for what it meets there."""
+    """The tensor was moved to the host, for what it meets there."""
     if tensor.place != CPU or tensor.origin is None:
         return False
     return any(step.kind is StepKind.MOVED for step in tensor.origin.chain())
@@ -736,7 +737,8 @@ def _is_converted(tensor: Tensor, other: Tensor) -> bool:
 
 
 def is_optional(frame: Frame, tensor: Tensor) -> bool:
-    """It comes of a parameter that the caller may leave out: the other stands in for that."""
+    """The tensor comes of a parameter that the caller may leave out: the other stands in for
+    that."""
     root = tensor.origin.root if tensor.origin is not None else None
     if root is None or not isinstance(root.node, cst.Param) or frame.function is None:
         return False
@@ -785,7 +787,7 @@ def _of_callee(
     expression: cst.CSTNode,
     candidates: list[Candidate],
 ) -> Assumptions:
-    """That a callee, of which only the name is known, computes with both."""
+    """The assumptions under which a callee, known by its name only, computes with both."""
     in_batch = _belongs_with(frame, odd, candidates)
     if _are_inputs(operation, odd, expression, candidates):
         message = f"`{operation}` is a model, by its name"

@@ -2,7 +2,10 @@
 
 Its modules:
 
-    records: files, classes, functions, frames, the values that refer to them, and `Interpreter`
+    values: what refers to the program: classes, functions, objects and modules as values
+    functions, classes: what is declared, and what is known of it
+    frames: one function, or a file's body, on the walk
+    units: the files being inferred, their common context, and `Interpreter`
     loops: loops being walked, and environments
     events: what happens, for those who listen
     predicates, tests: what conditions ask, and how those around a place came out

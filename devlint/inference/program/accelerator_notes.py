@@ -11,7 +11,8 @@ from devlint.inference.conventions import holds
 from devlint.inference.domain.placement import CPU
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import Tensor
-from devlint.inference.program.records import Function, Unit
+from devlint.inference.program.functions import Function
+from devlint.inference.program.units import Unit
 from devlint.inference.syntax.words import asks_for_accelerator
 
 

@@ -8,7 +8,7 @@ from devlint.inference.conventions import holds
 from devlint.inference.domain.assumptions import Assumption, AssumptionKind
 from devlint.inference.domain.provenance import Site, StepKind
 from devlint.inference.domain.tensors import INDIRECT, Tensor
-from devlint.inference.program.records import Frame
+from devlint.inference.program.frames import Frame
 from devlint.inference.syntax.text import called, called_name, dotted, shorten
 
 
@@ -37,7 +37,8 @@ def of_code(frame: Frame, kind: AssumptionKind, message: str) -> Assumption:
 
 
 def guess(frame: Frame, *tensors: Tensor) -> Assumption | None:
-    """That the callee out of sight, which one of these came through, left it where it was."""
+    """The assumption that the callee out of sight, which one of these came through, left it where
+    it was."""
     for tensor in tensors:
         if tensor.traits & INDIRECT:
             kind = AssumptionKind.UNKNOWN_CALLEE_KEEPS_DEVICE

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from devlint.inference.conventions import found, holds
-from devlint.inference.program.records import Frame, Function, Unit
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.functions import Function
+from devlint.inference.program.units import Unit
 
 
 def _sets_up(function: Function) -> bool:
-    """It registers buffers, which is done before a module moves, and no call of it is in sight."""
+    """The function registers buffers, which is done before a module moves, and no call of it is in
+    sight."""
     text = function.unit.source.text
     return ".register_buffer(" in function.text and f".{function.name}(" not in text
 
 
 def runs_in_constructor(frame: Frame) -> bool:
-    """This function is called from constructors alone, as far as the file shows, or sets up a
+    """The function is called from constructors alone, as far as the file shows, or sets up a
     module and is called by nobody."""
     function = frame.function
     if function is None or function.outer is not None:

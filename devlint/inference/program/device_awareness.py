@@ -7,7 +7,9 @@ from functools import lru_cache
 from devlint.inference.conventions import found, holds
 from devlint.inference.domain.placement import Variable
 from devlint.inference.domain.tensors import Tensor
-from devlint.inference.program.records import ClassInfo, Frame, Function
+from devlint.inference.program.classes import ClassInfo
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.functions import Function
 from devlint.inference.syntax.text import code, dotted
 
 

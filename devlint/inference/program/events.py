@@ -16,8 +16,9 @@ from devlint.inference.domain.provenance import Site
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value
 from devlint.inference.facts import Mistake
+from devlint.inference.program.classes import ClassInfo
+from devlint.inference.program.functions import Arguments, Function, Parameter, Summary
 from devlint.inference.program.loops import LoopState
-from devlint.inference.program.records import Arguments, ClassInfo, Function, Parameter, Summary
 
 
 @dataclass(slots=True, eq=False)

@@ -10,7 +10,10 @@ from devlint.inference.call_contexts import Given
 from devlint.inference.conventions import holds
 from devlint.inference.domain.provenance import Site
 from devlint.inference.facts import Hotness
-from devlint.inference.program.records import CallSite, ClassInfo, Frame, Function, Unit
+from devlint.inference.program.classes import ClassInfo
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.functions import CallSite, Function
+from devlint.inference.program.units import Unit
 
 
 def by_default(frame: Frame) -> Given | None:

@@ -15,8 +15,8 @@ from devlint.inference.domain.path_conditions import (
     Sides,
     both,
 )
+from devlint.inference.program.frames import Frame
 from devlint.inference.program.predicates import Written, normalized, written_choice
-from devlint.inference.program.records import Frame
 
 
 def one_of(frame: Frame, count: int) -> list[PathCondition]:
@@ -48,7 +48,7 @@ def of_test(frame: Frame, node: cst.BaseExpression) -> Sides:
 
 
 def of_name(frame: Frame, name: str, outcome: bool) -> PathCondition:
-    """That a name holds something true, or something false."""
+    """The test that a name holds something true, or something false."""
     return (_fact(frame, (("bool", name), outcome, TRUE, (name,)), {}),)
 
 

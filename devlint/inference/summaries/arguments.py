@@ -39,7 +39,9 @@ from devlint.inference.models import unification
 from devlint.inference.models.devices import place_of
 from devlint.inference.models.module_places import placed, replaced
 from devlint.inference.program import shape_tests, tests
-from devlint.inference.program.records import Frame, Function, Instance, Parameter, Placed
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.functions import Function, Parameter
+from devlint.inference.program.values import Instance, Placed
 from devlint.inference.syntax.text import code
 
 _ARRAYS = frozenset({"np.ndarray", "numpy.ndarray"})
@@ -414,7 +416,7 @@ class Binding:
 
 
 def _joined(value: Tensor) -> bool:
-    """It was put together of several: of those one may be a placeholder."""
+    """The value was put together of several: of those one may be a placeholder."""
     steps = value.origin.chain() if value.origin is not None else ()
     return any(
         isinstance(step.node, cst.Call) and unification.joins(code(step.node.func))

@@ -24,16 +24,9 @@ from devlint.inference.program.events import (
     PlacesSettled,
     TensorReturned,
 )
-from devlint.inference.program.records import (
-    BudgetExceeded,
-    ClassValue,
-    Frame,
-    Function,
-    Imported,
-    Instance,
-    Parameter,
-    Summary,
-)
+from devlint.inference.program.frames import BudgetExceeded, Frame
+from devlint.inference.program.functions import Function, Parameter, Summary
+from devlint.inference.program.values import ClassValue, Imported, Instance
 from devlint.inference.summaries import object_state, returns, waits
 from devlint.inference.syntax.text import code
 from devlint.knowledge import Result
@@ -143,7 +136,7 @@ def _infer(function: Function) -> Summary:
 
 
 def _constructs(function: Function) -> bool:
-    """It runs while a module is being built. A method that is handed data runs later."""
+    """The function runs while a module is being built. A method that is handed data runs later."""
     if not holds("constructing-method", function.name):
         return False
     if function.name in ("__init__", "__new__", "__post_init__"):

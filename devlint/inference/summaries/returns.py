@@ -29,8 +29,9 @@ from devlint.inference.facts import MeetingKind
 from devlint.inference.models import unification
 from devlint.inference.models.factories import CONVERTERS
 from devlint.inference.program.assumption_sites import at, guess, of_value
+from devlint.inference.program.frames import Frame
 from devlint.inference.program.predicates import asks_for_type, is_falsy
-from devlint.inference.program.records import Frame, Unit
+from devlint.inference.program.units import Unit
 from devlint.inference.syntax.text import code, names_in
 
 
@@ -131,7 +132,7 @@ def _came_without(made: Tensor, elsewhere: Tensor) -> bool:
 
 
 def _of_nothing(frame: Frame, made: Tensor) -> bool:
-    """It is returned where a list that was handed in is empty: `if not outputs:`."""
+    """The value is returned where a list that was handed in is empty: `if not outputs:`."""
     function = frame.function
     if function is None:
         return False

@@ -17,16 +17,10 @@ from devlint.inference.models import gradients, places, unification
 from devlint.inference.models.module_places import placed, stateful
 from devlint.inference.program.assumption_sites import at
 from devlint.inference.program.events import ArgumentGiven, DefaultTaken, FunctionCalled, HostWaits
-from devlint.inference.program.records import (
-    Arguments,
-    Frame,
-    Function,
-    FunctionValue,
-    Instance,
-    Pending,
-    Summary,
-)
+from devlint.inference.program.frames import Frame, Pending
+from devlint.inference.program.functions import Arguments, Function, Summary
 from devlint.inference.program.roles import note_call
+from devlint.inference.program.values import FunctionValue, Instance
 from devlint.inference.summaries import declared_arguments, object_state
 from devlint.inference.summaries.arguments import Binding
 from devlint.inference.summaries.events import ArgumentsBound, CallBound
@@ -241,7 +235,7 @@ def _is_direct(
     anchor: Tensor,
     binding: Binding,
 ) -> bool:
-    """Whoever calls the module with this value comes to the operation inside, and nothing is
+    """Each call of the module with this value comes to the operation inside, and nothing is
     guessed on the way."""
     indirect = (odd.traits | anchor.traits | pending.left.traits | pending.right.traits) & INDIRECT
     if indirect or pending.when or pending.left.when or pending.right.when:

@@ -8,8 +8,8 @@ from devlint.inference.domain.provenance import Site
 from devlint.inference.facts import Hotness, Loop
 from devlint.inference.program import roles
 from devlint.inference.program.events import MoveNote, SyncNote
+from devlint.inference.program.frames import Frame
 from devlint.inference.program.loops import LoopState
-from devlint.inference.program.records import Frame
 from devlint.inference.syntax.text import dotted, shorten
 
 _FEW = (cst.List, cst.Tuple, cst.Set)  # a loop over what is written out

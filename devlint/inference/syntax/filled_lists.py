@@ -27,7 +27,7 @@ class _Suite:
 
 
 class FilledLists:
-    """Those of one class, by the names that they have there."""
+    """The filled lists of one class, by the names that they have there."""
 
     def __init__(self, body: cst.BaseSuite) -> None:
         self._handed: set[str] = set()

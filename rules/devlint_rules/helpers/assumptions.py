@@ -23,30 +23,31 @@ def assume_if(needed: bool, kind: AssumptionKind, site: Site, message: str) -> A
 
 
 def time_matters(facts: Facts, site: Site) -> Assumptions:
-    """That it is worth making the code quicker: under every finding about speed."""
+    """The assumption that it is worth making the code quicker: under every finding about speed."""
     matters = assume(AssumptionKind.TIME_MATTERS, site, "the time that this takes matters")
     return matters + warm_file(facts, site)
 
 
 def warm_file(facts: Facts, site: Site) -> Assumptions:
-    """That a test, an export or code that prepares data is worth the remark, too."""
+    """The assumption that a test, an export or code that prepares data is worth the remark, too."""
     message = "this file, one for tests, exports or data by its path, is worth it"
     return assume_if(is_cold_file(facts), AssumptionKind.COLD_FILE_COUNTS, site, message)
 
 
 def warm_code(needed: bool, site: Site, message: str) -> Assumptions:
-    """That code which runs seldom is worth the remark, too."""
+    """The assumption that code which runs seldom is worth the remark, too."""
     return assume_if(needed, AssumptionKind.COLD_CODE_COUNTS, site, message)
 
 
 def runs_without_cuda(site: Site) -> Assumptions:
-    """That the code meets machines which lack what it demands."""
+    """The assumption that the code meets machines which lack what it demands."""
     message = "this code is to run on machines without CUDA"
     return assume(AssumptionKind.RUNS_WITHOUT_CUDA, site, message)
 
 
 def runs_elsewhere(site: Site, sign: str) -> Assumptions:
-    """That code meets other machines, too, though by a sign, if there is one, it is for CUDA."""
+    """The assumption that code meets other machines, too, though by a sign, if there is one, it is
+    for CUDA."""
     kind = AssumptionKind.CUDA_CODE_RUNS_ELSEWHERE
     return assume_if(bool(sign), kind, site, f"the code is to run without CUDA, though {sign}")
 

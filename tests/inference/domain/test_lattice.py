@@ -28,7 +28,7 @@ from devlint.inference.domain.value import (
     union,
     widen,
 )
-from devlint.inference.program import records as values
+from devlint.inference.program import values
 
 
 class Record:

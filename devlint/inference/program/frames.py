@@ -1,0 +1,451 @@
+"""Frames: one function, or one file's body, on the walk, and what its names hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import libcst as cst
+
+from devlint.inference.domain import heap
+from devlint.inference.domain.assumptions import Assumptions
+from devlint.inference.domain.containers import Address, Container, Loader, Mapping, Sequence
+from devlint.inference.domain.kinds import Evidence
+from devlint.inference.domain.path_conditions import (
+    ALWAYS,
+    MAX_AROUND,
+    PathCondition,
+    Predicate,
+    both,
+    lasting,
+)
+from devlint.inference.domain.placement import CPU, Placement, Variable
+from devlint.inference.domain.provenance import Provenance, Site, StepKind
+from devlint.inference.domain.tensors import Tensor
+from devlint.inference.domain.value import (
+    UNKNOWN,
+    Union,
+    Value,
+    cases,
+    join,
+    join_branches,
+    possible,
+)
+from devlint.inference.facts import MeetingKind
+from devlint.inference.program.loops import Environment, Flag, LoopState
+from devlint.inference.program.values import Imported
+
+if TYPE_CHECKING:
+    from devlint.inference.program.classes import ClassInfo, Declared
+    from devlint.inference.program.functions import Function, ReadNote
+    from devlint.inference.program.units import Interpreter, Unit
+    from devlint.inference.program.values import Instance
+
+
+_HOLDERS = frozenset({Sequence, Mapping, Union, Loader})
+
+
+EVALUATORS: dict[type[cst.CSTNode], Callable[[Frame, Any], Value]] = {}
+
+
+EXECUTORS: dict[type[cst.CSTNode], Callable[[Frame, Any], bool]] = {}
+
+
+class BudgetExceeded(Exception):
+    """A function is too large or too tangled to be inferred within its budget."""
+
+
+MAX_REBINDINGS = 8  # one right after the other
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Assigned:
+    """What a statement assigned to a name. `before`: the one right before it, to whatever name."""
+
+    name: str
+    value: cst.BaseExpression
+    before: Assigned | None = None
+    length: int = 1
+
+    def then(self, name: str, value: cst.BaseExpression) -> Assigned:
+        if self.length == MAX_REBINDINGS:
+            return Assigned(name, value)
+        return Assigned(name, value, self, self.length + 1)
+
+
+@dataclass(slots=True, eq=False)
+class MeetingDraft:
+    """A contradiction, before the rest of the function has had its say on what is a tensor."""
+
+    node: cst.CSTNode
+    kind: MeetingKind
+    operation: str
+    left: Tensor
+    left_node: cst.CSTNode
+    right: Tensor
+    right_node: cst.CSTNode
+    assumptions: Assumptions
+    inside: Site | None
+    caught: bool
+
+
+@dataclass(slots=True, eq=False)
+class Pending:
+    """Two operands that agree only if the caller makes them: checked at each call."""
+
+    node: cst.CSTNode
+    kind: MeetingKind
+    operation: str
+    left: Tensor
+    right: Tensor
+    pointwise: bool
+    when: PathCondition = ALWAYS
+    called: Evidence | None = None  # `right` is a parameter that is called like a module
+    assumptions: Assumptions = ()  # what it rests on, whoever calls
+
+
+def read(env: Environment, name: str) -> Value | None:
+    """What a name holds in this environment; what was imported is looked for now."""
+    value = env.get(name)
+    if type(value) is Imported:
+        value = value.resolve()
+        if value is not None:
+            env[name] = value
+    return value
+
+
+class Frame:
+    """One function (or module body) being inferred."""
+
+    __slots__ = (
+        "batch_moves",
+        "bound",
+        "branches",
+        "brought",
+        "caught",
+        "chain",
+        "choices",
+        "choosing",
+        "cold",
+        "constructing",
+        "consumers",
+        "contract",
+        "current",
+        "default_devices",
+        "drafts",
+        "env",
+        "evaluating",
+        "exits",
+        "expected",
+        "expecting",
+        "flags",
+        "fresh",
+        "function",
+        "global_names",
+        "goes_back",
+        "guarding",
+        "guards",
+        "host_inputs",
+        "info",
+        "instance",
+        "left",
+        "left_default",
+        "loops",
+        "needed",
+        "nonlocal_names",
+        "notes",
+        "now",
+        "optimizers",
+        "orphans",
+        "outer",
+        "owners",
+        "parts",
+        "paths",
+        "pendings",
+        "places",
+        "read_by_host",
+        "reads",
+        "retold",
+        "returns",
+        "settling",
+        "statement",
+        "steps",
+        "undecided",
+        "unit",
+        "unsynchronized",
+        "went_back",
+        "when",
+        "writes",
+        "yields",
+    )
+
+    def __init__(
+        self,
+        unit: Unit,
+        function: Function | None = None,
+        outer: Frame | None = None,
+        info: ClassInfo | None = None,
+        env: Environment | None = None,
+    ) -> None:
+        self.unit = unit
+        self.function = function
+        self.outer = outer
+        self.info = info
+        self.instance: Instance | None = None
+        self.env: Environment = {} if env is None else env
+        self.loops: list[LoopState] = []
+        self.returns: list[tuple[cst.CSTNode, Value]] = []
+        self.yields: list[Value] = []
+        self.default_devices: list[Placement] = []
+        self.left_default: Placement = None  # the default device, where this function sets it
+        self.branches: list[Flag] = []  # open conditions on one name, around here
+        self.when: PathCondition = ALWAYS  # how the tests came out that lead here
+        self.choices: dict[Any, Predicate] = {}  # by what they are on, see choices.py
+        self.flags: dict[str, None] = {}  # names that are set to True or False, in order
+        self.now = 0  # the clock: it goes on where a name is bound
+        self.bound: dict[str, int] = {}  # when each name was bound last
+        self.caught = 0  # depth of `try … except RuntimeError`
+        self.retold = 0  # depth of such that raise another error instead
+        self.choosing = 0  # depth of calls that go another way for a value on the host
+        self.chain = 0  # depth in an `if … elif …` chain
+        self.orphans: dict[cst.CSTNode, Any] = {}  # by their factory call, see orphans.py
+        self.exits: list[Environment] = []  # the environments at each return
+        # `self.name = value`, and the conditions around it
+        self.writes: list[tuple[str, Value, cst.CSTNode, cst.CSTNode, frozenset[Flag]]] = []
+        self.expecting = 0  # depth of `with pytest.raises(…)`
+        self.guards = 0  # depth of conditions on availability or on a device
+        self.cold = 0  # depth of conditions that make a loop's body cold
+        self.evaluating = 0  # depth of `torch.no_grad()` and of branches for evaluation
+        self.needed: set[cst.CSTNode] = set()  # moves to the host of which the host made use
+        self.read_by_host: set[Placement] = set()  # inputs that the host reads as they are
+        self.host_inputs: set[Placement] = set()  # those of which nothing shows that it may not
+        self.guarding = False  # in a test whose branch only raises or warns
+        self.consumers: list[cst.Call] = []  # the calls whose arguments are being evaluated
+        self.current: cst.CSTNode | None = None  # the statement being run
+        self.fresh: Assigned | None = None  # what the last assignment bound
+        self.settling = 0  # depth of first passes over loops
+        self.constructing = False  # inside __init__ or what only it calls
+        self.drafts: dict[Any, MeetingDraft] = {}
+        self.pendings: dict[Any, Pending] = {}
+        self.notes: list[Any] = []  # what becomes facts when the function is done
+        # The places of what the function moves to a device, and where it moves that.
+        self.brought: dict[Variable, set[Placement]] = {}
+        self.undecided: list[MeetingDraft] = []  # of places that may be one or two
+        self.left: dict[str, Value] = {}  # by methods of its own object that it calls
+        # Where parts of batches were moved, by what the batches came from.
+        self.batch_moves: dict[cst.CSTNode, list[Placement]] = {}
+        self.unsynchronized: set[cst.CSTNode] = set()  # non-blocking copies to the host
+        # Of gradients.py: reads of what may be recorded, calls whose results may be, and what a
+        # backward pass goes through, if there is one.
+        self.reads: dict[cst.CSTNode, ReadNote] = {}
+        self.expected: set[cst.CSTNode] = set()
+        self.goes_back = False
+        self.went_back: set[cst.CSTNode] = set()
+        self.owners: set[str] = set()  # names of which `hold` keeps parts
+        self.parts: dict[str, set[str]] = {}  # paths that were bound or held, by their owners
+        self.paths: dict[Any, Value] = {}  # derived values by (evidence, attribute)
+        self.global_names: set[str] = set()
+        self.nonlocal_names: set[str] = set()
+        self.statement: cst.CSTNode | None = None  # the expression whose result is thrown away
+        self.optimizers: list[tuple[Instance, cst.CSTNode]] = []  # built on a module's parameters
+        self.steps = 0
+        self.contract: Declared | None = None  # of the assignment being run, by its comment
+        self.places: dict[str, Placement] = {}  # of the parameters, where contracts speak of them
+
+    # ----------------------------------------------------------------- evaluation
+
+    def eval(self, node: cst.CSTNode) -> Value:
+        """The abstract value of an expression."""
+        evaluate = EVALUATORS.get(type(node))
+        if evaluate is None:
+            return UNKNOWN
+        value = evaluate(self, node)
+        return self.snapshot(value) if type(value) in _HOLDERS else value
+
+    def execute(self, node: cst.CSTNode) -> bool:
+        """Run a statement; False when control does not fall through it."""
+        self.steps += 1
+        context = self.unit.context
+        if self.steps > context.budget:
+            raise BudgetExceeded
+        if context.interrupt is not None:
+            context.interrupt()
+        if type(node) is not cst.SimpleStatementLine:
+            self.current = node
+        run = EXECUTORS.get(type(node))
+        return True if run is None else run(self, node)
+
+    @property
+    def interpreter(self) -> Interpreter:
+        """The recursion, for what a value of this frame asks of it."""
+        return self.unit.context.interpreter
+
+    def emit(self, event: object) -> None:
+        """Say that something happened here."""
+        self.unit.context.interpreter.on(self, event)
+
+    # ----------------------------------------------------------------- heap
+
+    def find(self, address: Address) -> Value | None:
+        """The content of a container now, if it is another than it was made with."""
+        frame: Frame | None = self
+        while frame is not None:
+            found = frame.env.get(address)
+            if found is not None:
+                return found
+            frame = frame.outer
+        return self.unit.globals.get(address) or address.left
+
+    def snapshot(self, value: Value) -> Value:
+        """The value with the contents that containers have now."""
+        return heap.current(value, self.find)
+
+    def write(self, container: Container, content: Container) -> None:
+        """From here on a container holds this."""
+        self.env.update(heap.written(container, content, self.find))
+
+    def fields_of(self, holder: Instance) -> Mapping:
+        """The attributes of an object as they are now, by name."""
+        fields = heap.current(holder.fields, self.find, 0)
+        assert type(fields) is Mapping
+        return fields
+
+    def leave(self, env: Environment) -> None:
+        """The function is done: others may find what it wrote to containers that they share."""
+        around: list[Environment] = [self.unit.globals]
+        frame = self.outer
+        while frame is not None:
+            around.append(frame.env)
+            frame = frame.outer
+        for address, content in env.items():
+            if type(address) is not Address:
+                continue
+            heap.leave(address, content)
+            for shared in around:
+                held = shared.get(address)
+                if held is not None and shared is not env:
+                    shared[address] = join(held, content)
+
+    # ----------------------------------------------------------------- names
+
+    def lookup(self, name: str) -> Value | None:
+        """What a name holds here, or None if it is not bound."""
+        frame: Frame | None = self
+        while frame is not None:
+            value = read(frame.env, name)
+            if value is not None:
+                return value
+            frame = frame.outer
+        return self.unit.lookup(name)
+
+    def bind(self, name: str, value: Value) -> None:
+        """Assign to a name."""
+        if self.global_names and name in self.global_names:
+            old = self.unit.globals.get(name)
+            self.unit.globals[name] = value if old is None else join_branches(old, value)
+        if self.nonlocal_names and name in self.nonlocal_names and self.outer is not None:
+            old = self.outer.env.get(name)
+            self.outer.env[name] = value if old is None else join_branches(old, value)
+        if name in self.owners or "." in name:
+            for key in self.parts.get(name, ()):
+                self.env.pop(key, None)
+        self.env[name] = value
+        if "." in name:
+            self.note_part(name)
+        self.touch(name)
+
+    def touch(self, name: str) -> None:
+        """What a name holds is another now, or was changed in place."""
+        self.forget_tests(name)
+        for loop in self.loops:
+            loop.assigned.add(name)
+
+    def forget_tests(self, name: str) -> None:
+        """A test on what a name holds may come out otherwise from here on."""
+        self.now += 1
+        self.bound[name] = self.now
+
+    def hold(self, path: str, value: Value) -> None:
+        """Keep what `x`, `x.part` or `x["part"]` holds, a part until its owner is bound anew."""
+        self.env[path] = value
+        owner, dot, _ = path.replace("[", ".").partition(".")
+        if owner and dot:
+            self.owners.add(owner)
+            self.note_part(path)
+
+    def note_part(self, path: str) -> None:
+        """Remember of what a path is a part: `x.part` and `x` of `x.part["key"]`."""
+        for end, letter in enumerate(path):
+            if letter in ".[":
+                self.parts.setdefault(path[:end], set()).add(path)
+        index = path[path.rfind("[") + 1 : -1] if path.endswith("]") else ""
+        if index.isidentifier():  # `x[key]` is another entry where `key` is bound anew
+            self.parts.setdefault(index, set()).add(path)
+            self.owners.add(index)
+
+    def each(
+        self, values: Value, evaluate: Callable[[Value], Value]
+    ) -> list[tuple[Value, PathCondition]]:
+        """What becomes of each alternative where that is the one, and what holds there."""
+        around = self.when
+        found: list[tuple[Value, PathCondition]] = []
+        for value, when in cases(values):
+            self.when = both(around, when, MAX_AROUND)
+            found.append((evaluate(value), when))
+        self.when = around
+        return found
+
+    def kept(self, value: Value) -> Value:
+        """A value as a container keeps it that is filled here: with the facts that hold for all
+        that is put there."""
+        value = possible(value, self.when)
+        since = self.loops[-1].since if self.loops else self.now
+        return value.with_facts(lambda when: lasting(both(when, self.when), since))
+
+    # ----------------------------------------------------------------- history
+
+    def origin(
+        self, kind: StepKind, node: cst.CSTNode, parent: Provenance | None = None, note: str = ""
+    ) -> Provenance:
+        return Provenance(kind, node, self.unit.source, parent, note)
+
+    def site(self, node: cst.CSTNode) -> Site:
+        return Site(self.unit.source, node)
+
+    @property
+    def default_device(self) -> Placement:
+        """Where a factory without `device=` makes its tensor."""
+        frame: Frame | None = self
+        while frame is not None:
+            if frame.default_devices:
+                return frame.default_devices[-1]
+            frame = frame.outer
+        return self.unit.default_place
+
+    @property
+    def has_default_device(self) -> bool:
+        """Whether the code chose the default device itself."""
+        return self.default_device is not CPU
+
+    @property
+    def loop(self) -> LoopState | None:
+        return self.loops[-1] if self.loops else None
+
+    @property
+    def is_forward(self) -> bool:
+        """The frame is the `forward` of an nn.Module."""
+        function = self.function
+        if function is None or function.info is None:
+            return False
+        return function.name == "forward" and function.info.is_module
+
+    @property
+    def in_module(self) -> bool:
+        """Inside a method of an nn.Module (or a function nested in one)."""
+        frame: Frame | None = self
+        while frame is not None:
+            if frame.info is not None:
+                return frame.info.is_module
+            frame = frame.outer
+        return False

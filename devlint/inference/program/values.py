@@ -1,0 +1,447 @@
+"""Values that refer to the program: its classes, functions, objects and modules."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from devlint.contracts import Requirement
+from devlint.inference.domain.containers import Mapping, Sequence
+from devlint.inference.domain.path_conditions import Sides
+from devlint.inference.domain.placement import Placement, Variable, is_accelerated, same_place
+from devlint.inference.domain.provenance import Provenance
+from devlint.inference.domain.tensors import Tensor
+from devlint.inference.domain.value import (
+    MAX_ALTERNATIVES,
+    MAX_MODULES,
+    TOP,
+    UNKNOWN,
+    Value,
+    covers,
+    merge,
+)
+
+if TYPE_CHECKING:
+    from devlint.inference.program.classes import ClassInfo
+    from devlint.inference.program.frames import Frame
+    from devlint.inference.program.functions import Function
+    from devlint.inference.program.units import Unit
+
+
+class ProjectModule(Value):
+    """A Python module of the project."""
+
+    __slots__ = ("unit",)
+
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
+
+    def merge(self, other: Value, sides: Sides | None) -> Value | None:
+        assert type(other) is ProjectModule
+        return self if self.unit is other.unit else None
+
+    def content(self, depth: int) -> Hashable:
+        return ProjectModule, id(self.unit)
+
+
+class Imported(Value):
+    """What an import binds, before anything asks for it: most of what a file imports is never used
+    by the functions that are walked, and to load it all is to load the project for each file."""
+
+    __slots__ = ("_asked", "_value", "module", "name", "unit")
+
+    def __init__(self, unit: Unit, module: str, name: str | None) -> None:
+        self.unit = unit
+        self.module = module
+        self.name = name  # of what `from module import name` takes; None for `import module`
+        self._asked = False
+        self._value: Value | None = None
+
+    def resolve(self) -> Value | None:
+        """What it stands for; None, as if not bound yet, while that is being found out: a cycle of
+        imports, or a package that imports its own part under the part's name."""
+        if not self._asked:
+            self._asked = True
+            if self.name is None:
+                self._value = self.unit.module(self.module)
+            else:
+                self._value = self.unit.member(self.module, self.name)
+        return self._value
+
+    def resolved(self) -> Value:
+        value = self.resolve()
+        return UNKNOWN if value is None else value.resolved()
+
+
+class FunctionValue(Value):
+    """A function of the project, perhaps bound to an object, perhaps with arguments given."""
+
+    __slots__ = ("bound", "function", "given")
+
+    def __init__(
+        self,
+        function: Function,
+        bound: Value | None = None,
+        given: tuple[list[Value], dict[str, Value]] | None = None,
+    ) -> None:
+        self.function = function
+        self.bound = bound
+        self.given = given
+
+    def merge(self, other: Value, sides: Sides | None) -> Value | None:
+        assert type(other) is FunctionValue
+        return self if self._content == other._content else None
+
+    @property
+    def _content(self) -> tuple[int, ...]:
+        return id(self.function), id(self.bound), id(self.given)
+
+    def content(self, depth: int) -> Hashable:
+        return FunctionValue, self._content
+
+    def covers(self, other: Value, depth: int) -> bool:
+        assert type(other) is FunctionValue
+        return self.function.node is other.function.node
+
+
+class ClassValue(Value):
+    """A class of the project."""
+
+    __slots__ = ("info",)
+
+    def __init__(self, info: ClassInfo) -> None:
+        self.info = info
+
+    def merge(self, other: Value, sides: Sides | None) -> Value | None:
+        assert type(other) is ClassValue
+        return self if self.info is other.info else None
+
+    def content(self, depth: int) -> Hashable:
+        return ClassValue, id(self.info)
+
+
+class Instance(Value):
+    """An object of a project class, or an `nn.Module` of a library or of an unknown class.
+
+    For a module, `place` is where it was put first; later moves are kept in the environment under
+    the object itself, so that branches stay apart. A submodule follows its `parent`.
+    """
+
+    __slots__ = (
+        "_items",
+        "fields",
+        "given",
+        "info",
+        "library",
+        "module",
+        "moves",
+        "name",
+        "origin",
+        "parent",
+        "place",
+        "tensor",
+        "twins",
+    )
+
+    def __init__(
+        self,
+        info: ClassInfo | None = None,
+        library: str = "",
+        module: bool = False,
+        place: Placement = None,
+        origin: Provenance | None = None,
+        parent: Instance | None = None,
+        items: Sequence | None = None,
+        name: str = "",
+    ) -> None:
+        self.info = info
+        self.library = library
+        self.module = module
+        self.place = place
+        self.origin = origin
+        self.parent = parent
+        self._items = items
+        self.name = name
+        self.moves = 0  # after the first, within one function
+        self.fields = Mapping()  # what its attributes hold, by name
+        self.given: dict[Variable, Tensor] | None = None  # by the constructor's call
+        self.tensor: Tensor | None = None  # what stands for those that a library's object holds
+        # Others of its class for which it stands, too, where one of several is meant.
+        self.twins: list[Instance] = []
+
+    def __repr__(self) -> str:
+        return f"Instance({self.info.name if self.info else self.library}, {self.place})"
+
+    @property
+    def items(self) -> Sequence | None:
+        """Its members, if it is a container of modules."""
+        items = self._items
+        if items is not None and items.addresses and type(items.addresses[0].left) is Sequence:
+            return items.addresses[0].left
+        return items
+
+    @items.setter
+    def items(self, items: Sequence | None) -> None:
+        self._items = items
+
+    def take_in(self, member: Value) -> None:
+        """A container is given one more member, whoever sees it under whatever name."""
+        assert self.items is not None
+        self.items.addresses[0].left = self.items.adding(member)
+
+    @property
+    def room(self) -> int:
+        return MAX_MODULES if self.module else MAX_ALTERNATIVES
+
+    def merge(self, other: Value, sides: Sides | None) -> Value | None:
+        """Two objects of a class of the project in one place are one, and so are two of a library's
+        whose tensors are one. Of two modules it is the first, which stands for both."""
+        assert type(other) is Instance
+        if self.library != other.library or self.info is not other.info:
+            return None
+        if self.info is None:
+            return self._merge_held(other)
+        if self.module is not other.module or self.place != other.place:
+            return None
+        return self if self.module else _merge_objects(self, other, sides)
+
+    def _merge_held(self, other: Instance) -> Instance | None:
+        if self.tensor is None or other.tensor is None:
+            return None
+        tensor = self.tensor.merge(other.tensor, None)
+        if tensor is None or tensor is self.tensor:
+            return None if tensor is None else self
+        merged = Instance(None, self.library, self.module, tensor.place, tensor.origin)
+        merged.tensor = tensor
+        return merged
+
+    def content(self, depth: int) -> Hashable:
+        if self.info is None and self.tensor is not None:
+            return Instance, self.library, self.tensor.content(depth)
+        if self.info is None:
+            return Instance, id(self)
+        what = Instance, id(self.info), self.library, self.module, self.place
+        if self.module or not depth:
+            return what
+        given = {} if self.given is None else self.given
+        return (
+            *what,
+            self.fields.content(depth),
+            frozenset((variable, tensor.place) for variable, tensor in given.items()),
+        )
+
+    def covers(self, other: Value, depth: int) -> bool:
+        assert type(other) is Instance
+        if self.library != other.library or self.info is not other.info:
+            return False
+        if self.info is None and self.tensor is not None and other.tensor is not None:
+            return self.tensor.covers(other.tensor, depth)  # the object is where that is
+        return self.place == other.place and self.module is other.module
+
+    def stand_for(self, other: Value) -> None:
+        has_room = len(self.twins) < MAX_MODULES
+        if isinstance(other, Instance) and other not in self.twins and has_room:
+            self.twins.append(other)
+
+
+class Placed(Value):
+    """In an environment under a module object: where the module is now."""
+
+    __slots__ = ("origin", "place")
+
+    def __init__(self, place: Placement, origin: Provenance | None) -> None:
+        self.place = place
+        self.origin = origin
+
+    def merge(self, other: Value, sides: Sides | None) -> Value:
+        assert type(other) is Placed
+        return self if self.place == other.place else Placed(None, None)
+
+    def outweighs(self, other: Value, sides: Sides) -> Value | None:
+        """A module that only one branch moved to an accelerator is there: the accelerated world."""
+        assert type(other) is Placed
+        return self if is_accelerated(self.place) and not is_accelerated(other.place) else None
+
+    def content(self, depth: int) -> Hashable:
+        return Placed, self.place
+
+
+class Optimizer(Value):
+    """An optimizer over the parameters of `module`, built at `origin`."""
+
+    __slots__ = ("module", "origin")
+
+    def __init__(self, module: Instance | None, origin: Provenance) -> None:
+        self.module = module
+        self.origin = origin
+
+    def merge(self, other: Value, sides: Sides | None) -> Value | None:
+        assert type(other) is Optimizer
+        same = self.module is other.module and self.origin.node is other.origin.node
+        return self if same else None
+
+    def content(self, depth: int) -> Hashable:
+        return Optimizer, id(self.module), id(self.origin.node)
+
+
+class Parameters(Value):
+    """`module.parameters()`, or a list made from it."""
+
+    __slots__ = ("module", "tensor")
+
+    def __init__(self, module: Instance | None, tensor: Tensor) -> None:
+        self.module = module
+        self.tensor = tensor
+
+    def merge(self, other: Value, sides: Sides | None) -> Value | None:
+        assert type(other) is Parameters
+        tensor = self.tensor.merge(other.tensor, sides)
+        if self.module is not other.module or tensor is None:
+            return None
+        return self if tensor is self.tensor else Parameters(self.module, tensor)
+
+    def content(self, depth: int) -> Hashable:
+        return Parameters, id(self.module), self.tensor.content(depth)
+
+
+class Method(Value):
+    """A method of a value, not called yet: `x.to`, `torch.add` bound by getattr."""
+
+    __slots__ = ("name", "receiver")
+
+    def __init__(self, receiver: Value, name: str) -> None:
+        self.receiver = receiver
+        self.name = name
+
+    def resolved(self) -> Value:
+        """Itself; a method of one of too many values is one of too many."""
+        return TOP if self.receiver is TOP else self
+
+    def merge(self, other: Value, sides: Sides | None) -> Value | None:
+        assert type(other) is Method
+        if self.name != other.name:
+            return None
+        receiver = merge(self.receiver, other.receiver, sides)
+        return None if receiver is None else Method(receiver, self.name).resolved()
+
+    def content(self, depth: int) -> Hashable:
+        return Method, self.name, self.receiver.content(depth - 1) if depth else None
+
+
+class Partial(Value):
+    """`functools.partial(f, …)` of anything that is no project function."""
+
+    __slots__ = ("args", "callee", "keywords")
+
+    def __init__(self, callee: Value, args: list[Value], keywords: dict[str, Value]) -> None:
+        self.callee = callee
+        self.args = args
+        self.keywords = keywords
+
+    def covers(self, other: Value, depth: int) -> bool:
+        assert type(other) is Partial
+        return covers(self.callee, other.callee, depth - 1)
+
+
+class Generator(Value):
+    """A `torch.Generator`."""
+
+    __slots__ = ("origin", "place")
+
+    def __init__(self, place: Placement, origin: Provenance | None) -> None:
+        self.place = place
+        self.origin = origin
+
+    def merge(self, other: Value, sides: Sides | None) -> Value | None:
+        assert type(other) is Generator
+        return self if self.place == other.place else None
+
+    def content(self, depth: int) -> Hashable:
+        return Generator, self.place
+
+
+class Super(Value):
+    """`super()` inside a class."""
+
+    __slots__ = ("info", "instance")
+
+    def __init__(self, info: ClassInfo, instance: Value) -> None:
+        self.info = info
+        self.instance = instance
+
+    def merge(self, other: Value, sides: Sides | None) -> Value | None:
+        assert type(other) is Super
+        same = self.info is other.info and self.instance is other.instance
+        return self if same else None
+
+    def content(self, depth: int) -> Hashable:
+        return Super, id(self.info), id(self.instance)
+
+
+class TypeExpression(Value):
+    """A type that a name stands for, to be read as an annotation: `Cuda = Annotated[Tensor, …]`."""
+
+    __slots__ = ("frame", "node")
+
+    def __init__(self, node: cst.BaseExpression, frame: Frame) -> None:
+        self.node = node
+        self.frame = frame
+
+    def merge(self, other: Value, sides: Sides | None) -> Value | None:
+        assert type(other) is TypeExpression
+        return self if self.node is other.node and self.frame is other.frame else None
+
+    def content(self, depth: int) -> Hashable:
+        return TypeExpression, id(self.node), id(self.frame)
+
+
+class Contract(Value):
+    """`On("cuda")` or `SameDevice("x")` of devlint.contracts."""
+
+    __slots__ = ("requirement",)
+
+    def __init__(self, requirement: Requirement) -> None:
+        self.requirement = requirement
+
+    def merge(self, other: Value, sides: Sides | None) -> Value | None:
+        assert type(other) is Contract
+        return self if self.requirement == other.requirement else None
+
+    def content(self, depth: int) -> Hashable:
+        return Contract, repr(self.requirement)
+
+
+def _merge_objects(a: Instance, b: Instance, sides: Sides | None) -> Instance:
+    """One object for two of a class: what they were made with, and hold, may differ."""
+    if a.given is b.given and a.fields is b.fields:
+        return a
+    fields = a.fields if a.fields is b.fields else a.fields.merge(b.fields, sides)
+    given = _merge_given(a.given or {}, b.given or {})
+    if given == a.given and _is_same(fields, a.fields):
+        return a
+    merged = Instance(a.info, a.library, False, a.place, a.origin, a.parent, a.items, a.name)
+    merged.fields, merged.given, merged.tensor = fields, given, a.tensor
+    return merged
+
+
+def _is_same(a: Mapping, b: Mapping) -> bool:
+    """The same entries at the same addresses."""
+    return (
+        a.addresses == b.addresses
+        and a.entries.keys() == b.entries.keys()
+        and all(b.entries[name] is held for name, held in a.entries.items())
+    )
+
+
+def _merge_given(
+    a: dict[Variable, Tensor], b: dict[Variable, Tensor]
+) -> dict[Variable, Tensor] | None:
+    """Where two objects' constructors were given the same, and otherwise unknown."""
+    merged = {}
+    for variable in a | b:
+        mine, other = a.get(variable), b.get(variable)
+        agree = mine is not None and other is not None and same_place(mine.place, other.place)
+        merged[variable] = mine if mine is not None and agree else Tensor(None)
+    return merged or None
