@@ -480,3 +480,26 @@ def test_what_is_converted_stays_on_the_host_whatever_the_default_device_is():
             return self.weight * torch.from_numpy(self.table)
     """
     assert len(met(code, script("from main import Net", TO_CUDA))) == 1
+
+
+BY_NUMBER = """
+def build(n, device_id=None):
+    net = nn.Linear(n, n)
+    if device_id is not None:
+        net.to(device_id)
+    return net
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "place"),
+    [
+        ("build(3)", "?"),
+        ("build(3, device_id=None)", "?"),
+        ("build(3, 1)", "cuda:1"),
+        ("build(3, device_id='cuda')", "cuda"),
+    ],
+)
+def test_a_device_by_its_number_is_what_the_call_says(call, place):
+    """`device_id` is a device where something is brought to it: of each call, not of the file."""
+    assert revealed(f"{BY_NUMBER}reveal({call})") == [place]

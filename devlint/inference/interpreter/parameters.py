@@ -87,7 +87,7 @@ def initial_value(
     def parameter(value: Value, own: Variable | None, is_device: bool = False) -> Parameter:
         return Parameter(name, own, value, default, keyword_only, is_device)
 
-    if _is_device(name, annotation, default):
+    if _is_device(function, name, annotation, default):
         chosen = Variable(name, VariableKind.DEVICE, True)
         return parameter(DeviceValue(chosen), chosen, True)
     if holds("accelerator-flag", name) and (type(default) is Const or not annotation):
@@ -158,14 +158,19 @@ def _is_asked_as_module(function: Function, name: str) -> bool:
     return function.says("used-as-module", name)
 
 
-def _is_device(name: str, annotation: list[str], default: Value | None) -> bool:
+def _is_device(
+    function: Function, name: str, annotation: list[str], default: Value | None
+) -> bool:
+    """By its annotation or its default; or by its name, that of a number only if the function
+    brings something there."""
     if any(part.endswith("device") for part in annotation):
         return True
     if type(default) is DeviceValue:
         return True
     if type(default) is Const and type(default.value) is bool:
         return False  # `check_device=False` asks for something
-    if not holds("device-name", name):
+    by_number = holds("device-index-name", name) and function.says("used-as-device", name)
+    if not (by_number or holds("device-name", name)):
         return False
     if any(holds("device-annotation", part) for part in annotation):
         return True
