@@ -158,9 +158,7 @@ def _is_asked_as_module(function: Function, name: str) -> bool:
     return function.says("used-as-module", name)
 
 
-def _is_device(
-    function: Function, name: str, annotation: list[str], default: Value | None
-) -> bool:
+def _is_device(function: Function, name: str, annotation: list[str], default: Value | None) -> bool:
     """By its annotation or its default; or by its name, that of a number only if the function
     brings something there."""
     if any(part.endswith("device") for part in annotation):
