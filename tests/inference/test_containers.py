@@ -355,3 +355,26 @@ def test_at_a_fixed_place_of_a_joined_tuple_stands_one_of_its_elements_always(in
         reveal(found{index})
     """
     assert revealed(code) == [place]
+
+
+MIXED = """
+def run(n, keep_loss=False):
+    kept = []
+    if keep_loss:
+        kept.append({first})
+    kept.append(torch.ones(n, device="cuda"))
+    return kept
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "read", "places"),
+    [
+        ("[0.5, 0.25]", "loss, output = run(3, True)\nreveal(loss)", ["no tensor"]),
+        ("3", "output = run(3, True)[1]\nreveal(output)", ["no tensor"]),
+        ("torch.ones(2, device='cuda')", "loss, output = run(3, True)\nreveal(loss)", ["cuda"]),
+    ],
+)
+def test_a_position_in_a_list_of_several_kinds_says_nothing(first, read, places):
+    """Which element stands there is open, though it is the same one always."""
+    assert revealed(MIXED.format(first=first) + read) == places

@@ -12,7 +12,7 @@ from devlint.inference.interpreter import contracts
 from devlint.inference.interpreter.class_attributes import write_attribute, write_parameter_data
 from devlint.inference.interpreter.subscripts import assign_item
 from devlint.inference.models import gradients
-from devlint.inference.models.elements import derive
+from devlint.inference.models.elements import derive, told_by_position
 from devlint.inference.models.module_places import placed
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.values import Instance, Placed
@@ -139,7 +139,8 @@ def _unpack(frame: Frame, target: cst.Tuple | cst.List, value: Value, source: cs
     elif type(value) is Union and star is None:
         items = _of_fitting(value, count)
     if items is None:
-        element = frame.interpreter.element_of(frame, value, source)
+        is_lost = type(value) is Sequence and told_by_position(value)
+        element = UNKNOWN if is_lost else frame.interpreter.element_of(frame, value, source)
         items = [element] * count
     for item, element_node in zip(items, elements, strict=True):
         inner = element_node.value

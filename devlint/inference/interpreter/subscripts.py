@@ -40,7 +40,7 @@ from devlint.inference.facts import Hotness, MeetingKind
 from devlint.inference.interpreter import contracts
 from devlint.inference.interpreter.iteration import targets_of
 from devlint.inference.models import gradients, library_attributes, objects
-from devlint.inference.models.elements import under_key
+from devlint.inference.models.elements import told_by_position, under_key
 from devlint.inference.models.modules import member, parameter_in
 from devlint.inference.models.places import on_accelerator
 from devlint.inference.models.unification import (
@@ -117,8 +117,7 @@ def item_of(
                 return item
             except IndexError:
                 return UNKNOWN
-        is_lost = base.kind == "tuple" and type(first) is Const
-        return _at_lost_position(base) if is_lost else base.any()
+        return UNKNOWN if type(first) is Const and told_by_position(base) else base.any()
     if type(base) is Mapping:
         open_key = type(first) is not Const and not isinstance(node.value, cst.Dict)
         if base.element is None and open_key and not _runs(frame, indices):
@@ -143,14 +142,6 @@ def item_of(
             frame.each(base, lambda v: item_of(frame, node, v, _of_branch(v, base, indices)))
         )
     return UNKNOWN
-
-
-def _at_lost_position(base: Sequence) -> Value:
-    """An element by its number, of a tuple whose order is not known: `((hidden,) + rest)[0]`. Of
-    elements in different places one stands there always, and which one is open."""
-    value = base.any()
-    places = [v.place for v in alternatives(value) if type(v) is Tensor]
-    return UNKNOWN if any(place != places[0] for place in places) else value
 
 
 def _runs(frame: Frame, indices: list[tuple[Value, cst.CSTNode]]) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import libcst as cst
 
 from devlint.inference.conventions import holds
-from devlint.inference.domain.host import DeviceValue
+from devlint.inference.domain.containers import Mapping, Sequence
+from devlint.inference.domain.host import Const, DeviceValue, Host
 from devlint.inference.domain.kinds import Evidence
 from devlint.inference.domain.placement import CPU, same_place
 from devlint.inference.domain.provenance import Provenance, StepKind
@@ -21,7 +22,7 @@ from devlint.inference.domain.tensors import (
     VECTOR,
     Tensor,
 )
-from devlint.inference.domain.value import Union, Value, cases, choose
+from devlint.inference.domain.value import Union, Value, alternatives, cases, choose
 from devlint.inference.program.frames import Frame
 from devlint.inference.syntax.text import dotted
 
@@ -88,3 +89,16 @@ def without_a_dimension(tensor: Tensor) -> int:
     if tensor.traits & MATRIX or (tensor.evidence is not None and tensor.traits & LOADED):
         return traits
     return traits | MAYBE_SCALAR
+
+
+def told_by_position(base: Sequence) -> bool:
+    """The elements of a sequence whose order is not known differ: at each position one of them
+    stands always, and which one is open. `((hidden,) + rest)[0]`, and `loss, history, output` of a
+    list that was filled under several settings."""
+    if base.items is not None:
+        return False
+    parts = alternatives(base.any())
+    tensors = [part for part in parts if type(part) is Tensor]
+    if base.kind == "tuple" and any(t.place != tensors[0].place for t in tensors):
+        return True
+    return bool(tensors) and any(type(part) in (Host, Const, Sequence, Mapping) for part in parts)
