@@ -122,7 +122,7 @@ def documented(classes: list[type]) -> dict[str, dict[str, str]]:
     for each in classes:
         lines, _ = inspect.getsourcelines(each)
         matches = (re.match(r"    (\w+)(?::| = ).*?  # (.*)", line) for line in lines)
-        found[each.__name__] = {m[1]: m[2] for m in matches if m}
+        found[each.__name__] = {m[1]: m[2] for m in matches if m and not m[2].startswith("type:")}
     return found
 
 
@@ -133,8 +133,9 @@ def fact_sections() -> Iterator[str]:
         name = each.__name__
         text = inspect.cleandoc(each.__doc__ or "")
         yield f"## `{name}`\n\n{text}"
-        if dataclasses.is_dataclass(each):
-            shown = [f.name for f in dataclasses.fields(each) if f.name not in OURS]
+        fields = fields_of(each)
+        if fields:
+            shown = [field for field in fields if field not in OURS]
             rows = [(field, annotation(each, field)) for field in shown]
             head = "| field | type | |\n| --- | --- | --- |\n"
             yield head + "\n".join(
@@ -146,6 +147,13 @@ def fact_sections() -> Iterator[str]:
             yield "| member | |\n| --- | --- |\n" + "\n".join(
                 f"| `{member}` | {cell(comments[name].get(member, ''))} |" for member in members
             )
+
+
+def fields_of(each: type) -> tuple[str, ...]:
+    """The fields of a record: a dataclass or a named tuple."""
+    if dataclasses.is_dataclass(each):
+        return tuple(field.name for field in dataclasses.fields(each))
+    return getattr(each, "_fields", ())
 
 
 def annotation(owner: type, field: str) -> str:

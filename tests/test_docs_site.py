@@ -77,6 +77,9 @@ def test_what_is_promised_of_facts_is_there() -> None:
     sections = re.split(r"^## `(\w+)`$", (DOCS / "facts.md").read_text("utf-8"), flags=re.M)[1:]
     promised = dict(zip(sections[::2], sections[1::2], strict=True))
     assert set(promised) == set(facts.__all__)
+    assert set(re.findall(r"^## `(\w+)`$", generate_reference_docs.facts_page(), re.M)) == set(
+        promised
+    )
     for name, text in promised.items():
         owner = getattr(facts, name)
         for field, rest in re.findall(r"^\| `(\w+)` \|(.*)\|$", text, re.M):
