@@ -40,10 +40,11 @@ name-suggests-model = false
 script-runs-on-accelerator = true
 ```
 
-A weight is the share of findings that are to be right, of those that rest on the assumption. Findings of
-at least 0.97 are `certain`, of at least 0.85 `likely`, of at least 0.50 `possible`; below that devlint
-says nothing. The weights are estimates, weighed on code with known bugs: where there are few bugs, fewer
-findings are right ([what was measured](benchmark.md#how-often-a-finding-is-right)).
+A weight is the share of findings that are to be right, of those that rest on the assumption.
+Findings of at least 0.97 are `certain`, of at least 0.85 `likely`, of at least 0.50 `possible`;
+below that devlint says nothing. The weights are estimates, weighed on code with known bugs: where
+there are few bugs, fewer findings are right ([what was
+measured](benchmark.md#how-often-a-finding-is-right)).
 
 """
 

@@ -1,9 +1,10 @@
 """How sure a conclusion is, by the assumptions that it rests on: one table.
 
 A weight is the share of findings that are to be right among those that rest on the assumption: an
-estimate, weighed on code with known bugs. A conclusion is as sure as its weakest assumption; without any it is certain. Shares do not multiply:
-of errors that rest on several of the kinds about callers and branches 21 of 33 were right, on one
-of them 41 of 77 (bugs of public histories, and 28 repositories never run before).
+estimate, weighed on code with known bugs. A conclusion is as sure as its weakest assumption;
+without any it is certain. Shares do not multiply: of errors that rest on several of the kinds about
+callers and branches 21 of 33 were right, on one of them 41 of 77 (bugs of public histories, and 28
+repositories never run before).
 """
 
 from __future__ import annotations
