@@ -28,6 +28,20 @@ def run(*arguments: str) -> bool:
     return subprocess.run([str(PYTHON), "-m", *arguments], cwd=ROOT).returncode == 0
 
 
+class Beside:
+    """A module of the test environment that runs beside others; told when it has ended."""
+
+    def __init__(self, *arguments: str) -> None:
+        self.arguments = arguments
+        command = [str(PYTHON), "-m", *arguments]
+        self.process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+
+    def ended_well(self) -> bool:
+        said, _ = self.process.communicate()
+        print("$ python -m", *self.arguments, f"\n{said}", end="", flush=True)
+        return self.process.returncode == 0
+
+
 def set_up() -> bool:
     if not PYTHON.exists():
         venv.create(ENVIRONMENT, with_pip=True)
@@ -47,14 +61,16 @@ def main() -> int:
     given = sys.argv[1:]
     if given == ["--set-up"]:
         return 0
+    types = Beside("mypy")  # it uses one core, and leaves the other to ruff and the first tests
     checks = (
         ("ruff", "check"),
         ("ruff", "format", "--check"),
-        ("mypy",),
         # files in the order of tests/conftest.py, the long ones first
         ("pytest", "--numprocesses=auto", "--dist=loadfile", "--no-loadscope-reorder", *given),
     )
     failed = [" ".join(check) for check in checks if not run(*check)]
+    if not types.ended_well():
+        failed.append("mypy")
     if failed:
         print("failed:", ", ".join(failed), file=sys.stderr)
     return 1 if failed else 0

@@ -332,13 +332,13 @@ def shape_result(
     if found is not None:
         return found
     if known.scalar == "never":
-        value = _retold(value, value.traits & ~(SCALAR | MAYBE_SCALAR))
+        value = _with_traits(value, value.traits & ~(SCALAR | MAYBE_SCALAR))
     elif _is_reduced(known, arguments):
-        value = _retold(value, value.traits | SCALAR)
+        value = _with_traits(value, value.traits | SCALAR)
         if known.scalar == "without-dim":
             return value
     elif known.scalar:  # of two dimensions one may be left
-        value = _retold(value, value.traits & ~(SCALAR | MATRIX))
+        value = _with_traits(value, value.traits & ~(SCALAR | MATRIX))
     if known.results > 0:
         items: list[Value] = [value] * known.results
         for index in known.host_results:
@@ -352,7 +352,8 @@ def shape_result(
     return value
 
 
-def _retold(value: Tensor, traits: int) -> Tensor:
+def _with_traits(value: Tensor, traits: int) -> Tensor:
+    """The tensor with other traits."""
     return Tensor(value.place, value.origin, traits, value.evidence)
 
 

@@ -85,9 +85,8 @@ def show_moved(given: list[tuple[Value, cst.CSTNode]]) -> None:
     """What was moved, and is handed to a model or to a method of one, is a tensor."""
     for value, _ in given:
         for tensor in tensors_in(value):
-            evidence = (
-                tensor.evidence
-            )  # what was moved in place may be a batch of a class of its own
+            evidence = tensor.evidence
+            # what was moved in place may be a batch of a class of its own
             if evidence is not None and evidence.was_moved and not evidence.in_place:
                 tensor.show()
 

@@ -140,48 +140,26 @@ _VIEWS = frozenset(
 )
 
 
-# Methods of modules, dicts, strings, arrays …: whoever calls them on a value of unknown type says
-# that it is no tensor, or nothing.
-# What tensors share with arrays, which nobody moves to a device.
+# Shared by tensors and arrays, which nobody moves to a device: of a value that was moved they say
+# that it is a tensor.
 _OF_ARRAYS = frozenset(
     {"argmax", "argmin", "max", "min", "sum", "mean", "std", "var", "prod", "cumsum", "any", "all"}
     | {"dot", "nonzero", "squeeze", "reshape", "flatten", "transpose"}
 )
 
-
+# Methods of modules, dicts, strings, arrays …: whoever calls them on a value of unknown type says
+# that it is no tensor, or nothing.
 _MODULE_METHODS = frozenset(
     {"parameters", "named_parameters", "state_dict", "load_state_dict", "train", "eval", "modules"}
     | {"named_modules", "children", "buffers", "zero_grad", "register_buffer", "forward", "step"}
 )
 
-
 _HOST_METHODS = frozenset(
-    {
-        "append",
-        "extend",
-        "keys",
-        "values",
-        "items",
-        "get",
-        "pop",
-        "update",
-        "split",
-        "join",
-        "format",
-    }
-    | {
-        "startswith",
-        "endswith",
-        "lower",
-        "upper",
-        "strip",
-        "read",
-        "write",
-        "encode",
-        "decode",
-        "close",
-    }
+    {"append", "extend", "keys", "values", "items", "get", "pop", "update", "split", "join"}
+    | {"format", "startswith", "endswith", "lower", "upper", "strip", "encode", "decode"}
+    | {"read", "write", "close"}
 )
+_OF_TEXT = frozenset({"encode", "decode"})  # and methods of models
 
 
 def _is_count(name: str, arguments: Arguments) -> bool:
@@ -304,9 +282,6 @@ def _as_array(
         frame.emit(HostReads(node, f".{name}()", tensor, receiver_of(node)))
         frame.emit(ArrayTaken(node, f".{name}()", tensor, receiver_of(node)))
     return Host(array=True)
-
-
-_OF_TEXT = frozenset({"encode", "decode"})  # and methods of models
 
 
 def _is_of_no_text(arguments: Arguments) -> bool:
