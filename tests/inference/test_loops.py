@@ -134,3 +134,22 @@ def test_a_chain_longer_than_the_walks_says_nothing():
     links = [f"    {to} = {of}" for to, of in pairwise(names)]
     body = "\n".join([*links, "    x39 = torch.zeros(3).cuda()"])
     assert met(f"{start}for turn in range(90):\n{body}\nx20 + torch.ones(3)\n") == []
+
+
+def test_what_every_first_turn_of_an_inner_loop_replaces_is_in_no_list_of_the_outer_one():
+    code = """
+    def collect(model, loader, n, device):
+        model.to(device)
+        rows = []
+        for batch in loader:
+            total = torch.zeros(3)
+            for i in range(n + 1):
+                out = model(batch.to(device))
+                if i == 0:
+                    total = out.sum(1)
+                else:
+                    total = total + out.sum(1)
+            rows.append(total)
+        return torch.cat(rows)
+    """
+    assert met(code) == []

@@ -1519,3 +1519,26 @@ def test_a_method_of_a_module_out_of_sight_gives_anything():
     (meeting,) = meetings(facts)
     assert meeting.endswith("likely"), meeting
     assert met(code.format(method="score", use="")) == []
+
+
+@pytest.mark.parametrize(
+    ("reader", "count"),
+    [
+        ("self.size", 0),
+        ("self.sizes", 1),  # nobody in sight reads it: whoever does may have moved the module
+    ],
+)
+def test_a_property_that_only_the_constructor_reads_is_read_before_the_module_moves(reader, count):
+    code = f"""
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv = nn.Conv1d(3, 4, 3)
+            self.head = nn.Linear({reader}, 2)
+
+        @property
+        def size(self):
+            probe = torch.zeros(1, 3, 9)
+            return self.conv(probe).flatten(1).shape[1]
+    """
+    assert len(met(code)) == count

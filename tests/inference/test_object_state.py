@@ -99,6 +99,22 @@ def test_a_declared_field_is_where_the_object_is_given_it(use, count):
     assert len(met(DECLARED.format(decorator="@dataclass") + sent + use)) == count
 
 
+@pytest.mark.parametrize(("made", "found"), [("", 1), (" = field(init=False)", 0)])
+def test_a_field_that_no_constructor_takes_is_not_handed_in(made, found):
+    code = f"""
+    from dataclasses import dataclass, field
+
+    @dataclass
+    class Camera:
+        angle: torch.Tensor
+        pose: torch.Tensor{made}
+
+        def project(self):
+            return self.pose @ torch.zeros(4, 4)
+    """
+    assert len(met(code)) == found
+
+
 def test_a_declaration_without_a_generated_constructor_says_nothing():
     assert met(DECLARED.format(decorator="") + "Batch(torch.rand(3), []).doubled()") == []
 

@@ -344,3 +344,35 @@ def test_a_loss_out_of_sight_computes_with_all_tensors_that_it_is_given(callee, 
 def test_a_loss_is_given_lengths_and_numbers_from_the_host(second):
     lines = ("lengths = weights = torch.ones(3)", f"return criterion(h, {second})")
     assert not any(each.endswith(("likely", "certain")) for each in met(in_forward(*lines)))
+
+
+@pytest.mark.parametrize(
+    ("use", "found"),
+    [
+        ("pack(scores, second)", []),  # a list of lengths, for all one knows
+        ("second.numpy()", ["second"]),
+        ("second + torch.zeros(3)", []),
+    ],
+)
+def test_a_part_of_what_a_model_out_of_sight_gives_is_of_any_kind(use, found):
+    code = f"""
+from torch.nn.utils.rnn import pack_padded_sequence as pack
+
+def validate(loader, decoder, device):
+    decoder.eval()
+    for images in loader:
+        scores, second = decoder(images.to(device))
+        print({use})
+"""
+    assert [fact.operand.name for fact in given(code).host_reads] == found
+
+
+def test_a_part_that_is_computed_with_is_a_tensor():
+    code = """
+def validate(loader, decoder, device):
+    decoder.eval()
+    for images in loader:
+        scores, second = decoder(images.to(device))
+        print(second + torch.zeros(3))
+"""
+    assert met(code) == ["torch.zeros(3)@cpu + second@δ(device) certain"]

@@ -12,7 +12,7 @@ from devlint.inference.interpreter import contracts
 from devlint.inference.interpreter.class_attributes import write_attribute, write_parameter_data
 from devlint.inference.interpreter.subscripts import assign_item
 from devlint.inference.models import gradients
-from devlint.inference.models.elements import derive, told_by_position
+from devlint.inference.models.elements import told_by_position, unpacked
 from devlint.inference.models.module_places import placed
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.values import Instance, Placed
@@ -144,10 +144,8 @@ def _unpack(frame: Frame, target: cst.Tuple | cst.List, value: Value, source: cs
         items = [element] * count
     for item, element_node in zip(items, elements, strict=True):
         inner = element_node.value
-        if type(item) is Tensor and item.evidence is not None and type(value) is Tensor:
-            item = derive(item)
-            if item.evidence is not None:
-                item.evidence.part = True
+        if type(item) is Tensor and type(value) is Tensor:
+            item = unpacked(value, item)
         if type(element_node) is cst.StarredElement and type(item) is not Sequence:
             item = Sequence(None, item)
         assign(frame, inner, item, source)

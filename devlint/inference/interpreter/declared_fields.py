@@ -40,13 +40,10 @@ def fields_of_class(info: ClassInfo) -> dict[str, Value]:
 
 def _declared(frame: Frame, info: ClassInfo) -> dict[str, Value]:
     found: dict[str, Value] = {}
-    for line in info.node.body.body:
-        for small in line.body if isinstance(line, cst.SimpleStatementLine) else ():
-            if isinstance(small, cst.AnnAssign) and isinstance(small.target, cst.Name):
-                name = small.target.value
-                held = None if name in info.declared else _tensor(frame, info, name, small)
-                if held is not None:
-                    found[name] = held
+    for name, declaration in info.own_fields():
+        held = None if name in info.declared else _tensor(frame, info, name, declaration)
+        if held is not None:
+            found[name] = held
     return found
 
 

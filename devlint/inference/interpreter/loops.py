@@ -152,6 +152,8 @@ def _fixpoint(
     end = settle(before)
     after = _after(frame, loop, before, end)
     if frame.settling or not (loop.differs or _changed(before, after)):
+        if loop.differs:
+            first_iteration.leave(before, end, after)
         return after
     loop.back, loop.head = end, after
     end = walk(loop.head)

@@ -81,6 +81,21 @@ def derive(tensor: Tensor) -> Tensor:
     return Tensor(tensor.place, tensor.origin, tensor.traits & ~(SCALAR | SHAPED), evidence)
 
 
+def unpacked(whole: Tensor, element: Tensor) -> Tensor:
+    """One of several values that a tensor, or what was taken for one, is unpacked into.
+
+    Those of a module out of sight may be of any kind: in `scores, lengths = decoder(x)` the lengths
+    may be a list.
+    """
+    part = derive(element)
+    if part.evidence is not None:
+        if whole.evidence is not None and whole.evidence.output:
+            part.evidence = Evidence()
+            part.evidence.output = True
+        part.evidence.part = True
+    return part
+
+
 def without_a_dimension(tensor: Tensor) -> int:
     """The traits of what is left of a tensor when one of its dimensions is gone."""
     traits = tensor.traits & ~(SCALAR | SHAPED | VECTOR | MATRIX)

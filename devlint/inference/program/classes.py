@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -142,15 +143,18 @@ class ClassInfo:
 
     def declared_fields(self) -> list[str]:
         """The annotated names of the class body, in the order of a dataclass's constructor."""
-        found: dict[str, None] = {}
-        for ancestor in reversed(self.lineage()):
-            for statement in ancestor.node.body.body:
-                if not isinstance(statement, cst.SimpleStatementLine):
+        fields = (f for i in reversed(self.lineage()) for f in i.own_fields())
+        return list(dict.fromkeys(name for name, _ in fields))
+
+    def own_fields(self) -> Iterator[tuple[str, cst.AnnAssign]]:
+        """The annotated names of the class's own body that a generated constructor takes: not
+        those with `field(init=False)`."""
+        for line in self.node.body.body:
+            for small in line.body if isinstance(line, cst.SimpleStatementLine) else ():
+                if not isinstance(small, cst.AnnAssign) or _is_made_inside(small.value):
                     continue
-                for small in statement.body:
-                    if isinstance(small, cst.AnnAssign) and isinstance(small.target, cst.Name):
-                        found[small.target.value] = None
-        return list(found)
+                if isinstance(small.target, cst.Name):
+                    yield small.target.value, small
 
     @property
     def library_bases(self) -> list[str]:
@@ -165,6 +169,17 @@ class ClassInfo:
             for ancestor in self.lineage()
             for base in ancestor.bases
         )
+
+
+def _is_made_inside(default: cst.BaseExpression | None) -> bool:
+    """`field(init=False)`: the constructor does not take it."""
+    return isinstance(default, cst.Call) and any(
+        argument.keyword is not None
+        and argument.keyword.value == "init"
+        and isinstance(argument.value, cst.Name)
+        and argument.value.value == "False"
+        for argument in default.args
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,7 @@ from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Function
 from devlint.inference.program.units import Unit
 
-
-def _sets_up(function: Function) -> bool:
-    """The function registers buffers, which is done before a module moves, and no call of it is in
-    sight."""
-    text = function.unit.source.text
-    return ".register_buffer(" in function.text and f".{function.name}(" not in text
+_BUILDING = frozenset({"__init__", "configure_model", "configure_sharded_model"})
 
 
 def runs_in_constructor(frame: Frame) -> bool:
@@ -21,29 +16,34 @@ def runs_in_constructor(frame: Frame) -> bool:
     function = frame.function
     if function is None or function.outer is not None:
         return False
-    is_method = function.info is not None
     if function.info is not None and not function.info.is_module:
         return False
     if function.in_constructor is None:
-        asked = only_constructors_call(frame.unit, function.name, is_method)
-        function.in_constructor = asked or (is_method and _sets_up(function))
+        built = _is_of(function, _text_of_constructors(frame.unit))
+        function.in_constructor = built or (function.info is not None and _sets_up(function))
     return function.in_constructor
 
 
-_BUILDING = frozenset({"__init__", "configure_model", "configure_sharded_model"})
+def _sets_up(function: Function) -> bool:
+    """The function registers buffers, which is done before a module moves, and no call of it is in
+    sight."""
+    text = function.unit.source.text
+    return ".register_buffer(" in function.text and f".{function.name}(" not in text
 
 
-def only_constructors_call(unit: Unit, name: str, is_method: bool) -> bool:
-    """Whether every call by this name in the file stands in the `__init__` of a module, in a
-    hook of Lightning's that runs before the module is moved, or in a class method that builds
-    one."""
-    if unit._constructors is None:
-        unit._constructors = _text_of_constructors(unit)
-    if not is_method:
-        inside = len(found("call-of-function", unit._constructors, name))
-        return inside > 0 and inside == len(found("call-of-function", unit.source.text, name))
-    inside = unit._constructors.count(f".{name}(")
-    return inside > 0 and inside == unit.kept(_Code).text.count(f".{name}(")
+def _is_of(function: Function, constructors: str) -> bool:
+    """All uses of the function in its file stand in this text, and some do."""
+    inside = _uses(function, constructors)
+    return 0 < inside == _uses(function, function.unit.kept(_Code).text)
+
+
+def _uses(function: Function, text: str) -> int:
+    """How often the text calls the function, or reads the property."""
+    if function.info is None:
+        return len(found("call-of-function", text, function.name))
+    if function.is_property:
+        return len(found("read-of-attribute", text, function.name))
+    return text.count(f".{function.name}(")
 
 
 class _Code:
@@ -59,21 +59,26 @@ def _without_examples(text: str) -> str:
 
 
 def _text_of_constructors(unit: Unit) -> str:
-    """What runs while modules are built: constructors, and methods that only such call."""
+    """The source of what runs while modules are built, once it was looked for: the `__init__` of
+    modules, hooks of Lightning's that run before a module is moved, class methods that build one,
+    and methods and properties that only such use."""
+    if unit._constructors is not None:
+        return unit._constructors
     waiting = [f for f in unit.functions if f.info is not None and f.info.is_module]
-    found: list[Function] = []
+    building: list[Function] = []
     text = ""
     while True:
-        more = [
-            f
-            for f in waiting
-            if f.name in _BUILDING
-            or (f.is_class_method and not holds("moves-in-text", f.text))
-            or 0 < text.count(f".{f.name}(") == unit.kept(_Code).text.count(f".{f.name}(")
-        ]
+        more = [f for f in waiting if _builds(f) or _is_of(f, text)]
         if not more:
+            unit._constructors = text
             return text
-        found += more
+        building += more
         taken = set(more)
         waiting = [f for f in waiting if f not in taken]
-        text = _without_examples("\n".join(f.text for f in found))
+        text = _without_examples("\n".join(f.text for f in building))
+
+
+def _builds(function: Function) -> bool:
+    if function.is_class_method:
+        return not holds("moves-in-text", function.text)
+    return function.name in _BUILDING
