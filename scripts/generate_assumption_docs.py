@@ -7,6 +7,7 @@ With `--check` it exits with 1 if the page is missing or stale.
 from __future__ import annotations
 
 import sys
+import textwrap
 from pathlib import Path
 
 import generated_pages
@@ -16,9 +17,12 @@ PAGE = ROOT / "docs" / "assumptions.md"
 
 sys.path[:0] = [str(ROOT)]
 
+from devlint.inference.confidence.policy import OF_CALLERS  # noqa: E402
 from devlint.reporters.assumptions import table  # noqa: E402
 
-TEXT = """\
+CALLERS = textwrap.fill(", ".join(f"`{each}`" for each in sorted(k.value for k in OF_CALLERS)), 100)
+
+TEXT = f"""\
 # Assumptions
 
 Generated from `devlint/inference/` by `scripts/generate_assumption_docs.py`.
@@ -45,6 +49,11 @@ Findings of at least 0.97 are `certain`, of at least 0.85 `likely`, of at least 
 below that devlint says nothing. The weights are estimates, weighed on code with known bugs: where
 there are few bugs, fewer findings are right ([what was
 measured](benchmark.md#how-often-a-finding-is-right)).
+
+What rests on callers out of sight breaks for some of them, and works for others: it is a warning,
+though its rule reports errors. Where a call in sight hands in a tensor on an accelerator, or the
+kind is turned on, it is an error. These kinds are meant:
+{CALLERS}.
 
 """
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from devlint.checking.outcome import Outcome, Told
+from devlint.checking.outcome import Outcome
 from devlint.findings import Finding, Related, source_name
 from devlint.project.notebooks import Cell
 from devlint.project.python_text import in_cell
@@ -18,7 +18,7 @@ def with_cells(outcome: Outcome, cells: Mapping[str, Cells]) -> None:
     that could not be read."""
     if not cells:
         return
-    outcome.told = [Told(_finding(told.finding, cells), told.given) for told in outcome.told]
+    outcome.told = [replace(t, finding=_finding(t.finding, cells)) for t in outcome.told]
     outcome.suppressed = [_finding(finding, cells) for finding in outcome.suppressed]
     for path, those in cells.items():
         lines = outcome.excerpts.pop(path, {})

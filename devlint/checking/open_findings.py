@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from devlint.checking.outcome import Told
 from devlint.findings import Assumption, Finding, Location
-from devlint.inference.call_contexts import Feeds, Given
+from devlint.inference.call_contexts import Feeds
 from devlint.inference.domain.assumptions import SHOWN_BY_CALLS, AssumptionKind
 
 Name = tuple[str, Location, str]  # a finding's: its rule, place and message
@@ -18,24 +19,29 @@ class OpenFindings:
 
     def __init__(self) -> None:
         self.feeds = Feeds()
-        self.waiting: list[tuple[Finding, Given]] = []
+        self.waiting: list[Told] = []
 
     def settled(self) -> Iterator[Finding]:
         """The findings, with what has to be assumed against the calls in sight, or without what
         these show."""
-        for finding, given in self.waiting:
+        for told in self.waiting:
+            finding, given = told.finding, told.given
+            assert given is not None
             verdict = self.feeds.verdict(given)
             kept = [_shown(each) if verdict.rises else each for each in finding.assumptions]
             against = (
                 Assumption(kind.value, finding.location, message)
                 for kind, message in verdict.against
             )
-            yield replace(finding, assumptions=(*kept, *against))
+            severity = finding.severity if verdict.is_met else told.unmet or finding.severity
+            yield replace(finding, severity=severity, assumptions=(*kept, *against))
 
     def callees(self, is_shown: Callable[[Finding], bool]) -> set[str]:
         """The names of the functions whose further callers may change what is reported."""
         return {
-            given.mentioned for finding, given in self.waiting if given.waits or is_shown(finding)
+            told.given.mentioned
+            for told in self.waiting
+            if told.given is not None and (told.given.waits or is_shown(told.finding))
         }
 
 

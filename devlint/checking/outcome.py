@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from devlint.findings import FileError, Finding
+from devlint.findings import FileError, Finding, Severity
 from devlint.inference.call_contexts import Feed, Given
 from devlint.project.asked import Asked
 
@@ -13,10 +13,14 @@ STAGES = ("parse", "inference", "rules", "locating")
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A finding, and what calls have to hand in for it to hold, if it waits for that."""
+    """A finding, and what calls have to hand in for it to hold, if it waits for that.
+
+    `unmet` is its severity where no call in sight does.
+    """
 
     finding: Finding
     given: Given | None = None
+    unmet: Severity | None = None
 
 
 @dataclass(slots=True)

@@ -17,8 +17,9 @@ from devlint.checking.outcome import STAGES, Outcome, Told, feed_rank
 from devlint.checking.placing import Layouts, excerpts, finding_of, lay_out_claims
 from devlint.checking.resources import collect_recent
 from devlint.checking.setting import Setting
-from devlint.findings import FileError, Finding, Location
+from devlint.findings import FileError, Finding, Location, Severity
 from devlint.inference.call_contexts import Feed, Given
+from devlint.inference.confidence.policy import severity as severity_by
 from devlint.inference.facts import Facts
 from devlint.locating import Layout
 from devlint.project.cuda_builds import CudaBuilds
@@ -62,7 +63,8 @@ class Session:
         self.importer = Importer(self.project, ())
         self.outcome = Outcome()
         self.feeds: set[Feed] = set()
-        self.given: dict[Name, Given] = {}  # what findings wait for
+        # what findings wait for, and how bad they are without it
+        self.given: dict[Name, tuple[Given, Severity]] = {}
         self.collected = 0  # characters parsed before the last collection of cycles
         self.seconds = dict.fromkeys(STAGES, 0.0)
 
@@ -163,6 +165,9 @@ class Session:
         for rule, claim in claims:
             self.setting.interrupt()
             severity = self.setting.policy.severity_of(rule, claim.severity, parsed.path)
+            unmet = self.unmet(rule, claim, parsed.path)
+            if claim.given is None:
+                severity = unmet
             finding = finding_of(rule, claim, severity, parsed, layouts)
             if finding is None:
                 self.rule_failed(
@@ -175,8 +180,14 @@ class Session:
             # A site that is inferred in several contexts may be claimed twice.
             findings.setdefault((rule.code, finding.location, claim.message), finding)
             if claim.given is not None:
-                self.given[name_of(finding)] = claim.given
+                self.given[name_of(finding)] = claim.given, unmet
         return with_fingerprints(findings.values(), parsed.text)
+
+    def unmet(self, rule: Rule, claim: Claim, path: str) -> Severity:
+        """The severity of a claim where no call in sight hands in what it takes."""
+        kinds = (assumption.kind for assumption in claim.assumptions)
+        weighed = severity_by(claim.severity, kinds, self.setting.config.assume)
+        return self.setting.policy.severity_of(rule, weighed, path)
 
     def rule_failed(self, rule: Rule, path: str, reason: str) -> None:
         self.outcome.is_sound = False
@@ -219,11 +230,11 @@ class Session:
         """Keep the findings, and the lines that those are on which may be shown."""
         texts = {source.path: source.written or source.text for source in (*layouts, parsed)}
         for finding in findings:
-            given = self.given.get(name_of(finding))
+            given, unmet = self.given.get(name_of(finding), (None, None))
             if given is not None or self.setting.is_shown(finding):
                 for path, number, text in excerpts(finding, texts):
                     self.outcome.excerpts.setdefault(path, {})[number] = text
-            self.outcome.told.append(Told(finding, given))
+            self.outcome.told.append(Told(finding, given, unmet))
 
     def feeds_of(self, file: Path) -> None:
         """Note what the calls of a file hand in, and nothing else."""

@@ -41,7 +41,7 @@ class Settling:
             if told.given is None:
                 self.show(told.finding)
             else:
-                self.open.waiting.append((told.finding, told.given))
+                self.open.waiting.append(told)
         self.add_feeds(outcome)
         for name, digest in outcome.digests.items():
             self.digests.setdefault(Path(name), bytes.fromhex(digest))
@@ -69,7 +69,7 @@ class Settling:
     def near(self) -> list[Path]:
         """The files with findings that wait for calls."""
         root = self.judge.config.root
-        return [root / finding.location.path for finding, _ in self.open.waiting]
+        return [root / told.finding.location.path for told in self.open.waiting]
 
     def finish(self) -> Report:
         report = self.report

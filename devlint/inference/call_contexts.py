@@ -66,10 +66,11 @@ class Feed:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the calls in sight say: what is to be assumed against them, or that one of them shows
-    what was only possible."""
+    """What the calls in sight say: what is to be assumed against them, that one of them hands in
+    what it takes, or that so what was only possible is shown."""
 
     against: tuple[tuple[AssumptionKind, str], ...] = ()
+    is_met: bool = False
     rises: bool = False
 
 
@@ -97,7 +98,7 @@ class Feeds:
             message = f"`{given.called}` is not only called under a default device that was chosen"
             return Verdict(((AssumptionKind.DEFAULT_DEVICE_IS_CPU, message),))
         if Fed.DEVICE in found:
-            return Verdict(rises=given.waits and Fed.HOST not in found)
+            return Verdict(is_met=True, rises=given.waits and Fed.HOST not in found)
         if given.inner and Fed.CALLER not in found:
             message = f"a caller out of sight hands in `{name}` on an accelerator"
             return Verdict(((AssumptionKind.NO_CALLER_IN_SIGHT, message),))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -119,3 +120,23 @@ def test_a_caller_may_choose_the_default_device(
     files = {"tables.py": TABLES, "build.py": SETS_UP.format(around=around), "pyproject.toml": ""}
     monkeypatch.chdir(tree(files))
     assert found(path, "--select", "DEV2") == expected
+
+
+@pytest.mark.parametrize(
+    ("caller", "settings", "severity"),
+    [
+        ("", "", "warning"),  # it breaks for callers out of sight, and works for others
+        (FROM_DEVICE, "", "error"),
+        ("", "[tool.devlint.assume]\ncaller-is-accelerated = true\n", "error"),
+        ("", '[tool.devlint.severity]\nDEV102 = "error"\n', "error"),
+    ],
+)
+def test_what_breaks_only_for_callers_out_of_sight_is_a_warning(
+    tree: Tree, monkeypatch: pytest.MonkeyPatch, caller: str, settings: str, severity: str
+) -> None:
+    files = {"shift.py": SHIFT, "use.py": caller, "pyproject.toml": settings}
+    monkeypatch.chdir(tree(files))
+    result = CliRunner().invoke(
+        main, ["check", "--format", "json", "shift.py", "--select", "DEV102"]
+    )
+    assert [each["severity"] for each in json.loads(result.output)["findings"]] == [severity]

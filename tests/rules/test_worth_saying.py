@@ -140,3 +140,41 @@ def test_a_legacy_type_of_cuda_is_a_matter_of_style_in_code_for_cuda(tmp_path):
     assert shown(tmp_path, LEGACY) == []
     (tmp_path / "setup.py").write_text("")
     assert [said[:6] for said in shown(tmp_path, LEGACY)] == ["DEV503"]
+
+
+SCORE = """\
+class Loss(nn.Module):
+    def forward(self, rows: torch.Tensor, mask: torch.Tensor):
+        if mask.any():
+            return {empty}
+        return rows.mean() + torch.zeros(()).to(rows)
+"""
+
+
+@pytest.mark.parametrize(
+    ("empty", "count"),
+    [
+        ("torch.tensor(0.0, device=rows.device)", 0),
+        ("torch.zeros(1).to(rows.device)", 0),
+        ("rows.sum() * torch.tensor(0.5, device=rows.device)", 1),  # it computes something
+    ],
+)
+def test_an_answer_for_nothing_to_compute_is_made_seldom(tmp_path, empty, count):
+    said = shown(tmp_path, SCORE.format(empty=empty))
+    assert len([s for s in said if s.startswith("DEV304")]) == count + 1
+
+
+KEPT = """\
+class Scene(nn.Module):
+    def {method}(self):
+        self.turn = torch.eye(4, device="cuda")
+
+    def forward(self, rows: torch.Tensor):
+        return view(rows, self.turn)
+"""
+
+
+@pytest.mark.parametrize(("method", "count"), [("__init__", 1), ("set_up", 0)])
+def test_what_a_method_puts_on_a_card_is_made_when_the_module_is_there(tmp_path, method, count):
+    said = shown(tmp_path, KEPT.format(method=method))
+    assert len([s for s in said if s.startswith("DEV205")]) == count

@@ -1,4 +1,4 @@
-"""How sure a conclusion is, by the assumptions that it rests on: one table.
+"""How sure a conclusion is, and how bad, by the assumptions that it rests on: one table.
 
 A weight is the share of findings that are to be right among those that rest on the assumption: an
 estimate, weighed on code with known bugs. A conclusion is as sure as its weakest assumption;
@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
-from devlint.findings import Confidence
+from devlint.findings import Confidence, Severity
 from devlint.inference.domain.assumptions import Assumption, AssumptionKind
 
 K = AssumptionKind
@@ -111,6 +111,15 @@ WEIGHTS: Mapping[AssumptionKind, float] = {
 }
 
 
+# Who calls, and with what, is out of sight: the code works for some callers and breaks for others.
+OF_CALLERS = frozenset(
+    {K.CALLER_IS_ACCELERATED, K.DETACHED_INPUT_IS_ACCELERATED, K.INPUT_MAY_BE_ACCELERATED}
+    | {K.GIVEN_MODULE_IS_ACCELERATED, K.DECLARED_TENSOR_IS_ANYWHERE, K.CALLER_HANDS_IN_TENSORS}
+    | {K.CALLERS_ARE_NOT_ALL_ON_HOST, K.NO_CALLER_IN_SIGHT, K.LOCAL_CALLS_HAND_IN_ACCELERATOR}
+    | {K.FUNCTION_IS_MEANT_FOR_DEVICES, K.HOST_CODE_GETS_DEVICE_TENSORS, K.CALLER_MEETS_RESULT}
+)
+
+
 Choices: TypeAlias = Mapping[AssumptionKind, bool]  # the user's: taken for granted, or not made
 
 
@@ -127,6 +136,16 @@ def confidence(kinds: Iterable[AssumptionKind], choices: Choices = NO_CHOICES) -
     """How sure a conclusion is that rests on these; None if it is not worth saying."""
     right = share(kinds, choices)
     return next((level for level, least in LEAST.items() if right >= least), None)
+
+
+def severity(
+    claimed: Severity, kinds: Iterable[AssumptionKind], choices: Choices = NO_CHOICES
+) -> Severity:
+    """How bad it is: an error raises for whoever runs the code. What raises only for callers out of
+    sight that hand in something on an accelerator breaks on other devices, and is a warning."""
+    if claimed is Severity.ERROR and any(k in OF_CALLERS and not choices.get(k) for k in kinds):
+        return Severity.WARNING
+    return claimed
 
 
 def confidence_of(assumptions: Iterable[Assumption]) -> Confidence:

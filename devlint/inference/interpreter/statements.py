@@ -31,6 +31,7 @@ from devlint.inference.syntax.words import (
     guards_error,
     is_cold,
     is_training,
+    returns_constant,
     runs_without_gradients,
 )
 
@@ -226,7 +227,7 @@ def _if(frame: Frame, node: cst.If) -> bool:
     accelerated = asks_for_accelerator(node.test)
     if accelerated:
         frame.emit(Branched(node, known))
-    cold = is_cold(node.test) or fills_table(node)
+    cold = is_cold(node.test) or fills_table(node) or returns_constant(node)
     cold = cold or (frame.loop is not None and fills_name(node))
     if known is not None:
         frame.guards += accelerated

@@ -98,6 +98,28 @@ def fills_table(node: cst.If) -> bool:
     )
 
 
+def returns_constant(node: cst.If) -> bool:
+    """`if not mask.any(): return torch.tensor(0.0, device=x.device)`: there is nothing to compute,
+    which is rare."""
+    last = node.body.body[-1] if node.body.body and node.orelse is None else None
+    inner = last.body[-1] if isinstance(last, cst.SimpleStatementLine) else last
+    return isinstance(inner, cst.Return) and _is_constant(inner.value)
+
+
+def _is_constant(node: cst.CSTNode | None) -> bool:
+    """A call of literals, by its options where they lead: no name stands where a value is given."""
+    if isinstance(node, (cst.Tuple, cst.List)):
+        return all(_is_constant(element.value) for element in node.elements)
+    if isinstance(node, cst.UnaryOperation):
+        return _is_constant(node.expression)
+    if isinstance(node, cst.Call):
+        func = node.func
+        if isinstance(func, cst.Attribute) and isinstance(func.value, cst.Call):
+            return _is_constant(func.value)  # `torch.zeros(1).to(x.device)`
+        return all(arg.keyword is not None or _is_constant(arg.value) for arg in node.args)
+    return isinstance(node, cst.BaseNumber)
+
+
 def fills_name(node: cst.If) -> bool:
     """`if best is None: best = …`: in a loop, in the first turn."""
     tests = [node.test]
