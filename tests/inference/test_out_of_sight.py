@@ -376,3 +376,16 @@ def validate(loader, decoder, device):
         print(second + torch.zeros(3))
 """
     assert met(code) == ["torch.zeros(3)@cpu + second@δ(device) certain"]
+
+
+@pytest.mark.parametrize("prepare", ["", "decoder.train()", "decoder.eval()"])
+def test_lengths_that_a_model_gives_may_be_a_list(prepare):
+    code = f"""
+def train(loader, decoder, device):
+    {prepare}
+    for images in loader:
+        images = images.to(device)
+        scores, lengths = decoder(images * 2)
+        print(torch.nn.utils.rnn.pack_padded_sequence(scores, lengths))
+"""
+    assert given(code).host_reads == []

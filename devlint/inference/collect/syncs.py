@@ -292,8 +292,8 @@ def _of_output(
 ) -> Iterator[Assumption]:
     """What has to be assumed of what came back from a callee out of sight."""
     if strength(assumed) == 2 and is_output(frame, tensor):
-        message = "{} comes from a model, by its name"
-        yield of_value(frame, AssumptionKind.NAME_SUGGESTS_MODEL, tensor, message)
+        message = "the callee that returns it is a model, by its name"
+        yield at(frame, AssumptionKind.NAME_SUGGESTS_MODEL, node, message)
     else:
         message = "what the callee returns is no array"
         yield at(frame, AssumptionKind.GUESSES_HOLD_TOGETHER, node, message)

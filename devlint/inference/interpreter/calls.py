@@ -44,7 +44,7 @@ from devlint.inference.interpreter.attributes import attribute_of
 from devlint.inference.interpreter.class_attributes import attribute_of_class
 from devlint.inference.interpreter.conditions import asks_for_host
 from devlint.inference.interpreter.iteration import TRAINING, note_training
-from devlint.inference.models import builtins, gradients, modules, objects
+from devlint.inference.models import builtins, elements, gradients, modules, objects
 from devlint.inference.models.devices import place_of
 from devlint.inference.models.elements import is_open_batch, names_loader, under_key
 from devlint.inference.models.libraries import check_collective, construct_library
@@ -491,6 +491,8 @@ def call_unknown(frame: Frame, node: cst.Call, callee: Value, arguments: Argumen
             for tensor in tensors_in(value):
                 tensor.show()
     output = meet(frame, node, name, values, True, MeetingKind.CALLEE, indirect=True)
+    if type(output) is Tensor:
+        output = elements.output(output)
     return gradients.after_unknown(frame, node, output)
 
 

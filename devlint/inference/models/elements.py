@@ -81,10 +81,17 @@ def derive(tensor: Tensor) -> Tensor:
     return Tensor(tensor.place, tensor.origin, tensor.traits & ~(SCALAR | SHAPED), evidence)
 
 
+def output(tensor: Tensor) -> Tensor:
+    """What a callee out of sight gives: a tensor, or several values."""
+    evidence = tensor.evidence or Evidence(True)
+    evidence.output = True
+    return Tensor(tensor.place, tensor.origin, tensor.traits, evidence, tensor.sizes)
+
+
 def unpacked(whole: Tensor, element: Tensor) -> Tensor:
     """One of several values that a tensor, or what was taken for one, is unpacked into.
 
-    Those of a module out of sight may be of any kind: in `scores, lengths = decoder(x)` the lengths
+    Those of a callee out of sight may be of any kind: in `scores, lengths = decoder(x)` the lengths
     may be a list.
     """
     part = derive(element)

@@ -21,6 +21,7 @@ from devlint.inference.domain.value import (
 )
 from devlint.inference.facts import MeetingKind
 from devlint.inference.models import moves
+from devlint.inference.models.elements import output
 from devlint.inference.models.libraries import apply_call, operands_of
 from devlint.inference.models.module_inputs import check_inputs
 from devlint.inference.models.module_places import placed, replaced, stateful
@@ -127,7 +128,7 @@ def _scattered(
         moved = next((t for t in inputs if t.place is not None and t.place != CPU), None)
         place, origin = (moved.place, moved.origin) if moved is not None else (None, None)
     step = Provenance(StepKind.COMPUTED, node, frame.unit.source, origin)
-    return _output(place, step)
+    return output(Tensor(place, step, GRAD))
 
 
 def mark_tensors(arguments: Arguments) -> None:
@@ -173,17 +174,9 @@ def _result(
                 # What is handed in on the host stays there or is scattered, as the caller's module
                 # has it.
                 there = None if chosen.place == CPU else chosen.place
-                return _output(there, step)
-        return _output(place, step)
+                return output(Tensor(there, step, GRAD))
+        return output(Tensor(place, step, GRAD))
     return meet(frame, node, shorten(node.func), arguments.all(), indirect=True)
-
-
-def _output(place: Placement, step: Provenance) -> Tensor:
-    """What a module gives whose `forward` is not in sight: a tensor, or several values."""
-    output = Tensor(place, step, GRAD, Evidence(True))
-    assert output.evidence is not None
-    output.evidence.output = True
-    return output
 
 
 def tensors_in_arguments(arguments: Arguments) -> list[Tensor]:
