@@ -24,6 +24,7 @@ from runtime_guard.recording.attributes import where_assigned
 from runtime_guard.recording.events import Kind
 
 _local = threading.local()
+_lock = threading.RLock()
 _told: list[Callable[[torch.nn.Module], None]] = []
 _optimizers: weakref.WeakSet[torch.optim.Optimizer] = weakref.WeakSet()
 
@@ -82,7 +83,8 @@ def watch_module_moves(patches: Patches, device_of: DeviceOf) -> None:
                 (t for t in tensors if isinstance(t, torch.Tensor)), type(optimizer).__name__
             )
             raise
-        _optimizers.add(optimizer)
+        with _lock:
+            _optimizers.add(optimizer)
         return result
 
     patches.set(torch.nn.Module, "_apply", watched_apply)
@@ -116,7 +118,9 @@ def _target_of(fn: Any, device_of: DeviceOf) -> torch.device | None:
 def _report_optimized(module: torch.nn.Module, device: torch.device) -> None:
     """Record that an optimizer had taken parameters of ``module`` before it was moved."""
     moved = {id(parameter) for parameter in module.parameters()}
-    for optimizer in list(_optimizers):
+    with _lock:
+        optimizers = list(_optimizers)
+    for optimizer in optimizers:
         groups = optimizer.param_groups
         if any(id(parameter) in moved for group in groups for parameter in group["params"]):
             observers.problem(
@@ -155,25 +159,29 @@ _hooks: list[Any] = []
 
 def _wait_for(move: _Move) -> None:
     """Look when the next module is called, is moved, or when the guard is asked."""
-    _unsettled.append(move)
-    if not _hooks:
-        register: Any = torch.nn.modules.module.register_module_forward_pre_hook
-        _hooks.append(register(lambda *_: settle()))
+    with _lock:
+        _unsettled.append(move)
+        if not _hooks:
+            register: Any = torch.nn.modules.module.register_module_forward_pre_hook
+            _hooks.append(register(lambda *_: settle()))
 
 
 def settle() -> None:
     """Note what modules have passed by whose own ``to`` or ``_apply`` has returned."""
-    moves = _unsettled[:]
-    _unsettled.clear()
-    for move in moves:
-        module = move.module()
-        if module is not None and _is_own_mover(module):
-            _unsettled.append(move)
-        elif module is not None:
-            note_passed_by(module, move.device, move.device_of, move.stack)
-    if not _unsettled:
-        while _hooks:
-            _hooks.pop().remove()
+    if not _unsettled and not _hooks:
+        return
+    with _lock:
+        moves = _unsettled[:]
+        _unsettled.clear()
+        for move in moves:
+            module = move.module()
+            if module is not None and _is_own_mover(module):
+                _unsettled.append(move)
+            elif module is not None:
+                note_passed_by(module, move.device, move.device_of, move.stack)
+        if not _unsettled:
+            while _hooks:
+                _hooks.pop().remove()
 
 
 def note_passed_by(

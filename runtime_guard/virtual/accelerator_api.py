@@ -10,6 +10,7 @@ import contextlib
 import functools
 import itertools
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from types import SimpleNamespace
@@ -148,7 +149,8 @@ class VirtualStream:
         self.priority = priority
         self.stream_id = next(_stream_ids)
         self.cuda_stream = self.stream_id
-        self._before: list[Any] = []
+        self._before: dict[int, list[Any]] = {}
+        """What each thread that is in it goes back to."""
 
     def synchronize(self) -> None:
         """A host sync."""
@@ -179,11 +181,12 @@ class VirtualStream:
         return event
 
     def __enter__(self) -> VirtualStream:
-        self._before.append(self.machine.enter_stream(self))
+        before = self._before.setdefault(threading.get_ident(), [])
+        before.append(self.machine.enter_stream(self))
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.machine.leave_stream(self, self._before.pop())
+        self.machine.leave_stream(self, self._before[threading.get_ident()].pop())
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, VirtualStream) and (self.device, self.stream_id) == (

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 import torch
+import torch.nn.parallel._functions
 import torch.nn.parallel.comm
 import torch.utils.dlpack
 
@@ -311,6 +312,8 @@ class _Installed:
                 patches.update(torch.cuda.nvtx, accelerator_api.nvtx_api())
                 patches.update(torch.cuda.profiler, accelerator_api.profiler_api())
                 patches.update(torch.nn.parallel.comm, accelerator_api.comm_api())
+                # a list with a place for each card, made where it is first asked for
+                patches.set(torch.nn.parallel._functions, "_streams", None)
         patches.update(torch, base.types(machine, "cpu"))
         if hasattr(torch, "accelerator"):  # since torch 2.6
             patches.update(torch.accelerator, accelerator_api.accelerator_api(machine))

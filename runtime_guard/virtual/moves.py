@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import weakref
 from typing import Any
@@ -226,9 +227,9 @@ def land_all() -> None:
     """A synchronisation happened: every copy on its way has arrived."""
     if Watch.current is not None:
         Watch.current.synchronized()
-    for watched in _in_flight:
-        watched.landed = True
-    _in_flight.clear()
+    while _in_flight:
+        with contextlib.suppress(IndexError):  # another thread waited as well
+            _in_flight.pop().landed = True
 
 
 def watch_buffer(buffer: torch.Tensor) -> None:

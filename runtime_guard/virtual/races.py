@@ -57,7 +57,8 @@ class Races:
         self._order: Any = StreamSynchronizations()
         self._numbers = itertools.count(1)
         self._written: dict[int, Access] = {}
-        self._read: dict[int, list[Access]] = {}
+        self._read: dict[int, dict[int, Access]] = {}
+        """The latest of each stream: who is behind it is behind those before it."""
         self._within: dict[int, set[int]] = {}
         """Addresses by that of the storage they lie in."""
         self._lock = threading.RLock()
@@ -75,25 +76,29 @@ class Races:
 
     def recorded(self, event: int, stream: int) -> None:
         """``event`` stands for what ``stream`` was given until now."""
-        self._know(stream)
-        self._order.create_event(event)
-        self._order.record_state(event, stream)
+        with self._lock:
+            self._know(stream)
+            self._order.create_event(event)
+            self._order.record_state(event, stream)
 
     def waited(self, event: int, stream: int) -> None:
         """``stream`` goes on behind ``event``."""
-        self._know(stream)
-        self._order.stream_wait_for_event(stream, event)
+        with self._lock:
+            self._know(stream)
+            self._order.stream_wait_for_event(stream, event)
 
     def ordered(self, first: int, second: int) -> None:
         """``second`` goes on behind what ``first`` was given until now."""
         event = -next(event_numbers)
         self.recorded(event, first)
         self.waited(event, second)
-        self._order.delete_event(event)
+        with self._lock:
+            self._order.delete_event(event)
 
     def synchronized(self) -> None:
         """The host waited: all that was begun is done."""
-        self._order.sync_all_streams()
+        with self._lock:
+            self._order.sync_all_streams()
 
     def _know(self, stream: int) -> None:
         if stream not in self._order.current_sync_states:
@@ -160,9 +165,11 @@ class Races:
 
     def _overwritten(self, tensor: torch.Tensor, what: str) -> None:
         """The host writes into memory that a copy may still be reading."""
-        for read in self._read.get(tensor.data_ptr(), ()):
-            if not self._order.is_ordered_after(_HOST, read.number, read.stream):
-                self._tell(what, f"the host writes into it by `{what}` while it may still be", read)
+        with self._lock:
+            read = self._read.get(tensor.data_ptr(), {}).values()
+            unfinished = [earlier for earlier in read if not self._is_behind(_HOST, earlier)]
+        for earlier in unfinished:
+            self._tell(what, f"the host writes into it by `{what}` while it may still be", earlier)
 
     def _access(
         self, tensor: torch.Tensor, stream: int, device: torch.device, what: str, writes: bool
@@ -179,16 +186,18 @@ class Races:
             self._watch(tensor, address)
             before = [self._written[address]] if address in self._written else []
             if writes:
-                before += self._read.pop(address, [])
+                before += self._read.pop(address, {}).values()
                 self._written[address] = access
             else:
-                self._read.setdefault(address, []).append(access)
-        for earlier in before:
-            if not self._order.is_ordered_after(stream, earlier.number, earlier.stream):
-                verb = "written" if writes else "read"
-                said = f"{verb} by `{what}` on {_name(stream)} without waiting for what was"
-                self._tell(what, said, earlier)
-                return
+                self._read.setdefault(address, {})[stream] = access
+            apart = next((found for found in before if not self._is_behind(stream, found)), None)
+        if apart is not None:
+            verb = "written" if writes else "read"
+            said = f"{verb} by `{what}` on {_name(stream)} without waiting for what was"
+            self._tell(what, said, apart)
+
+    def _is_behind(self, stream: int, earlier: Access) -> bool:
+        return bool(self._order.is_ordered_after(stream, earlier.number, earlier.stream))
 
     def _watch(self, tensor: torch.Tensor, address: int) -> None:
         storage = storage_of(tensor)

@@ -41,6 +41,7 @@ OWNERS = [
     torch.nested,
     torch.nn.Module,
     torch.nn.parallel.comm,
+    torch.nn.parallel._functions,
     torch.amp.autocast_mode.autocast,
     torch._C._nn,
     torch._C.ScriptFunction,
@@ -84,6 +85,15 @@ def test_after_a_guard():
         torch.ones(2).cuda()
     with virtual_devices("cuda"), DeviceGuard():
         torch.ones(2).cuda()
+
+
+def test_streams_that_torch_keeps_for_each_card():
+    """``DataParallel`` copies with them, by a list that is as long as there are cards."""
+    for spec in ("cuda:1", "cuda:2"):
+        with virtual_devices(spec):
+            module = torch.nn.DataParallel(torch.nn.Linear(4, 2).cuda())
+            assert module(torch.ones(8, 4)).shape == (8, 2)
+    assert torch.nn.parallel._functions._streams is None
 
 
 def test_a_guard_is_in_no_subclass_way():

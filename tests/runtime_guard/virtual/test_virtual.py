@@ -1084,6 +1084,34 @@ class TestStreams:
         assert torch.cuda.current_stream(1) == torch.cuda.default_stream(1)
         assert len({stream, torch.cuda.Stream(1), torch.cuda.default_stream(1)}) == 3
 
+    def test_a_stream_that_two_threads_are_in(self):
+        """The first to enter it leaves it first: each goes back to a card of its own."""
+        stream = torch.cuda.Stream("cuda:1")
+        first_in, second_in, first_out = (threading.Event() for _ in range(3))
+        cards = {}
+
+        def first():
+            with stream:
+                first_in.set()
+                second_in.wait(5)
+            first_out.set()
+            cards[0] = torch.cuda.current_device()
+
+        def second():
+            torch.cuda.set_device(1)
+            first_in.wait(5)
+            with stream:
+                second_in.set()
+                first_out.wait(5)
+            cards[1] = torch.cuda.current_device()
+
+        threads = [threading.Thread(target=work) for work in (first, second)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert cards == {0: 0, 1: 1}
+
     def test_the_streams_of_torch_accelerator(self):
         accelerator = pytest.importorskip("torch.accelerator")
         stream = torch.Stream("cuda:1")
