@@ -9,6 +9,7 @@ import importlib.util
 import os
 import re
 import runpy
+import shutil
 import sys
 import threading
 import traceback
@@ -46,7 +47,7 @@ class Outcome:
 
 
 def parse_command(words: Sequence[str]) -> Program:
-    """``python train.py --epochs 1``, ``train.py``, ``pytest tests``, ``-m pkg`` -> ``Program``.
+    """``python train.py --epochs 1``, ``torchrun train.py``, ``-m pkg`` -> ``Program``.
 
     Raises ``CommandError`` for an empty command and for programs that are not Python's.
     """
@@ -73,9 +74,12 @@ def parse_command(words: Sequence[str]) -> Program:
         raise CommandError(f"the interpreter option {rest[0]} has no effect inside this process")
     if rest[0].endswith((".py", ".pyw")) or _looks_like_python(rest[0]):
         return Program("script", rest[0], tuple(rest[1:]))
+    installed = shutil.which(rest[0])
+    if installed is not None and _looks_like_python(installed):
+        return Program("script", installed, tuple(rest[1:]))
     raise CommandError(
-        f"{rest[0]!r} is not a Python program: give a script, `python SCRIPT`, `python -m MODULE` "
-        "or `pytest`"
+        f"{rest[0]!r} is not a Python program: give a script, `python SCRIPT`, `python -m MODULE`, "
+        "`pytest` or a command that is a Python script (`torchrun`)"
     )
 
 

@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
-from types import ModuleType
+from types import CodeType, ModuleType
+from typing import Any
 
 
 class TorchImports(MetaPathFinder):
@@ -59,3 +60,9 @@ class _Finished(Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         module.__spec__ = self._spec
+
+    def get_code(self, fullname: str) -> CodeType | None:
+        """What ``python -m`` runs: ``python -m torch.distributed.run``."""
+        loader: Any = self._spec.loader if self._spec is not None else None
+        code: CodeType | None = loader.get_code(fullname)
+        return code

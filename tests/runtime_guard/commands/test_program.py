@@ -46,6 +46,19 @@ def test_commands(words, program):
     assert parse_command(words) == program
 
 
+def test_an_installed_command_that_is_a_python_script(tmp_path, monkeypatch):
+    """As ``torchrun`` and ``accelerate`` are."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for name, first in (("launch", "#!/usr/bin/env python3"), ("other", "#!/bin/sh")):
+        (tmp_path / name).write_text(f"{first}\n")
+        (tmp_path / name).chmod(0o755)
+    command = parse_command(["launch", "--nproc-per-node", "2", "train.py"])
+    arguments = ("--nproc-per-node", "2", "train.py")
+    assert command == Program("script", str(tmp_path / "launch"), arguments)
+    with pytest.raises(CommandError, match="'other' is not a Python program"):
+        parse_command(["other"])
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 import subprocess
 import sys
 import textwrap
@@ -187,6 +188,15 @@ def test_torch_dynamo_imported_inside_is_the_real_one():
         [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True
     )
     assert run.stdout == "[2.0, 2.0]\n", run.stderr
+
+
+def test_a_part_of_torch_runs_as_a_program(monkeypatch):
+    """As ``python -m torch.distributed.run`` does."""
+    monkeypatch.delitem(sys.modules, "torch.utils.collect_env", raising=False)
+    with virtual_devices("cuda:2"):
+        ran = runpy.run_module("torch.utils.collect_env", run_name="__main__ of a program")
+    assert ran["__name__"] == "__main__ of a program"
+    assert callable(ran["main"])
 
 
 def test_importing_the_package_does_not_import_torch():
