@@ -121,6 +121,8 @@ class DeviceGuard(contextlib.ContextDecorator):
         if self._step_hooks:
             self._step_hooks.pop().remove()
         if self._races:
+            if races.Watch.current is not None:
+                races.Watch.current.find_changed_sources()
             races.Watch.current = self._races.pop()
         if self._watch is not None:
             self._watch.__exit__()

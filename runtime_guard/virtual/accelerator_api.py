@@ -102,7 +102,8 @@ class VirtualEvent:
             Watch.current.waited(self._number, _number_of(stream, Watch.current))
 
     def query(self) -> bool:
-        """Virtual work is done at once."""
+        """Virtual work is done at once, and by this the host knows it."""
+        moves.land_all()
         return True
 
     def synchronize(self) -> None:
@@ -157,7 +158,8 @@ class VirtualStream:
         synchronized("Stream.synchronize")
 
     def query(self) -> bool:
-        """Virtual work is done at once."""
+        """Virtual work is done at once, and by this the host knows it."""
+        moves.land_all()
         return True
 
     def is_capturing(self) -> bool:

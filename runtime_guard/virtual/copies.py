@@ -11,6 +11,7 @@ from runtime_guard.core.placement import CPU, placement_of, tag
 from runtime_guard.core.torch_internals import FAKE, is_tracing
 from runtime_guard.recording import observers
 from runtime_guard.virtual import moves
+from runtime_guard.virtual.races import Watch
 from runtime_guard.virtual.results import note_use
 
 if TYPE_CHECKING:
@@ -81,6 +82,10 @@ def copy_into(
             )
             if buffered and observers.observing():
                 moves.watch_buffer(written)
+            if Watch.current is not None:
+                behind = bool(non_blocking) and (buffered or moves.is_pinned(value))
+                waits = CPU in (source, target) and not behind
+                Watch.current.copied(value, written, plan.name, waits, new=False)
     return result
 
 

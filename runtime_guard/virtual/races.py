@@ -10,42 +10,20 @@ from __future__ import annotations
 import itertools
 import threading
 import warnings
-import weakref
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch.cuda._sanitizer import StreamSynchronizations
 
-from runtime_guard.core.placement import placement_of, storage_of
-from runtime_guard.core.sites import Site, user_stack
+from runtime_guard.core.placement import CPU, placement_of
+from runtime_guard.core.sites import user_stack
 from runtime_guard.recording import observers
 from runtime_guard.recording.events import Kind
+from runtime_guard.virtual.accesses import Access, Accesses, extent_of, name_of
 from runtime_guard.virtual.machine import Machine
 
 event_numbers = itertools.count(1)
-
-
-@dataclass(frozen=True)
-class Access:
-    """A stream read or wrote a tensor."""
-
-    stream: int
-    number: int
-    what: str
-    site: Site | None
-    device: torch.device
-    writes: bool
-
-    def __str__(self) -> str:
-        verb = "written" if self.writes else "read"
-        place = f" at {self.site}" if self.site is not None else ""
-        return f"{verb} by `{self.what}` on {_name(self.stream)} of {self.device}{place}"
-
-
-def _name(stream: int) -> str:
-    return "the default stream" if stream <= 0 else f"stream {stream}"
 
 
 class Races:
@@ -56,11 +34,7 @@ class Races:
         self.policy = policy
         self._order: Any = StreamSynchronizations()
         self._numbers = itertools.count(1)
-        self._written: dict[int, Access] = {}
-        self._read: dict[int, dict[int, Access]] = {}
-        """The latest of each stream: who is behind it is behind those before it."""
-        self._within: dict[int, set[int]] = {}
-        """Addresses by that of the storage they lie in."""
+        self._accesses = Accesses()
         self._lock = threading.RLock()
 
     def stream(self, device: torch.device) -> int:
@@ -97,8 +71,17 @@ class Races:
 
     def synchronized(self) -> None:
         """The host waited: all that was begun is done."""
+        self.find_changed_sources()
         with self._lock:
             self._order.sync_all_streams()
+            self._accesses.clear()
+
+    def find_changed_sources(self) -> None:
+        """Has the host changed what copies on their way read, by NumPy for example?"""
+        with self._lock:
+            changed = self._accesses.changed_sources()
+        for earlier in changed:
+            self._tell(earlier.what, "until here the host has changed what may still be", earlier)
 
     def _know(self, stream: int) -> None:
         if stream not in self._order.current_sync_states:
@@ -110,6 +93,8 @@ class Races:
         if schema.name.startswith("c10d") or torch._C._current_graph_task_id() != -1:
             return  # collectives and backward have streams of their own, ordered by PyTorch
         what = schema.name.partition("::")[2]
+        if what in ("copy_", "_foreach_copy_") and _are_apart(args[0], args[1]):
+            return  # a transfer, which tells of itself
         made_like = what.startswith("new_") or what.endswith("_like")
         for position, argument in enumerate(schema.arguments):
             value = args[position] if position < len(args) else kwargs.get(argument.name)
@@ -130,9 +115,7 @@ class Races:
         placement = placement_of(tensor)
         if placement is not None and placement.device.type not in ("cpu", "meta"):
             with self._lock:
-                address = tensor.data_ptr()
-                self._written.pop(address, None)
-                self._read.pop(address, None)
+                self._accesses.forget(tensor)
             self.accessed(tensor, what, writes=True)
 
     def accessed(self, tensor: torch.Tensor, what: str, *, writes: bool) -> None:
@@ -147,17 +130,32 @@ class Races:
         elif device.type != "meta":
             self._access(tensor, self.stream(device), device, what, writes)
 
-    def copied(self, source: torch.Tensor, result: torch.Tensor, what: str, blocking: bool) -> None:
-        """A transfer: both ends take part with the current streams of their devices."""
+    def copied(
+        self,
+        source: torch.Tensor,
+        result: torch.Tensor,
+        what: str,
+        blocking: bool,
+        *,
+        new: bool = True,
+    ) -> None:
+        """A transfer: both ends take part with the current streams of their devices.
+
+        ``new``: the memory of ``result`` is; a buffer's is not.
+        """
         ends = [placement_of(tensor) for tensor in (source, result)]
         devices = [end.device for end in ends if end is not None and end.device.type != "cpu"]
         streams = [self.stream(device) for device in devices]
         if len(streams) == 2:  # a copy between devices waits for both (`copy_kernel_cuda`)
             self.ordered(streams[1], streams[0])
         self.accessed(source, what, writes=False)
-        if ends[0] is not None and ends[0].device.type == "cpu" and devices and not blocking:
+        from_host = ends[0] is None or ends[0].device.type == "cpu"
+        if from_host and devices and not blocking and source.numel():
             self._access(source, streams[0], devices[0], what, writes=False)
-        self.made(result, what)
+        if new:
+            self.made(result, what)
+        else:
+            self.accessed(result, what, writes=True)
         if len(streams) == 2:
             self.ordered(streams[0], streams[1])
         if blocking:
@@ -166,8 +164,9 @@ class Races:
     def _overwritten(self, tensor: torch.Tensor, what: str) -> None:
         """The host writes into memory that a copy may still be reading."""
         with self._lock:
-            read = self._read.get(tensor.data_ptr(), {}).values()
+            read = self._accesses.meeting(tensor, writes=True)
             unfinished = [earlier for earlier in read if not self._is_behind(_HOST, earlier)]
+            self._accesses.told(tensor)
         for earlier in unfinished:
             self._tell(what, f"the host writes into it by `{what}` while it may still be", earlier)
 
@@ -175,46 +174,28 @@ class Races:
         self, tensor: torch.Tensor, stream: int, device: torch.device, what: str, writes: bool
     ) -> None:
         stack = user_stack()
-        address = tensor.data_ptr()
+        site = stack[0] if stack else None
+        of_host = device_of(tensor).type == "cpu"
+        if of_host:
+            self.find_changed_sources()
         with self._lock:
             self._know(stream)
             self._know(_HOST)
-            access = Access(
-                stream, next(self._numbers), what, stack[0] if stack else None, device, writes
-            )
-            self._order.update_seq_num(stream, access.number)
-            self._watch(tensor, address)
-            before = [self._written[address]] if address in self._written else []
-            if writes:
-                before += self._read.pop(address, {}).values()
-                self._written[address] = access
-            else:
-                self._read.setdefault(address, {})[stream] = access
+            number = next(self._numbers)
+            access = Access(stream, number, what, site, device, writes, extent_of(tensor))
+            self._order.update_seq_num(stream, number)
+            before = self._accesses.meeting(tensor, writes=writes)
+            self._accesses.add(tensor, access)
+            if of_host:
+                self._accesses.copying(tensor, access)
             apart = next((found for found in before if not self._is_behind(stream, found)), None)
         if apart is not None:
             verb = "written" if writes else "read"
-            said = f"{verb} by `{what}` on {_name(stream)} without waiting for what was"
+            said = f"{verb} by `{what}` on {name_of(stream)} without waiting for what was"
             self._tell(what, said, apart)
 
     def _is_behind(self, stream: int, earlier: Access) -> bool:
         return bool(self._order.is_ordered_after(stream, earlier.number, earlier.stream))
-
-    def _watch(self, tensor: torch.Tensor, address: int) -> None:
-        storage = storage_of(tensor)
-        if storage is None:
-            return
-        base = storage.data_ptr()
-        if base not in self._within:
-            self._within[base] = set()
-            weakref.finalize(storage, self._forget, base)
-        self._within[base].add(address)
-
-    def _forget(self, base: int) -> None:
-        """Memory was freed, and may be another tensor's next."""
-        with self._lock:
-            for address in self._within.pop(base, ()):
-                self._written.pop(address, None)
-                self._read.pop(address, None)
 
     def _tell(self, what: str, said: str, earlier: Access) -> None:
         sentence = f"{said} {earlier}"
@@ -229,6 +210,17 @@ class Races:
 
 _HOST = 1 << 62
 """Stands for the host among the streams: it is behind whatever it waited for."""
+
+
+def device_of(tensor: torch.Tensor) -> torch.device:
+    """Where a tensor is; on the host where nothing says so."""
+    placement = placement_of(tensor)
+    return CPU if placement is None else placement.device
+
+
+def _are_apart(written: Any, values: Any) -> bool:
+    pairs = zip(_tensors(written), _tensors(values), strict=False)
+    return any(device_of(one) is not device_of(other) for one, other in pairs)
 
 
 def _tensors(value: Any) -> Iterator[torch.Tensor]:

@@ -67,6 +67,22 @@ class TestReported:
         (detail,) = races(guard)
         assert detail.startswith("the host writes into it by `fill_` while it may still be read")
 
+    def test_a_view_that_begins_elsewhere(self, guard):
+        x, side = torch.ones(8, device="cuda"), torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            x[2:6].add_(1)
+        x[:3].sum()
+        assert len(races(guard)) == 1
+
+    def test_a_buffer_on_the_card_is_written_while_another_stream_reads(self, guard):
+        buffer, side = torch.ones(4, device="cuda"), torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            buffer.sum()
+        buffer.copy_(torch.ones(4).pin_memory(), non_blocking=True)
+        assert races(guard)[0].startswith("written by `copy_` on the default stream")
+
     def test_as_an_error(self):
         with virtual_devices("cuda:1"), DeviceGuard(on_race="raise"):
             x = torch.ones(4, device="cuda")
@@ -120,6 +136,35 @@ class TestRight:
         buffer.to("cuda")
         buffer.fill_(2)
 
+    def test_the_host_asked_whether_it_is_done(self, guard):
+        buffer, done = torch.ones(4).pin_memory(), torch.cuda.Event()
+        buffer.to("cuda", non_blocking=True)
+        done.record()
+        while not done.query():
+            pass
+        buffer.fill_(2)
+
+    def test_halves_of_a_tensor(self, guard):
+        x, side = torch.ones(8, device="cuda"), torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            x[:4].add_(1)
+        x[4:].add_(1)
+
+    def test_columns_of_a_tensor(self, guard):
+        x, side = torch.ones(4, 2, device="cuda"), torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            x[:, 0].add_(1)
+        x[:, 1].add_(1)
+
+    def test_a_blocking_copy_into_a_buffer(self, guard):
+        buffer, host = torch.ones(4, device="cuda"), torch.ones(4).pin_memory()
+        buffer.copy_(host)
+        host.fill_(2)
+        with torch.cuda.stream(torch.cuda.Stream()):
+            buffer + 1
+
     def test_one_stream(self, guard):
         x = torch.ones(4, device="cuda")
         x.add_(1)
@@ -155,6 +200,76 @@ class TestRight:
     def none(self, guard):
         yield
         assert races(guard) == []
+
+
+class Staged:
+    """A buffer with a twin on the card, as inference engines have it: NumPy fills it each step."""
+
+    def __init__(self, size):
+        self.host = torch.zeros(size, dtype=torch.long).pin_memory()
+        self.filled = self.host.numpy()
+        self.card = torch.zeros(size, dtype=torch.long, device="cuda")
+
+    def copy(self, count):
+        self.card[:count].copy_(self.host[:count], non_blocking=True)
+        return self.card[:count]
+
+
+class TestReplayed:
+    """Races of public projects, each reduced to what raced, and the cure that was taken."""
+
+    @pytest.mark.parametrize("cure", [None, "a copy of its own", "an event"])
+    def test_the_next_step_is_filled_in_while_this_one_is_copied(self, guard, cure):
+        """vllm-project/vllm-ascend#12079: where queries start, for the step behind this one."""
+        starts, copied = Staged(8), torch.cuda.Event()
+        torch.cuda.synchronize()
+        for step in range(3):
+            if cure == "an event" and step:
+                copied.synchronize()
+            starts.filled[:4] = step
+            if cure == "a copy of its own":
+                starts.card[:4].copy_(starts.host[:4].clone().pin_memory(), non_blocking=True)
+            else:
+                starts.copy(4)
+            copied.record()
+        torch.cuda.synchronize()
+        said = races(guard)
+        assert bool(said) is (cure is None)
+        assert all("the host has changed what may still be read by `" in text for text in said)
+
+    @pytest.mark.parametrize("cure", [False, True])
+    def test_rows_of_a_table_are_given_away_while_they_are_read(self, guard, cure):
+        """sgl-project/sglang#18746: one stream writes what the other still reads."""
+        table = torch.zeros(8, 4, device="cuda")
+        schedule, forward = torch.cuda.Stream(), torch.cuda.Stream()
+        torch.cuda.synchronize()
+        with torch.cuda.stream(forward):
+            table.sum(0)
+        if cure:
+            schedule.wait_stream(forward)
+        with torch.cuda.stream(schedule):
+            table[2:3].fill_(1)
+        assert len(races(guard)) == (not cure)
+
+    @pytest.mark.parametrize("cure", [False, True])
+    def test_a_batch_that_a_copying_stream_has_not_brought_yet(self, guard, cure):
+        """ROCm/pytorch#3194: the default stream takes what the copying stream was given."""
+        copying = torch.cuda.Stream()
+        with torch.cuda.stream(copying):
+            batch = torch.ones(4).pin_memory().to("cuda", non_blocking=True)
+        if cure:
+            torch.cuda.current_stream().wait_stream(copying)
+        batch * 2
+        assert len(races(guard)) == (not cure)
+
+    @pytest.mark.parametrize("cure", [False, True])
+    def test_the_host_reads_what_is_on_its_way_to_it(self, guard, cure):
+        """pytorch/pytorch#127612: `.to("cpu", non_blocking=True)`, then a norm of it."""
+        host = torch.ones(4, device="cuda").to("cpu", non_blocking=True)
+        if cure:
+            torch.cuda.synchronize()
+        torch.linalg.vector_norm(host)
+        assert len(guard.ledger.of(Kind.UNLANDED_READ)) == (not cure)
 
 
 def test_a_guard_that_did_not_ask_looks_for_none():
