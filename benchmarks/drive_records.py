@@ -49,7 +49,7 @@ def findings_in(tree: Path, path: str) -> list[dict[str, Any]]:
     try:
         findings: list[dict[str, Any]] = json.loads(done.stdout)["findings"]
     except (ValueError, KeyError):
-        return []
+        raise SystemExit(f"devlint check {path} in {tree}: {done.stderr[-300:]}") from None
     return findings
 
 

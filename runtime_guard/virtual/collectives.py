@@ -50,7 +50,21 @@ def _in_one_go(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return func(outputs, inputs, *args[2:], **kwargs)
 
 
+def _gather_list(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """``all_gather``: ``([outputs], [input], group, …)``; one broadcast each if sizes differ."""
+    (parts,), (own,), boxed = args[:3]
+    if len({part.numel() for part in parts}) == 1:
+        return func(*args, **kwargs)
+    group = dist.ProcessGroup.unbox(boxed)
+    parts[group.rank()].copy_(own)
+    for root, part in enumerate(parts[:-1]):
+        group.broadcast(part, root).wait()
+    last = torch.ops.c10d.broadcast_([parts[-1]], boxed, len(parts) - 1, 0)
+    return args[0], last[1]
+
+
 BY_ELEMENTS: dict[str, Callable[..., Any]] = {
+    "allgather_": _gather_list,
     "_allgather_base_": _gather,
     "_reduce_scatter_base_": _scatter,
     "allgather_into_tensor_coalesced_": _in_one_go,

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from runtime_guard.core.placement import CPU, Placement, placement_of, tag
+from runtime_guard.core.placement import CPU, Placement, local_part, placement_of, tag
 from runtime_guard.core.sites import user_site
 from runtime_guard.core.tensors import tensors_of
 from runtime_guard.core.torch_internals import (
@@ -744,6 +744,8 @@ def _named_device(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> 
 def _attention(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:
     """``scaled_dot_product_attention`` where the program chose a backend by name."""
     query = args[0] if args else kwargs["query"]
+    if local_part(query) is not None:
+        return _distributed_attention(mode, func, args, kwargs)
     if attention.takes_anything() or moves.device_of(query).type != "cuda":
         return mode.run(func, args, kwargs)
     named = dict(zip(("query", "key", "value", "attn_mask"), args, strict=False)) | kwargs
@@ -751,6 +753,17 @@ def _attention(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any
     attention.check_backends(named["query"], named["key"], named["value"], mask)
     with attention.hosts_choice():
         return mode.run(func, args, kwargs)
+
+
+def _distributed_attention(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:
+    """Of a ``DTensor``, which knows how to cut CUDA's kernels and not those of the host."""
+    try:
+        return mode.run(func, args, kwargs)
+    except NotImplementedError as error:
+        raise UnsupportedVirtually(
+            "scaled_dot_product_attention of a DTensor on virtual devices: the host's kernels "
+            f"cannot be cut ({error}); give it the local tensors"
+        ) from error
 
 
 def build_handlers() -> dict[Any, Handler]:

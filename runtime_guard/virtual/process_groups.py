@@ -49,7 +49,7 @@ def patch_process_groups(patches: Patches) -> None:
         patches.set(api, "default_pg_nccl_timeout", NCCL_TIMEOUT)
     for module in (api, dist):
         patches.set(module, "barrier", _barrier_of_the_host(api))
-    patches.set(api, "_coalescing_manager", _one_by_one(api))
+        patches.set(module, "_coalescing_manager", _one_by_one(api))
     if not hasattr(torch._C, "_nccl_version"):
         patches.set(torch.cuda.nccl, "version", lambda: NCCL_VERSION)
 

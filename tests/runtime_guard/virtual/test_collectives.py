@@ -27,6 +27,7 @@ from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 from torch.distributed.tensor import Replicate, Shard, distribute_tensor
+from torch.distributed.tensor.experimental import context_parallel
 from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
 from runtime_guard import virtual_devices
 
@@ -66,10 +67,24 @@ def flat_scatter(rank, world):
 
 def coalesced(rank, world):
     parts = [torch.ones(2, device="cuda") * rank for _ in range(2)]
-    with dist.distributed_c10d._coalescing_manager(device=torch.device("cuda", rank)):
-        for part in parts:
-            dist.all_reduce(part)
+    for module in (dist, dist.distributed_c10d):
+        with module._coalescing_manager(device=torch.device("cuda", rank)):
+            for part in parts:
+                dist.all_reduce(part)
     return [part.tolist() for part in parts]
+
+
+def gather_of_several_sizes(rank, world):
+    parts = [torch.zeros(size + 1, device="cuda") for size in range(world)]
+    dist.all_gather(parts, torch.full((rank + 1,), rank + 1.0, device="cuda"))
+    return [part.tolist() for part in parts] + [str(parts[0].device)]
+
+
+def attention_of_a_dtensor(rank, world):
+    mesh = init_device_mesh("cuda", (world,))
+    query = torch.ones(1, 2, 8 * world, 8, device="cuda")
+    with context_parallel(mesh, buffers=[query], buffer_seq_dims=[2]):
+        nn.functional.scaled_dot_product_attention(query, query, query, is_causal=True)
 
 
 def what_a_group_says_of_itself(rank, world):
@@ -188,6 +203,7 @@ with virtual_devices("cuda:2"):
     torch.cuda.set_device(rank)
     dist.init_process_group("nccl", device_id=torch.device("cuda", rank))
     for case in (flat_gather, stacked_gather, gather_of_the_wrong_size, flat_scatter, coalesced,
+                 gather_of_several_sizes, attention_of_a_dtensor,
                  what_a_group_says_of_itself, a_tensor_of_the_host,
                  a_tensor_of_the_host_where_gloo_serves_it, objects, gather_with_gradients,
                  sharded_from_meta, barrier_of_a_card, sync_batch_norm,
@@ -206,7 +222,8 @@ EXPECTED = {
     "gather_of_the_wrong_size": "ValueError: output tensor size must be equal to world_size times "
     "input tensor size",
     "flat_scatter": [[12.0, 14.0, 16.0], [18.0, 20.0, 22.0]],
-    "coalesced": [[1.0, 1.0], [1.0, 1.0]],
+    "coalesced": [[2.0, 2.0], [2.0, 2.0]],
+    "gather_of_several_sizes": [[1.0], [2.0, 2.0], "cuda:1"],
     "what_a_group_says_of_itself": ["nccl", "nccl", "cpu:gloo,cuda:nccl"],
     "a_tensor_of_the_host": "RuntimeError: No backend type associated with device type cpu\n"
     f"  `number`: made on cpu at program.py:{LINE_OF_THE_HOSTS} (devlint explain DEV101)",
@@ -239,6 +256,11 @@ def second_rank(tmp_path_factory):
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
+
+
+def test_attention_of_a_dtensor_says_what_is_missing(second_rank):
+    wanted = "UnsupportedVirtually: scaled_dot_product_attention of a DTensor on virtual devices"
+    assert second_rank["attention_of_a_dtensor"].startswith(wanted)
 
 
 @pytest.mark.parametrize("case", EXPECTED)
