@@ -42,8 +42,8 @@ class Meter:
 
         Raises ``torch.OutOfMemoryError`` where the device has no such memory left.
         """
-        if size > 0 and self.limit is not None and self.allocated + size > self.limit:
-            raise out_of_memory(self, size)
+        if self.limit is not None:
+            self.room_for(size)
         # No lock, since every operation comes by here: there is no call between what is read and
         # what is written, and no thread gives the interpreter up elsewhere.
         self.allocated += size
@@ -54,6 +54,11 @@ class Meter:
                 if self.highest > self.noted * 1.01:
                     self.noted = self.highest
                     self.peak_at = user_site()
+
+    def room_for(self, size: int) -> None:
+        """Raise ``torch.OutOfMemoryError`` where the device has no ``size`` bytes left."""
+        if size > 0 and self.limit is not None and self.allocated + size > self.limit:
+            raise out_of_memory(self, size)
 
     def reset_peak(self) -> None:
         """The peak counts from what is allocated now."""

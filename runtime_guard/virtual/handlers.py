@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from runtime_guard.core.memory import meter_of
 from runtime_guard.core.placement import CPU, Placement, local_part, placement_of, tag
 from runtime_guard.core.sites import user_site
 from runtime_guard.core.tensors import tensors_of
@@ -102,6 +103,8 @@ def _factory(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:
             raise RuntimeError("Only dense CPU tensors can be pinned")
         if virtual or kwargs.get("device") is not None or default_device(mode) is not None:
             kwargs["device"] = CPU
+        if virtual and out is None:
+            _refuse_too_much(func, args, kwargs, target)
         result = func(*args, **kwargs)
         if out is None:
             _finish(mode, result, target, {"pin_memory": pinned})
@@ -109,6 +112,14 @@ def _factory(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:
                 return _finish(mode, moves.pin(result), target, {})
         return result
     return func(*args, **kwargs)
+
+
+def _refuse_too_much(func: Any, args: Args, kwargs: Kwargs, target: torch.device) -> None:
+    """Raise before the host's memory is taken for what the card has no room for."""
+    meter = meter_of(target)
+    if meter is not None and meter.limit is not None:
+        there = {name: value for name, value in kwargs.items() if name != "generator"}
+        meter.room_for(func(*args, **{**there, "device": "meta"}).untyped_storage().nbytes())
 
 
 def _from_data(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:

@@ -41,6 +41,12 @@ def test_whatever_makes_it(make):
             make(kept)
 
 
+@pytest.mark.parametrize("make", [torch.zeros, torch.rand])
+def test_the_host_is_not_asked_for_what_does_not_fit(make):
+    with virtual_devices("cuda:1@T4"), pytest.raises(torch.cuda.OutOfMemoryError):
+        make(2**45, device="cuda")
+
+
 def test_the_host_has_no_such_limit():
     with virtual_devices("cuda:1", memory="1 MiB"):
         assert mebibytes(4, "cpu").numel() == 4 * MIB
