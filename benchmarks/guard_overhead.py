@@ -22,7 +22,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from runtime_guard import DeviceGuard, virtual_devices
 
-LIMITS = {"record / no-op": 1.5, "virtual / no-op": 3.0}
+LIMITS = {"record / no-op": 1.5, "virtual / no-op": 1.5, "virtual, guarded / no-op": 1.5}
 
 
 class NoOpFunctionMode(TorchFunctionMode):
