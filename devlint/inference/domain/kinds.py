@@ -36,7 +36,7 @@ class Evidence:
         self.number = False  # by its name it is rather a number
         self.index = False  # it is used as the index of a device
         self.part = False  # one of several that a batch was unpacked into
-        self.output = False  # a callee out of sight gave it: a tensor, or several values
+        self.output = False  # a model out of sight gave it: a tensor, or several values
         self.own = False  # an entry of a caller's dict that the class itself makes on the host
         # It has a method or an attribute that tensors lack, or is asked whether it is of another
         # class: an object of a class out of sight.

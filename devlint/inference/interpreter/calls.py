@@ -491,7 +491,7 @@ def call_unknown(frame: Frame, node: cst.Call, callee: Value, arguments: Argumen
             for tensor in tensors_in(value):
                 tensor.show()
     output = meet(frame, node, name, values, True, MeetingKind.CALLEE, indirect=True)
-    if type(output) is Tensor:
+    if type(output) is Tensor and holds("module-name", last):
         output = elements.output(output)
     return gradients.after_unknown(frame, node, output)
 

@@ -143,12 +143,13 @@ def combine(
 
 def _show_computed(frame: Frame, operand: Tensor) -> None:
     """What was moved before, `x.to(device)`, and is computed with, is a tensor: modules have no
-    arithmetic, and numbers no device. So is what a module gave, and a part of a batch of which
+    arithmetic, and numbers no device. So is a part of what a model gave, and of a batch of which
     another part was moved."""
     evidence = operand.evidence
-    if evidence is not None and (
-        evidence.was_moved or evidence.output or belongs_to_moved_batch(frame, operand)
-    ):
+    if evidence is None:
+        return
+    is_part = evidence.part and evidence.output
+    if is_part or evidence.was_moved or belongs_to_moved_batch(frame, operand):
         evidence.mark_tensor()
 
 

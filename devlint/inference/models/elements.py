@@ -82,7 +82,7 @@ def derive(tensor: Tensor) -> Tensor:
 
 
 def output(tensor: Tensor) -> Tensor:
-    """What a callee out of sight gives: a tensor, or several values."""
+    """What a model out of sight gives: a tensor, or several values."""
     evidence = tensor.evidence or Evidence(True)
     evidence.output = True
     return Tensor(tensor.place, tensor.origin, tensor.traits, evidence, tensor.sizes)
@@ -91,7 +91,7 @@ def output(tensor: Tensor) -> Tensor:
 def unpacked(whole: Tensor, element: Tensor) -> Tensor:
     """One of several values that a tensor, or what was taken for one, is unpacked into.
 
-    Those of a callee out of sight may be of any kind: in `scores, lengths = decoder(x)` the lengths
+    Those of a model out of sight may be of any kind: in `scores, lengths = decoder(x)` the lengths
     may be a list.
     """
     part = derive(element)
