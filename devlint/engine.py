@@ -206,9 +206,10 @@ def _callers(
         if found is not None:
             return found
     from devlint.checking.session import Session  # see above
+    from devlint.project.parsing import unchecked_nodes  # see above
 
     session = Session(setting)
-    with without_garbage_collection():
+    with without_garbage_collection(), unchecked_nodes():
         found = with_deep_stack(lambda: callers_of(names, others, near, session))
     if kept is not None:
         kept.keep(key, found)

@@ -19,6 +19,7 @@ from devlint.checking.session import COLLECT_AFTER, Session
 from devlint.checking.setting import Setting
 from devlint.project.cuda_builds import CudaBuilds
 from devlint.project.imports import Project, Trees
+from devlint.project.parsing import unchecked_nodes
 
 Reached = Callable[[Path], None]  # told before each file
 
@@ -30,26 +31,35 @@ class Executor(Protocol):
 
 
 class Checker:
-    """Checks groups one after the other; what one has parsed, the next need not."""
+    """Checks groups one after the other; what one has parsed, the next need not.
+
+    parsed: the characters since the last collection of cycles.
+    """
 
     def __init__(self, setting: Setting, trees: Trees | None = None) -> None:
         self.setting = setting
         self.trees = Trees() if trees is None else trees
         self.cuda_builds = CudaBuilds(Project(setting.config.root))
-        self.parsed = 0  # characters, since the last collection of cycles
+        self.parsed = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether cycles are to be collected before the next group."""
+        return self.parsed > COLLECT_AFTER
 
     def check_group(
         self, group: Group, reached: Reached, without: Collection[Path] = ()
     ) -> Outcome:
         """The outcome of a group, without some of its files."""
-        if self.parsed > COLLECT_AFTER:  # not after the last group: the process ends then
+        if self.is_full:  # not after the last group: the process ends then
             collect_recent()
             self.parsed = 0
         session = Session(self.setting, group.allowance, self.trees, self.cuda_builds)
-        for file in group.files:
-            if file not in without:
-                reached(file)
-                session.check_file(file)
+        with unchecked_nodes():
+            for file in group.files:
+                if file not in without:
+                    reached(file)
+                    session.check_file(file)
         outcome = session.finish()
         self.parsed += session.project.parsed
         return outcome

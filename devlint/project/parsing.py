@@ -38,7 +38,7 @@ def _parse(text: str) -> cst.Module:
         if refused is not None:
             raise refused
     try:
-        with _unchecked_nodes():
+        with unchecked_nodes():
             return cst.parse_module(text)
     except cst.ParserSyntaxError as error:
         raise refused_by_python(text) or _from_libcst(error) from None
@@ -49,9 +49,14 @@ def _parse(text: str) -> cst.Module:
 
 
 @contextmanager
-def _unchecked_nodes() -> Iterator[None]:
-    """For a parse: LibCST's nodes check themselves when they are made, white space above all. What
-    its parser makes is right already, and the checks take a fifth of the time."""
+def unchecked_nodes() -> Iterator[None]:
+    """For parses: LibCST's nodes check themselves when they are made, white space above all. What
+    its parser makes is right already, and the checks take a fifth of the time. Around many parses
+    rather than each: with the checks goes all that Python knows of where nodes have their fields.
+    """
+    if cst.CSTNode.__post_init__ is not _CHECK:  # not in a parse within others
+        yield
+        return
     cst.CSTNode.__post_init__ = _NO_CHECK  # type: ignore[method-assign, assignment]
     try:
         yield

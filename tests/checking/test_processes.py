@@ -16,7 +16,7 @@ import pytest
 from faking import Tree
 
 from devlint import engine
-from devlint.checking import groups, processes
+from devlint.checking import executors, groups, processes
 from devlint.checking.groups import Group
 from devlint.checking.outcome import Outcome
 from devlint.checking.processes import Processes
@@ -137,6 +137,24 @@ def test_where_no_process_lives_the_files_are_checked_here(
     found = outcomes_of(files, faking.infer, [])
     assert found.checked == [file.name for file in files]
     assert found.errors == []
+
+
+@needs_fork
+def test_a_process_that_parsed_much_is_replaced(
+    files: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its memory goes with it; what it would have checked, its successor does."""
+
+    def infer(parsed: ParsedFile, importer: Importer, knowledge: Knowledge) -> Facts:
+        with (files[0].parent / "processes").open("a") as log:
+            log.write(f"{os.getpid()}\n")
+        return faking.infer(parsed, importer, knowledge)
+
+    monkeypatch.setattr(executors, "COLLECT_AFTER", 0)
+    found = outcomes_of(files, infer, [], jobs=1)
+    assert found.checked == [file.name for file in files]
+    used = (files[0].parent / "processes").read_text().split()
+    assert [used.count(each) for each in dict.fromkeys(used)] == [2, 2, 2]
 
 
 def test_a_check_of_one_group_starts_no_process(

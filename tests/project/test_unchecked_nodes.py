@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 import pytest
 
-from devlint.project.parsing import parse
+from devlint.project.parsing import parse, unchecked_nodes
 from devlint.project.source import SourceError
 
 PAGE = "if (a)and(b):\n    x = [1, *c]  # d\n\n\nclass C(  B ): pass\n"
@@ -30,5 +30,14 @@ def test_nodes_that_others_make_are_checked(text: str) -> None:
         parse(text)
     except SourceError:
         assert text != PAGE
+    with pytest.raises(cst.CSTValidationError):
+        cst.Name("")
+
+
+def test_after_many_parses_nodes_are_checked_again() -> None:
+    with unchecked_nodes():
+        parse(PAGE)
+        assert cst.Name("").value == "", "not between two of them"
+        parse(PAGE)
     with pytest.raises(cst.CSTValidationError):
         cst.Name("")
