@@ -64,3 +64,23 @@ def test_a_tensor_that_is_kept_is_no_data():
 def test_a_constructor_copies_once():
     text = MODULE.replace("self.seen = []", "self.seen = torch.tensor(1.0, device='cuda')")
     assert given(text.format(line="made = x")).data_copies == []
+
+
+@pytest.mark.parametrize(
+    "filled",
+    [
+        "if width > 2: self.order.extend(range(width))",
+        "if width > 2: self.order = [width]",  # whichever it is, it stays
+    ],
+)
+def test_a_constructor_may_fill_what_it_keeps(filled):
+    text = MODULE.replace("self.seen = []", filled)
+    made = given(text.format(line="made = torch.tensor(self.order, device=x.device)"))
+    assert len(made.data_copies) == 1
+
+
+@pytest.mark.parametrize(
+    "change", ["self.seen.append(x.size(0))", "self.seen[0] = x.size(0)", "self.seen[0] += 1"]
+)
+def test_what_another_method_fills_does_change(change):
+    assert copies(f"{change}; made = torch.tensor(self.seen, device=x.device)") == []
