@@ -402,6 +402,7 @@ class Neglect(str, enum.Enum):
     )
     BESIDE = "beside"  # a module is moved there, its inputs to the "callee": `self.device`
     CURRENT = "current"  # it is asked for its type; the "callee" waits for the current card
+    STREAM = "stream"  # all is copied there; the "callee" is a stream of the current card
 
 
 class AbsentBackend(NamedTuple):
@@ -439,6 +440,7 @@ class Mistake(str, enum.Enum):
     MINUS_ONE = "minus one"  # `y.to(x.get_device())`, which is -1 on the host
     KEYWORD = "keyword"  # `module.cuda(non_blocking=True)`, which takes a device and no more
     FIRST_CARD = "first card"  # `device.index or -1`: the first card has the index 0
+    NO_CARD = "no card"  # `device.index or 0`: no index is the current card, and not the first
     PRECEDENCE = "precedence"  # `device or "cuda" if available else "cpu"`
 
 

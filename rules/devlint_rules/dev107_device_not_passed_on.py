@@ -28,6 +28,8 @@ _MESSAGES = {
     "and not by what it was resolved to",
     Neglect.BESIDE: f"{_HAS}works there, and yet moves to `{{callee}}`, perhaps another one",
     Neglect.CURRENT: f"{_HAS}asks no more than its type: `{{callee}}` is for the current card",
+    Neglect.STREAM: "`{function}` copies to `{parameter}`, and `{callee}` is a stream of the "
+    "current card, perhaps another one",
 }
 # `called`: the callee as the call writes it.
 _ADVICE = {
@@ -38,6 +40,7 @@ _ADVICE = {
     Neglect.UNRESOLVED: "use the device that it was resolved to",
     Neglect.BESIDE: "move all to `{parameter}`",
     Neglect.CURRENT: "pass it on: `{called}({parameter})`",
+    Neglect.STREAM: "say which card's: `{called}(device={parameter})`",
 }
 
 
@@ -101,7 +104,8 @@ makes on the default one; and one that takes the first card for whatever device 
 for the CPU. So are a function that loads weights to its device and returns the model where it was
 made; one that resolves a device which may be None, and goes on with None; one that moves its
 module to the device and what goes in to `self.device`; and one that waits for the current card
-(`torch.cuda.synchronize()`) whichever it is given.""",
+(`torch.cuda.synchronize()`) whichever it is given; and one that copies to a device on a stream of
+the current card (`torch.cuda.Stream()`).""",
     why="""\
 The result is on the default device, mostly the CPU, or on the first accelerator: not where the
 caller was asked to work. It fails where the two meet, far from the call, or costs a transfer and

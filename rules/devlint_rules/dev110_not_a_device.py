@@ -28,11 +28,15 @@ _ADVICE = {
     Mistake.MINUS_ONE: "use the tensor's `.device`",
     Mistake.KEYWORD: "use `.to(device, non_blocking=True)`",
     Mistake.FIRST_CARD: "ask for `None`: `-1 if index is None else index`",
+    Mistake.NO_CARD: "take the current card: `torch.cuda.current_device()`",
     Mistake.PRECEDENCE: 'put the choice in brackets: `device or ("cuda" if … else "cpu")`',
 }
 # What goes another way than it reads, or is a mistake only where no accelerator is or to an older
 # PyTorch.
-_MILD = (Mistake.OLD_CONTEXT, Mistake.ALWAYS_UNEQUAL, Mistake.PRECEDENCE, Mistake.MINUS_ONE)
+_MILD = frozenset(
+    {Mistake.OLD_CONTEXT, Mistake.ALWAYS_UNEQUAL, Mistake.PRECEDENCE, Mistake.MINUS_ONE}
+    | {Mistake.NO_CARD}
+)
 
 _UNEQUAL = "a `torch.device` does not equal a string"
 # `text` is what stands there, `callee` what gets it, as the fact says.
@@ -49,6 +53,8 @@ _MESSAGES = {
     Mistake.MINUS_ONE: "`{text}` is -1 on the host, which `{callee}` does not take for a device",
     Mistake.KEYWORD: "`{callee}` of a module takes no `{text}`",
     Mistake.FIRST_CARD: "`{text}` is 0 for the first card, which `or` takes for none: `{callee}`",
+    Mistake.NO_CARD: "`{text}` takes the first card where `{callee}` names none: no index is the "
+    "current card",
     Mistake.PRECEDENCE: "`{text}` is ignored where no accelerator is: `{callee}` as a whole is "
     "what the condition chooses",
 }
@@ -73,6 +79,11 @@ def _check(facts: Facts) -> Iterator[Claim]:
             AssumptionKind.NAME_IS_OF_DEVICE,
             fact.site,
             "this is a `torch.device`",
+        ) + assume_if(
+            fact.mistake is Mistake.NO_CARD,
+            AssumptionKind.OTHER_CARDS_ARE_USED,
+            fact.site,
+            "the current card is another one than the first",
         )
         yield Claim(
             fact.site,
@@ -93,8 +104,8 @@ RULE = Rule(
 Reports a truth value or `torch.cuda.device(i)` that is passed as a device; a `torch.device` that is
 compared with a string, and the name of a device that is compared with `"gpu"`;
 `torch.cuda.set_device("cuda")`, which has no index; `y.to(x.get_device())`; `non_blocking` given
-to the `.cuda()` of a module; `device.index or -1`; and `device or "cuda" if available else "cpu"`,
-where the `or` binds closer than the `if`.""",
+to the `.cuda()` of a module; `device.index or -1`; `device.index or 0`, and its like; and
+`device or "cuda" if available else "cpu"`, where the `or` binds closer than the `if`.""",
     why="""\
 `.cuda(True)` and `device=True` raise `TypeError: argument 'device' must be torch.device, not bool`.
 `torch.cuda.device(i)` is a context manager that selects a device for a `with` block: `.to` and
@@ -104,7 +115,8 @@ False wherever `x` lives, without an error: a `torch.device` equals only a `torc
 the branch behind it never runs. `torch.cuda.set_device` wants the index of a card and raises
 `ValueError` for a bare `"cuda"`; `Module.cuda` takes a device alone and raises `TypeError` for
 more; `x.get_device()` is -1 on the host, which is the index of no device; `device.index or -1` is
--1 for `cuda:0`, whose index is 0. And in `device or "cuda" if available else "cpu"` the first half
+-1 for `cuda:0`, whose index is 0, and `device.index or 0` is 0 for `"cuda"`, which is the current
+card: another one for each rank. And in `device or "cuda" if available else "cpu"` the first half
 is what the condition chooses: on a machine without CUDA the device that was asked for is
 ignored.""",
     reference="https://docs.pytorch.org/docs/stable/tensor_attributes.html#torch.device",
@@ -129,6 +141,14 @@ import torch
 def fast_path(x: torch.Tensor) -> bool:
     return x.device == "cuda" and x.is_contiguous()
 """,
+        """\
+import torch
+
+
+def card(device: str | torch.device) -> int:
+    device = torch.device(device)
+    return 0 if device.index is None else device.index
+""",
     ),
     good=(
         """\
@@ -150,6 +170,14 @@ import torch
 
 def fast_path(x: torch.Tensor) -> bool:
     return x.device.type == "cuda" and x.is_contiguous()
+""",
+        """\
+import torch
+
+
+def card(device: str | torch.device) -> int:
+    device = torch.device(device)
+    return torch.cuda.current_device() if device.index is None else device.index
 """,
     ),
     check=_check,

@@ -270,3 +270,35 @@ def test_a_device_that_a_call_leaves_out_is_nobody_s_choice(default, call, confi
             return self.linear(x) @ {call}
     """
     assert [each.rpartition(" ")[2] for each in met(code)] == confidence
+
+
+PREFETCH = """
+    class Prefetcher:
+        def __init__(self, loader, device):
+            self.loader, self.device = loader, device
+
+        def __iter__(self):
+            side = torch.cuda.Stream({made})
+            {chosen}
+            for x in self.loader:
+                with torch.cuda.stream(side):
+                    x = x.to({goal}, non_blocking=True)
+                torch.cuda.current_stream({made}).wait_stream(side)
+                yield x
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "chosen", "goal", "found"),
+    [
+        ("", "pass", "self.device", 1),  # one for both streams
+        ("", "pass", "device=self.device", 1),
+        ("self.device", "pass", "self.device", 0),
+        ("", "torch.cuda.set_device(self.device)", "self.device", 0),
+        ("", "pass", '"cuda"', 0),  # the current card here as there
+        ("", "y = torch.ones(3).to(self.other)", "self.device", 0),  # which is meant is open
+    ],
+)
+def test_a_stream_belongs_to_the_card_that_is_copied_to(made, chosen, goal, found):
+    code = PREFETCH.format(made=made, chosen=chosen, goal=goal)
+    assert neglected(code) == [Neglect.STREAM] * found

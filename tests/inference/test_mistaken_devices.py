@@ -224,3 +224,36 @@ def test_a_device_that_is_handed_in_may_be_a_string():
     """)
         == []
     )
+
+
+@pytest.mark.parametrize(
+    ("card", "found"),
+    [
+        ("device.index or 0", 1),
+        ("0 if device.index is None else device.index", 1),
+        ("device.index if device.index is not None else 0", 1),
+        ('torch.device("cuda", device or 0)', 1),
+        ("torch.cuda.current_device() if device.index is None else device.index", 0),
+        ("device.index or fallback", 0),
+        ("x.device.index or 0", 0),  # a tensor on a card is on one with a number
+        ("entry.index or 0", 0),  # any other index
+        ('torch.device("cuda", entry or 0)', 0),
+    ],
+)
+def test_no_index_is_the_current_card_and_not_the_first(card, found):
+    code = f"""
+    def number(device, x: torch.Tensor, entry, fallback=None):
+        return {card}
+    """
+    assert mistakes(code) == [Mistake.NO_CARD] * found
+
+
+def test_a_function_may_return_the_first_card_early():
+    code = """
+    def number(where):
+        where = torch.device(where)
+        if where.index is None:
+            return 0
+        return where.index
+    """
+    assert mistakes(code) == [Mistake.NO_CARD]

@@ -1,8 +1,8 @@
 """A function is asked for a device, and does not keep to it: what its text shows.
 
 The device says where a checkpoint is loaded to, and the model that takes it up stays where it was
-made; it may be None, and is used beside what it was resolved to; or it is asked for its type, and
-then the current card is waited for.
+made; it may be None, and is used beside what it was resolved to; it is asked for its type, and then
+the current card is waited for; or all is copied there, on streams of the current card.
 """
 
 from __future__ import annotations
@@ -29,6 +29,10 @@ def of_function(frame: Frame, function: Function) -> None:
     node = function.node
     if not isinstance(node, cst.FunctionDef) or frame.unit.is_test:
         return
+    for stream, device in _on_other_streams(function):
+        frame.unit.dropped[stream] = DroppedArgument(
+            frame.site(stream), function.name, device, shorten(stream), None, neglect=Neglect.STREAM
+        )
     for parameter in function.parameters:
         if not parameter.is_device or parameter.name == "map_location":
             continue
@@ -274,6 +278,39 @@ def _on_current(function: Function, name: str) -> Iterator[cst.Call]:
             for call in every(test.body, cst.Call):
                 if dotted(call.func) == "torch.cuda.synchronize" and not call.args:
                     yield call
+
+
+_STREAMS = frozenset(
+    f"torch.{kind}.{made}"
+    for kind in ("cuda", "npu", "xpu")
+    for made in ("Stream", "current_stream")
+)
+
+
+def _on_other_streams(function: Function) -> Iterator[tuple[cst.Call, str]]:
+    """`stream = torch.cuda.Stream()` beside copies that all go to `self.device`, another card
+    perhaps; and that device. One finding for all streams of a function."""
+    text = function.unit.source.text
+    if "tream()" not in text or holds("card-choosing-text", text):
+        return
+    calls = list(every(function.node, cst.Call))
+    streams = [call for call in calls if dotted(call.func) in _STREAMS and not call.args]
+    goals = {dotted(goal) for call in calls if (goal := _goal(call)) is not None}
+    if len(goals) != 1 or not streams:
+        return
+    (device,) = goals
+    given = {p.name for p in function.parameters if p.is_device}
+    if device in given or (device.startswith("self.") and holds("device-name", device)):
+        yield streams[0], device
+
+
+def _goal(call: cst.Call) -> cst.BaseExpression | None:
+    """`d` of `x.to(d, non_blocking=True)` and of `x.to(device=d)`."""
+    if not isinstance(call.func, cst.Attribute) or call.func.attr.value != "to":
+        return None
+    named = (a.value for a in call.args if a.keyword is not None and a.keyword.value == "device")
+    first = (a.value for a in call.args[:1] if a.keyword is None and "dtype" not in dotted(a.value))
+    return next(named, None) or next(first, None)
 
 
 def _uses(node: cst.CSTNode, name: str) -> list[cst.Name]:

@@ -3,8 +3,8 @@
 A flag (`x.cuda(use_gpu)`), the context manager `torch.cuda.device(i)`, and a string that a
 `torch.device` is compared with: the two are never equal. And what is no device there: `"cuda"`
 where a card is to be chosen, `"gpu"` in a comparison, an argument that a move does not take, the
-index of the first card where it stands for none, and a choice that reads as another one than it
-is.
+index of the first card where it stands for none, none where it stands for the first card, and a
+choice that reads as another one than it is.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from devlint.inference.program.events import ComparisonNote, DeviceCompared
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments, Function
 from devlint.inference.program.values import Instance
-from devlint.inference.syntax.text import code, dotted, shorten
+from devlint.inference.syntax.text import code, dotted, every, shorten
 from devlint.inference.syntax.words import words
 
 
@@ -145,6 +145,70 @@ def of_index(frame: Frame, node: cst.BooleanOperation) -> None:
     is_number = type(other) is Const and type(other.value) is int and other.value != 0
     if is_number and (type(owner) is DeviceValue or holds("device-name", dotted(index.value))):
         _note(frame, node, Mistake.FIRST_CARD, shorten(index), code(node.right))
+
+
+def of_function(frame: Frame, function: Function) -> None:
+    """Where a function takes the first card for a device without an index, which is the current
+    one: `device.index or 0`, `torch.device("cuda", index or 0)`."""
+    text = function.text if "None" in function.unit.source.text else ""
+    if " or 0" in text:
+        for either in every(function.node, cst.BooleanOperation):
+            if isinstance(either.operator, cst.Or) and _is_zero(either.right):
+                _of_no_index(frame, either, either.left)
+        for call in every(function.node, cst.Call):
+            if dotted(call.func).endswith("device") and len(call.args) == 2:
+                _of_no_number(frame, call.args[1].value)
+    if ".index is " in text:
+        choices: list[cst.If | cst.IfExp] = list(every(function.node, cst.IfExp))
+        for choice in [*choices, *every(function.node, cst.If)]:
+            index = _asked_for_none(choice)
+            if index is not None:
+                _of_no_index(frame, choice, index)
+
+
+def _of_no_index(frame: Frame, node: cst.CSTNode, index: cst.BaseExpression) -> None:
+    """`index` is that of a device which somebody chose: the device of a tensor always has one."""
+    if not isinstance(index, cst.Attribute) or index.attr.value != "index":
+        return
+    owner = frame.eval(index.value) if dotted(index.value) else None
+    sure = type(owner) is DeviceValue and owner.sure and owner.place != CPU
+    if type(owner) is DeviceValue and (owner.of is not None or owner.place == CPU):
+        return
+    if sure or holds("device-name", dotted(index.value)):
+        shown = node.test if isinstance(node, cst.If) else node
+        _note(frame, shown, Mistake.NO_CARD, shorten(shown), dotted(index.value), not sure)
+
+
+def _of_no_number(frame: Frame, number: cst.BaseExpression) -> None:
+    """`device or 0` where the card's number is asked for."""
+    if not isinstance(number, cst.BooleanOperation) or not isinstance(number.operator, cst.Or):
+        return
+    name = dotted(number.left)
+    if name and _is_zero(number.right) and "." not in name and holds("device-name", name):
+        _note(frame, number, Mistake.NO_CARD, shorten(number), name, inferred=True)
+
+
+def _asked_for_none(choice: cst.If | cst.IfExp) -> cst.BaseExpression | None:
+    """`d.index` of `0 if d.index is None else d.index`, and of `if d.index is None: return 0`."""
+    test = choice.test
+    if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1:
+        return None
+    target = test.comparisons[0]
+    if dotted(target.comparator) != "None":
+        return None
+    is_none = isinstance(target.operator, cst.Is)
+    taken: cst.BaseExpression | None
+    if isinstance(choice, cst.IfExp):
+        taken = choice.body if is_none else choice.orelse
+    else:
+        line = choice.body.body[0] if len(choice.body.body) == 1 else None
+        only = line.body[0] if isinstance(line, cst.SimpleStatementLine) else line
+        taken = only.value if is_none and isinstance(only, cst.Return) else None
+    return test.left if taken is not None and _is_zero(taken) else None
+
+
+def _is_zero(node: cst.BaseExpression) -> bool:
+    return isinstance(node, cst.Integer) and node.evaluated_value == 0
 
 
 def _accelerator(frame: Frame, node: cst.BaseExpression) -> bool:

@@ -327,6 +327,7 @@ def _function_returns(frame: Frame, event: FunctionReturns) -> None:
     dropped_devices.of_unused(frame, event.function, event.result)
     dropped_devices.of_replaced(frame, event.function)
     ignored_devices.of_function(frame, event.function)
+    invalid_devices.of_function(frame, event.function)
 
 
 @_listens(PlacesSettled)
