@@ -8,9 +8,10 @@ import libcst as cst
 
 from devlint.findings import Applicability, Severity
 from devlint.inference.confidence.policy import confidence_of
+from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.inference.facts import Facts, Move
 from devlint.rule import Claim, Replacement, Rule
-from devlint_rules.helpers.assumptions import time_matters
+from devlint_rules.helpers.assumptions import assume_if, time_matters
 from devlint_rules.helpers.chains import Step, reduction
 from devlint_rules.helpers.rewriting import atom, receiver, text_of
 from devlint_rules.helpers.wording import loop_note
@@ -38,7 +39,12 @@ def _check(facts: Facts) -> Iterator[Claim]:
         if not steps:
             continue
         name = steps[-1].method
-        assumed = time_matters(facts, move.site)
+        assumed = time_matters(facts, move.site) + assume_if(
+            move.subject.placement is None,
+            AssumptionKind.SOURCE_OF_MOVE_IS_ELSEWHERE,
+            move.site,
+            f"`{move.subject.name}` is not on the host already",
+        )
         yield Claim(
             move.site,
             Severity.PERFORMANCE,
@@ -97,6 +103,16 @@ class Gate(nn.Module):
         states = self.mix(x)
         self.seen.append(states.detach().cpu().max())
         return states
+""",
+        """\
+import torch
+
+
+class Trainer:
+    def training_step(self, batch):
+        loss, rewards = self.compute(batch)  # wherever that is, it is not on the host
+        self.log("rewards", rewards.cpu().mean())
+        return loss
 """,
         """\
 from torch import nn

@@ -162,6 +162,17 @@ _HOST_METHODS = frozenset(
 _OF_TEXT = frozenset({"encode", "decode"})  # and methods of models
 
 
+# Methods that change the type of a module as well.
+_OF_MODULES = frozenset({"float", "double", "half"})
+
+
+def _show_source(tensor: Tensor, evidence: Evidence) -> None:
+    """`x.cpu().mean()`: what is a tensor behind a move was one before it."""
+    if tensor.origin is not None and tensor.origin.kind is StepKind.MOVED:
+        for source in evidence.parents:
+            source.mark_tensor()
+
+
 def _is_count(name: str, arguments: Arguments) -> bool:
     """By its name a method that tensors lack gives a number: `graph.num_edges()`."""
     return holds("count-getter", name) and not any(tensors_in(v) for v, _ in arguments.all())
@@ -177,6 +188,8 @@ def call_tensor_method(
         of_array = name in _OF_ARRAYS and evidence.was_moved
         if leaf or name in _TELLING or (name in ("any", "all") and frame.in_module) or of_array:
             evidence.mark_tensor()
+            if name not in _OF_MODULES:
+                _show_source(tensor, evidence)
         elif not evidence.is_tensor:
             return _method_of_unknown(frame, node, tensor, name, arguments)
     if name in ("items", "keys", "named_children", "named_parameters"):

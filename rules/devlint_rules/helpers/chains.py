@@ -46,11 +46,14 @@ def steps_after(facts: Facts, node: cst.CSTNode) -> Iterator[Step]:
 
 
 def reduction(facts: Facts, move: Move) -> list[Step]:
-    """The calls behind a hot copy to the host, up to the one that reduces; else empty."""
+    """The calls behind a hot copy to the host, up to the one that reduces; else empty. Of what is
+    somewhere, the move says that it is not on the host."""
     subject = move.subject
     if move.of_module or not is_host(move.target) or not _is_hot(move):
         return []
-    if subject.scalar or subject.element or not may_be_accelerator(subject.placement):
+    if subject.scalar or subject.element:
+        return []
+    if subject.placement is not None and not may_be_accelerator(subject.placement):
         return []
     found: list[Step] = []
     for step in steps_after(facts, move.site.node):
