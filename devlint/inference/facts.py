@@ -152,6 +152,7 @@ class Sync(NamedTuple):
     function: Site | None = None  # the function around it
     in_step: str = ""  # its name, when it runs once per step
     called_in: Site | None = None  # the call in a hot loop that says so
+    trains: bool = False  # that function goes back and takes a step of the optimizer itself
     in_module: bool = False  # inside a method of an nn.Module
     guards_error: bool = False  # only to raise, to warn or to assert
     evaluates: bool = False  # in code that evaluates: no gradients, or by its name

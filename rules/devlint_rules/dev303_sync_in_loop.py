@@ -25,7 +25,7 @@ def _group(sync: Sync) -> tuple[str, Site] | None:
     known = may_be_accelerator(operand.placement)
     if not known and operand.placement is not None:
         return None
-    if sync.in_step and sync.function is not None and known:
+    if sync.in_step and sync.function is not None and (known or sync.trains):
         return ("function", sync.function)
     if loop is None or loop.hotness is not Hotness.HOT:
         return None

@@ -1,5 +1,7 @@
 """What a step costs: loops that take one, reads that could stand before, chains of names."""
 
+from textwrap import dedent
+
 import pytest
 from given import given, settled
 
@@ -136,3 +138,61 @@ def test_a_loop_over_what_is_no_tensor_is_not_known_to_be_hot():
     (found,) = settled(code).syncs
     assert found.loop is not None
     assert found.loop.hotness is Hotness.COLD
+
+
+STEP = """
+    class Engine:
+        def advance(self, rows: torch.Tensor, optimizer):
+            {before}
+            loss = self.net(rows).mean()
+            self.total += loss.item()
+            {back}
+            {step}
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "back", "step", "trains"),
+    [
+        ("pass", "loss.backward()", "self.optimizer.step()", True),
+        ("pass", "self.accelerator.backward(loss)", "optimizer.step()", True),
+        ("pass", "loss.backward()", "pass", False),  # gradients may be asked for once
+        ("pass", "pass", "optimizer.step()", False),
+        ("pass", "loss.backward()", "scheduler.step()", False),
+        # It trains something of its own from one end to the other.
+        ("optimizer = torch.optim.SGD(rows, 1)", "loss.backward()", "optimizer.step()", False),
+        # The loop is inside: the function runs once.
+        ("pass", "for _ in range(3): loss.backward()", "optimizer.step()", False),
+    ],
+)
+def test_a_function_that_takes_a_step_runs_once_per_step(before, back, step, trains):
+    (sync,) = given(STEP.format(before=before, back=back, step=step)).syncs
+    assert sync.trains is trains
+    assert sync.in_step == ("advance" if trains else "")
+
+
+@pytest.mark.parametrize(
+    ("call", "trains"),
+    [
+        ("for rows in batches: engine.advance(rows, sgd)", True),
+        ("def epoch(rows): engine.advance(rows, sgd)", True),  # its caller may loop
+        ("engine.advance(batches, sgd)", False),
+        ("def main(): engine.advance(batches, sgd)", False),
+    ],
+)
+def test_a_step_that_is_taken_once_is_no_matter(call, trains):
+    code = dedent(STEP.format(before="pass", back="loss.backward()", step="optimizer.step()"))
+    (sync,) = given(f"{code}\nengine = Engine()\n{call}\n").syncs
+    assert sync.trains is trains
+
+
+@pytest.mark.parametrize(("base", "evaluates"), [("torch.optim.Optimizer", False), ("", True)])
+def test_the_methods_of_an_optimizer_evaluate_nothing(base, evaluates):
+    code = f"""
+    class Scaled({base}):
+        @torch.no_grad()
+        def update_one(self, p: nn.Parameter):
+            self.norm += p.grad.norm().item()
+    """
+    (sync,) = given(code).syncs
+    assert sync.evaluates is evaluates

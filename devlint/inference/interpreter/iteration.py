@@ -24,7 +24,7 @@ from devlint.inference.models.modules import member, parameter_in
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
 from devlint.inference.program.values import FunctionValue, Instance, Parameters
-from devlint.inference.syntax.text import code, dotted, passed_through
+from devlint.inference.syntax.text import code, dotted, every, passed_through
 from devlint.inference.syntax.words import words
 
 # Methods that only a training loop calls.
@@ -40,6 +40,18 @@ def note_training(frame: Frame, func: cst.Attribute) -> None:
     if frame.loops:
         loop = frame.loops[-1]
         loop.trains = loop.feeds_device = True
+    elif frame.function is not None:
+        name = func.attr.value.removeprefix("manual_")
+        if name == "backward" or not _is_bound_here(frame, func.value):
+            frame.function.trains.add(name)
+
+
+def _is_bound_here(frame: Frame, node: cst.BaseExpression) -> bool:
+    """A name that the function binds itself: an optimizer of its own takes steps of its own."""
+    assert frame.function is not None
+    name = dotted(node).partition(".")[0]
+    targets = every(frame.function.node, cst.AssignTarget)
+    return any(dotted(each.target) == name for each in targets)
 
 
 def element_of(frame: Frame, value: Value, node: cst.CSTNode) -> Value:

@@ -102,6 +102,7 @@ class Function:
     parameters: list[Parameter] = field(default_factory=list)  # once it is being inferred
     signature: Signature | None = None  # its contracts, once they were read
     stored: dict[str, Value] = field(default_factory=dict)  # in `ctx`, see autograd.py
+    trains: set[str] = field(default_factory=set)  # of "backward" and "step", outside of its loops
 
     @cached_property
     def is_local(self) -> bool:

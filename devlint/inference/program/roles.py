@@ -29,9 +29,11 @@ MAX_CALLS = 4  # from a function that runs once per step to one that it reaches
 
 @dataclass(frozen=True, slots=True)
 class PerStep:
-    """Why a function runs once per step: by its own name, or by the call in a hot loop."""
+    """Why a function runs once per step: by its own name, since it takes the step, or by the call
+    in a hot loop."""
 
     called_in: Site | None = None
+    trains: bool = False
 
 
 def note_call(frame: Frame, function: Function, node: cst.CSTNode) -> None:
@@ -85,27 +87,50 @@ def evaluates(function: Function | None) -> bool:
     if function is None:
         return False
     if turns_gradients_off(function):
-        return not holds("step-function", function.name) and function.name not in ("step", "update")
+        trains = holds("step-function", function.name) or function.name in ("step", "update")
+        return not trains and not _is_of_optimizer(function.info)
     return holds("evaluating-function", function.name)
+
+
+def _is_of_optimizer(info: ClassInfo | None) -> bool:
+    """The steps of an optimizer never record gradients, nor do the methods that take them."""
+    names = [*(c.name for c in info.lineage()), *info.library_bases] if info is not None else []
+    return any(holds("optimizer-name", n) and not holds("scheduler-class", n) for n in names)
 
 
 def _runs_rarely(function: Function) -> bool:
     return is_cold(function) or holds("evaluating-function", function.name)
 
 
+def _may_run_per_step(function: Function) -> bool:
+    """No lambda, and nothing that by its name or path runs once or on the host."""
+    name = function.name
+    if name == "<lambda>" or is_cold(function) or holds("checking-function", name):
+        return False
+    return not holds("host-path", function.unit.source.path)
+
+
+def _takes_step(function: Function) -> bool:
+    """`loss.backward()` and `self.optimizer.step()`, and in no loop: the caller's loop is around
+    it, unless all calls in sight stand in none."""
+    if not function.trains >= {"backward", "step"} or not _may_run_per_step(function):
+        return False
+    calls = function.callers
+    inner = (c.loop is not None or not (c.caller is None or is_cold(c.caller)) for c in calls)
+    return not calls or any(inner)
+
+
 def runs_per_step(function: Function) -> bool:
     """By its own name, class or parameters a function runs once per step."""
     name = function.name
     info = function.info
-    if name == "<lambda>" or is_cold(function) or holds("checking-function", name):
-        return False
-    if holds("host-path", function.unit.source.path):
+    if not _may_run_per_step(function):
         return False
     classes = [c.name for c in info.lineage()] + info.library_bases if info is not None else []
     if info is not None and info.is_module and name == "__call__":
         return True
     if name == "step":
-        return any(holds("optimizer-name", c) and not holds("scheduler-class", c) for c in classes)
+        return _is_of_optimizer(info)
     if name in ("update", "_update"):
         return any(holds("metric-class", c) for c in classes)
     params = _parameters(function)
@@ -178,6 +203,7 @@ def settle(unit: Unit) -> None:
             facts.syncs[index] = sync._replace(
                 in_step=function.name if found is not None else "",
                 called_in=found.called_in if found is not None else None,
+                trains=found is not None and found.trains,
                 cold=sync.cold or building or (found is None and _is_compared(function)),
             )
     unit.owned.clear()
@@ -185,7 +211,11 @@ def settle(unit: Unit) -> None:
 
 def _reached(unit: Unit) -> dict[Function, PerStep]:
     """The functions of a file that run once per step, and why."""
-    reached = {f: PerStep() for f in unit.functions if runs_per_step(f)}
+    reached = {
+        f: PerStep(trains=_takes_step(f))
+        for f in unit.functions
+        if runs_per_step(f) or _takes_step(f)
+    }
     for function in unit.functions:
         if function in reached or is_cold(function) or holds("checking-function", function.name):
             continue
@@ -213,7 +243,7 @@ def _reached(unit: Unit) -> dict[Function, PerStep]:
                 continue
             for call in function.callers:
                 if call.caller in reached and not call.cold:
-                    added[function] = reached[call.caller]
+                    added[function] = PerStep(reached[call.caller].called_in)
                     break
         if not added:
             break
