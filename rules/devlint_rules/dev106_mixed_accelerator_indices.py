@@ -80,8 +80,8 @@ RULE = Rule(
 Reports operands on two accelerators of one type: `cuda:0` and `cuda:1`, or `cuda` without an index
 (the current device) and a fixed index. It claims these whatever brings them together: an operation,
 a module and its input, an index. In a library, a tensor that a bare `.cuda()` behind a condition
-(`if x.is_cuda`) puts on the current device, where it meets an input, is reported, too: as a
-warning, since it raises only where other cards are used.""",
+(`if x.is_cuda`), or code for CUDA alone, puts on the current device is reported where it meets an
+input, too: as a warning, since it raises only where other cards are used.""",
     why="""\
 Cross-GPU operations are not allowed: PyTorch raises `RuntimeError: Expected all tensors to be on
 the same device`, even where the two could reach each other's memory. `"cuda"` and `.cuda()` mean

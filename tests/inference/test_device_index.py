@@ -150,3 +150,23 @@ def test_a_text_about_a_card_is_none():
         print(f"cuda:{rank} is up")
     """
     assert not any(mention.global_rank for mention in given(code).mentions)
+
+
+@pytest.mark.parametrize(
+    ("path", "above", "made", "found"),
+    [
+        ("ops.py", "import triton", 'torch.zeros(3, device="cuda")', 1),
+        ("ops.py", "import triton", "torch.zeros(3).cuda()", 1),
+        ("ops.py", "import triton", "torch.zeros(3, device=x.device)", 0),
+        ("ops.py", "", "torch.zeros(3).cuda()", 0),  # that it demands CUDA is said instead
+        ("tests/ops.py", "import triton", "torch.zeros(3).cuda()", 0),  # its x is on the same card
+        # It makes the card of its input the current one.
+        ("ops.py", "import triton\ntorch.cuda.set_device(0)", "torch.zeros(3).cuda()", 0),
+    ],
+)
+def test_code_for_cuda_alone_may_be_given_another_card_than_the_current_one(
+    path, above, made, found
+):
+    code = f"{above}\n\ndef shifted(x: torch.Tensor):\n    bias = {made}\n    return x + bias\n"
+    met = [{str(m.left.placement), str(m.right.placement)} for m in given(code, path=path).meetings]
+    assert met == [{"cuda", "δ(x)"}] * found

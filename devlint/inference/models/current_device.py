@@ -2,7 +2,8 @@
 
 A bare `.cuda()` behind `if x.is_cuda` is right on one card only: the current card need not be the
 one that `x` is on. Behind a flag of the configuration, whoever sets it means the current card for
-everything. Where no condition guards the `.cuda()`, that is said of the mention itself.
+everything. Where no condition guards the `.cuda()`, that is said of the mention itself, but in code
+for CUDA alone, which may demand it.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from devlint.inference.domain.tensors import Tensor
 from devlint.inference.program.accelerator_notes import Mentions
 from devlint.inference.program.assumption_sites import at
 from devlint.inference.program.frames import Frame
+from devlint.inference.program.functions import Function
 from devlint.inference.syntax.text import code, parts, shorten
 
 _RIGID = (VariableKind.INPUT, VariableKind.MODULE)
@@ -31,14 +33,14 @@ def strays(frame: Frame, known: Tensor, variable: Tensor) -> Assumptions | None:
     if type(other) is not Variable or other.kind not in _RIGID:
         return None
     mentions = frame.unit.kept(Mentions)
-    if frame.function is None or mentions.is_script or mentions.meant or known.origin is None:
+    if frame.function is None or mentions.is_script or known.origin is None:
         return None
     if known.origin.root.kind is not StepKind.CREATED:
         return None  # it came from the caller, as the other did
     for step in known.origin.chain():
         noted = mentions.notes.get(step.node)
         if noted is not None:
-            if not noted.bare or not noted.guarded or mentions.named(noted.function):
+            if not noted.bare or not (noted.guarded or _is_on_purpose(frame, noted.function)):
                 return None
             around = [] if noted.function is None else _tests_around(noted.function.node, step.node)
             flag = next((test for test in around if _is_flag(test)), None)
@@ -53,6 +55,17 @@ def strays(frame: Frame, known: Tensor, variable: Tensor) -> Assumptions | None:
         if step.kind is StepKind.MOVED:
             return None  # to a device that a variable holds
     return None
+
+
+def _is_on_purpose(frame: Frame, function: Function | None) -> bool:
+    """Code for CUDA alone demands it with no condition, and may yet be given another card than the
+    current one; unless it chooses the card of its tensors, or is run for itself."""
+    mentions = frame.unit.kept(Mentions)
+    if not mentions.meant and not mentions.named(function):
+        return False
+    runs_itself = frame.unit.is_test or holds("cold-path", frame.unit.source.path)
+    text = frame.unit.source.text
+    return not (runs_itself or holds("card-choosing-text", text))
 
 
 def _is_flag(test: cst.CSTNode) -> bool:
