@@ -546,6 +546,7 @@ class WorkerAccess(NamedTuple):
     text: str
     chosen: bool = False  # the device is one that the caller chooses
     workers: int | None = None
+    pinned: bool = False  # a DataLoader in sight pins what it makes
 
 
 class UnreadContract(NamedTuple):

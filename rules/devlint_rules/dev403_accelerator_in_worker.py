@@ -13,7 +13,14 @@ from devlint_rules.helpers.assumptions import assume, assume_if
 
 
 def _assumptions(access: WorkerAccess) -> Assumptions:
-    """With workers in sight it fails; with none in sight it depends on who builds the loader."""
+    """With workers in sight it fails; with none in sight it depends on who builds the loader. What
+    is pinned fails in either case."""
+    if access.pinned:
+        return assume(
+            AssumptionKind.CALL_REACHES_OPERATION,
+            access.site,
+            "what is brought there is a part of the batch",
+        )
     unseen = access.workers == 0 or (access.chosen and not access.workers)
     return assume(
         AssumptionKind.WORKERS_RUN, access.site, "worker processes come here, and are forked"
@@ -27,9 +34,14 @@ def _check(facts: Facts) -> Iterator[Claim]:
         assumed = _assumptions(access)
         yield Claim(
             access.site,
-            Severity.WARNING,
+            Severity.ERROR if access.pinned else Severity.WARNING,
             confidence_of(assumed),
-            f"`{access.text}` in {access.where}: in a worker process it touches the accelerator",
+            f"`{access.text}` in {access.where}: "
+            + (
+                "`pin_memory=True` refuses what is on an accelerator"
+                if access.pinned
+                else "in a worker process it touches the accelerator"
+            ),
             advice=(
                 "return host tensors, let the DataLoader pin them (`pin_memory=True`), and move "
                 "the batch in the training loop"
@@ -46,11 +58,13 @@ RULE = Rule(
     what="""\
 Reports moves to an accelerator, and tensors made there, in what a `DataLoader` runs in its worker
 processes: `Dataset.__getitem__`, `IterableDataset.__iter__`, a `collate_fn`, a
-`worker_init_fn`.""",
+`worker_init_fn`. That is an error where the DataLoader pins what its `collate_fn` makes.""",
     why="""\
 CUDA cannot be used again in a forked process: with `num_workers > 0` the first access raises
 `RuntimeError: Cannot re-initialize CUDA in forked subprocess`. PyTorch advises against returning
-CUDA tensors from workers in any case, for the subtleties of sharing them.""",
+CUDA tensors from workers in any case, for the subtleties of sharing them. And
+`pin_memory=True` takes tensors of the host alone, with workers or without: `RuntimeError: cannot
+pin 'torch.cuda.FloatTensor' only dense CPU tensors can be pinned`.""",
     reference="https://docs.pytorch.org/docs/stable/data.html#multi-process-data-loading",
     bad=(
         """\

@@ -36,3 +36,23 @@ def test_loaders_in_sight_tell_of_workers():
     for count in (0, 2):
         facts = given(code + made.format(count))
         assert [fact.workers for fact in facts.worker_accesses] == [count]
+
+
+@pytest.mark.parametrize(
+    ("pins", "pinned"), [("pin_memory=True", True), ("pin_memory=False", False), ("", False)]
+)
+def test_what_is_pinned_is_to_be_on_the_host(pins, pinned):
+    code = f"""
+    from torch.utils.data import DataLoader
+
+    class Batches:
+        def __init__(self, device):
+            self.device = device
+
+        def loader(self, rows):
+            return DataLoader(rows, collate_fn=self.join, {pins})
+
+        def join(self, rows):
+            return torch.stack(rows).to(self.device)
+    """
+    assert [fact.pinned for fact in given(code).worker_accesses] == [pinned]

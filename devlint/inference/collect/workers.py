@@ -27,7 +27,7 @@ _HANDED = ("collate_fn", "worker_init_fn")
 class Workers:
     """What one file's walk noted of DataLoaders and of what their workers may run."""
 
-    __slots__ = ("accesses", "concerned", "counts", "handed")
+    __slots__ = ("accesses", "concerned", "counts", "handed", "pinned")
 
     def __init__(self, unit: Unit) -> None:
         text = unit.source.text
@@ -35,6 +35,7 @@ class Workers:
         self.accesses: list[tuple[Function, cst.Call, bool]] = []
         self.handed: dict[Function, str] = {}
         self.counts: list[int | None] = []  # num_workers of the DataLoaders in sight
+        self.pinned: set[Function] = set()  # they make what a DataLoader pins
 
     def of_call(
         self, frame: Frame, node: cst.Call, callee: Value, name: str, arguments: Arguments
@@ -68,19 +69,25 @@ class Workers:
         else:
             held = count.value if type(count) is Const else None
             self.counts.append(held if type(held) is int else None)
+        pins = arguments.get(7, "pin_memory")
+        is_pinned = type(pins) is Const and pins.value is True
         for keyword in _HANDED:
             given = arguments.keywords.get(keyword)
             for value in alternatives(given[0]) if given is not None else ():
                 if type(value) is FunctionValue:
                     self.handed[value.function] = keyword
+                    if is_pinned and keyword == "collate_fn":
+                        self.pinned.add(value.function)
 
     def settle(self, unit: Unit) -> None:
         """Make facts of what workers would run."""
         for function, node, chosen in self.accesses:
             where = self._where(function)
             if where and unit.frame is not None:
+                site, text = unit.frame.site(node), shorten(node)
+                pinned = function in self.pinned
                 unit.facts.worker_accesses.append(
-                    WorkerAccess(unit.frame.site(node), where, shorten(node), chosen, self.count)
+                    WorkerAccess(site, where, text, chosen, self.count, pinned)
                 )
 
     @property
