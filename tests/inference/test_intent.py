@@ -221,3 +221,21 @@ def test_what_a_distribution_is_asked_for_is_a_tensor():
     (found,) = met(code.format(device=""))
     assert found.endswith("z@δ(z) likely")
     assert met(code.format(device=", device=z.device")) == []
+
+
+@pytest.mark.parametrize(
+    ("table", "mask", "confidence"),
+    [
+        ('torch.zeros_like(x, device="cpu")', "x > 0", "likely"),  # else nobody had to say so
+        ('torch.zeros(3, 3, device="cpu")', "x > 0", "possible"),
+        ('torch.zeros(3, 3, device="cpu")', "(table > 0).to(x.device)", "likely"),
+        ('torch.zeros(3, 3, device="cpu")', "rows.to(x.device)", "possible"),  # from anywhere
+    ],
+)
+def test_what_goes_from_the_host_to_an_input_says_that_this_is_elsewhere(table, mask, confidence):
+    code = f"""
+    def picked(x: torch.Tensor, rows: torch.Tensor):
+        table = {table}
+        return table[{mask}]
+    """
+    assert [each.rpartition(" ")[2] for each in met(code)] == [confidence]

@@ -407,6 +407,9 @@ def _factory(frame: Frame, node: cst.Call, last: str, known: Call, arguments: Ar
                 if tensor.evidence is not None:
                     tensor.evidence.moved = True
     made = factory_result(frame, node, last, given, given_node, arguments)
+    if known.result is Result.LIKE and made.origin is not None:
+        likened = [t for value, _ in operands_of(known, arguments)[:1] for t in tensors_in(value)]
+        made.origin.before = likened[0].place if len(likened) == 1 else None
     if type(given) is DeviceValue and given.one_of:
         several = ((made.with_place(place, made.origin), when) for place, when in given.one_of)
         return choose((under(each, when), when) for each, when in several)

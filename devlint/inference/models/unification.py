@@ -270,6 +270,11 @@ def _rigid(frame: Frame, known: Tensor, variable: Tensor) -> Assumptions | None:
             assumed.append(
                 of_value(frame, AssumptionKind.SOURCE_OF_MOVE_IS_ELSEWHERE, known, message)
             )
+        elif is_input and _left_the_host(variable):
+            message = f"{{}} was brought from the host to `{rigid.name}`, which is not there"
+            assumed.append(
+                of_value(frame, AssumptionKind.SOURCE_OF_MOVE_IS_ELSEWHERE, variable, message)
+            )
         elif is_input:
             message = f"`{rigid.name}` is elsewhere than {{}}, which was put on the host"
             assumed.append(
@@ -313,11 +318,25 @@ def _rigid(frame: Frame, known: Tensor, variable: Tensor) -> Assumptions | None:
 
 def _was_brought_from(tensor: Tensor, place: Variable) -> bool:
     """A move says where its source is not: this one brought the tensor to the host from where the
-    other one still is. `rows[mask] + columns[mask].cpu()`"""
+    other one still is. `rows[mask] + columns[mask].cpu()` So does what is made on the host in the
+    likeness of the other: `torch.zeros_like(rows, device="cpu")`"""
     for step in tensor.origin.chain() if tensor.origin is not None else ():
-        if step.kind is StepKind.MOVED:
+        if step.kind is StepKind.MOVED or (step.kind is StepKind.CREATED and _is_likened(step)):
             return step.before is place
     return False
+
+
+def _left_the_host(tensor: Tensor) -> bool:
+    """A move says where its source is not, and so where it goes: this one brought the tensor from
+    the host to where an input is. `table.cpu()[mask.to(x.device)]`, of a mask made on the host"""
+    for step in tensor.origin.chain() if tensor.origin is not None else ():
+        if step.kind is StepKind.MOVED:
+            return step.before == CPU
+    return False
+
+
+def _is_likened(step: Provenance) -> bool:
+    return isinstance(step.node, cst.Call) and dotted(step.node.func).endswith("_like")
 
 
 def in_test(frame: Frame) -> Assumption:
