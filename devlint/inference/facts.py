@@ -395,6 +395,8 @@ class Neglect(str, enum.Enum):
     """What a function does with a device that it does not keep to."""
 
     LEFT_OUT = "left out"  # of a call that takes it
+    FLAG = "flag"  # of a call that takes it, and by which it goes to an accelerator or not
+    DEFAULTED = "defaulted"  # the "callee" takes an accelerator by default, beside this input
     UNUSED = "unused"  # it never mentions it, and returns what the callee makes
     REPLACED = "replaced"  # the "callee" is a choice that takes the first card for any but the CPU
     MAPPED = "mapped"  # weights are loaded there; the "callee" is the model, which is not moved

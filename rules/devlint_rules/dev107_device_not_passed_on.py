@@ -14,12 +14,15 @@ from devlint.rule import Claim, Note, Replacement, Rule
 from devlint_rules.helpers.assumptions import assume, assume_if
 from devlint_rules.helpers.rewriting import add_argument, in_file, text_of
 
-_PASSED_ON = (Neglect.LEFT_OUT, Neglect.UNUSED)
+_PASSED_ON = (Neglect.LEFT_OUT, Neglect.UNUSED, Neglect.FLAG)
 
 
 _HAS = "`{function}` has a `{parameter}` and "
 _MESSAGES = {
     Neglect.LEFT_OUT: f"{_HAS}does not pass it on: `{{callee}}` works on its default one",
+    Neglect.FLAG: f"{_HAS}does not pass it on: `{{callee}}` goes by its own default",
+    Neglect.DEFAULTED: "`{callee}` works on an accelerator unless it is told otherwise, wherever "
+    "`{parameter}` is",
     Neglect.UNUSED: f"{_HAS}does not use it: `{{callee}}` works on its default one",
     Neglect.REPLACED: f"{_HAS}asks no more than whether it is the CPU: `{{callee}}` has one card "
     "for all",
@@ -34,6 +37,8 @@ _MESSAGES = {
 # `called`: the callee as the call writes it.
 _ADVICE = {
     Neglect.LEFT_OUT: "pass it on: `{called}(…, {parameter}={parameter})`",
+    Neglect.FLAG: "pass it on: `{called}(…, {parameter}={parameter})`",
+    Neglect.DEFAULTED: "say where, by the input: `{parameter}.device`",
     Neglect.UNUSED: "pass it on: `{called}(…, {parameter}={parameter})`",
     Neglect.REPLACED: "take the one that was asked for: `torch.device({parameter})`",
     Neglect.MAPPED: "return `{callee}.to({parameter})`",
@@ -63,10 +68,12 @@ def _fix(facts: Facts, fact: DroppedArgument) -> tuple[Replacement, ...]:
 def _check(facts: Facts) -> Iterator[Claim]:
     for fact in facts.dropped_arguments:
         trace: tuple[Note, ...] = ()
-        if fact.callee_site is not None:
+        defaulted = fact.neglect is Neglect.DEFAULTED
+        if fact.callee_site is not None and not defaulted:
             trace = (Note(fact.callee_site, f"`{fact.callee}` takes `{fact.parameter}` here"),)
         if fact.placed is not None:
-            text = f"`{fact.callee}` puts its result on its own `{fact.parameter}` here"
+            own = "default device" if defaulted else f"own `{fact.parameter}`"
+            text = f"`{fact.callee}` puts its result on its {own} here"
             trace = (*trace, Note(fact.placed, text))
         assumed = assume(
             AssumptionKind.DEVICE_IS_FOR_ALL,
@@ -97,13 +104,14 @@ RULE = Rule(
     severity=Severity.WARNING,
     summary="A function with a `device` calls one that takes a `device`, and leaves it out.",
     what="""\
-Reports a call of a function of the project that takes a device, makes its result there, and is
-left to its default although the caller has a device under the same name; a function that calls
-itself without its own device; one that never mentions its device, and returns what a factory
-makes on the default one; and one that takes the first card for whatever device it is given, but
-for the CPU. So are a function that loads weights to its device and returns the model where it was
-made; one that resolves a device which may be None, and goes on with None; one that moves its
-module to the device and what goes in to `self.device`; and one that waits for the current card
+Reports a call of a function of the project that takes a device, makes its result there, and is left
+to its default although the caller has a device under the same name, or a flag such as `use_cuda`;
+one of a function that works on `"cuda"` by default, with an input of the caller's; a function that
+calls itself without its own device; one that never mentions its device, and returns what a factory
+makes on the default one; and one that takes the first card for whatever device it is given, but for
+the CPU. So are a function that loads weights to its device and returns the model where it was made;
+one that resolves a device which may be None, and goes on with None; one that moves its module to
+the device and what goes in to `self.device`; and one that waits for the current card
 (`torch.cuda.synchronize()`) whichever it is given; and one that copies to a device on a stream of
 the current card (`torch.cuda.Stream()`).""",
     why="""\

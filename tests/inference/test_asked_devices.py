@@ -302,3 +302,51 @@ PREFETCH = """
 def test_a_stream_belongs_to_the_card_that_is_copied_to(made, chosen, goal, found):
     code = PREFETCH.format(made=made, chosen=chosen, goal=goal)
     assert neglected(code) == [Neglect.STREAM] * found
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ("return encoder(width)", [Neglect.FLAG]),
+        ("return encoder(width, use_cuda)", []),
+        ("return encoder(width, use_cuda=True)", []),
+        ("net = encoder(width); return net.cuda() if use_cuda else net", []),  # it moves itself
+        ("return plain(width)", []),  # which never looks at its flag
+    ],
+)
+def test_a_flag_for_accelerators_is_passed_on(body, found):
+    code = f"""
+    def encoder(width, use_cuda=False):
+        net = nn.Linear(width, 2)
+        return net.cuda() if use_cuda else net
+
+    def plain(width, use_cuda=False):
+        return nn.Linear(width, 2)
+
+    def start(width, use_cuda=True):
+        {body}
+    """
+    assert neglected(code) == found
+
+
+@pytest.mark.parametrize(
+    ("call", "default", "found"),
+    [
+        ("marked(classes, 10)", '"cuda"', [Neglect.DEFAULTED]),
+        ("marked(classes, 10, classes.device)", '"cuda"', []),
+        ("marked(classes, 10)", '"cpu"', []),  # said where the two meet
+        ("marked(count, 10)", '"cuda"', []),  # no input of the caller's
+    ],
+)
+def test_an_accelerator_by_default_is_not_where_the_input_is(call, default, found):
+    code = f"""
+    count = torch.arange(3)
+
+    def marked(classes, n, device={default}):
+        rows = torch.zeros(len(classes), n, device=device)
+        return rows.scatter_(1, classes.view(-1, 1), 1.0)
+
+    def mixed(images, classes: torch.Tensor):
+        return images, {call}
+    """
+    assert neglected(code) == found

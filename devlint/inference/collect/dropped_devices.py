@@ -1,4 +1,5 @@
-"""Calls that leave out a `device` which the caller has at hand under the same name."""
+"""Calls that leave out a `device`, or a flag for accelerators, which the caller has at hand under
+the same name; or a `device` that stands for an accelerator, beside tensors of the caller's own."""
 
 from __future__ import annotations
 
@@ -7,11 +8,12 @@ import libcst as cst
 from devlint.inference.conventions import found, holds, without
 from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.host import ASSUMED, TRUE, Const, DeviceValue
-from devlint.inference.domain.placement import Variable
+from devlint.inference.domain.placement import Device, Variable, VariableKind
 from devlint.inference.domain.provenance import Provenance, Site, StepKind
 from devlint.inference.domain.tensors import DEFAULT, SCALAR, Tensor
 from devlint.inference.domain.value import Unknown, Value, alternatives
 from devlint.inference.facts import DroppedArgument, Neglect
+from devlint.inference.models.devices import place_of
 from devlint.inference.program.accelerator_notes import Mentions
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Function, Parameter, Summary
@@ -24,19 +26,59 @@ def of_default(
     frame: Frame, node: cst.CSTNode, function: Function, parameter: Parameter, summary: Summary
 ) -> None:
     """A call that leaves a callee's device to its default, though the result lives there."""
-    if not parameter.is_device or parameter.variable is None or frame.function is None:
+    if frame.function is None or frame.guards or frame.unit.kept(Mentions).meant:
         return
-    if (
-        frame.guards
-        or frame.unit.kept(Mentions).meant
-        or not _is_device(frame.env.get(parameter.name))
-    ):
+    if _leaves_out_flag(frame.function, function, parameter):
+        _note(frame, node, function, parameter.name, neglect=Neglect.FLAG)
+        return
+    if not parameter.is_device or parameter.variable is None:
+        return
+    if not _is_device(frame.env.get(parameter.name)):
+        placed = _placed_there(summary.result, parameter.variable)
+        if placed is not None and _is_accelerator(frame, parameter) and not frame.unit.is_test:
+            given = _given_tensor(frame, node, function)
+            if given:
+                neglect = Neglect.DEFAULTED
+                _note(frame, node, function, given, placed.origin, neglect=neglect)
         return
     if parameter.name == "map_location" and _is_mapped_elsewhere(frame.function, function):
         return  # what is loaded here is meant to stay on the host
     placed = _placed_there(summary.result, parameter.variable)
     if placed is not None:
         _note(frame, node, function, parameter.name, placed.origin)
+
+
+def _leaves_out_flag(caller: Function, callee: Function, flag: Parameter) -> bool:
+    """`def fit(net, use_cuda): prepare(net)`, where `prepare(net, use_cuda=False)` goes by its flag
+    as well, and the caller moves nothing itself."""
+    if caller is callee or not holds("accelerator-flag", flag.name):
+        return False
+    if type(flag.default) is not Const or type(flag.default.value) is not bool:
+        return False
+    used, _ = callee.names.counts(callee.node, flag.name)
+    given = any(parameter.name == flag.name for parameter in caller.parameters)
+    return given and used > 1 and not holds("moves-in-text", caller.text)
+
+
+def _is_accelerator(frame: Frame, parameter: Parameter) -> bool:
+    place = place_of(frame, parameter.default) if parameter.default is not None else None
+    return type(place) is Device and place.is_accelerator
+
+
+def _given_tensor(frame: Frame, node: cst.CSTNode, callee: Function) -> str:
+    """The name of an input that the caller hands on to a callee, which takes a tensor there."""
+    taken = zip(callee.positional, node.args if isinstance(node, cst.Call) else (), strict=False)
+    inside = {p.name: p.value for p in callee.parameters}
+    for name, argument in taken:
+        value = inside.get(name)
+        if argument.keyword is not None or not isinstance(argument.value, cst.Name):
+            break
+        given = frame.eval(argument.value)
+        if type(value) is Tensor and value.is_sure and type(given) is Tensor:
+            place = given.place
+            if type(place) is Variable and place.kind is VariableKind.INPUT:
+                return argument.value.value
+    return ""
 
 
 def _is_mapped_elsewhere(caller: Function, callee: Function) -> bool:
@@ -185,7 +227,12 @@ def _made_here(value: Tensor | Instance) -> bool:
 
 
 def _note(
-    frame: Frame, node: cst.CSTNode, function: Function, name: str, origin: Provenance | None = None
+    frame: Frame,
+    node: cst.CSTNode,
+    function: Function,
+    name: str,
+    origin: Provenance | None = None,
+    neglect: Neglect = Neglect.LEFT_OUT,
 ) -> None:
     assert frame.function is not None
     statement = frame.current
@@ -201,6 +248,7 @@ def _note(
         function.name,
         Site(function.unit.source, function.node.params),
         placed=_placed_at(origin),
+        neglect=neglect,
     )
 
 
