@@ -503,3 +503,24 @@ def build(n, device_id=None):
 def test_a_device_by_its_number_is_what_the_call_says(call, place):
     """`device_id` is a device where something is brought to it: of each call, not of the file."""
     assert revealed(f"{BY_NUMBER}reveal({call})") == [place]
+
+
+@pytest.mark.parametrize(
+    ("device", "found"),
+    [
+        ('torch.device(options["device"])', True),
+        ("torch.device(preferred())", True),
+        ("torch.device(name)", True),
+        ('torch.device("cuda", options["card"])', True),
+        ('torch.device("no such")', False),
+    ],
+)
+def test_a_device_that_is_made_of_what_is_out_of_sight_is_one_that_somebody_chose(device, found):
+    code = f"""
+    from elsewhere import options, preferred
+
+    def shifted(name, rows: torch.Tensor):
+        device = {device}
+        return rows.to(device) + torch.arange(3)
+    """
+    assert bool(met(code)) is found

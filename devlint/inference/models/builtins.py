@@ -38,11 +38,25 @@ from devlint.inference.domain.tensors import (
     VECTOR,
     Tensor,
 )
-from devlint.inference.domain.value import PLACED, UNKNOWN, Value, alternatives, is_untold, union
+from devlint.inference.domain.value import (
+    PLACED,
+    UNKNOWN,
+    Unknown,
+    Value,
+    alternatives,
+    is_untold,
+    union,
+)
 from devlint.inference.facts import MeetingKind
 from devlint.inference.models import contracts, devices, module_places
 from devlint.inference.models.attribute_tests import has_attribute
-from devlint.inference.models.devices import LEGACY_TYPES, parse_device, place_of
+from devlint.inference.models.devices import (
+    LEGACY_TYPES,
+    config_device,
+    named_device,
+    parse_device,
+    place_of,
+)
 from devlint.inference.models.elements import COLUMNS, batch
 from devlint.inference.models.libraries import made, operands_of
 from devlint.inference.models.module_inputs import feed
@@ -110,15 +124,25 @@ def _device(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     place = place_of(frame, first)
     if place is None:
         given = arguments.node(0, "type")
-        place = chosen(frame, given)
+        place = chosen(frame, given) or _chosen_somewhere(frame, node, first)
     if type(place) is Device and type(index) is Const and isinstance(index.value, int):
         place = Device(place.type, index.value)
     elif type(place) is Device and type(index) is Tensor and index.evidence is not None:
         index.evidence.index = True
         return DeviceValue(index.place, sure=True)  # a parameter: the caller chooses the index
     elif type(place) is Device and index is not None and type(index) is not Const:
-        return DeviceValue(None, sure=True)
+        place = named_device(frame, shorten(node)).place  # one of several cards
     return DeviceValue(place, sure=True)
+
+
+def _chosen_somewhere(frame: Frame, node: cst.Call, name: Value) -> Placement:
+    """`torch.device(config["device"])`, `torch.device(preferred())`: the device that somebody chose
+    out of sight, and no certain one."""
+    if type(name) is Tensor and name.evidence is not None and not name.evidence.is_tensor:
+        return config_device(frame, name)
+    if type(name) in (Unknown, Host, External):
+        return named_device(frame, shorten(node)).place
+    return None
 
 
 def _context(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
