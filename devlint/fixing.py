@@ -113,8 +113,8 @@ def fix(
 ) -> Fixed:
     """Check, and fix in memory what can be fixed; nothing is written. Arguments as of `check`.
 
-    A fix that leads to worse, or to fixes without end, is taken back and noted. Worse is an error,
-    or what is more severe than the finding that the fix settles.
+    A fix that leads to a finding that was not there before, or to fixes without end, is taken back
+    and noted; with `unsafe` it may leave what is no error, and no more severe than what it settles.
     """
     given = dict(contents or {})
 
@@ -152,7 +152,10 @@ def fix(
             break
         report = trial.report
         texts = changed_texts(changes, before.root)
-        fresh = [*_worse(news(before, report, texts), trial.fixed, texts), *trial.restless]
+        new = news(before, report, texts)
+        if unsafe:
+            new = list(_worse(new, trial.fixed, texts))
+        fresh = [*new, *trial.restless]
         if not fresh:
             _note(report, refused.values())
             report.errors += trial.errors.values()

@@ -172,6 +172,28 @@ def test_a_fix_that_leads_to_another_finding_is_not_made_and_others_are(tree: Tr
     assert ("x.py", "DEV101 in line 1 is not fixed: more would be found") in fixed.report.notes
 
 
+@pytest.mark.parametrize("unsafe", [False, True])
+def test_what_a_fix_leaves_may_be_lighter_only_where_unsafe_fixes_are_asked_for(
+    tree: Tree, unsafe: bool
+) -> None:
+    def claims(facts: Facts) -> Iterator[Claim]:
+        for meeting in facts.meetings:
+            if getattr(meeting.left.site.node, "value", "") == "a":
+                fix = (Replacement(meeting.left.site, "slow"),)
+                yield Claim(meeting.site, Severity.ERROR, Confidence.CERTAIN, "wrong", fix=fix)
+
+    def remarks(facts: Facts) -> Iterator[Claim]:
+        for meeting in facts.meetings:
+            if getattr(meeting.left.site.node, "value", "") == "slow":
+                yield Claim(meeting.site, Severity.PERFORMANCE, Confidence.CERTAIN, "slow")
+
+    first = faking.rule("DEV101", "first", Severity.ERROR, claims)
+    second = faking.rule("DEV304", "second", Severity.PERFORMANCE, remarks)
+    root = tree({"x.py": "a + c\n"})
+    fixed = fixing.fix([root], Config(root), (first, second), unsafe=unsafe, infer=faking.infer)
+    assert [f.rule for f in fixed.report.findings] == (["DEV304"] if unsafe else ["DEV101"])
+
+
 def _only(claims: Iterator[Claim], messages: Sequence[str]) -> Iterator[Claim]:
     return (claim for claim in claims if claim.message in messages)
 

@@ -232,3 +232,61 @@ def test_a_fix_that_would_lose_a_comment_is_not_made(tmp_path: Path, argument: s
     text = "import torch\n\n\ndef start(device):\n    return torch.eye(3).to(\n        {}\n    )\n"
     path.write_text(text.format(argument))
     assert (after(path, fix_all(path, "DEV304")) != path.read_bytes()) == fixed
+
+
+# --- safe fixes bring no finding of their own --------------------------------------------------
+
+MEETINGS = """\
+import torch
+
+
+def f(x: torch.Tensor, n: int):
+    return {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("bad", "good"),
+    [
+        ("x + 2 * torch.eye(n)", "x + 2 * torch.eye(n, device=x.device)"),
+        ("x + (-torch.eye(n))[None].abs()", "x + (-torch.eye(n, device=x.device))[None].abs()"),
+        ("x + torch.triu(torch.ones(n, n))", "x + torch.triu(torch.ones(n, n, device=x.device))"),
+        # every factory has its turn
+        (
+            "x + torch.ones(n) * torch.eye(n)",
+            "x + torch.ones(n, device=x.device) * torch.eye(n, device=x.device)",
+        ),
+        # a callee out of sight may want it on the host
+        ("x + grown(torch.eye(n))", "x + grown(torch.eye(n)).to(x.device)"),
+        # one of two, of which the other would be left behind
+        (
+            "x + (torch.eye(n) if n else torch.ones(n, n))",
+            "x + ((torch.eye(n) if n else torch.ones(n, n)).to(x.device))",
+        ),
+    ],
+)
+def test_what_is_made_where_it_meets_is_made_there(tmp_path: Path, bad: str, good: str):
+    path = tmp_path / "x.py"
+    path.write_text(MEETINGS.format(bad))
+    fixed = fix([path], config_for(tmp_path), tuple(RULES.values()))
+    assert after(path, fixed).decode() == MEETINGS.format(good)
+    assert fixed.report.findings == []
+
+
+def test_what_follows_from_a_contradiction_is_said_before_it_is_mended(tmp_path: Path):
+    path = tmp_path / "x.py"
+    path.write_text("""\
+import torch
+
+
+def f(x: torch.Tensor):
+    y = torch.zeros(3) + x
+    return y.lt(0).type(torch.FloatTensor)
+""")
+    fixed = fix([path], config_for(tmp_path), tuple(RULES.values()))
+    said = [
+        [(f.message, f.confidence) for f in report.findings if f.rule == "DEV503"]
+        for report in (fixed.before, fixed.report)
+    ]
+    assert len(said[0]) == 1 and said[0] == said[1] and "changes the device" in said[0][0][0]
+    assert fixed.count == 1

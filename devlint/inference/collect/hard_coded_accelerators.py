@@ -32,6 +32,7 @@ from devlint.inference.facts import Mention
 from devlint.inference.interpreter.class_attributes import has_state
 from devlint.inference.models import optimizers
 from devlint.inference.models.devices import place_of
+from devlint.inference.models.unification import mended_place
 from devlint.inference.program.accelerator_notes import (
     MentionNote,
     Mentions,
@@ -256,11 +257,8 @@ def _of_type(frame: Frame, node: cst.Call, receiver: Value, arguments: Arguments
     elif subject is not None and _is_type_of(given):
         assert isinstance(given, cst.Call) and isinstance(given.func, cst.Attribute)
         other = frame.eval(given.func.value)
-        moves = (
-            type(other) is Tensor
-            and None not in (other.place, subject.place)
-            and subject.place != other.place
-        )
+        place = mended_place(subject)
+        moves = type(other) is Tensor and None not in (other.place, place) and place != other.place
         _note(frame, node, "legacy-type", moves=moves, subject=subject)
 
 
@@ -276,10 +274,8 @@ def _is_type_of(node: cst.CSTNode | None) -> bool:
 
 def _moves(subject: Tensor | None, name: str) -> bool:
     """The type takes the tensor away from where it may be."""
-    if subject is None or subject.place is None:
-        return False
+    place = None if subject is None else mended_place(subject)
     to_cuda = name.startswith("torch.cuda.")
-    place = subject.place
     if type(place) is Variable:
         return place.kind is not VariableKind.FLEXIBLE
     return isinstance(place, Device) and place.is_accelerator is not to_cuda

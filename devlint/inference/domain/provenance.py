@@ -63,6 +63,7 @@ class Provenance:
         "assumed",
         "before",
         "kind",
+        "mended",
         "node",
         "note",
         "parent",
@@ -90,6 +91,8 @@ class Provenance:
         self._root: Provenance | None = None if parent is None else parent.root
         # Of a computation: an operand that decides where its result is, should it be a tensor.
         self.rival: Value | None = None
+        # Of a contradiction: where its result is once it is mended.
+        self.mended: Placement = None
         self.when: PathCondition = ALWAYS if parent is None else parent.when
         self.assumed: PathCondition = ALWAYS if parent is None else parent.assumed
 
@@ -109,7 +112,7 @@ class Provenance:
     def known(self, when: PathCondition) -> Provenance:
         """The same step, of a value that comes about under this condition."""
         step = Provenance(self.kind, self.node, self.source, self.parent, self.note, self.before)
-        step.rival = self.rival
+        step.rival, step.mended = self.rival, self.mended
         step.when, step.assumed = when, self.assumed
         return step
 

@@ -15,7 +15,14 @@ from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.host import Const
 from devlint.inference.domain.kinds import Evidence
 from devlint.inference.domain.path_conditions import PathCondition, both, either, exclude
-from devlint.inference.domain.placement import CPU, Device, Variable, VariableKind, same_place
+from devlint.inference.domain.placement import (
+    CPU,
+    Device,
+    Placement,
+    Variable,
+    VariableKind,
+    same_place,
+)
 from devlint.inference.domain.provenance import Provenance, Site, StepKind
 from devlint.inference.domain.tensors import (
     COPYING,
@@ -451,6 +458,8 @@ def meet(
             )
             if clashed:  # it is said here, and whatever the result meets would say it again
                 result = _result(frame, node, candidates, anchor, pointwise, indirect)
+                if result.origin is not None:
+                    result.origin.mended = anchor.place
                 return result.with_place(None, result.origin)
     others = uncertain or any(t.place is None for t, _, _ in candidates)
     if others and _exempt(anchor):
@@ -562,6 +571,19 @@ def _each_way(
             result = _result(frame, node, operands, anchor, pointwise, indirect)
             results.append((result, one[0].when))
     return choose(results)
+
+
+def mended_place(tensor: Tensor) -> Placement:
+    """Where a tensor is once the contradiction is mended that it was computed by: with the operand
+    that sets the device. Else where it is."""
+    if tensor.place is not None or tensor.origin is None:
+        return tensor.place
+    for step in tensor.origin.chain():
+        if step.kind is StepKind.MOVED:
+            return None
+        if step.mended is not None:
+            return step.mended
+    return None
 
 
 def decider(tensor: Tensor) -> Tensor | None:

@@ -12,7 +12,7 @@ import libcst as cst
 
 from devlint.inference.facts import Facts, Operand, Site, StepKind
 from devlint.rule import Replacement
-from devlint_rules.helpers.blocks import is_written
+from devlint_rules.helpers.blocks import is_written, path_to
 
 _PATH = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 _ATOMS = (cst.Name, cst.Attribute, cst.Subscript, cst.Call)
@@ -25,6 +25,14 @@ _CONTAINERS = (
     cst.SetComp,
     cst.DictComp,
     cst.GeneratorExp,
+)
+_COMPUTING = (
+    cst.Arg,
+    cst.Attribute,
+    cst.BinaryOperation,
+    cst.Call,
+    cst.Subscript,
+    cst.UnaryOperation,
 )
 _LONGEST = 60
 _COMMENT = re.compile(r"\s#[^\n]*\n")
@@ -195,14 +203,28 @@ def append_to(facts: Facts, operand: Operand, suffix: str) -> tuple[Replacement,
 
 def moved_to(facts: Facts, operand: Operand, device: str) -> tuple[Replacement, ...]:
     """Move an operand to a device; one that is moved right there goes to this device instead, and
-    one that is made right there is made on it."""
+    one that is made right there is made on it: `x + 2 * torch.eye(n, device=x.device)`."""
     moved, made = operand.site.node, factory_of(operand)
-    if operand.by_default and made is not None and made.node is moved and takes_device(made):
-        return add_argument(made, f"device={device}") if in_file(facts, made) else ()
+    if operand.by_default and made is not None and takes_device(made):
+        if made.node is moved:
+            return add_argument(made, f"device={device}") if in_file(facts, made) else ()
+        if not operand.indirect and not operand.moved and _is_part(facts, made, moved):
+            return add_argument(made, f"device={device}")
     before = receiver(moved)
     if before is not None and move_target(moved) is not None and in_file(facts, operand.site):
         return (Replacement(operand.site, f"{atom(before)}.to({device})"),)
     return append_to(facts, operand, f".to({device})")
+
+
+def _is_part(facts: Facts, made: Site, whole: cst.CSTNode) -> bool:
+    """The whole is computed from what is made in it, and in no other case from something else."""
+    tree = getattr(facts.source, "tree", None)
+    if not in_file(facts, made) or not isinstance(tree, cst.Module):
+        return False
+    around = path_to(tree, made.node)
+    return whole in around and all(
+        isinstance(node, _COMPUTING) for node in around[: around.index(whole) + 1]
+    )
 
 
 def where_it_meets(facts: Facts, operand: Operand, other: Operand) -> tuple[Replacement, ...]:
