@@ -19,6 +19,7 @@ from runtime_guard.commands.program import LineTracer, Outcome, parse_command, r
 from runtime_guard.core.sites import Site
 from runtime_guard.recording.events import PROBLEMS, Event, Kind
 from runtime_guard.recording.evidence import Evidence, Process, event_to_json
+from runtime_guard.reports.text import page
 
 Verdict = Literal["confirmed", "refuted", "not executed", "undecided"]
 Finding = dict[str, Any]
@@ -425,7 +426,7 @@ def render_text(confirmation: Confirmation) -> str:
         lines[-1] += f"; {len(confirmation.missed)} happened that no finding speaks of"
     if confirmation.outcome.exit_code:
         lines.append(f"the program ended with exit code {confirmation.outcome.exit_code}")
-    return "\n".join(lines) + "\n"
+    return page(lines)
 
 
 def render_json(report: Mapping[str, Any], confirmation: Confirmation) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from runtime_guard.commands import ranks
 from runtime_guard.commands.program import Outcome, parse_command, require, run_program
 from runtime_guard.reports import trace
-from runtime_guard.reports.text import summary_of
+from runtime_guard.reports.text import page, summary_of
 
 REPORTS = ("html", "json", "trace", "text")
 
@@ -128,4 +128,4 @@ def _render(kind: str, watched: Any, outcome: Outcome, title: str, ranks_beside:
         lines += ["the program died:", *(f"  {line}" for line in evidence.died.splitlines())]
     if not evidence.accelerated:
         lines.append(NO_ACCELERATOR)
-    return "\n".join(["", *lines, *summary_of(evidence)]) + "\n"
+    return page(["", *lines, *summary_of(evidence)])

@@ -20,6 +20,7 @@ from runtime_guard.commands import suite_records
 from runtime_guard.commands.suite_records import NO_DEVICE, UNSUPPORTED, Ended, Failure, Orders
 from runtime_guard.core.sites import Site, short_path
 from runtime_guard.recording.events import hint_at
+from runtime_guard.reports.text import page
 
 DEFAULT_MACHINE = "cuda:1"
 FINDINGS, USAGE, UNFINISHED = 1, 2, 3
@@ -235,7 +236,7 @@ def render_text(difference: Difference) -> str:
         )
         if count
     ]
-    return "\n".join([*lines, _sentence(difference)]) + "\n"
+    return page([*lines, _sentence(difference)])
 
 
 def _sentence(difference: Difference) -> str:

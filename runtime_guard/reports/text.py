@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from runtime_guard.recording.budgets import format_size, worst_lines
 from runtime_guard.recording.events import PROBLEMS
 from runtime_guard.recording.evidence import Evidence
@@ -39,3 +41,15 @@ def summary_of(evidence: Evidence) -> list[str]:
         for peak in evidence.peaks
     ]
     return [*summary_lines(ledger), *peaks]
+
+
+def page(lines: Iterable[str]) -> str:
+    """Lines as a text in which nothing steers a terminal, however files are called."""
+    return "".join(f"{_shown(line)}\n" for text in lines for line in text.split("\n"))
+
+
+def _shown(line: str) -> str:
+    return "".join(
+        c if c.isprintable() or c == "\t" else chr(0x2400 + ord(c)) if ord(c) < 0x20 else "\ufffd"
+        for c in line
+    )

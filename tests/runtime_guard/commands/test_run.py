@@ -166,3 +166,12 @@ def test_a_run_without_any_accelerator(program, capsys):
     assert "no accelerator" in (program / "out.html").read_text()
     assert run_command(["cpu.py"]) == 0
     assert "add `--virtual cuda:1`" in capsys.readouterr().err
+
+
+def test_a_name_that_would_steer_the_terminal_is_shown_and_not_sent(program, capsys):
+    name = "a\x1b[31m\x9bb.py"
+    (program / name).write_text("import torch\ntorch.ones(2).cuda()\n")
+    assert run_command([name], virtual="cuda:1") == 0
+    said = capsys.readouterr().err
+    assert "device guard: a␛[31m\ufffdb.py\n" in said and "  a␛[31m\ufffdb.py:2  1x .cuda" in said
+    assert all(c.isprintable() or c == "\n" for c in said)
