@@ -210,6 +210,6 @@ def test_a_link_that_leads_out_of_a_repository_is_a_file(origin: Commits, tmp_pa
 
 def test_every_repository_of_the_list_is_pinned_to_a_commit() -> None:
     pinned = ecosystem.tomllib.loads(ecosystem.LIST.read_text(encoding="utf-8"))["repositories"]
-    assert len(pinned) >= 15
+    assert len(pinned) >= 20
     for name, commit in pinned.items():
         assert name.count("/") == 1 and len(commit) == 40 and int(commit, 16)
