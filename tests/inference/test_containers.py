@@ -378,3 +378,20 @@ def run(n, keep_loss=False):
 def test_a_position_in_a_list_of_several_kinds_says_nothing(first, read, places):
     """Which element stands there is open, though it is the same one always."""
     assert revealed(MIXED.format(first=first) + read) == places
+
+
+@pytest.mark.parametrize(
+    ("drawn", "confidence"),
+    [("zip(*random.sample(memory, n))", "likely"), ("memory.draw(n)", "possible")],
+)
+def test_a_column_of_rows_out_of_sight_is_a_tuple(drawn, confidence):
+    """Of a tuple `torch.tensor` makes what has a dimension; of what is open perhaps a number."""
+    code = f"""
+    import random
+
+    def target(net, memory, n, device):
+        states, reward = {drawn}
+        return net.to(device)(torch.stack(states).to(device)) + torch.tensor(reward)
+    """
+    (found,) = met(code)
+    assert (confidence == "possible") == found.endswith("possible")

@@ -58,7 +58,7 @@ def element_of(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
     """One element of an iterable."""
     if type(value) is Sequence:
         # One after the other, columns are no alternatives: what they hold need not be together.
-        return UNKNOWN if value.kind == COLUMNS else value.any()
+        return UNKNOWN if value.kind == COLUMNS and value.items is not None else value.any()
     if type(value) is Tensor:
         if value.evidence is None:
             origin = Provenance(StepKind.COMPUTED, node, frame.unit.source, value.origin)

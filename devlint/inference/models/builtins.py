@@ -677,7 +677,7 @@ def _columns(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
         row, _ = arguments.positional[0]  # one that stands for all
         mixed = False
     if type(row) is not Sequence or row.items is None:
-        return UNKNOWN
+        return Sequence(None, Sequence(None, UNKNOWN, "tuple"), COLUMNS)  # however many
     columns: list[Value] = []
     for item in row.items:
         column = Sequence(None, item, "tuple")
