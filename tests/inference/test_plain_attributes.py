@@ -1,5 +1,7 @@
 """Plain tensors of a module, and where its methods compute with them."""
 
+from textwrap import dedent
+
 import pytest
 from given import settled
 
@@ -72,3 +74,43 @@ def test_one_on_the_constructors_device_does_not_follow_the_module(made, result,
 def test_what_writes_in_place_gives_back_the_parameter_itself(made, count):
     """`nn.init.normal_` returns what it was given, which the module registers."""
     assert len(settled(head("decode(x, self.priors)", made)).plain_attributes) == count
+
+
+@pytest.mark.parametrize(
+    ("place", "moved_in", "is_excused"),
+    [
+        ("class Other(nn.Module):", "forward(self, x)", False),
+        ("class Deep(Head):", "forward(self, x)", True),
+    ],
+)
+def test_a_move_of_a_class_of_its_own_is_no_excuse_for_another(place, moved_in, is_excused):
+    code = f"""
+    {place}
+        def {moved_in}:
+            return x * self.priors.to(x.device)
+    """
+    held = dedent(head("decode(x, self.priors)")) + dedent(code)
+    (attribute,) = settled(held).plain_attributes
+    assert attribute.excused is is_excused
+
+
+@pytest.mark.parametrize(
+    ("line", "is_excused"), [("pass", False), ("self.priors = self.priors.to(x.device)", True)]
+)
+def test_what_the_constructor_moves_does_not_follow_the_module_either(line, is_excused):
+    """Where the condition is not met it stays where it was made."""
+    code = f"""
+    from layers import decode
+
+    class Head(nn.Module):
+        def __init__(self, like, size):
+            super().__init__()
+            self.priors = torch.ones(size, 4)
+            if hasattr(like, "rows"):
+                self.priors = self.priors.to(like.rows)
+
+        def forward(self, x):
+            {line}
+            return decode(x, self.priors)
+    """
+    assert [a.excused for a in settled(code).plain_attributes][:1] == [is_excused]

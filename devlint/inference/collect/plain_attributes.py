@@ -29,7 +29,7 @@ from devlint.inference.program.accelerator_notes import MentionNote, Mentions
 from devlint.inference.program.classes import AttributeNote, ClassInfo
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.units import Unit
-from devlint.inference.syntax.text import dotted
+from devlint.inference.syntax.text import dotted, every
 
 _TELLS_OF_PARTS = ("parameters", "named_parameters", "modules", "named_modules", "state_dict")
 
@@ -128,15 +128,32 @@ def _looks_after(info: ClassInfo, name: str) -> bool:
 
 
 def _moved_elsewhere(info: ClassInfo, name: str) -> bool:
-    """Some method reads the attribute only to move it, or puts a moved one in its place."""
-    held = info.attributes.get(name)
-    for value in alternatives(held if held is not None else UNKNOWN):
-        if type(value) is Tensor and (
-            (type(value.place) is Variable and not value.traits & (PARAMETER | KEPT))
-            or (value.origin is not None and (value.origin.kind is StepKind.MOVED))
-        ):
+    """Some method reads the attribute only to move it, or puts a moved one in its place. The
+    constructor does neither: what it moves stays there, as what it leaves does where a condition
+    is not met."""
+    constructor = info.methods.get("__init__")
+    by_constructor = set(every(constructor.node, cst.Call)) if constructor is not None else set()
+    for value in alternatives(info.attributes.get(name, UNKNOWN)):
+        if type(value) is not Tensor:
+            continue
+        if type(value.place) is Variable and not value.traits & (PARAMETER | KEPT):
             return True
-    return any(move.subject.name == f"self.{name}" for move in info.unit.facts.moves)
+        step = value.origin
+        if step is not None and step.kind is StepKind.MOVED and step.node not in by_constructor:
+            return True
+    related = [c for c in info.unit.classes if info in c.lineage() or c in info.lineage()]
+    others = {
+        method.node
+        for each in info.unit.classes
+        if each not in related
+        for method in each.methods.values()
+    }
+    return any(
+        move.subject.name == f"self.{name}"
+        and move.site.node not in by_constructor
+        and (move.function is None or move.function.node not in others)
+        for move in info.unit.facts.moves
+    )
 
 
 def _by_switch(unit: Unit, tensor: Tensor) -> bool:
