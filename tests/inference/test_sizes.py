@@ -1,7 +1,7 @@
 """What stands for a size, a dimension or a count is a number, and so is what it came from."""
 
 import pytest
-from given import host_reads, settled, syncs
+from given import host_reads, met, settled, syncs
 
 from devlint.inference.domain.kinds import Evidence
 
@@ -92,3 +92,22 @@ def test_an_element_of_a_declared_tensor_is_one(annotation, found):
         return [torch.randint(high=lengths[n], size=(1,)) for n in range(len(lengths))]
     """
     assert len(syncs(settled(code))) == found
+
+
+@pytest.mark.parametrize(
+    ("size", "contradicts"),
+    [
+        ("x.shape", True),
+        ("(n,) + x.shape[1:]", True),
+        ("x.shape[:-1] + (n,)", True),
+        ("(n, x.shape[0])", False),  # a table of numbers, which an array may have counted
+    ],
+)
+def test_what_meets_a_tensor_of_its_own_shape_is_one(size, contradicts):
+    code = f"""
+    def total(x, n):
+        found = torch.zeros({size})
+        found += x.sum(0)
+        return found
+    """
+    assert bool([each for each in met(code) if "possible" not in each]) is contradicts

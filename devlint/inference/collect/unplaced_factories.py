@@ -33,7 +33,7 @@ class Orphan:
     node: cst.Call
     tensor: Tensor
     sizes: Tensor
-    whole: bool = False  # with all of its shape: `torch.randn(x.shape)`
+    whole: bool = False  # with its shape, or most of it: `torch.randn(x.shape)`
     settled: bool = False  # moved, read by the host, or seen to meet another
     used: bool = False  # something computes with it, or it is handed on
     joined: bool = False  # it meets another tensor, of which it is open where that is
@@ -51,10 +51,18 @@ def made(frame: Frame, node: cst.Call, tensor: Tensor) -> None:
 
 
 def _takes_whole_shape(factory: cst.Call) -> bool:
-    given = factory.args[0].value if factory.args else None
-    if isinstance(given, cst.Call):
-        given = given.func if not given.args else None
-    return isinstance(given, cst.Attribute) and given.attr.value in ("shape", "size")
+    return bool(factory.args) and _is_shape(factory.args[0].value)
+
+
+def _is_shape(node: cst.BaseExpression) -> bool:
+    """`x.shape`, `x.size()`, `x.shape[1:]`, `(n,) + x.shape[1:]`."""
+    if isinstance(node, cst.BinaryOperation):
+        return _is_shape(node.left) or _is_shape(node.right)
+    if isinstance(node, cst.Subscript) and isinstance(node.slice[0].slice, cst.Slice):
+        return _is_shape(node.value)
+    if isinstance(node, cst.Call):
+        return not node.args and isinstance(node.func, cst.Attribute) and _is_shape(node.func)
+    return isinstance(node, cst.Attribute) and node.attr.value in ("shape", "size")
 
 
 def settled(frame: Frame, tensor: Tensor) -> None:

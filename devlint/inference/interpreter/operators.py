@@ -178,6 +178,9 @@ def _sequence_operator(symbol: str, left: Value, right: Value) -> Value:
         if left.items is not None and right.items is not None:
             return Sequence([*left.items, *right.items], None, left.kind)
         return Sequence(None, union((left.any(), right.any())), left.kind)
+    for shape in (left, right):
+        if symbol == "+" and type(shape) is Host and shape.sizes is not None:
+            return shape  # `(n,) + x.shape[1:]`
     if symbol == "*":
         side = left if type(left) is Sequence else right
         assert type(side) is Sequence
