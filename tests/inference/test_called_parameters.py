@@ -232,3 +232,19 @@ def test_what_is_moved_by_itself_and_called_is_a_module(made):
         return net(torch.zeros(1, 3))
     """
     assert len(met(code)) == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "contradicts"),
+    [
+        ("*rows", True),
+        ("*(*rows, *others) if others is not None else rows", True),
+        ("*(rows, torch.ones(3))", False),  # handed in from two places: it may be in either
+    ],
+)
+def test_what_is_called_with_the_parts_of_an_input_gives_what_is_there(given, contradicts):
+    code = f"""
+    def difference(score, rows: torch.Tensor, others: torch.Tensor | None = None):
+        return score({given}) - torch.tensor([1.0, 2.0])
+    """
+    assert bool(shown(code)) is contradicts

@@ -477,7 +477,10 @@ def call_unknown(frame: Frame, node: cst.Call, callee: Value, arguments: Argumen
         batch = tokenized(frame, node, last, arguments)
         return UNKNOWN if batch is None else batch
     spread = {argument.value for argument in node.args if argument.star}
+    handed = [(v, n) for v, n in values if n in spread]
     values = [(v, n) for v, n in values if n not in spread and not is_measure(arguments, n)]
+    if not values and not frame.in_module and _may_be_together(handed):
+        values = handed  # `net(*inputs)`; a module's parts are where it is
     if is_indifferent(last):
         found = [t for v, _ in values for t in tensors_in(v)]
         if len(found) == 1:
@@ -494,6 +497,12 @@ def call_unknown(frame: Frame, node: cst.Call, callee: Value, arguments: Argumen
     if type(output) is Tensor and holds("module-name", last):
         output = elements.output(output)
     return gradients.after_unknown(frame, node, output)
+
+
+def _may_be_together(handed: list[tuple[Value, cst.CSTNode]]) -> bool:
+    """One place, or several that callers choose."""
+    places = {tensor.place for value, _ in handed for tensor in tensors_in(value)}
+    return len(places) == 1 or all(type(place) is Variable for place in places)
 
 
 def _may_move(frame: Frame, name: str, arguments: Arguments) -> None:
