@@ -319,6 +319,29 @@ def test_an_optimizer_keeps_the_parameters_that_it_was_given():
     assert [late.module for late in facts.late_moves] == ["net"]
 
 
+@pytest.mark.parametrize(
+    ("fill", "names"),
+    [
+        ("groups += [{'params': [value], 'lr': rate}]", ["net"]),
+        ("groups.append({'params': [value]})", ["net"]),
+        ("print(name)", []),
+    ],
+)
+def test_so_it_does_where_a_loop_put_them_into_groups(fill, names):
+    code = f"""
+    net = nn.Linear(3, 3)
+    groups = []
+    for name, value in dict(net.named_parameters()).items():
+        if value.requires_grad:
+            {fill}
+    optimizer = torch.optim.SGD(groups, momentum=0.9)
+    optimizer.load_state_dict(torch.load("state"))
+    net.cuda()
+    """
+    found = [(late.module, late.loaded) for late in given(code).late_moves]
+    assert found == [(name, True) for name in names]
+
+
 def test_an_attribute_is_known_through_the_method_that_makes_it():
     assert met(
         """

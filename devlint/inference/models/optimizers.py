@@ -23,7 +23,7 @@ from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments, Function
 from devlint.inference.program.units import REFUSED, Unit
 from devlint.inference.program.values import ClassValue, Instance
-from devlint.inference.syntax.text import called_name, dotted
+from devlint.inference.syntax.text import called_name, dotted, every
 
 _PARAMETERS = frozenset({"parameters", "named_parameters"})
 
@@ -105,17 +105,19 @@ def _modules_in(node: cst.CSTNode, depth: int = 6) -> list[str]:
         if isinstance(node.func, cst.Attribute) and node.func.attr.value in _PARAMETERS:
             path = dotted(node.func.value)
             return [path] if path else []
-        return [p for a in node.args for p in _modules_in(a.value, depth - 1)]
+        inner = [node.func.value] if isinstance(node.func, cst.Attribute) else []
+        inner += [argument.value for argument in node.args]
+        return [p for each in inner for p in _modules_in(each, depth - 1)]
     if isinstance(node, _WRAPPERS):
         return [p for child in node.children for p in _modules_in(child, depth - 1)]
     if isinstance(node, _COMPREHENSIONS):
-        inner = node.iter if isinstance(node, cst.CompFor) else node.for_in
-        return _modules_in(inner, depth - 1)
+        return _modules_in(node.iter if isinstance(node, cst.CompFor) else node.for_in, depth - 1)
     return []
 
 
 def _modules_of_name(frame: Frame, node: cst.CSTNode) -> list[str]:
-    """`model` of `parameters`, where the function says `parameters = model.parameters()`."""
+    """`model` of `parameters`, where the function says `parameters = model.parameters()`, or fills
+    a list in a loop over these."""
     if not isinstance(node, cst.Name):
         return []
     found: list[str] = []
@@ -126,9 +128,18 @@ def _modules_of_name(frame: Frame, node: cst.CSTNode) -> list[str]:
         if isinstance(statement, cst.Assign):
             if any(dotted(target.target) == node.value for target in statement.targets):
                 found += _modules_in(statement.value)
+        elif isinstance(statement, cst.For):
+            found += _modules_in(statement.iter) if _fills(statement.body, node.value) else []
         elif isinstance(statement, (cst.BaseStatement, cst.BaseSuite, cst.Module, cst.Else)):
             waiting.extend(statement.children)
     return found
+
+
+def _fills(suite: cst.BaseSuite, name: str) -> bool:
+    """`rows += [row]`, `rows.append(row)`."""
+    grown = {dotted(each.target) for each in every(suite, cst.AugAssign)}
+    called = {dotted(call.func) for call in every(suite, cst.Call)}
+    return name in grown or f"{name}.append" in called
 
 
 def _same(before: Value | None, now: Value | None) -> bool:
