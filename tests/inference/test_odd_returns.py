@@ -319,3 +319,19 @@ def test_an_object_that_its_constructor_chose_gives_one_kind_of_result():
     """No caller meets those of the other one."""
     made = "self.chosen = Noise() if noisy else Scale()"
     assert confidences(ONE_OF_TWO.format(made=made)) == []
+
+
+@pytest.mark.parametrize(("index", "count"), [("torch.tensor(target)", 2), ("target", 1)])
+def test_what_raises_in_one_branch_gives_callers_nothing(index, count):
+    """It is said there; what the other branch returns is what callers go on with."""
+    code = f"""
+    def picked(output, target):
+        if target is None:
+            return output
+        return torch.gather(output, 1, {index})
+
+    def delta(score, x: torch.Tensor, target: list):
+        return picked(score(x), target) - torch.tensor([1.0, 2.0])
+    """
+    found = [each for each in met(code) if "possible" not in each]
+    assert len(found) == count

@@ -232,7 +232,10 @@ def _result(frame: Frame) -> Value:
         )
         if not constructing and returns.compare(frame) and type(result) is Union:
             # It is said here: callers go on with what the other returns give.
-            return union(v for v in result.alternatives if not returns.is_odd(v))
+            result = union(v for v in result.alternatives if not returns.is_odd(v))
+    if type(result) is Union:
+        left = [pair for pair in cases(result) if not returns.has_raised(frame, pair[0])]
+        return choose(left) if left else result
     return result
 
 

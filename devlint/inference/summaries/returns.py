@@ -40,6 +40,14 @@ def is_odd(value: Value) -> bool:
     return type(value) is Tensor and bool(value.traits & DEFAULT) and value.place == CPU
 
 
+def has_raised(frame: Frame, value: Value) -> bool:
+    """A result of operands that can't meet: that is said there, and nothing comes back."""
+    if type(value) is not Tensor or value.place is not None or value.origin is None:
+        return False
+    clashes = {draft.node for draft in frame.drafts.values()}
+    return any(step.node in clashes for step in value.origin.chain())
+
+
 def compare(frame: Frame) -> bool:
     """Note each return on the default device beside a rigid one; whether a value was one."""
     said = False
