@@ -62,10 +62,8 @@ def _check(facts: Facts) -> Iterator[Claim]:
         fixed = isinstance(placement, Device) and placement.is_accelerator
         met = fact.used_at is not None
         uses = uses_of(facts, fact)
-        # What another method puts on an accelerator is made when the module is there already.
-        fixed_early = fixed and fact.method == "__init__"
-        is_shown = met or fixed_early or fact.read_at is not None
-        if not (is_shown or fixed) and not (fact.operand.by_default or is_host(placement)):
+        is_shown = met or fixed or fact.read_at is not None
+        if not is_shown and not (fact.operand.by_default or is_host(placement)):
             continue
         if fact.was_given and not uses:
             continue  # nothing says that it was made on the host, or that it is to follow

@@ -162,19 +162,3 @@ class Loss(nn.Module):
 def test_an_answer_for_nothing_to_compute_is_made_seldom(tmp_path, empty, count):
     said = shown(tmp_path, SCORE.format(empty=empty))
     assert len([s for s in said if s.startswith("DEV304")]) == count + 1
-
-
-KEPT = """\
-class Scene(nn.Module):
-    def {method}(self):
-        self.turn = torch.eye(4, device="cuda")
-
-    def forward(self, rows: torch.Tensor):
-        return view(rows, self.turn)
-"""
-
-
-@pytest.mark.parametrize(("method", "count"), [("__init__", 1), ("set_up", 0)])
-def test_what_a_method_puts_on_a_card_is_made_when_the_module_is_there(tmp_path, method, count):
-    said = shown(tmp_path, KEPT.format(method=method))
-    assert len([s for s in said if s.startswith("DEV205")]) == count
