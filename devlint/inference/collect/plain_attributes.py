@@ -131,28 +131,37 @@ def _moved_elsewhere(info: ClassInfo, name: str) -> bool:
     """Some method reads the attribute only to move it, or puts a moved one in its place. The
     constructor does neither: what it moves stays there, as what it leaves does where a condition
     is not met."""
-    constructor = info.methods.get("__init__")
-    by_constructor = set(every(constructor.node, cst.Call)) if constructor is not None else set()
     for value in alternatives(info.attributes.get(name, UNKNOWN)):
         if type(value) is not Tensor:
             continue
         if type(value.place) is Variable and not value.traits & (PARAMETER | KEPT):
             return True
         step = value.origin
-        if step is not None and step.kind is StepKind.MOVED and step.node not in by_constructor:
+        if step is None or step.kind is not StepKind.MOVED:
+            continue
+        if not _is_of_constructor(info, step.node):
             return True
-    related = [c for c in info.unit.classes if info in c.lineage() or c in info.lineage()]
-    others = {
-        method.node
-        for each in info.unit.classes
-        if each not in related
-        for method in each.methods.values()
-    }
+    moves = [move for move in info.unit.facts.moves if move.subject.name == f"self.{name}"]
     return any(
-        move.subject.name == f"self.{name}"
-        and move.site.node not in by_constructor
-        and (move.function is None or move.function.node not in others)
-        for move in info.unit.facts.moves
+        not _is_of_constructor(info, move.site.node) and not _is_of_another(info, move.function)
+        for move in moves
+    )
+
+
+def _is_of_constructor(info: ClassInfo, move: cst.CSTNode) -> bool:
+    constructor = info.methods.get("__init__")
+    return constructor is not None and any(
+        call is move for call in every(constructor.node, cst.Call)
+    )
+
+
+def _is_of_another(info: ClassInfo, function: Site | None) -> bool:
+    """A method of a class that has nothing to do with this one."""
+    return function is not None and any(
+        method.node is function.node
+        for each in info.unit.classes
+        if info not in each.lineage() and each not in info.lineage()
+        for method in each.methods.values()
     )
 
 
