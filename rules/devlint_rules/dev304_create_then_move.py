@@ -39,6 +39,8 @@ _LIKE = ("zeros", "ones", "empty", "full")
 _COPYING = re.compile(r"tensor|\w*Tensor")
 # What these return is one number.
 _NUMBERS = frozenset({"float", "int", "bool", "len"})
+# With these it is made there already, or has to be made on the host.
+_TIED = ("device", "generator", "pin_memory")
 _CONTAINERS = (cst.List, cst.Tuple, cst.Dict, cst.ListComp, cst.GeneratorExp)
 
 
@@ -62,8 +64,11 @@ def _factory(move: Move) -> cst.Call | None:
         return None
     if isinstance(call.func, cst.Call):  # `ToTensor()(image)`
         return None
-    if argument(call, "device") or argument(call, "generator") or argument(call, "pin_memory"):
+    if any(argument(call, name) for name in _TIED):
         return None
+    grad = argument(call, "requires_grad")
+    if grad is not None and text_of(grad.value) != "False":
+        return None  # moved, it is no leaf; made there it is one, which nobody may write to
     return call if may_be_accelerator(move.target) else None
 
 

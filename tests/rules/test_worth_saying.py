@@ -162,3 +162,36 @@ class Loss(nn.Module):
 def test_an_answer_for_nothing_to_compute_is_made_seldom(tmp_path, empty, count):
     said = shown(tmp_path, SCORE.format(empty=empty))
     assert len([s for s in said if s.startswith("DEV304")]) == count + 1
+
+
+@pytest.mark.parametrize(("option", "count"), [("True", 0), ("False", 1)])
+def test_what_requires_grad_is_a_leaf_only_where_it_was_made(tmp_path, option, count):
+    code = f"""\
+class Pick(nn.Module):
+    def forward(self, rows: torch.Tensor):
+        picked = torch.zeros(1, 4, requires_grad={option}).to(rows.device)
+        picked[0] = rows[0]
+        return picked
+"""
+    assert len([s for s in shown(tmp_path, code) if s.startswith("DEV304")]) == count
+
+
+@pytest.mark.parametrize(
+    ("layer", "advice"),
+    [
+        ("self.scale = 2", "take the device from an input"),  # it has no parameter to ask
+        ("self.proj = nn.Linear(4, 4)", "`next(self.parameters()).device`"),
+    ],
+)
+def test_a_module_without_parameters_has_no_device(tmp_path, layer, advice):
+    code = f"""\
+class Focal(nn.Module):
+    def __init__(self):
+        super().__init__()
+        {layer}
+
+    def forward(self, rows: torch.Tensor):
+        return rows + torch.zeros(3).cuda()
+"""
+    (said,) = [s for s in shown(tmp_path, code) if s.startswith("DEV501")]
+    assert advice in said

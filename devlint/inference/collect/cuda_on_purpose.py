@@ -107,14 +107,17 @@ def device_at_hand(unit: Unit, note: MentionNote) -> str:
 
 
 def _of_module(function: Function) -> str:
-    """`self.device`, where the class has that; in a method that runs once the module is placed."""
+    """`self.device`, where the class has that, or that of its parameters, if it has any; in a
+    method that runs once the module is placed."""
     info = function.info
     assert info is not None
     if not _is_of_object(function):
         return ""
     if "self.device" in info.text:
         return "self.device"
-    return "next(self.parameters()).device"
+    registers = any(each.registered for each in info.lineage())
+    inherits = any(base != "torch.nn.Module" for base in info.library_bases)
+    return "next(self.parameters()).device" if registers or inherits else ""
 
 
 def _is_of_object(function: Function) -> bool:
