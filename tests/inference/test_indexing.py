@@ -215,3 +215,21 @@ def test_what_is_ordered_or_counted_has_a_dimension(line, confidence):
 @pytest.mark.parametrize("line", ["table[score.sum()]", "table[at.item()]", "table[len(score)]"])
 def test_a_number_is_a_good_index_anywhere(line):
     assert met(TABLE.format(line=f"best, at = score.max(0); {line}")) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "confidence"),
+    [
+        ("boxes[0][1, 2] / 2", "possible"),  # one number, which is brought along
+        ("boxes[:3]", "certain"),
+    ],
+)
+def test_one_number_may_be_assigned_through_an_index_from_anywhere(value, confidence):
+    code = f"""
+    class Loss(nn.Module):
+        def forward(self, boxes: torch.Tensor):
+            rows = torch.zeros(4, 4)
+            rows[torch.arange(3)] = {value}
+            return rows
+    """
+    assert [fact.split()[-1] for fact in met(code)] == [confidence]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from devlint.inference.domain.assumptions import Assumptions
 from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.host import GLOBAL_RANK, NONE, RANK_VARIABLES, Const, External, Host
 from devlint.inference.domain.kinds import Evidence
@@ -45,6 +46,7 @@ from devlint.inference.models.modules import member, parameter_in
 from devlint.inference.models.places import on_accelerator
 from devlint.inference.models.unification import (
     contradiction,
+    has_dimensions,
     index_contradiction,
     leave_index_to_callers,
     note,
@@ -532,27 +534,26 @@ def _assign_tensor_item(
             if type(alternative) is Tensor and alternative.is_sure and not beside:
                 _copy_index(frame, target, base, alternative, expression)
     if advanced and base.evidence is None:
-        # index_put_: the values must be where the tensor is, unless they are 0-dim.
         for item in alternatives(value):
-            if type(item) is Tensor and item.place is not base.place and not item.traits & SCALAR:
-                found = contradiction(frame, item, base, pointwise=True)
-                if found is not None:
-                    odd, anchor = (item, base), (source, target.value)
-                    note(
-                        frame,
-                        target,
-                        MeetingKind.OPERATION,
-                        "index assignment",
-                        odd[0],
-                        anchor[0],
-                        odd[1],
-                        anchor[1],
-                        found,
-                    )
+            found = _assignment_contradiction(frame, base, item)
+            if type(item) is Tensor and found is not None:
+                kind, said = MeetingKind.OPERATION, "index assignment"
+                note(frame, target, kind, said, item, source, base, target.value, found)
     if base.is_sure and not isinstance(value, Tensor):
         _element_access(frame, target, base, indices)
     if base.is_sure and _is_large_value(value) and _is_masked(indices):
         frame.emit(HostWaits(target, "mask assignment", base, target.value))
+
+
+def _assignment_contradiction(frame: Frame, base: Tensor, item: Value) -> Assumptions | None:
+    """`x[rows] = item`, by index_put_: the values must be where the tensor is, unless they are
+    0-dim."""
+    if type(item) is not Tensor or item.place is base.place or item.traits & SCALAR:
+        return None
+    found = contradiction(frame, item, base, pointwise=True)
+    if found is not None and item.traits & MAYBE_SCALAR:
+        return (*found, has_dimensions(frame, item))
+    return found
 
 
 def _is_masked(indices: list[tuple[Value, cst.CSTNode]]) -> bool:
