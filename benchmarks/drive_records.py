@@ -3,10 +3,11 @@
     python benchmarks/drive_records.py TREES RECORDS... --out results.jsonl [--seconds 30]
 
 ``RECORDS`` are labelled bugs (one JSON object a line: ``id``, ``repo``, ``parent``, ``path``,
-``lines``, ``category``), ``TREES/OWNER+NAME/COMMIT`` the projects before the fix.  Of each record
-that `devlint check` finds (one of ``--accept``'s rules for its category, in its lines) one finding
-is driven, the first in the labelled lines.  What has a result in ``results.jsonl`` already is not
-driven again.  It runs the projects' code: in a container, say.
+``lines``, ``category``), ``TREES/OWNER+NAME/COMMIT`` the projects before the fix; twelve characters
+of the commit will do, as `score.py` writes them (only their Python files: a README's examples are
+missed then). Of each record that `devlint check` finds (a rule of `score.py` for its category, in
+its lines) one finding is driven, the first in the labelled lines. What has a result in
+``results.jsonl`` already is not driven again. It runs the projects' code: in a container, say.
 
 The share is of the records whose file can be imported here.
 """
@@ -23,6 +24,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from score import CLAIMS
 
 from runtime_guard.drive.verdict import Limits, drive
 
@@ -59,13 +62,20 @@ def lines_of(finding: Mapping[str, Any], path: str) -> Iterator[int]:
     yield from (r["line"] for r in finding.get("related", ()) if r["path"] == path)
 
 
-def of_record(record: Record, tree: Path, accept: Mapping[str, Sequence[str]]) -> Any:
+def tree_of(record: Record, trees: Path) -> Path:
+    """The project before the fix, whose commit may be written in short."""
+    commits = trees / record["repo"].replace("/", "+")
+    whole = commits / record["parent"]
+    return (whole if whole.exists() else commits / record["parent"][:12]).resolve()
+
+
+def of_record(record: Record, tree: Path) -> Any:
     """The finding that is driven; None where the bug is not found."""
 
     def labelled(line: int) -> bool:
         return any(first <= line <= last for first, last in record["lines"])
 
-    rules = tuple(accept.get(record["category"], ("DEV",)))
+    rules = CLAIMS[record["category"]]
     found = [
         finding
         for finding in findings_in(tree, record["path"])
@@ -104,21 +114,19 @@ def main() -> None:
     parser.add_argument("trees", type=Path)
     parser.add_argument("records", type=Path, nargs="+")
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--accept", type=Path, help="JSON: rules by category")
     parser.add_argument("--witnesses", type=Path, default=Path("devlint-witnesses"))
     parser.add_argument("--seconds", type=float, default=30.0)
     parser.add_argument("--only", help="ids, with commas")
     options = parser.parse_args()
-    accept = json.loads(options.accept.read_text()) if options.accept else {}
     only = set(options.only.split(",")) if options.only else None
     results = results_in(options.out)
     with open(options.out, "a", encoding="utf-8") as out:
         for record in records_of(options.records):
             if record["id"] in results or (only and record["id"] not in only):
                 continue
-            tree = (options.trees / record["repo"].replace("/", "+") / record["parent"]).resolve()
+            tree = tree_of(record, options.trees)
             row = {"id": record["id"], "repo": record["repo"], "verdict": "not found", "reason": ""}
-            finding = of_record(record, tree, accept) if tree.exists() else None
+            finding = of_record(record, tree) if tree.exists() else None
             if finding is not None:
                 started = time.monotonic()
                 folder = options.witnesses.resolve() / record["id"]

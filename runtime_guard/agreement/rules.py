@@ -142,6 +142,8 @@ OTHERWISE = frozenset(
         "batch_norm_elemt",
         "batch_norm_backward_reduce",
         "batch_norm_backward_elemt",
+        "_scaled_dot_product_efficient_attention",
+        "_scaled_dot_product_efficient_attention_backward",
     }
 )
 """Operations with other kernels on an accelerator than on the host (and all of ``c10d``)."""

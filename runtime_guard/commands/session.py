@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 
 import torch
 
+from devlint.contracts import DEVICE_TYPES
 from runtime_guard.commands.children import heard_out
 from runtime_guard.commands.program import traceback_of
 from runtime_guard.core.sites import Site, is_users
@@ -75,6 +76,8 @@ _UNAVAILABLE = re.compile(
     r"|but torch\.cuda\.is_available\(\) is False"
     r"|Invalid device id\b"
     r"|on CUDA device \d+ but torch\.cuda\.device_count\(\) is"
+    # `torch.npu`, which `torch_npu` brings
+    rf"|module 'torch' has no attribute '({'|'.join(sorted(DEVICE_TYPES))})'"
 )
 _NOT_A_DEVICE = re.compile(
     r"argument 'device'( \(position \d+\))? must be torch\.device, not "

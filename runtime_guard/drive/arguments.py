@@ -226,7 +226,16 @@ def _by_use(slot: Slot) -> Iterator[Value]:
     uses = slot.uses
     for text in uses.strings:
         yield Text(repr(text))
+    if uses.is_flag:
+        yield from (Text("False"), Text("True"))
     named = by_name(slot.name)
+    if uses.kind is torch.nn.Module:
+        yield Text("torch.nn.Linear(8, 8).to(card)")
+    elif uses.kind is str:
+        yield from (v for v in named if isinstance(v, Text) and v.source.startswith('"'))
+        yield Text('"mean"')
+    elif uses.kind is object and not uses.called:
+        yield Record(tuple(uses.attributes))
     if not uses.classes.keys().isdisjoint(_ARRAYS):
         for rank in sorted(uses.ranks & SHAPES.keys(), reverse=True) or (3, 2):
             yield Text(f"torch.rand({', '.join(map(str, SHAPES[rank][0]))}).numpy()")

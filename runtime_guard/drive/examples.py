@@ -193,6 +193,7 @@ def _in_page(page: _Page, entry: Entry, name: str) -> Iterator[Example]:
     for place, node in functions(page.tree):
         if node.name in ("setUp", "setup_method", "setup", "__init__"):
             reader = _Reader(top.inner(), entry, name)
+            _hide_parameters(node, reader.scope)
             for _ in reader.read(node.body):
                 pass
             held[place.owner] = reader
@@ -201,6 +202,7 @@ def _in_page(page: _Page, entry: Entry, name: str) -> Iterator[Example]:
             continue
         before = held.get(place.owner)
         scope = top.inner() if before is None else before.scope.of_self()
+        _hide_parameters(node, scope)
         for argument in node.args.args:
             if argument.arg in scope.returns:  # a fixture of that name
                 scope.bind(argument.arg, scope.returns[argument.arg])
@@ -209,6 +211,12 @@ def _in_page(page: _Page, entry: Entry, name: str) -> Iterator[Example]:
         if before is not None:
             reader.instances.update(before.instances_of_self())
         yield from reader.read(node.body)
+
+
+def _hide_parameters(node: Function, scope: Scope) -> None:
+    """A parameter hides what is imported under its name: ``def grid(F): …``."""
+    for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
+        scope.forget(argument.arg)
 
 
 def _returned(function: ast.FunctionDef, scope: Scope) -> Iterator[tuple[str, ast.expr]]:

@@ -63,8 +63,10 @@ class Scope:
         self.names[name] = made
 
     def forget(self, name: str) -> None:
-        """Note that nobody knows what ``name`` stands for from here on."""
+        """Note that nobody knows what ``name`` stands for from here on, an import's neither."""
         self.names.pop(name, None)
+        if name in self.imports:
+            self.imports = {known: made for known, made in self.imports.items() if known != name}
 
     def update(self, given: Iterable[tuple[str, ast.expr]]) -> None:
         """Bind what is known of these."""

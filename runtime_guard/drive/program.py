@@ -103,6 +103,8 @@ def write(
         function = _find(module, entry.function)
         called = program.reference(module.__name__, entry.function)
         _call(program, called, function, ("arg",), choices)
+        if data == "host until moved" and program.lines[-1].startswith("result = "):
+            program.lines += _MOVED
         return program
     owner = _find(module, entry.owner)
     if not inspect.isclass(owner):
@@ -110,6 +112,13 @@ def write(
     owner = _concrete(owner, entry.function)
     _method(program, owner, entry.function, choices)
     return program
+
+
+_MOVED = (
+    "if isinstance(result, torch.nn.Module):",
+    "    result.to(card)",
+)
+"""What a function builds goes to the card, as what a class makes does."""
 
 
 def _find(holder: Any, path: str) -> Any:
@@ -151,11 +160,39 @@ def _method(program: Program, owner: type, name: str, choices: Choices) -> None:
     program.lines.append(f"receiver = {receiver}")
     if name == "__init__":
         return
+    if issubclass(owner, torch.optim.Optimizer):
+        program.lines += _GRADIENTS
+    elif issubclass(owner, torch.nn.Module):
+        _training(program, plain, choices)
     if isinstance(plain, property) or not callable(plain):
         program.lines.append(f"receiver.{name}")
         return
     called = "receiver" if _is_forward(owner, name) else f"receiver.{name}"
     _call(program, called, plain, ("arg",), choices, skip=1)
+
+
+_GRADIENTS = (
+    'for parameter in (p for group in receiver.param_groups for p in group["params"]):',
+    "    parameter.grad = torch.rand_like(parameter)",
+)
+"""An optimizer does nothing to what has none."""
+
+
+def _training(program: Program, method: Any, choices: Choices) -> None:
+    """A module is in training until it is told otherwise."""
+    code = getattr(inspect.unwrap(method), "__code__", None)
+    slot = Slot(
+        ("receiver", "training"),
+        "training",
+        optional=True,
+        default=True,
+        path="self.training",
+        code=(code.co_filename, code.co_firstlineno) if code is not None else None,
+    )
+    value = choices.get(slot.address, Omitted())
+    program.slots[slot.address] = slot, value
+    if value == Text("False"):
+        program.lines.append("receiver.eval()")
 
 
 def _is_forward(owner: type, name: str) -> bool:
@@ -231,7 +268,8 @@ def _text(program: Program, slot: Slot, choices: Choices, depth: int) -> str | N
             raise NotMade(f"`{slot.name}` is of {value.module}: {error}") from None
         return _instance(program, made, slot.address, choices, depth + 1)
     if isinstance(value, Several):
-        part = slot.part("[]", slot.name.removesuffix("s"), element_of(slot.annotation))
+        name = slot.name.removesuffix("s") if slot.name.endswith("s") else ""
+        part = slot.part("[]", name, element_of(slot.annotation))
         text = _text(program, part, choices, depth + 1)
         inside = ", ".join([text or "None"] * value.count)
         return f"({inside},)" if value.as_tuple else f"[{inside}]"

@@ -7,6 +7,7 @@ a move that is lost (DEV201) where what is moved was on the host.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -39,6 +40,15 @@ _BY_RULE = {
     "DEV504": _NO_CUDA,
     "DEV505": Scenario(card="cuda:1", environment=_RANK_1),
 }
+
+_ALONE = {
+    **{"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1", "LOCAL_WORLD_SIZE": "1"},
+    **{"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "0"},
+}
+_WANTS_A_LAUNCHER = re.compile(
+    r"KeyError: '(LOCAL_RANK|RANK|WORLD_SIZE|LOCAL_WORLD_SIZE|MASTER_ADDR|MASTER_PORT)'"
+    r"|environment variable \w+ expected, but not set"
+)
 
 MOVES = frozenset({"DEV201", "DEV203", "DEV204", "DEV301", "DEV302", "DEV306", "DEV307"})
 """Rules about moves: where everything is on the card already, nothing is moved."""
@@ -86,6 +96,13 @@ def scenario_of(finding: Mapping[str, Any]) -> Scenario:
     if finding["rule"] in _STAYS_BEHIND:
         scenario = replace(scenario, data="host until moved")
     return replace(scenario, calls=3) if _EVERY_CALL in finding.get("message", "") else scenario
+
+
+def launched(scenario: Scenario, reason: str) -> Scenario | None:
+    """As under a launcher with one process, where ``reason`` says that the code wants one."""
+    if scenario.environment or not _WANTS_A_LAUNCHER.search(reason):
+        return None
+    return replace(scenario, environment=_ALONE)
 
 
 def untested(finding: Mapping[str, Any]) -> str:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -80,6 +81,9 @@ _WHOLE_NUMBERS = frozenset({"range", "Linear", "Embedding", "LayerNorm", "Conv1d
 _PATTERNED = frozenset({"rearrange", "reduce", "repeat", "pack", "parse_shape"})
 
 
+_KINDS = (torch.nn.Module, torch.optim.Optimizer, str, Path, list, dict, set)
+
+
 @dataclass
 class Uses:
     """How one name is used."""
@@ -97,8 +101,27 @@ class Uses:
     parts: int = 0
     """Into how many names it is unpacked."""
     mapping: bool = False
+    tested: bool = False
+    """Is it asked whether it is true?"""
     classes: dict[str, None] = field(default_factory=dict)
     """Classes that it is tested for."""
+
+    @property
+    def is_flag(self) -> bool:
+        """Is it asked whether it is true, and nothing else?"""
+        other = self.attributes or self.keys or self.strings or self.ranks or self.classes
+        acted = self.tensor or self.number or self.called or self.iterated or self.mapping
+        return self.tested and not (other or acted or self.parts)
+
+    @property
+    def kind(self) -> type | None:
+        """What has its attributes: ``Tensor``, ``Module`` or ``str``; ``object`` for something
+        else, as a configuration is; None where they do not say."""
+        for kind in (torch.Tensor, torch.nn.Module, str):
+            if all(hasattr(kind, name) for name in self.attributes):
+                return kind if self.attributes else None
+        known = any(hasattr(kind, name) for kind in _KINDS for name in self.attributes)
+        return None if known else object
 
     def add(self, more: Uses) -> None:
         """Take over what is known of another name of the same value."""
@@ -112,6 +135,7 @@ class Uses:
         self.called |= more.called
         self.iterated |= more.iterated
         self.mapping |= more.mapping
+        self.tested |= more.tested
         self.parts = max(self.parts, more.parts)
 
 
@@ -195,8 +219,22 @@ def _signs(node: ast.AST) -> Iterator[tuple[str, Sign]]:
     elif isinstance(node, (ast.For, ast.comprehension)):
         if name := dotted(node.iter):
             yield name, ("iterated", True)
+            if isinstance(node.target, ast.Tuple):  # `for image, label in loader`
+                yield f"{name}[]", ("parts", len(node.target.elts))
     elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple):
         yield from _of_unpacking(node.targets[0], node.value)
+    elif isinstance(node, (ast.If, ast.IfExp, ast.While, ast.Assert)):
+        yield from _of_test(node.test)
+    elif isinstance(node, ast.BoolOp):
+        for value in node.values:
+            yield from _of_test(value)
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        yield from _of_test(node.operand)
+
+
+def _of_test(test: ast.expr) -> Iterator[tuple[str, Sign]]:
+    if name := dotted(test):
+        yield name, ("tested", True)
 
 
 def _of_subscript(node: ast.Subscript) -> Iterator[tuple[str, Sign]]:

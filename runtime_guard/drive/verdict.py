@@ -16,7 +16,7 @@ from typing import Any
 from runtime_guard.commands.confirm import EXPECTATIONS, Finding, span_of
 from runtime_guard.drive.plan import Entry, NoPlan, Plan, plan
 from runtime_guard.drive.process import Answer, ask
-from runtime_guard.drive.scenario import Scenario, scenarios_of, untested
+from runtime_guard.drive.scenario import Scenario, launched, scenarios_of, untested
 from runtime_guard.drive.witness import file_name, script
 
 NOT_DRIVEN = "could not be driven"
@@ -62,10 +62,14 @@ def _drive_one(finding: Finding, root: str, witnesses: Path, limits: Limits) -> 
     except OSError as error:
         return _not_driven(finding, f"{finding['path']} cannot be read: {error.strerror}")
     judged: list[Finding] = []
-    for scenario in scenarios_of(finding):
+    scenarios = list(scenarios_of(finding))
+    for scenario in scenarios:
         judged.append(_in_scenario(finding, wanted, scenario, root, witnesses, limits))
         if judged[-1]["verdict"] == "confirmed":
             return judged[-1]
+        again = launched(scenario, judged[-1]["reason"])
+        if again is not None:
+            scenarios.append(again)
     return next((one for one in judged if one["verdict"] == "refuted"), judged[0])
 
 

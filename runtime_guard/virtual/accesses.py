@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import weakref
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,7 +94,9 @@ def _content(extent: Extent) -> bytes:
 class Accesses:
     """By storage; forgotten when it is freed, and when the host has waited."""
 
-    def __init__(self) -> None:
+    def __init__(self, freed: Callable[[int, list[Access]], None]) -> None:
+        """``freed`` is told of each storage that dies, by its address, and of who used it."""
+        self._tell_freed = freed
         self._of: dict[int, list[Access]] = {}
         self._watched: set[int] = set()
         self._sources: list[_Source] = []
@@ -153,7 +156,7 @@ class Accesses:
 
     def _freed(self, base: int) -> None:
         self._watched.discard(base)
-        self._of.pop(base, None)
+        self._tell_freed(base, self._of.pop(base, []))
 
 
 def _replaces(access: Access, earlier: Access) -> bool:

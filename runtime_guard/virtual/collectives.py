@@ -63,8 +63,23 @@ def _gather_list(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     return args[0], last[1]
 
 
+def _exchange_lists(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """``all_to_all``: ``(outputs, inputs, group, …)``, each of a size of its own."""
+    outputs, inputs, boxed = args[:3]
+    if len({part.numel() for part in (*outputs, *inputs)}) == 1:
+        return func(*args, **kwargs)
+    received, sent = (torch.cat([_flat(part) for part in parts]) for parts in (outputs, inputs))
+    sizes = [[part.numel() for part in parts] for parts in (outputs, inputs)]
+    work = dist.ProcessGroup.unbox(boxed).alltoall_base(received, sent, *sizes)
+    work.wait()
+    for part, values in zip(outputs, torch.split(received, sizes[0]), strict=True):
+        _flat(part).copy_(values)
+    return outputs, work.boxed()
+
+
 BY_ELEMENTS: dict[str, Callable[..., Any]] = {
     "allgather_": _gather_list,
+    "alltoall_": _exchange_lists,
     "_allgather_base_": _gather,
     "_reduce_scatter_base_": _scatter,
     "allgather_into_tensor_coalesced_": _in_one_go,

@@ -62,6 +62,7 @@ from runtime_guard.virtual.machine import (
     unsupported,
 )
 from runtime_guard.virtual.process_groups import patch_process_groups
+from runtime_guard.virtual.races import record_stream
 from runtime_guard.virtual.sharing import rebuild, share_between_processes
 from runtime_guard.virtual.stand_ins import give_originals_back
 from runtime_guard.virtual.torch_imports import TorchImports
@@ -409,7 +410,7 @@ class _Installed:
         self.patches.set(tensor, "__new__", staticmethod(new))
         self.patches.set(tensor, "as_subclass", as_subclass)
         # its C++ signature knows no streams but real ones
-        self.patches.set(tensor, "record_stream", lambda tensor, stream: None)
+        self.patches.set(tensor, "record_stream", record_stream)
 
     def _patch_storage(self) -> None:
         """``UntypedStorage``: what saving, loading, deep copies and ``share_memory_`` ask of it."""

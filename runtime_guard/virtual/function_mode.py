@@ -53,6 +53,22 @@ def _are_plain(overridden: tuple[type, ...]) -> bool:
     return known
 
 
+_DTENSOR = "torch.distributed.tensor._dispatch"
+
+
+def _is_for_parts(func: Any) -> bool:
+    """Is it a ``DTensor`` that runs ``new_empty`` and its kind on the part of this rank?
+
+    C++ names the device that it believes the whole to be on.
+    """
+    if type(func) is not torch._ops.OpOverload or not func._schema.name.startswith("aten::new_"):
+        return False
+    frame: python_types.FrameType | None = sys._getframe(3)
+    while frame is not None and frame.f_globals.get("__name__") == "torch._ops":
+        frame = frame.f_back
+    return frame is not None and frame.f_globals.get("__name__") == _DTENSOR
+
+
 class FunctionMode(FunctionHook):
     """Answers the program's calls for one thread of a virtual machine."""
 
@@ -126,6 +142,8 @@ class FunctionMode(FunctionHook):
         if is_tracing(FAKE):
             return func(*args, **kwargs)
         requested = kwargs.get("device")
+        if requested is not None and _is_for_parts(func):
+            requested = kwargs["device"] = None  # where the part is: C++ means to stay there
         target = machine.parse(requested) if requested is not None else None
         if target is not None and (machine.is_virtual(target) or isinstance(requested, int)):
             kwargs["device"] = CPU

@@ -768,13 +768,22 @@ def _attention(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any
 
 def _distributed_attention(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:
     """Of a ``DTensor``, which knows how to cut CUDA's kernels and not those of the host."""
-    try:
+    names = ("query", "key", "value", "attn_mask", "dropout_p", "is_causal")
+    named = dict(zip(names, args, strict=False)) | kwargs
+    if moves.device_of(named["query"]).type != "cuda":
         return mode.run(func, args, kwargs)
-    except NotImplementedError as error:
+    dropout = named.get("dropout_p", 0.0)
+    if dropout or named.get("enable_gqa"):
+        what = "dropout" if dropout else "groups of queries"
         raise UnsupportedVirtually(
-            "scaled_dot_product_attention of a DTensor on virtual devices: the host's kernels "
-            f"cannot be cut ({error}); give it the local tensors"
-        ) from error
+            f"scaled_dot_product_attention of a DTensor with {what} on virtual devices: the host "
+            "has no kernel for it; give it the local tensors"
+        )
+    operands = [named[name] for name in ("query", "key", "value")]
+    operands += [named.get("attn_mask"), True, dropout, bool(named.get("is_causal"))]
+    kernel = torch.ops.aten._scaled_dot_product_efficient_attention
+    result, *_ = mode.run(kernel, tuple(operands), {"scale": named.get("scale")})
+    return result
 
 
 def build_handlers() -> dict[Any, Handler]:

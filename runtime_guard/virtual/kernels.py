@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -130,6 +130,47 @@ def gradient_of_normalized(
     return result.to(tensor.dtype)
 
 
+def attention(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    bias: torch.Tensor | None = None,
+    compute_log_sumexp: bool = True,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    scale: float | None = None,
+) -> tuple[torch.Tensor, ...]:
+    """``_scaled_dot_product_efficient_attention``; its random state stands for none."""
+    out, sums = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(
+        query, key, value, dropout_p, is_causal, attn_mask=bias, scale=scale
+    )
+    return out, sums, torch.zeros((), dtype=torch.int64), torch.zeros((), dtype=torch.int64)
+
+
+def gradient_of_attention(
+    grad: torch.Tensor,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    bias: torch.Tensor | None,
+    out: torch.Tensor,
+    sums: torch.Tensor,
+    philox_seed: torch.Tensor,
+    philox_offset: torch.Tensor,
+    dropout_p: float,
+    grad_input_mask: Sequence[bool],
+    is_causal: bool = False,
+    *,
+    scale: float | None = None,
+) -> tuple[torch.Tensor | None, ...]:
+    """``_scaled_dot_product_efficient_attention_backward``, without a gradient for ``bias``."""
+    gradients = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward(
+        grad, query, key, value, out, sums, dropout_p, is_causal, attn_mask=bias, scale=scale
+    )
+    return *gradients, None
+
+
 def _always(args: tuple[Any, ...]) -> bool:
     return True
 
@@ -141,6 +182,8 @@ KERNELS: dict[str, tuple[Callable[[tuple[Any, ...]], bool], Kernel]] = {
     "batch_norm_elemt": (_always, normalized),
     "batch_norm_backward_reduce": (_always, summed_gradients),
     "batch_norm_backward_elemt": (_always, gradient_of_normalized),
+    "_scaled_dot_product_efficient_attention": (_always, attention),
+    "_scaled_dot_product_efficient_attention_backward": (_always, gradient_of_attention),
 }
 """By operator: for which arguments, and what computes it on the host."""
 

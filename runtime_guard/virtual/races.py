@@ -16,12 +16,13 @@ from typing import Any
 import torch
 from torch.cuda._sanitizer import StreamSynchronizations
 
-from runtime_guard.core.placement import CPU, placement_of
+from runtime_guard.core.placement import CPU, placement_of, storage_of
 from runtime_guard.core.sites import user_stack
 from runtime_guard.recording import observers
 from runtime_guard.recording.events import Kind
 from runtime_guard.virtual.accesses import Access, Accesses, extent_of, name_of
 from runtime_guard.virtual.machine import Machine
+from runtime_guard.virtual.reuse import Allocator
 
 event_numbers = itertools.count(1)
 
@@ -34,7 +35,8 @@ class Races:
         self.policy = policy
         self._order: Any = StreamSynchronizations()
         self._numbers = itertools.count(1)
-        self._accesses = Accesses()
+        self._allocator = Allocator()
+        self._accesses = Accesses(self._allocator.free)
         self._lock = threading.RLock()
 
     def stream(self, device: torch.device) -> int:
@@ -75,6 +77,7 @@ class Races:
         with self._lock:
             self._order.sync_all_streams()
             self._accesses.clear()
+            self._allocator.synchronized()
 
     def find_changed_sources(self) -> None:
         """Has the host changed what copies on their way read, by NumPy for example?"""
@@ -113,10 +116,33 @@ class Races:
     def made(self, tensor: torch.Tensor, what: str) -> None:
         """New memory was written."""
         placement = placement_of(tensor)
-        if placement is not None and placement.device.type not in ("cpu", "meta"):
+        if placement is None or placement.device.type in ("cpu", "meta"):
+            return
+        stream = self.stream(placement.device)
+        with self._lock:
+            self._know(stream)
+            self._accesses.forget(tensor)
+            earlier = self._allocated(tensor, placement.device, stream)
+        if earlier is not None:
+            said = (
+                f"{name_of(stream)} may give `{what}` memory that was freed while it may still be"
+            )
+            self._tell(what, said, earlier, "; `record_stream` keeps it so long")
+        self.accessed(tensor, what, writes=True)
+
+    def announced(self, tensor: torch.Tensor, stream: Any) -> None:
+        """``tensor.record_stream(stream)``"""
+        storage = storage_of(tensor)
+        if storage is not None:
             with self._lock:
-                self._accesses.forget(tensor)
-            self.accessed(tensor, what, writes=True)
+                self._allocator.announce(storage.data_ptr(), self.number_of(stream))
+
+    def _allocated(self, tensor: torch.Tensor, device: torch.device, stream: int) -> Access | None:
+        storage = storage_of(tensor)
+        if storage is None:
+            return None
+        base, size = storage.data_ptr(), storage.nbytes()
+        return self._allocator.allocate(base, size, device, stream, self._is_behind)
 
     def accessed(self, tensor: torch.Tensor, what: str, *, writes: bool) -> None:
         """The current stream of a tensor's device reads or writes it."""
@@ -197,8 +223,8 @@ class Races:
     def _is_behind(self, stream: int, earlier: Access) -> bool:
         return bool(self._order.is_ordered_after(stream, earlier.number, earlier.stream))
 
-    def _tell(self, what: str, said: str, earlier: Access) -> None:
-        sentence = f"{said} {earlier}"
+    def _tell(self, what: str, said: str, earlier: Access, cure: str = "") -> None:
+        sentence = f"{said} {earlier}{cure}"
         declared = () if earlier.site is None else (earlier.site,)
         observers.problem(Kind.RACE, what, sentence, target=str(earlier.device), declared=declared)
         if self.policy == "raise":
@@ -235,3 +261,9 @@ class Watch:
     """Who looks for races now; None where nobody asked for it."""
 
     current: Races | None = None
+
+
+def record_stream(tensor: torch.Tensor, stream: Any) -> None:
+    """``Tensor.record_stream``: who looks for races is told; virtual memory is not handed on."""
+    if Watch.current is not None:
+        Watch.current.announced(tensor, stream)

@@ -149,3 +149,18 @@ def test_what_is_not_known_is_not_guessed(written: str) -> None:
 def test_on_the_host_nothing_of_it_is_on_the_card() -> None:
     net = Text("torch.nn.Linear(2, 2).to(card)(torch.ones(2, device=card))")
     assert net.on_host == "torch.nn.Linear(2, 2)(torch.ones(2))"
+
+
+def test_a_parameter_hides_what_is_imported_under_its_name(tmp_path: Path) -> None:
+    (tmp_path / "nets.py").write_text(NETS)
+    (tmp_path / "use.py").write_text(
+        "import torch.nn.functional as F\n"
+        "from nets import Net\n\n\n"
+        "class Outer:\n"
+        "    def __init__(self, F, width=3):\n"
+        "        self.F = F\n"
+        "        self.inner = Net(self.F, config=width)\n"
+    )
+    examples = examples_of(str(tmp_path / "nets.py"), str(tmp_path), Entry("Net", "__init__"))
+    made = [example.made for example in examples if example.made is not None]
+    assert Call((None,), (("config", Text("3")),)) in made

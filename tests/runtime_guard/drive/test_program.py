@@ -37,6 +37,27 @@ def of_config(config, device="cpu"):  # type: ignore[no-untyped-def]
     return torch.ones(config.width, device=device)
 
 
+class Sign(torch.optim.Optimizer):
+    def __init__(self, params: list[torch.nn.Parameter], lr: float = 0.1) -> None:
+        super().__init__(params, {"lr": lr})
+
+    def step(self) -> None:  # type: ignore[override]
+        pass
+
+
+def of_arguments(args):  # type: ignore[no-untyped-def]
+    args.device = "cpu" if args.no_cuda and not args.slow else "cuda"
+    return torch.zeros(args.horovod_size)
+
+
+def of_pairs(loader):  # type: ignore[no-untyped-def]
+    return [image.shape for image, label in loader]
+
+
+def build(width: int) -> Net:
+    return Net(width, "a")
+
+
 def of_object(size: Size, tokens, lengths):  # type: ignore[no-untyped-def]
     return size, tokens.shape, lengths
 
@@ -59,6 +80,37 @@ def test_a_record_has_the_attributes_that_are_asked_of_it_and_a_device_is_the_ca
         "    device=torch.device(card),\n"
         ")"
     )
+
+
+def test_what_has_an_attribute_that_no_tensor_has_is_no_tensor_and_what_is_only_tested_a_flag() -> (
+    None
+):
+    text = written(Entry("", "of_arguments"))
+    assert "no_cuda=False" in text
+    assert "slow=False" in text
+    assert "horovod_size=8" in text
+
+
+def test_elements_that_a_loop_unpacks_are_tuples() -> None:
+    pair = "(torch.rand(2, 8, device=card), torch.rand(2, 8, device=card),)"
+    assert f"loader=[{pair}, {pair}]" in written(Entry("", "of_pairs"))
+
+
+def test_a_module_that_a_function_builds_goes_to_the_card() -> None:
+    lines = write(HERE, Entry("", "build"), {}, data="host until moved").lines
+    assert lines[-1] == "    result.to(card)"
+    assert "result.to(card)" not in written(Entry("", "build"))
+
+
+def test_an_optimizer_has_gradients_to_step_with() -> None:
+    assert "    parameter.grad = torch.rand_like(parameter)" in written(Entry("Sign", "step"))
+
+
+def test_a_module_that_the_condition_asks_for_is_in_evaluation() -> None:
+    chosen = {("receiver", "training"): Text("False")}
+    lines = write(HERE, Entry("Net", "forward"), chosen).lines
+    assert "receiver.eval()" in lines
+    assert "receiver.eval()" not in written(Entry("Net", "forward"))
 
 
 def test_classes_are_called_likewise_and_names_say_what_is_a_whole_number() -> None:

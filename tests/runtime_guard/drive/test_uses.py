@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 import pytest
+import torch
 
 from runtime_guard.drive.uses import Uses, assigned_attributes, uses_in
 
@@ -88,3 +89,34 @@ def test_the_schemas_of_torch_say_which_arguments_are_tensors() -> None:
     )
     assert all(uses[name].tensor for name in ("x", "mask", "y"))
     assert all(uses[name].number and not uses[name].tensor for name in ("n_fft", "hop", "b", "n"))
+
+
+@pytest.mark.parametrize("body", ["if x: pass", "y = a if not x else b", "y = x and b", "assert x"])
+def test_what_is_only_asked_whether_it_is_true_is_a_flag(body: str) -> None:
+    assert uses(body).is_flag
+
+
+@pytest.mark.parametrize("body", ["if x: y = x.mean()", "if x: y = x + x.width", "y = x"])
+def test_what_is_used_otherwise_is_none(body: str) -> None:
+    assert not uses_in(ast.parse(body)).get("x", Uses()).is_flag
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ("y = x.topk(3) + x.amax()", torch.Tensor),
+        ("n = sum(p.numel() for p in x.parameters()); x.eval()", torch.nn.Module),
+        ("if x.startswith('s3'): pass", str),
+        ("y = x.horovod_size + x.scale_up", object),
+        ("y = x.horovod_size; x.state_dict()", None),
+        ("y = x", None),
+    ],
+)
+def test_attributes_say_what_has_them(body: str, kind: type | None) -> None:
+    assert uses_in(ast.parse(body)).get("x", Uses()).kind is kind
+
+
+def test_into_what_a_loop_unpacks_each_element() -> None:
+    found = uses_in(ast.parse("for image, label in loader: pass"))
+    assert found["loader"].iterated
+    assert found["loader[]"].parts == 2

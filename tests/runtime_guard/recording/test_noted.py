@@ -197,14 +197,20 @@ class TestDevicesThatAreNotThere:
             "Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU",
             "CUDA error: CUDA driver version is insufficient for CUDA runtime version",
             "CUDA error: no CUDA-capable device is detected",
+            "module 'torch' has no attribute 'npu'",
         ],
     )
-    def test_what_a_build_for_cuda_says_without_a_card(self, text):
+    def test_what_is_said_without_a_card(self, text):
         (told,) = device_events(RuntimeError(text))
         assert told.kind is Kind.UNAVAILABLE
 
     @pytest.mark.parametrize(
-        "text", ["CUDA error: device-side assert triggered", "CUDA error: out of memory"]
+        "text",
+        [
+            "CUDA error: device-side assert triggered",
+            "CUDA error: out of memory",
+            "module 'torch' has no attribute 'symeig'",
+        ],
     )
     def test_what_it_says_of_a_card_that_is_there(self, text):
         assert device_events(RuntimeError(text)) == []

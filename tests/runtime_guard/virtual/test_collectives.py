@@ -28,6 +28,7 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 from torch.distributed.tensor import Replicate, Shard, distribute_tensor
 from torch.distributed.tensor.experimental import context_parallel
+from torch.distributed.tensor.experimental._attention import context_parallel_unshard
 from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
 from runtime_guard import virtual_devices
 
@@ -80,11 +81,60 @@ def gather_of_several_sizes(rank, world):
     return [part.tolist() for part in parts] + [str(parts[0].device)]
 
 
-def attention_of_a_dtensor(rank, world):
+def scatter_of_several_sizes(rank, world):
+    part = torch.empty(rank + 1, device="cuda")
+    parts = [torch.full((size + 1,), size + rank + 1.0, device="cuda") for size in range(world)]
+    dist.reduce_scatter(part, parts)
+    return part.tolist()
+
+
+def exchange_of_several_sizes(rank, world):
+    parts = [torch.empty(rank + 1, device="cuda") for _ in range(world)]
+    dist.all_to_all(parts, [torch.full((n + 1,), float(rank), device="cuda") for n in range(world)])
+    return [part.tolist() for part in parts] + [str(parts[0].device)]
+
+
+def attention_over_a_cut_sequence(rank, world):
+    mesh, weights = init_device_mesh("cuda", (world,)), torch.arange(16.0, device="cuda")
+    torch.manual_seed(0)
+    whole = [torch.randn(2, 3, 8, 16, device="cuda").requires_grad_() for _ in range(3)]
+    expected = nn.functional.scaled_dot_product_attention(*whole, is_causal=True)
+    (expected * weights).sum().backward()
+    parts = [tensor.detach().clone() for tensor in whole]
+    with context_parallel(mesh, buffers=parts, buffer_seq_dims=[2, 2, 2]):
+        mine = [part.detach().requires_grad_() for part in parts]
+        result = nn.functional.scaled_dot_product_attention(*mine, is_causal=True)
+        (result * weights).sum().backward()
+        found = [result, *(part.grad for part in mine)]
+        found = context_parallel_unshard(mesh, found, [2] * 4)
+    wanted = [expected, *(tensor.grad for tensor in whole)]
+    same = [torch.allclose(*pair, atol=1e-4) for pair in zip(found, wanted, strict=True)]
+    return [*same, str(found[0].device), str(mine[0].grad.device)]
+
+
+def attention_over_cut_heads(rank, world):
     mesh = init_device_mesh("cuda", (world,))
-    query = torch.ones(1, 2, 8 * world, 8, device="cuda")
-    with context_parallel(mesh, buffers=[query], buffer_seq_dims=[2]):
-        nn.functional.scaled_dot_product_attention(query, query, query, is_causal=True)
+    torch.manual_seed(0)
+    whole = [torch.randn(2, 4, 8, 16, device="cuda") for _ in range(3)]
+    cut = [distribute_tensor(part, mesh, [Shard(1)]).requires_grad_() for part in whole]
+    result = nn.functional.scaled_dot_product_attention(*cut, is_causal=True)
+    result.to_local().sum().backward()
+    expected = nn.functional.scaled_dot_product_attention(*whole, is_causal=True)
+    same = torch.allclose(result.full_tensor(), expected, atol=1e-5)
+    return [same, str(cut[0].grad.device), str(cut[0].grad.to_local().device)]
+
+
+def attention_with_dropout_over_cut_heads(rank, world):
+    mesh = init_device_mesh("cuda", (world,))
+    query = distribute_tensor(torch.ones(1, 2, 8, 8, device="cuda"), mesh, [Shard(1)])
+    nn.functional.scaled_dot_product_attention(query, query, query, dropout_p=0.5)
+
+
+def gradient_of_another_layout(rank, world):
+    mesh = init_device_mesh("cuda", (world,))
+    weight = distribute_tensor(torch.ones(4, 4, device="cuda"), mesh, [Shard(1)]).requires_grad_()
+    weight.t().contiguous().view(-1).to_local().sum().backward()
+    return [str(weight.grad.device), str(weight.grad.to_local().device)]
 
 
 def what_a_group_says_of_itself(rank, world):
@@ -203,7 +253,9 @@ with virtual_devices("cuda:2"):
     torch.cuda.set_device(rank)
     dist.init_process_group("nccl", device_id=torch.device("cuda", rank))
     for case in (flat_gather, stacked_gather, gather_of_the_wrong_size, flat_scatter, coalesced,
-                 gather_of_several_sizes, attention_of_a_dtensor,
+                 gather_of_several_sizes, scatter_of_several_sizes, exchange_of_several_sizes,
+                 attention_over_a_cut_sequence, attention_over_cut_heads,
+                 attention_with_dropout_over_cut_heads, gradient_of_another_layout,
                  what_a_group_says_of_itself, a_tensor_of_the_host,
                  a_tensor_of_the_host_where_gloo_serves_it, objects, gather_with_gradients,
                  sharded_from_meta, barrier_of_a_card, sync_batch_norm,
@@ -224,6 +276,11 @@ EXPECTED = {
     "flat_scatter": [[12.0, 14.0, 16.0], [18.0, 20.0, 22.0]],
     "coalesced": [[2.0, 2.0], [2.0, 2.0]],
     "gather_of_several_sizes": [[1.0], [2.0, 2.0], "cuda:1"],
+    "scatter_of_several_sizes": [5.0, 5.0],
+    "exchange_of_several_sizes": [[0.0, 0.0], [1.0, 1.0], "cuda:1"],
+    "attention_over_a_cut_sequence": [True] * 4 + ["cuda:1", "cuda:1"],
+    "attention_over_cut_heads": [True, "cuda:1", "cuda:1"],
+    "gradient_of_another_layout": ["cuda:1", "cuda:1"],
     "what_a_group_says_of_itself": ["nccl", "nccl", "cpu:gloo,cuda:nccl"],
     "a_tensor_of_the_host": "RuntimeError: No backend type associated with device type cpu\n"
     f"  `number`: made on cpu at program.py:{LINE_OF_THE_HOSTS} (devlint explain DEV101)",
@@ -259,8 +316,8 @@ def second_rank(tmp_path_factory):
 
 
 def test_attention_of_a_dtensor_says_what_is_missing(second_rank):
-    wanted = "UnsupportedVirtually: scaled_dot_product_attention of a DTensor on virtual devices"
-    assert second_rank["attention_of_a_dtensor"].startswith(wanted)
+    wanted = "UnsupportedVirtually: scaled_dot_product_attention of a DTensor with dropout"
+    assert second_rank["attention_with_dropout_over_cut_heads"].startswith(wanted)
 
 
 @pytest.mark.parametrize("case", EXPECTED)

@@ -83,6 +83,17 @@ class TestReported:
         buffer.copy_(torch.ones(4).pin_memory(), non_blocking=True)
         assert races(guard)[0].startswith("written by `copy_` on the default stream")
 
+    def test_freed_memory_that_another_stream_still_reads(self, guard):
+        x, side = torch.ones(4, device="cuda"), torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            x * 2
+        del x
+        torch.ones(4, device="cuda")
+        (detail,) = races(guard)
+        assert detail.startswith("the default stream may give `factory` memory that was freed")
+        assert "while it may still be read by `mul` on stream" in detail
+
     def test_as_an_error(self):
         with virtual_devices("cuda:1"), DeviceGuard(on_race="raise"):
             x = torch.ones(4, device="cuda")
@@ -183,6 +194,28 @@ class TestRight:
             with torch.cuda.stream(torch.cuda.Stream()):
                 torch.ones(1000, device="cuda").add_(1)
 
+    @pytest.mark.parametrize("cure", ["record_stream", "wait", "event", "host", "size", "pool"])
+    def test_memory_that_is_freed_behind_its_readers(self, guard, cure):
+        x, side = torch.ones(4, device="cuda"), torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            x * 2
+            done = side.record_event()
+        if cure == "record_stream":
+            x.record_stream(side)
+        del x
+        if cure == "wait":
+            torch.cuda.current_stream().wait_stream(side)
+        elif cure == "event":
+            done.wait()
+        elif cure == "host":
+            torch.cuda.synchronize()
+        if cure == "pool":  # that stream has a pool of its own
+            with torch.cuda.stream(torch.cuda.Stream()):
+                torch.ones(4, device="cuda")
+        else:
+            torch.ones(1 << 20 if cure == "size" else 4, device="cuda")
+
     def test_training_on_a_side_stream(self, guard):
         net, side = torch.nn.Linear(4, 2).cuda(), torch.cuda.Stream()
         optimizer = torch.optim.Adam(net.parameters())
@@ -261,6 +294,63 @@ class TestReplayed:
             torch.cuda.current_stream().wait_stream(copying)
         batch * 2
         assert len(races(guard)) == (not cure)
+
+    @pytest.mark.parametrize("cure", [None, "record_stream", "wait"])
+    def test_a_batch_is_freed_while_it_is_worked_with(self, guard, cure):
+        """Prefetching as in NVIDIA/apex's ImageNet example, which announces its batches.
+
+        A batch is of the copying stream's memory, and the next one may be given it.
+        """
+        copying, compute = torch.cuda.Stream(), torch.cuda.current_stream()
+        batch = None
+        for _ in range(3):
+            if cure == "wait":
+                copying.wait_stream(compute)
+            with torch.cuda.stream(copying):
+                batch = None
+                batch = torch.ones(4).pin_memory().to("cuda", non_blocking=True)
+            compute.wait_stream(copying)
+            if cure == "record_stream":
+                batch.record_stream(compute)
+            batch * 2
+        said = races(guard)
+        assert bool(said) is (cure is None)
+        assert all("may give `.to` memory that was freed" in text for text in said)
+
+    @pytest.mark.parametrize("cure", [False, True])
+    def test_a_source_is_freed_while_it_is_stashed_on_the_host(self, guard, cure):
+        """meta-pytorch/torchrec#4231: the copy reads what the next allocation is given."""
+        stash, host = torch.cuda.Stream(), torch.empty(4).pin_memory()
+        activation = torch.ones(4, device="cuda")
+        stash.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stash):
+            host.copy_(activation, non_blocking=True)
+        if cure:
+            activation.record_stream(stash)
+        del activation
+        torch.zeros(4, device="cuda")
+        assert len(races(guard)) == (not cure)
+
+    @pytest.mark.parametrize("read", ["tolist", "numpy", "index", "sum"])
+    @pytest.mark.parametrize("cure", [None, "blocking", "event", "stream"])
+    def test_results_of_a_batch_are_read_before_they_have_landed(self, guard, cure, read):
+        """sgl-project/sglang#16493: the scheduler's outputs come by `non_blocking` copies."""
+        outputs = {name: torch.ones(4, device="cuda") for name in ("tokens", "lengths")}
+        behind = cure != "blocking"
+        host = {name: part.to("cpu", non_blocking=behind) for name, part in outputs.items()}
+        if cure == "event":
+            torch.cuda.current_stream().record_event().synchronize()
+        elif cure == "stream":
+            torch.cuda.current_stream().synchronize()
+        for part in host.values():
+            {
+                "tolist": part.tolist,
+                "numpy": part.numpy,
+                "index": lambda part=part: part[0] + 1,
+                "sum": part.sum,
+            }[read]()
+        read_early = sum(event.count for event in guard.ledger.of(Kind.UNLANDED_READ))
+        assert read_early == 2 * (cure is None)
 
     @pytest.mark.parametrize("cure", [False, True])
     def test_the_host_reads_what_is_on_its_way_to_it(self, guard, cure):
