@@ -1,13 +1,14 @@
 """The command line: its commands by name, each loaded when it is called or asked for help.
 
 Exit codes: 0 nothing at or above --fail-on, 1 findings, 2 usage or configuration errors, 3 some
-file could not be checked.
+file could not be checked, 130 Ctrl-C.
 """
 
 from __future__ import annotations
 
 import importlib
 import os
+from typing import Any
 
 import click
 
@@ -63,6 +64,14 @@ class Commands(click.Group):
             hint = f" Did you mean {close[0]!r}?" if close else ""
             context.fail(f"No such command {args[0]!r}.{hint}")
         return super().resolve_command(context, args)
+
+    def invoke(self, context: click.Context) -> Any:
+        try:
+            return super().invoke(context)
+        except KeyboardInterrupt:  # Click's exit code of 1 stands for findings here
+            from devlint.commands.options import INTERRUPTED  # only then
+
+            context.exit(INTERRUPTED)
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

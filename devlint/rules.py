@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
 import pkgutil
+import sys
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -56,18 +59,20 @@ def find_rule(rules: Iterable[Rule], wanted: str) -> Rule | None:
     return next((r for r in rules if wanted.lower() in (r.code.lower(), r.name.lower())), None)
 
 
-def _rules_of(modules: Iterable[ModuleType], pack: str) -> Iterator[Rule]:
-    found = False
+def _rules_of(modules: Iterable[ModuleType], pack: str) -> list[Rule]:
+    """The rules of a pack's modules, each once, also if another module imports it."""
+    found: list[Rule] = []
     for module in modules:
         rule = getattr(module, "RULE", None)
         if rule is None:
             continue
         if not isinstance(rule, Rule):
             raise RulePackError(f"{pack}: {module.__name__}.RULE is not a devlint.rule.Rule")
-        found = True
-        yield rule
+        if not any(rule is other for other in found):
+            found.append(rule)
     if not found:
         raise RulePackError(f"{pack}: no module there defines RULE")
+    return found
 
 
 def _modules_of(entry: EntryPoint, pack: str) -> Iterator[ModuleType]:
@@ -80,19 +85,38 @@ def _modules_of(entry: EntryPoint, pack: str) -> Iterator[ModuleType]:
 
 
 def _modules_at(path: Path) -> Iterator[ModuleType]:
-    """The module in a file, or those in a folder, each run by itself."""
+    """The module in a file, or those in a folder, which may import one another relatively."""
     pack = f"rule path {path}"
     if not path.exists():
         raise RulePackError(f"{pack}: there is no such file or folder")
-    for file in sorted(path.glob("*.py")) if path.is_dir() else [path]:
-        spec = importlib.util.spec_from_file_location(f"devlint_rule_path.{file.stem}", file)
-        if spec is None or spec.loader is None:
-            raise RulePackError(f"{pack}: {file.name} is not a Python file")
-        module = importlib.util.module_from_spec(spec)
-        try:
-            spec.loader.exec_module(module)
-        except Exception as error:  # whatever its code raises is its failure
-            raise RulePackError(
-                f"{pack}: {file.name} cannot be loaded: {type(error).__name__}: {error}"
-            ) from error
-        yield module
+    package = f"devlint_rule_path_{zlib.crc32(os.fsencode(path.absolute()))}"
+    for name in [name for name in sys.modules if name.partition(".")[0] == package]:
+        del sys.modules[name]  # what the files say now counts
+    importlib.invalidate_caches()
+    if not path.is_dir():
+        yield _run(package, path, pack)
+        return
+    files = {file.stem: file for file in sorted(path.glob("*.py"))}
+    if initial := files.pop("__init__", None):
+        yield _run(package, initial, pack, [str(path)])
+    else:
+        sys.modules[package] = ModuleType(package)
+        sys.modules[package].__path__ = [str(path)]
+    for stem, file in files.items():
+        name = f"{package}.{stem}"
+        yield sys.modules.get(name) or _run(name, file, pack)  # another may have imported it
+
+
+def _run(name: str, file: Path, pack: str, places: list[str] | None = None) -> ModuleType:
+    """Run a file as the module of a name; places: where the modules of a package lie."""
+    spec = importlib.util.spec_from_file_location(name, file, submodule_search_locations=places)
+    if spec is None or spec.loader is None:
+        raise RulePackError(f"{pack}: {file.name} is not a Python file")
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:  # whatever its code raises is its failure
+        raise RulePackError(
+            f"{pack}: {file.name} cannot be loaded: {type(error).__name__}: {error}"
+        ) from error
+    return module

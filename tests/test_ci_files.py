@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -52,6 +54,32 @@ def test_the_action_runs_check_with_its_inputs(tmp_path: Path) -> None:
         "--output", "markdown=/tmp/summary", "src", "$(touch", "owned)", "--quiet",
     ]  # fmt: skip
     assert not (tmp_path / "owned").exists()
+
+
+def test_the_command_of_the_megalinter_plugin_runs_and_its_errors_are_counted(
+    tmp_path: Path,
+) -> None:
+    """The command as MegaLinter makes it of the descriptor, with a configuration and SARIF."""
+    yaml = pytest.importorskip("yaml")
+    (file,) = (ROOT / "mega-linter-plugin-devlint").iterdir()
+    assert file.name.endswith(".megalinter-descriptor.yml")  # MegaLinter takes no other
+    (linter,) = yaml.safe_load(file.read_text())["linters"]
+    (tmp_path / linter["config_file_name"]).write_text('ignore = ["DEV5"]\n')
+    (tmp_path / "x.py").write_text("import torch\n\nx = torch.ones(1).cuda() + torch.ones(2)\n")
+    sarif = [
+        part.replace("{{SARIF_OUTPUT_FILE}}", "out.sarif") for part in linter["cli_sarif_args"]
+    ]
+    configured = [linter["cli_config_arg_name"], linter["config_file_name"]]
+    command = [*linter["cli_lint_extra_args"], *sarif, *configured]
+    done = subprocess.run(
+        [sys.executable, "-m", "devlint", *command],
+        env={**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'rules'}"},
+        cwd=tmp_path, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 1 and not done.stderr
+    assert linter["cli_lint_errors_count"] == "regex_sum"
+    assert sum(map(int, re.findall(linter["cli_lint_errors_regex"], done.stdout))) == 1
+    assert len(json.loads((tmp_path / "out.sarif").read_text())["runs"][0]["results"]) == 1
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -139,3 +139,25 @@ def test_a_path_without_a_sound_rule_is_named(tree: Tree, text: str | None, mess
     path = tree({} if text is None else {"moves.py": text}) / "moves.py"
     with pytest.raises(RulePackError, match=rf"rule path .*moves\.py.*{re.escape(message)}"):
         load_rules([path])
+
+
+def test_modules_of_a_rule_path_import_one_another_and_a_rule_counts_once(tree: Tree) -> None:
+    helper = HERE.replace("RULE = ", "RULES = ")
+    root = tree(
+        {
+            "house/__init__.py": "from .moves import RULE\n",
+            "house/moves.py": "from .zz_texts import RULES as RULE\n",
+            "house/zz_texts.py": helper,
+        }
+    )
+    assert find_rule(load_rules([root / "house"]), "HOUSE1")
+    (root / "house/zz_texts.py").write_text(helper.replace("HOUSE1", "HOUSE2222"))
+    rules = load_rules([root / "house"])
+    assert find_rule(rules, "HOUSE2222") and not find_rule(rules, "HOUSE1")
+    (root / "house/__init__.py").unlink()
+    assert find_rule(load_rules([root / "house"]), "HOUSE2222")
+
+
+def test_a_rule_that_a_module_of_a_pack_imports_counts_once(install: Install) -> None:
+    install({"one": RULE.format(code="U1", name="u"), "two": "from .one import RULE\n"})
+    assert find_rule(load_rules(), "U1")

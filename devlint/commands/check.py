@@ -226,8 +226,6 @@ def command(
             # what writes to files believes no cache that a project brings along
             usable = None if ignoring else cache
             report, fixed = checked(to_check, config, rules, asked, usable, bar)
-        except KeyboardInterrupt:
-            sys.exit(INTERRUPTED)
         finally:
             if bar:
                 bar.clear()

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from devlint import engine
 from devlint.baseline import Entry
 from devlint.checking.cache import Cache
-from devlint.checking.shards import Shard
 from devlint.commands.known import terms_of, with_known
 from devlint.commands.options import Refusal
 from devlint.config import Config
@@ -75,6 +74,8 @@ def checked(
             return fixed.report, fixed
         part = None
         if asked.shard is not None:
+            from devlint.checking.shards import Shard  # nor are these
+
             terms = terms_of(config, rules, asked.entries, asked.error_on_stale)
             part = Shard(*asked.shard, terms)
         with _executor(asked.executor, asked.scheduler) as distributed:

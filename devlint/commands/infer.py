@@ -109,7 +109,7 @@ def _program(found: Placements, why: bool) -> Iterator[str]:
     """Each line, with what it binds and where that is."""
     notes: dict[tuple[int, int], list[Placement]] = {}
     for value in found.values:
-        if value.binds:
+        if value.binds and not all(each.is_guess for each in value.where):
             notes.setdefault((value.location.cell, value.location.line), []).append(value)
     digits = len(str(max((number for _, number, _ in found.lines), default=1)))
     widest = max((columns(text) for _, _, text in found.lines), default=0)

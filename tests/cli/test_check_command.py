@@ -397,13 +397,18 @@ def test_check_imports_neither_torch_nor_rich(tmp_path: Path) -> None:
     assert result.stdout.splitlines()[-1] == "[]"
 
 
+@pytest.mark.parametrize(
+    "at", ["engine.check", "commands.check.rules_for", "commands.check.render"]
+)
 def test_an_interrupt_ends_it_quietly(
-    tree: Tree, run: Run, monkeypatch: pytest.MonkeyPatch
+    at: str, tree: Tree, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Whatever it is at: an exit code of 1 would stand for findings."""
+
     def interrupted(*arguments: object, **options: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("devlint.engine.check", interrupted)
+    monkeypatch.setattr(f"devlint.{at}", interrupted)
     tree({"x.py": ""})
     result = run("check", "x.py")
     assert (result.exit_code, result.output) == (130, "")

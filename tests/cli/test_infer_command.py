@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import textwrap
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -83,6 +84,27 @@ def test_every_name_has_its_place_beside_it(tree: Tree) -> None:
     assert [
         line.partition(" | ")[2].partition("  # ")[0].rstrip() for line in done.output.splitlines()
     ] == [line.rstrip() for line in PROGRAM.splitlines()]
+
+
+def test_a_name_of_which_nothing_is_known_has_no_note_and_its_line_tells_of_it(tree: Tree) -> None:
+    text = """\
+    from torch import Tensor, nn
+    from elsewhere import loaded
+
+    class Head(nn.Module):
+        def __init__(self, classes):
+            super().__init__()
+            self.classes = classes
+            self.proj = nn.Linear(3, classes)
+
+    def declared(x: Tensor, held: list[Tensor]):
+        y = loaded(x)
+        return y @ x
+    """
+    root = tree({"head.py": textwrap.dedent(text)})
+    said = notes(infer(str(root / "head.py")).output)
+    assert set(said) == {"self.proj", "x", "held"}
+    assert "`classes`: tensor on an unknown device?" in infer(f"{root / 'head.py'}:8").output
 
 
 def test_a_line_says_why_and_what_is_assumed(tree: Tree) -> None:
