@@ -16,7 +16,6 @@ does nothing by itself. Code that is not to depend on devlint says the same in a
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -29,7 +28,7 @@ RETURN = "return"
 SELF = "self"
 
 # The device types that torch.device() takes, and those that extensions rename it to.
-_TYPES = frozenset(
+DEVICE_TYPES = frozenset(
     {"cpu", "cuda", "mps", "xpu", "hpu", "mtia", "meta", "xla", "vulkan", "ipu", "maia"}
     | {"lazy", "npu", "mlu", "musa", "tpu", "privateuseone"}
 )
@@ -164,8 +163,10 @@ def _check_device(device: object) -> None:
     if device == ACCELERATOR:
         return
     match = _DEVICE.match(device)
-    if match is None or match[1] not in _TYPES:
-        known = [*_TYPES, ACCELERATOR]
+    if match is None or match[1] not in DEVICE_TYPES:
+        import difflib  # nothing is wrong with most names
+
+        known = [*DEVICE_TYPES, ACCELERATOR]
         close = difflib.get_close_matches(device.partition(":")[0], known, n=1)
         hint = f"; did you mean {close[0]!r}?" if close else ""
         raise ContractError(f"{device!r} is no device{hint}")

@@ -14,7 +14,6 @@ from devlint.checking.repeats import Basis, Repeats, digest_of_files, joined
 from devlint.checking.resources import with_deep_stack, without_garbage_collection
 from devlint.checking.setting import Infer, Setting
 from devlint.checking.settling import Settling, callers_of
-from devlint.checking.shards import Part, Shard, lean, packed, run_of
 from devlint.config import Config
 from devlint.knowledge import Knowledge
 from devlint.project.imports import Project
@@ -23,9 +22,10 @@ from devlint.rule import Rule
 from devlint.version import __version__
 
 # A check whose outcomes are all in the cache needs neither the inference nor LibCST: they are
-# imported where something has to be inferred.
+# imported where something has to be inferred. Nor are shards, where there are none.
 if TYPE_CHECKING:
     from devlint.checking.executors import Executor, Reached
+    from devlint.checking.shards import Part, Shard
     from devlint.inference.facts import Facts
     from devlint.project.discovery import Discovery
     from devlint.project.imports import Importer
@@ -89,6 +89,8 @@ def check(
             work.keep(kept.cache, report, [*outcomes, called])
         kept.close()
     if shard is not None:
+        from devlint.checking.shards import packed  # see above
+
         report.shard = packed(work.part(shard, outcomes, called))
     return report
 
@@ -149,6 +151,8 @@ class Work:
 
     def part(self, shard: Shard, outcomes: Iterable[Outcome], called: Outcome) -> Part:
         """The result of a shard, for it to be joined with those of the others."""
+        from devlint.checking.shards import Part, lean, run_of  # see above
+
         return Part(
             __version__,
             run_of(self.all_groups, self.setting.config, self.setting.rules),

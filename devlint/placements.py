@@ -11,6 +11,7 @@ from devlint.checking.resources import with_deep_stack
 from devlint.config import Config
 from devlint.findings import Assumption, Location, Related
 from devlint.inference.api import places_in
+from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.inference.domain.placement import Device, describe
 from devlint.inference.facts import Placed, Site, ValueKind, Whereabouts
 from devlint.locating import Layout, lay_out
@@ -34,6 +35,12 @@ class Where:
     steps: tuple[Related, ...]
     assumptions: tuple[Assumption, ...]
     held: bool
+
+    @property
+    def is_guess(self) -> bool:
+        """Of a name of which nothing is known: it may be a tensor, and that somewhere."""
+        kinds = (assumption.kind for assumption in self.assumptions)
+        return not self.is_known and AssumptionKind.VALUE_IS_TENSOR in kinds
 
     def __str__(self) -> str:
         """In words; with a question mark, if something is assumed."""

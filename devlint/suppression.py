@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
@@ -295,6 +294,8 @@ def _why_useless(
     meant = [rule for rule in every if _means(code, rule.code, rule.name)]
     if not meant:
         words = [word for rule in every for word in (rule.code, rule.name.upper())]
+        import difflib  # nothing is wrong with most words
+
         close = difflib.get_close_matches(code, words, n=1)
         return f"there is no rule {code}" + (f": did you mean {close[0]}?" if close else "")
     if any(rule in RULES for rule in meant):

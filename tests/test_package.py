@@ -286,7 +286,9 @@ def loaded_by_a_check(folder: Path, *arguments: str) -> set[str]:
     "slow",
     [
         "devlint.checking.processes",  # one group of files needs no other process
+        "devlint.checking.shards",
         "devlint.comparison",
+        "difflib",
         "devlint.fixing",  # it compares texts and writes files; this check does neither
         "devlint.ignoring",
         "email",  # with `importlib.metadata`; entry points are found without it

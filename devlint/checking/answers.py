@@ -11,6 +11,7 @@ from pathlib import Path
 from devlint.project.asked import Asked
 from devlint.project.cuda_builds import CudaBuilds
 from devlint.project.imports import SETS_DEFAULT, Project, may_set_default, size_of
+from devlint.project.mentions import Mentions
 from devlint.project.source import SourceError, digest, read
 
 # A file that was changed as shortly before it was read may be changed again within the same tick
@@ -76,6 +77,7 @@ class Answers:
     def __init__(self, root: Path, remembered: Remembered) -> None:
         self.remembered = remembered
         self.cuda_builds = CudaBuilds(Project(root))
+        self.mentions = Mentions(root)
         self._known: dict[str, Known | SourceError] = {}
         self._listings: dict[str, dict[str, os.DirEntry[str]]] = {}
         self._settings: dict[str, dict[str, str]] = {}
@@ -98,6 +100,11 @@ class Answers:
             and all(self.settings(directory) == was for directory, was in asked.settings.items())
             and all(
                 self.cuda_builds.needed_by(Path(path)) == was for path, was in asked.cuda.items()
+            )
+            and all(
+                self.mentions.elsewhere(name, Path(path)) == was
+                for path, names in asked.named.items()
+                for name, was in names.items()
             )
         )
 

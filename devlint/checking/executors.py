@@ -19,6 +19,7 @@ from devlint.checking.session import COLLECT_AFTER, Session
 from devlint.checking.setting import Setting
 from devlint.project.cuda_builds import CudaBuilds
 from devlint.project.imports import Project, Trees
+from devlint.project.mentions import Mentions
 from devlint.project.parsing import unchecked_nodes
 
 Reached = Callable[[Path], None]  # told before each file
@@ -40,6 +41,7 @@ class Checker:
         self.setting = setting
         self.trees = Trees() if trees is None else trees
         self.cuda_builds = CudaBuilds(Project(setting.config.root))
+        self.mentions = Mentions(setting.config.root)
         self.parsed = 0
 
     @property
@@ -54,7 +56,9 @@ class Checker:
         if self.is_full:  # not after the last group: the process ends then
             collect_recent()
             self.parsed = 0
-        session = Session(self.setting, group.allowance, self.trees, self.cuda_builds)
+        session = Session(
+            self.setting, group.allowance, self.trees, self.cuda_builds, self.mentions
+        )
         with unchecked_nodes():
             for file in group.files:
                 if file not in without:

@@ -176,6 +176,7 @@ def joined(questions: Iterable[Asked]) -> Asked | None:
                 for into, by_directory in (
                     (found.files, asked.files),
                     (found.directories, asked.directories),
+                    (found.named, asked.named),
                 )
                 for directory, names in by_directory.items()
             )

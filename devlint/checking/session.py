@@ -24,6 +24,7 @@ from devlint.inference.facts import Facts
 from devlint.locating import Layout
 from devlint.project.cuda_builds import CudaBuilds
 from devlint.project.imports import TREE_BUDGET, Importer, Project, Trees
+from devlint.project.mentions import Mentions
 from devlint.project.notebooks import OtherLanguage
 from devlint.project.source import ParsedFile, SourceError, lines_of
 from devlint.rule import Claim, Rule
@@ -53,6 +54,7 @@ class Session:
         allowance: int | None = None,
         trees: Trees | None = None,
         cuda_builds: CudaBuilds | None = None,
+        mentions: Mentions | None = None,
     ) -> None:
         self.setting = setting
         self.project = Project(
@@ -61,6 +63,7 @@ class Session:
             allowance=allowance,
             trees=trees,
             cuda_builds=cuda_builds,
+            mentions=mentions,
         )
         self.importer = Importer(self.project, ())
         self.outcome = Outcome()
@@ -166,10 +169,9 @@ class Session:
         findings: dict[tuple[str, Location, str], Finding] = {}
         for rule, claim in claims:
             self.setting.interrupt()
-            severity = self.setting.policy.severity_of(rule, claim.severity, parsed.path)
-            unmet = self.unmet(rule, claim, parsed.path)
-            if claim.given is None:
-                severity = unmet
+            severity = unmet = self.unmet(rule, claim, parsed.path)
+            if claim.given is not None:
+                severity = self.setting.policy.severity_of(rule, claim.severity, parsed.path)
             finding = finding_of(rule, claim, severity, parsed, layouts)
             if finding is None:
                 self.rule_failed(

@@ -665,6 +665,8 @@ class Facts:
     plain_attributes: list[PlainAttribute] = field(default_factory=list)
     late_moves: list[LateMove] = field(default_factory=list)
     rebindings: list[Rebinding] = field(default_factory=list)
+    # Functions that nothing in sight uses, though the project uses their file: their names.
+    left_over: dict[cst.CSTNode, str] = field(default_factory=dict)
     mentions: list[Mention] = field(default_factory=list)
     absent_backends: list[AbsentBackend] = field(default_factory=list)
     element_accesses: list[ElementAccess] = field(default_factory=list)

@@ -6,7 +6,6 @@ An entry is a table of the fields of its dataclass; fields that keep their defau
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import enum
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
@@ -67,6 +66,8 @@ def check_entry(kind: type[Kind], entry: object, where: str) -> None:
 def nearest(name: str, names: Iterable[str]) -> str:
     """`; did you mean 'tensors'?`, or all names where none is near."""
     names = list(names)
+    import difflib  # nothing is wrong with most words
+
     close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
     if close:
         return f"; did you mean {close[0]!r}?"

@@ -14,6 +14,7 @@ class Asked:
     files, directories: whether a directory has one of that name.
     settings: the modules of a directory that choose a default device, with their digests.
     cuda: whether nothing but CUDA runs a file.
+    named: by a file, whether another one names what it defines.
     """
 
     contents: dict[str, str] = field(default_factory=dict)
@@ -22,3 +23,4 @@ class Asked:
     directories: dict[str, dict[str, bool]] = field(default_factory=dict)
     settings: dict[str, dict[str, str]] = field(default_factory=dict)
     cuda: dict[str, bool] = field(default_factory=dict)
+    named: dict[str, dict[str, bool]] = field(default_factory=dict)

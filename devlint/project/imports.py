@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from devlint.project.asked import Asked
 from devlint.project.cuda_builds import CudaBuilds
+from devlint.project.mentions import Mentions
 from devlint.project.source import ParsedFile, SourceError, digest, read
 
 # LibCST is imported where something is parsed: most questions about a project need no tree.
@@ -78,7 +79,7 @@ class Project:
 
     contents: what is to be taken for the content of some files instead of what is on disk.
     allowance: the characters that may be parsed for imports only; None: as for a single file.
-    trees, cuda_builds: what is known from others of the same root.
+    trees, cuda_builds, mentions: what is known from others of the same root.
     asked: what was asked of it, with the answers.
     digests: of the contents that were parsed, as they were at first.
     cells: of the notebooks that were parsed, by path.
@@ -94,6 +95,7 @@ class Project:
         allowance: int | None = None,
         trees: Trees | None = None,
         cuda_builds: CudaBuilds | None = None,
+        mentions: Mentions | None = None,
     ) -> None:
         self.asked = Asked()
         self.allowance = allowance
@@ -111,6 +113,7 @@ class Project:
         self._found: dict[tuple[Path, ...], dict[str, Path | None]] = {}
         self._settings: dict[Path, dict[str, str]] = {}
         self._cuda_builds = cuda_builds
+        self._mentions = Mentions(root) if mentions is None else mentions
 
     def path_of(self, file: Path) -> str:
         """The file's path in reports: relative to the root, absolute outside of it."""
@@ -316,6 +319,13 @@ class Project:
             found = self.asked.cuda[str(file)] = self._cuda_builds.needed_by(file)
         return found
 
+    def is_named_elsewhere(self, name: str, file: Path) -> bool:
+        """Whether another file of the project names what a file defines."""
+        known = self.asked.named.setdefault(str(file), {})
+        if name not in known:
+            known[name] = self._mentions.elsewhere(name, file)
+        return known[name]
+
     def _listing(self, directory: Path) -> frozenset[str]:
         names = self._listings.get(directory)
         if names is None:
@@ -383,6 +393,10 @@ class Importer:
     def needs_cuda(self, path: str) -> bool:
         """Whether nothing but CUDA runs a file: the project builds what it needs for it."""
         return self.project.needs_cuda(self.project.root / path)
+
+    def is_named_elsewhere(self, name: str, path: str) -> bool:
+        """Whether another file of the project names what a file defines."""
+        return self.project.is_named_elsewhere(name, self.project.root / path)
 
     def settings(self, path: str) -> dict[str, str]:
         """What may choose a default device for a file's program: modules beside it, or in the

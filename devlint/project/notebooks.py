@@ -10,7 +10,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from typing import Any
 
 from devlint.project.magics import blank, python_of
@@ -229,6 +228,8 @@ def _rewritten(old: str, source: str) -> str:
     if not spans:
         return json.dumps(source.splitlines(keepends=True))
     raw = [old[start:end] for start, end in spans]
+    from difflib import SequenceMatcher  # for fixes alone
+
     lines = [json.loads(each) for each in raw]
     new = source.splitlines(keepends=True)
     written = [quoted(line) for line in new]

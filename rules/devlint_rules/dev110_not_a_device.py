@@ -33,9 +33,12 @@ _ADVICE = {
 }
 # What goes another way than it reads, or is a mistake only where no accelerator is or to an older
 # PyTorch.
-_MILD = frozenset(
-    {Mistake.OLD_CONTEXT, Mistake.ALWAYS_UNEQUAL, Mistake.PRECEDENCE, Mistake.MINUS_ONE}
-    | {Mistake.NO_CARD}
+_MILD = (
+    Mistake.OLD_CONTEXT,
+    Mistake.ALWAYS_UNEQUAL,
+    Mistake.PRECEDENCE,
+    Mistake.MINUS_ONE,
+    Mistake.NO_CARD,
 )
 
 _UNEQUAL = "a `torch.device` does not equal a string"

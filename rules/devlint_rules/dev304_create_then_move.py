@@ -11,8 +11,10 @@ from devlint.findings import Applicability, Severity
 from devlint.inference.confidence.policy import confidence_of
 from devlint.inference.domain.assumptions import Assumptions
 from devlint.inference.facts import DataCopy, DataKind, Facts, Hotness, Move
+from devlint.inference.syntax.text import every
 from devlint.rule import Claim, Note, Replacement, Rule
 from devlint_rules.helpers.assumptions import time_matters, warm_code
+from devlint_rules.helpers.blocks import path_to
 from devlint_rules.helpers.legacy_types import meaning, of_sizes
 from devlint_rules.helpers.repetition import goes_through_host, is_set_up
 from devlint_rules.helpers.rewriting import (
@@ -153,6 +155,18 @@ def _told(move: Move, factory: cst.Call) -> str | None:
     return text
 
 
+def _told_behind_condition(facts: Facts, move: Move, factory: cst.Call) -> str | None:
+    """The factory where it stands, ahead of the condition that moves its result: `device=x.device`
+    for `if x.is_cuda: mask = mask.cuda()`. None where the condition names no tensor."""
+    tree = getattr(facts.source, "tree", None)
+    around = path_to(tree, move.site.node) if isinstance(tree, cst.Module) else []
+    tests = (step.test for step in around if isinstance(step, cst.If))
+    asked = [a for test in tests for a in every(test, cst.Attribute) if a.attr.value == "is_cuda"]
+    if not asked or move.creation is None or not takes_device(move.creation):
+        return None
+    return with_argument(factory, f"device={text_of(asked[0].value)}.device")
+
+
 def _asked_for(call: cst.Call) -> Iterator[tuple[str, str]]:
     """`device=` and `dtype=` of `.to(device, dtype)`; nothing where something else is asked for."""
     if not isinstance(call.func, cst.Attribute) or call.func.attr.value != "to":
@@ -250,7 +264,8 @@ def _check(facts: Facts) -> Iterator[Claim]:
         factory = _factory(move)
         if factory is None:
             continue
-        text = _told(move, factory)
+        ahead = move.guarded and factory not in every(move.site.node, cst.Call)
+        text = _told_behind_condition(facts, move, factory) if ahead else _told(move, factory)
         hot = move.loop is not None and move.loop.hotness is Hotness.HOT
         assumed = _assumptions(facts, move, factory, hot)
         yield Claim(

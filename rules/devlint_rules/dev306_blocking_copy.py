@@ -9,10 +9,12 @@ import libcst as cst
 
 from devlint.findings import Severity
 from devlint.inference.confidence.policy import confidence_of
-from devlint.inference.facts import Facts, Hotness, Move, Site, StepKind
+from devlint.inference.domain.assumptions import Assumptions
+from devlint.inference.facts import Facts, Hotness, Loop, Move, Site, StepKind
 from devlint.inference.syntax.text import every
 from devlint.rule import Claim, Note, Rule
-from devlint_rules.helpers.assumptions import is_cold_file, time_matters
+from devlint_rules.helpers.assumptions import is_cold_file, time_matters, warm_code
+from devlint_rules.helpers.repetition import wait_in_turn
 from devlint_rules.helpers.rewriting import short, text_of
 from devlint_rules.helpers.wording import (
     MAX_TWINS,
@@ -89,7 +91,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
             advice = "make the DataLoader pin its batches: `pin_memory=True`"
         else:
             continue
-        assumed = time_matters(facts, move.site)
+        assumed = time_matters(facts, move.site) + _host_could_go_on(facts, move, move.loop)
         yield Claim(
             move.site,
             Severity.PERFORMANCE,
@@ -99,6 +101,16 @@ def _check(facts: Facts) -> Iterator[Claim]:
             trace=(*history(move.subject), loop_note(move.loop)),
             assumptions=assumed,
         )
+
+
+def _host_could_go_on(facts: Facts, move: Move, loop: Loop) -> Assumptions:
+    """The assumption that the host has something else to do while the copy runs: not where it waits
+    for the device in every turn anyway."""
+    wait = wait_in_turn(facts, loop)
+    message = "the copy has to be quick, though the host waits in every turn"
+    return warm_code(wait is not None, wait or move.site, message) + warm_code(
+        move.cold, move.site, "what runs once or seldom has to be quick, too"
+    )
 
 
 def _in_vain(facts: Facts, copies: list[tuple[Move, Site]]) -> Claim:
@@ -221,6 +233,7 @@ def run(model, loader, device):
     twin="""\
 The guard sees a pinned source copied with a wait, or a pageable one that was not to wait.""",
     limits="""\
-Whether the wait costs anything depends on what else the host has to do. A loader handed in by the
+Whether the wait costs anything depends on what else the host has to do: where it waits for the
+device in every turn of the loop anyway, the finding is a `possible` one. A loader handed in by the
 caller is left alone.""",
 )

@@ -92,6 +92,10 @@ class Files:
     def needs_cuda(self, path: str) -> bool:
         return False
 
+    def is_named_elsewhere(self, name: str, path: str) -> bool:
+        word = re.compile(rf"\b{name}\b")
+        return any(word.search(f.text) for f in self.modules.values() if f.path != path)
+
     def settings(self, path: str) -> dict[str, str]:
         texts = {name: file.text for name, file in self.modules.items()}
         return {name: text for name, text in texts.items() if SETS_DEFAULT.search(text.encode())}

@@ -1,7 +1,7 @@
 """The alternatives of a value keep under which tests they came about: contrary ones never meet."""
 
 import pytest
-from given import given, host_reads, met, revealed
+from given import given, host_reads, met, revealed, reveals, syncs
 
 
 def sure(code):
@@ -546,3 +546,26 @@ def test_an_array_that_is_converted_is_no_tensor_and_the_other_way_round(handed,
         return x.cuda() * torch.cos(angle)
 """
     assert bool(sure(code)) is contradicts
+
+
+@pytest.mark.parametrize("equal", ["is", "=="])
+def test_equality_with_none_asks_what_identity_does(equal):
+    code = f"""
+        def total(xs: torch.Tensor):
+            found = None
+            for x in xs:
+                if found {equal} None:
+                    found = torch.relu(x)
+                else:
+                    found += x
+            return found
+
+        def masked(x: torch.Tensor, mask: torch.Tensor | None):
+            if mask {equal} None:
+                mask = torch.ones(3, device=x.device)
+            reveal(mask)
+            return x * mask
+    """
+    facts = given(code)
+    assert syncs(facts) == []
+    assert reveals(facts) == reveals(given(code.replace("==", "is")))

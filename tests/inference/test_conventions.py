@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import devlint_rules
+import libcst as cst
 import pytest
 
 from devlint.inference import conventions
@@ -19,7 +20,8 @@ from devlint.inference.conventions import (
     may_hold,
     read_conventions,
 )
-from devlint.inference.conventions.literals import is_of_a_line, literals_of
+from devlint.inference.conventions.literals import asks_for_no_place, is_of_a_line, literals_of
+from devlint.inference.syntax.text import code
 
 ROWS = conventions.conventions()
 QUESTIONS = ("holds", "found", "without")
@@ -165,6 +167,27 @@ def test_an_expression_that_is_found_in_lines_by_themselves(regex, by_itself):
 def test_a_row_may_hold_wherever_it_holds(row):
     for example in row.examples:
         assert may_hold(row.id, f"x = 1\n{example}\ny = 2\n", row.of)
+
+
+def test_an_expression_that_asks_for_a_place_is_not_found_in_any_line_that_holds_it():
+    assert asks_for_no_place(r"import \w+")
+    assert not asks_for_no_place(r"(?m)^import \w+")  # a part may be indented less
+    assert not asks_for_no_place(r"(?m)import \w+$")
+    assert not asks_for_no_place(r"import\s+\w+")
+
+
+def test_what_holds_of_some_lines_may_hold_of_the_text_around_them():
+    """A function's source is not written where its row is found in no line of the file's."""
+    texts = [file.read_text(encoding="utf-8") for file in sorted(FIXTURES.rglob("*.py"))[::20]]
+    held = 0
+    for text in texts:
+        for node in cst.parse_module(text).body:
+            part = code(node)
+            for row in ROWS.values():
+                if not row.of and holds(row.id, part):
+                    assert may_hold(row.id, text), (row.id, part)
+                    held += 1
+    assert held > 100
 
 
 def test_words_stand_where_the_row_says():

@@ -401,3 +401,14 @@ def test_who_has_asked_whether_an_input_is_on_a_card_may_go_back_there():
             return x.flip(0)
     """
     assert guarded(code) == [True]
+
+
+def test_a_loop_over_the_cards_has_no_turn_without_any():
+    code = """
+        def show(index):
+            for i in range(torch.cuda.device_count()):
+                print(torch.cuda.get_device_name(i))
+            print(torch.cuda.get_device_name(index))
+    """
+    backend = [m.guarded for m in given(code).mentions if m.kind == "backend"]
+    assert backend == [True, False]

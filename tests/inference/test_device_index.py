@@ -170,3 +170,23 @@ def test_code_for_cuda_alone_may_be_given_another_card_than_the_current_one(
     code = f"{above}\n\ndef shifted(x: torch.Tensor):\n    bias = {made}\n    return x + bias\n"
     met = [{str(m.left.placement), str(m.right.placement)} for m in given(code, path=path).meetings]
     assert met == [{"cuda", "δ(x)"}] * found
+
+
+BESIDE = """
+    from somewhere import Distance
+
+    def distances(x, y):
+        measure = Distance()
+        if x.is_cuda:
+            measure = measure.cuda()
+        return True, measure(x, y)
+
+    x, y = torch.zeros(3).to({place}), torch.zeros(3).to({place})
+    _, found = distances(x, y)
+    reveal(found)
+"""
+
+
+@pytest.mark.parametrize(("place", "device"), [("'cpu'", "cpu"), ("'cuda'", "cuda")])
+def test_what_follows_an_input_to_the_card_is_where_the_caller_has_that_input(place, device):
+    assert revealed(BESIDE.format(place=place)) == [device]

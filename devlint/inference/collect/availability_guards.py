@@ -21,7 +21,7 @@ from devlint.inference.program.functions import Arguments, Function
 from devlint.inference.program.units import Unit
 from devlint.inference.summaries.functions import summarize
 from devlint.inference.syntax.control_dependence import Branches, is_passed, walk
-from devlint.inference.syntax.text import code, dotted
+from devlint.inference.syntax.text import code, dotted, last_statement
 from devlint.inference.syntax.words import asks_for_accelerator, words
 
 CALLERS = 3  # from call to caller, in search of one that asks
@@ -209,9 +209,7 @@ def is_asked(frame: Frame, node: cst.CSTNode) -> bool:
 
 
 def _leaves(body: cst.BaseSuite, *, by_failing: bool = False) -> bool:
-    last = body.body[-1] if body.body else None
-    if isinstance(last, cst.SimpleStatementLine):
-        last = last.body[-1]
+    last = last_statement(body)
     if isinstance(last, cst.Expr) and isinstance(last.value, cst.Call):
         return dotted(last.value.func).rpartition(".")[2] in _CALLS_THAT_LEAVE
     return isinstance(last, cst.Raise if by_failing else _LEAVING)

@@ -122,7 +122,7 @@ def of_replaced(frame: Frame, function: Function) -> None:
     if not isinstance(function.node, cst.FunctionDef) or frame.unit.kept(Mentions).meant:
         return
     names = [p.name for p in function.parameters if p.is_device and p.name != "map_location"]
-    if not names or "cuda" not in frame.unit.source.text or "cuda" not in function.text:
+    if not names or not function.contains("cuda"):
         return
     text = without("remark", code(function.node.body))
     for name in names:

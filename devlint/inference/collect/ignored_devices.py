@@ -81,10 +81,9 @@ def settle(unit: Unit) -> None:
 def _only_mapped(function: Function, name: str) -> Iterator[cst.Name]:
     """The models that are made and returned, where the device is only one to load weights to."""
     body = function.node.body
-    text = function.text
     if (
-        ".load_state_dict(" not in text
-        or holds("moves-in-text", text)
+        not function.contains(".load_state_dict(")
+        or function.says("moves-in-text")
         or _is_moved_outside(function)
     ):
         return
@@ -199,7 +198,7 @@ def _is_rebound(node: cst.CSTNode, name: str) -> bool:
 
 def _beside(function: Function, name: str) -> Iterator[cst.BaseExpression]:
     """Inputs go to `self.device`, where others of the function go to the device that was given."""
-    if "self.device" not in function.text or function.name == "__init__":
+    if not function.contains("self.device") or function.name == "__init__":
         return
     body = function.node.body
     moves = [
@@ -258,7 +257,7 @@ def _fills_in(line: cst.SimpleStatementLine, name: str) -> bool:
 def _on_current(function: Function, name: str) -> Iterator[cst.Call]:
     """`torch.cuda.synchronize()`, where the device is asked for its type and for nothing else."""
     body = function.node.body
-    if "torch.cuda.synchronize()" not in function.text:
+    if not function.contains("torch.cuda.synchronize()"):
         return
     if not holds("open-device-option", function.unit.source.text):
         return  # perhaps there is but one card to choose
@@ -291,7 +290,7 @@ def _on_other_streams(function: Function) -> Iterator[tuple[cst.Call, str]]:
     """`stream = torch.cuda.Stream()` beside copies that all go to `self.device`, another card
     perhaps; and that device. One finding for all streams of a function."""
     text = function.unit.source.text
-    if "tream()" not in text or holds("card-choosing-text", text):
+    if not function.unit.contains("tream()") or holds("card-choosing-text", text):
         return
     calls = list(every(function.node, cst.Call))
     streams = [call for call in calls if dotted(call.func) in _STREAMS and not call.args]

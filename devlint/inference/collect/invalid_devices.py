@@ -25,7 +25,7 @@ from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments, Function
 from devlint.inference.program.values import Instance
 from devlint.inference.syntax.text import code, dotted, every, shorten
-from devlint.inference.syntax.words import words
+from devlint.inference.syntax.words import none_test, words
 
 
 def of_call(frame: Frame, node: cst.Call, callee: Value, name: str, arguments: Arguments) -> None:
@@ -150,15 +150,16 @@ def of_index(frame: Frame, node: cst.BooleanOperation) -> None:
 def of_function(frame: Frame, function: Function) -> None:
     """Where a function takes the first card for a device without an index, which is the current
     one: `device.index or 0`, `torch.device("cuda", index or 0)`."""
-    text = function.text if "None" in function.unit.source.text else ""
-    if " or 0" in text:
+    if not function.unit.contains("None"):
+        return
+    if function.contains(" or 0"):
         for either in every(function.node, cst.BooleanOperation):
             if isinstance(either.operator, cst.Or) and _is_zero(either.right):
                 _of_no_index(frame, either, either.left)
         for call in every(function.node, cst.Call):
             if dotted(call.func).endswith("device") and len(call.args) == 2:
                 _of_no_number(frame, call.args[1].value)
-    if ".index is " in text:
+    if function.contains(".index is "):
         choices: list[cst.If | cst.IfExp] = list(every(function.node, cst.IfExp))
         for choice in [*choices, *every(function.node, cst.If)]:
             index = _asked_for_none(choice)
@@ -193,10 +194,9 @@ def _asked_for_none(choice: cst.If | cst.IfExp) -> cst.BaseExpression | None:
     test = choice.test
     if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1:
         return None
-    target = test.comparisons[0]
-    if dotted(target.comparator) != "None":
+    is_none = none_test(test.comparisons[0])
+    if is_none is None:
         return None
-    is_none = isinstance(target.operator, cst.Is)
     taken: cst.BaseExpression | None
     if isinstance(choice, cst.IfExp):
         taken = choice.body if is_none else choice.orelse

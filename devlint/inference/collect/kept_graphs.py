@@ -267,7 +267,7 @@ def _evaluates(frame: Frame, seen: _Seen, kept: _Kept) -> bool:
         return False
     if holds("gradients-off-text", frame.unit.source.text):
         return False
-    if frame.function is not None and holds("training-text", frame.function.text):
+    if frame.function is not None and frame.function.says("training-text"):
         return False
     return any(_is_output(v) for v in alternatives(kept.value))
 

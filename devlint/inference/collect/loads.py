@@ -85,8 +85,9 @@ def holds_weights(unit: Unit, note: MentionNote) -> bool:
         if _has_device(function.info):
             return True
         where += " " + function.info.name
-    around = function.text if function is not None else ""
-    return holds("weights-file", where) or "load_state_dict" in around
+    if holds("weights-file", where):
+        return True
+    return function is not None and function.contains("load_state_dict")
 
 
 def _has_device(info: ClassInfo) -> bool:
@@ -167,14 +168,14 @@ class _Scopes:
     @cached_property
     def saving(self) -> list[Function]:
         """The functions that save something."""
-        return [function for function in self.unit.functions if "save(" in function.text]
+        return [function for function in self.unit.functions if function.contains("save(")]
 
     @cached_property
     def written(self) -> dict[str, list[tuple[Function, cst.BaseExpression]]]:
         """What `torch.save` writes in functions, by the name of the file."""
         found: dict[str, list[tuple[Function, cst.BaseExpression]]] = {}
         for function in self.saving:
-            if "torch.save(" in function.text:
+            if function.contains("torch.save("):
                 scope = _scope(self.unit, function)
                 for call in scope.by_node:
                     if not isinstance(call, cst.Call) or dotted(call.func) != "torch.save":

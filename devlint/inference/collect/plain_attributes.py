@@ -139,16 +139,16 @@ def _moved_elsewhere(info: ClassInfo, name: str) -> bool:
         step = value.origin
         if step is None or step.kind is not StepKind.MOVED:
             continue
-        if not _is_of_constructor(info, step.node):
+        if not _is_in_constructor(info, step.node):
             return True
     moves = [move for move in info.unit.facts.moves if move.subject.name == f"self.{name}"]
     return any(
-        not _is_of_constructor(info, move.site.node) and not _is_of_another(info, move.function)
+        not _is_in_constructor(info, move.site.node) and not _is_of_another(info, move.function)
         for move in moves
     )
 
 
-def _is_of_constructor(info: ClassInfo, move: cst.CSTNode) -> bool:
+def _is_in_constructor(info: ClassInfo, move: cst.CSTNode) -> bool:
     constructor = info.methods.get("__init__")
     return constructor is not None and any(
         call is move for call in every(constructor.node, cst.Call)

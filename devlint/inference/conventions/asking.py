@@ -6,7 +6,12 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 
-from devlint.inference.conventions.literals import Literals, is_of_a_line, literals_of
+from devlint.inference.conventions.literals import (
+    Literals,
+    asks_for_no_place,
+    is_of_a_line,
+    literals_of,
+)
 from devlint.inference.conventions.reading import NAME, conventions
 
 _NEVER = re.compile(r"(?!)")
@@ -31,9 +36,15 @@ def holds(convention: str, text: str, name: str = "") -> bool:
 
 
 def may_hold(convention: str, text: str, name: str = "") -> bool:
-    """Whether a convention may hold of a part of the text, the code of a function in a file's say:
-    false where nothing of it stands that the pattern can't do without."""
-    return name in text and _may_hold(convention, text, name)
+    """Whether a convention may hold of some lines of the text, the code of a function in a file's
+    say: false where nothing of it stands that the pattern can't do without, or where the pattern is
+    found in no line."""
+    if not (name in text and _may_hold(convention, text, name)):
+        return False
+    # tabs and line ends are written anew when a part is written by itself
+    if "\t" in text or "\r" in text or not _asks_for_no_place(convention):
+        return True
+    return _searched(convention, text, name)
 
 
 def found(convention: str, text: str, name: str = "") -> list[str]:
@@ -118,6 +129,11 @@ def _in_lines(convention: str, text: str) -> Iterator[re.Match[str]]:
 def _is_of_a_line(convention: str) -> bool:
     texts, ignores_case = _literals(convention)
     return bool(texts) and not ignores_case and is_of_a_line(conventions()[convention].regex)
+
+
+@cache
+def _asks_for_no_place(convention: str) -> bool:
+    return asks_for_no_place(conventions()[convention].regex)
 
 
 @cache

@@ -108,6 +108,19 @@ def is_of_a_line(regex: str) -> bool:
         return False
 
 
+def asks_for_no_place(regex: str) -> bool:
+    r"""Whatever the expression is found in is found in its line alone, wherever in that it stands:
+    so it is found in all that holds the line, indented more or less.
+
+    asks_for_no_place(r"import \w+") -> True, asks_for_no_place(r"(?m)^import \w+") -> False
+    """
+    try:
+        read = _read(regex, 0)
+        return not read.state.flags & re.DOTALL and _all_of_a_line(read, by_line=False)
+    except (AttributeError, TypeError, ValueError):  # a reader that gives something else
+        return False
+
+
 def _all_of_a_line(items: Iterable[_Item], by_line: bool) -> bool:
     return all(_is_of_a_line(str(kind), value, by_line) for kind, value in items)
 

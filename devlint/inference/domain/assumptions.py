@@ -219,7 +219,8 @@ MEANINGS: Mapping[AssumptionKind, str] = {
     K.TIME_MATTERS: "The time that could be spared matters where the code runs.",
     K.COLD_FILE_COUNTS: "It matters in a test, an export or code that prepares data, by the path "
     "of the file.",
-    K.COLD_CODE_COUNTS: "It matters in code that runs once, now and then, or only to evaluate.",
+    K.COLD_CODE_COUNTS: "It matters in code that runs once, now and then, only to evaluate, or "
+    "that nothing in sight calls.",
     K.HOST_CAN_DO_WITHOUT: "The host does not need a value where it reads it.",
     K.DEVICE_IS_STILL_BUSY: "The device still works when the host reads from it.",
     K.WRITE_IS_OF_ONE_ELEMENT: "`x[i] = ...` writes one element, and no row.",

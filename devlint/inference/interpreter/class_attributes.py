@@ -163,9 +163,9 @@ def moved_on_demand(
     function = frame.function
     if not movers or (function is not None and function.name in movers):
         return found
-    around = frame.unit.source.text if function is None else function.text
+    contains = frame.unit.contains if function is None else function.contains
     calls = [f"{owner}.{mover}(" for owner in (code(node.value), ")") for mover in movers]
-    if any(call in around for call in calls):
+    if any(map(contains, calls)):
         return found
     return union(
         _somewhere(v) if not info.is_module or _follows_module(info, v) else v

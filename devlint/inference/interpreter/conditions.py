@@ -37,7 +37,7 @@ from devlint.inference.program.predicates import NO_TENSOR, is_long, written_cho
 from devlint.inference.program.shape_tests import contradicts
 from devlint.inference.program.values import ClassValue, Instance
 from devlint.inference.syntax.text import code, dotted, every
-from devlint.inference.syntax.words import is_cold
+from devlint.inference.syntax.words import is_cold, none_test
 
 _NUMBERS = frozenset({"int", "float", "bool", "complex", "str", "numbers.Number", "numbers.Real"})
 
@@ -193,9 +193,11 @@ def _comparison(frame: Frame, node: cst.Comparison) -> bool | None:
 
 def compare(operator: cst.BaseCompOp, left: Value, right: Value) -> bool | None:
     """A comparison of two values whose answer the accelerated world knows, else None."""
-    if isinstance(operator, (cst.Is, cst.IsNot)):
+    is_identity = isinstance(operator, (cst.Is, cst.IsNot))
+    if is_identity or (right is NONE and isinstance(operator, (cst.Equal, cst.NotEqual))):
         answer = _is_none(left, right)
-        return answer if answer is None or isinstance(operator, cst.Is) else not answer
+        asks = isinstance(operator, (cst.Is, cst.Equal))
+        return answer if answer is None or asks else not answer
     by_index = _has_index(operator, left, right)
     if by_index is not None:
         return by_index
@@ -342,7 +344,8 @@ def _narrow_comparison(frame: Frame, node: cst.Comparison, outcome: bool) -> Non
     left = node.left
     if isinstance(target.comparator, cst.Integer):
         _narrow_by_shape(frame, node, outcome)
-    if isinstance(operator, (cst.Equal, cst.NotEqual)):
+    asks_none = none_test(target)
+    if asks_none is None and isinstance(operator, (cst.Equal, cst.NotEqual)):
         if isinstance(operator, cst.Equal) is outcome:
             _narrow_to_one_device(frame, left, target.comparator)
         return
@@ -351,13 +354,9 @@ def _narrow_comparison(frame: Frame, node: cst.Comparison, outcome: bool) -> Non
     path = dotted(left)
     if not path:
         return
-    if isinstance(operator, (cst.Is, cst.IsNot)):
-        right = target.comparator
-        if not (isinstance(right, cst.Name) and right.value == "None"):
-            return
-        is_none = isinstance(operator, cst.Is) is outcome
+    if asks_none is not None:
         value = frame.eval(left)
-        if is_none:
+        if asks_none is outcome:
             frame.hold(path, NONE)
         else:
             narrowed = without_none(value)

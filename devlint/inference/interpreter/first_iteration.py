@@ -18,6 +18,7 @@ from devlint.inference.interpreter.iteration import targets_of
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.loops import Environment, LoopState
 from devlint.inference.syntax.text import dotted
+from devlint.inference.syntax.words import none_test
 
 _COMPARE: dict[type[cst.BaseCompOp], Callable[[Any, Any], bool]] = {
     cst.Equal: operator.eq,
@@ -117,10 +118,11 @@ def _in_first_turn(loop: LoopState, node: cst.BaseExpression) -> bool | None:
         return None
     target = node.comparisons[0]
     right = target.comparator
+    asks_none = none_test(target)
+    if asks_none is not None:
+        return (held.value is None) is asks_none
     if isinstance(target.operator, (cst.Is, cst.IsNot)):
-        if not (isinstance(right, cst.Name) and right.value == "None"):
-            return None
-        return (held.value is None) is isinstance(target.operator, cst.Is)
+        return None
     compare = _COMPARE.get(type(target.operator))
     if compare is None or not isinstance(right, cst.Integer) or type(held.value) is not int:
         return None

@@ -49,7 +49,7 @@ from devlint.inference.program.events import LoopLeft, Tested
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.loops import Environment, LoopState
 from devlint.inference.program.values import Instance
-from devlint.inference.syntax.text import dotted
+from devlint.inference.syntax.text import dotted, every
 
 MAX_WALKS = 12
 
@@ -63,7 +63,18 @@ def run_for(frame: Frame, node: cst.For) -> bool:
     def enter() -> None:
         assign(frame, node.target, element, node.iter)
 
-    return _loop(frame, node, node.iter, heat, enter, _yields_modules(element))
+    counts = _counts_accelerators(node.iter)
+    frame.guards += counts
+    try:
+        return _loop(frame, node, node.iter, heat, enter, _yields_modules(element))
+    finally:
+        frame.guards -= counts
+
+
+def _counts_accelerators(node: cst.BaseExpression) -> bool:
+    """`range(torch.cuda.device_count())`: without any, there is no turn."""
+    calls = (dotted(call.func) for call in every(node, cst.Call))
+    return any(name.startswith("torch.") and name.endswith(".device_count") for name in calls)
 
 
 def _yields_modules(element: Value) -> bool:

@@ -49,7 +49,7 @@ from devlint.inference.program.events import (
 )
 from devlint.inference.program.frames import EVALUATORS, Frame
 from devlint.inference.program.values import Instance
-from devlint.inference.syntax.words import asks_for_accelerator, is_cold
+from devlint.inference.syntax.words import asks_for_accelerator, is_cold, none_test
 
 _SYMBOLS: dict[type[cst.CSTNode], str] = {
     cst.Add: "+",
@@ -233,7 +233,8 @@ def _comparison(frame: Frame, node: cst.Comparison) -> Value:
         if answer is not None:
             result = TRUE if answer else FALSE
         else:
-            symbol = _SYMBOLS.get(type(operator))
+            # `x == None` asks what `x is None` does: no tensor is compared.
+            symbol = None if none_test(target) is not None else _SYMBOLS.get(type(operator))
             result = HOST
             if symbol is not None and any(
                 type(v) is Tensor for side in (left, right) for v in alternatives(side)

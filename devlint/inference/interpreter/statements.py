@@ -23,7 +23,7 @@ from devlint.inference.program.environments import join_environments
 from devlint.inference.program.events import AddedUp, Asserted, Branched, Tested
 from devlint.inference.program.frames import EXECUTORS, Assigned, Frame
 from devlint.inference.program.loops import Environment
-from devlint.inference.syntax.text import code, dotted
+from devlint.inference.syntax.text import code, dotted, last_statement
 from devlint.inference.syntax.words import (
     asks_for_accelerator,
     fills_name,
@@ -393,10 +393,7 @@ def _catches(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
 
 def _raises(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
     """The handler tells the error in other words, and hides it from nobody."""
-    last = handler.body.body[-1] if handler.body.body else None
-    if isinstance(last, cst.SimpleStatementLine):
-        last = last.body[-1]
-    return isinstance(last, cst.Raise)
+    return isinstance(last_statement(handler.body), cst.Raise)
 
 
 def _try(frame: Frame, node: cst.Try | cst.TryStar) -> bool:

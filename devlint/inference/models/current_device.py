@@ -8,18 +8,21 @@ for CUDA alone, which may demand it.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import libcst as cst
 
 from devlint.inference.conventions import holds, without
 from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
-from devlint.inference.domain.placement import Device, Variable, VariableKind
+from devlint.inference.domain.placement import CUDA, Device, Variable, VariableKind
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import Tensor
+from devlint.inference.domain.value import Value
 from devlint.inference.program.accelerator_notes import Mentions
 from devlint.inference.program.assumption_sites import at
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Function
-from devlint.inference.syntax.text import code, parts, shorten
+from devlint.inference.syntax.text import code, every, parts, shorten
 
 _RIGID = (VariableKind.INPUT, VariableKind.MODULE)
 
@@ -54,6 +57,32 @@ def strays(frame: Frame, known: Tensor, variable: Tensor) -> Assumptions | None:
             return (assumed,) if first is other else None
         if step.kind is StepKind.MOVED:
             return None  # to a device that a variable holds
+    return None
+
+
+def beside_inputs(frame: Frame, result: Value, inputs: Mapping[str, Variable]) -> Value:
+    """A function's result, where what came to the current card behind `if x.is_cuda` is where the
+    caller has `x`: on the host, if that is there."""
+
+    def placed(value: Value) -> Value:
+        if type(value) is Tensor:
+            beside = _asked(frame, value, inputs) if value.place == CUDA else None
+            return value if beside is None else value.with_place(beside, value.origin)
+        return value.map(placed)
+
+    return placed(result) if inputs else result
+
+
+def _asked(frame: Frame, tensor: Tensor, inputs: Mapping[str, Variable]) -> Variable | None:
+    """Where the input is of which a move's condition asked whether it is on CUDA."""
+    steps = tensor.origin.chain() if tensor.origin is not None else ()
+    move = next((step.node for step in steps if step.kind is StepKind.MOVED), None)
+    if move is None or frame.function is None:
+        return None
+    for test in _tests_around(frame.function.node, move):
+        for asked in every(test, cst.Attribute):
+            if asked.attr.value == "is_cuda" and isinstance(asked.value, cst.Name):
+                return inputs.get(asked.value.value)
     return None
 
 

@@ -12,6 +12,7 @@ Its modules:
     shape_tests: what comparisons say of the dimensions and elements of a tensor
     environments: where branches meet
     constructors, roles: functions that build, prepare, evaluate, run once per step
+    usage: functions that nothing in sight uses
     class_state: attributes that only a constructor sets
     device_awareness: code that is written with devices in mind
     accelerator_notes: accelerators that a file names, as noted on the way

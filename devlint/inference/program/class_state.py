@@ -41,7 +41,7 @@ def _is_filled_by_others(info: ClassInfo, name: str) -> bool:
     return any(
         _fills(method.node, path)
         for own, method in info.methods.items()
-        if own != "__init__" and path in method.text
+        if own != "__init__" and method.contains(path)
     )
 
 

@@ -27,8 +27,9 @@ def runs_in_constructor(frame: Frame) -> bool:
 def _sets_up(function: Function) -> bool:
     """The function registers buffers, which is done before a module moves, and no call of it is in
     sight."""
-    text = function.unit.source.text
-    return ".register_buffer(" in function.text and f".{function.name}(" not in text
+    if not function.contains(".register_buffer("):
+        return False
+    return f".{function.name}(" not in function.unit.source.text
 
 
 def _is_of(function: Function, constructors: str) -> bool:

@@ -132,13 +132,17 @@ class Function:
     def says(self, convention: str, name: str = "") -> bool:
         """A convention holds of its source, which is written only where the file's may have it."""
         whole = self.unit.source.text
-        return may_hold(convention, whole, name) and holds(convention, self.text, name)
+        may = type(self.node) is cst.Lambda or may_hold(convention, whole, name)
+        return may and holds(convention, self.text, name)
+
+    def contains(self, written: str) -> bool:
+        """This stands in its source, which is written only where the file's has it."""
+        return self.unit.contains(written) and written in self.text
 
     @cached_property
     def exports(self) -> bool:
         """The function exports a module, which is mostly done on the host."""
-        written = "onnx.export("
-        return written in self.unit.source.text and written in self.text
+        return self.contains("onnx.export(")
 
     @cached_property
     def key(self) -> str:

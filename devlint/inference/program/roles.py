@@ -14,6 +14,7 @@ from devlint.inference.program.classes import ClassInfo
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import CallSite, Function
 from devlint.inference.program.units import Unit
+from devlint.inference.program.usage import left_over
 
 
 def by_default(frame: Frame) -> Given | None:
@@ -170,6 +171,10 @@ def settle(unit: Unit) -> None:
         return
     reached = _reached(unit)
     facts = unit.facts
+    for function in {owner[2]: None for owner in unit.owned}:
+        name = left_over(function)
+        if name:
+            facts.left_over[function.node] = name
     for kind, index, function, constructing in unit.owned:
         found = reached.get(function)
         building = constructing and found is None
@@ -211,10 +216,9 @@ def settle(unit: Unit) -> None:
 
 def _reached(unit: Unit) -> dict[Function, PerStep]:
     """The functions of a file that run once per step, and why."""
+    trains = {f for f in unit.functions if _takes_step(f)}
     reached = {
-        f: PerStep(trains=_takes_step(f))
-        for f in unit.functions
-        if runs_per_step(f) or _takes_step(f)
+        f: PerStep(trains=f in trains) for f in unit.functions if f in trains or runs_per_step(f)
     }
     for function in unit.functions:
         if function in reached or is_cold(function) or holds("checking-function", function.name):

@@ -85,6 +85,9 @@ class Importer(Protocol):
     def needs_cuda(self, path: str) -> bool:
         """Whether nothing but CUDA runs a file: the project builds what it needs for it."""
 
+    def is_named_elsewhere(self, name: str, path: str) -> bool:
+        """Whether another file of the project names what a file defines."""
+
     def settings(self, path: str) -> abc.Mapping[str, str]:
         """What may choose a default device for a file's program: their texts by name."""
 
@@ -193,6 +196,7 @@ class Unit:
         self.dropped_choosing: set[cst.CSTNode] = set()
         self._rebound: set[str] | None = None
         self._kept: dict[Any, Any] = {}
+        self._contained: dict[str, bool] = {}
         self.tests: dict[cst.CSTNode, Test] = {}  # what each condition says, once it was asked
         self.moved_calls: set[cst.CSTNode] = set()  # calls whose result is moved at once
         self.odd_returns: list[tuple[Function, set[cst.CSTNode]]] = []
@@ -212,6 +216,13 @@ class Unit:
         return notes
 
     # ------------------------------------------------------------- what the text says as a whole
+
+    def contains(self, written: str) -> bool:
+        """This stands in the text."""
+        found = self._contained.get(written)
+        if found is None:
+            found = self._contained[written] = written in self.source.text
+        return found
 
     @cached_property
     def accelerated(self) -> bool:

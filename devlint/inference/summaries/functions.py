@@ -16,7 +16,7 @@ from devlint.inference.interpreter import contracts
 from devlint.inference.interpreter.class_attributes import settle_writes
 from devlint.inference.interpreter.parameters import initial_value, says_host
 from devlint.inference.interpreter.statements import block
-from devlint.inference.models import autograd, unification
+from devlint.inference.models import autograd, current_device, unification
 from devlint.inference.program import tests
 from devlint.inference.program.events import (
     FunctionLeft,
@@ -113,7 +113,9 @@ def _infer(function: Function) -> Summary:
         frame.leave(env)
     autograd.store(frame)
     contracts.check_returns(frame, signature)
-    result = contracts.result_of(frame, signature, _decided(_result(frame)))
+    inputs = {p.name: p.variable for p in parameters if p.variable is not None}
+    returned = current_device.beside_inputs(frame, _decided(_result(frame)), inputs)
+    result = contracts.result_of(frame, signature, returned)
     frame.emit(FunctionReturns(function, result))
     if frame.writes and function.info is not None:
         settle_writes(function.info, frame)
@@ -233,10 +235,7 @@ def _result(frame: Frame) -> Value:
         if not constructing and returns.compare(frame) and type(result) is Union:
             # It is said here: callers go on with what the other returns give.
             result = union(v for v in result.alternatives if not returns.is_odd(v))
-    if type(result) is Union:
-        left = [pair for pair in cases(result) if not returns.has_raised(frame, pair[0])]
-        return choose(left) if left else result
-    return result
+    return returns.without_raised(frame, result) if type(result) is Union else result
 
 
 def _fresh_modules(frame: Frame, result: Value) -> tuple[Instance, ...]:

@@ -24,7 +24,7 @@ from devlint.inference.domain.tensors import (
     SCALAR,
     Tensor,
 )
-from devlint.inference.domain.value import Union, Value, alternatives
+from devlint.inference.domain.value import Union, Value, alternatives, cases, choose
 from devlint.inference.facts import MeetingKind
 from devlint.inference.models import unification
 from devlint.inference.models.factories import CONVERTERS
@@ -40,12 +40,18 @@ def is_odd(value: Value) -> bool:
     return type(value) is Tensor and bool(value.traits & DEFAULT) and value.place == CPU
 
 
-def has_raised(frame: Frame, value: Value) -> bool:
-    """A result of operands that can't meet: that is said there, and nothing comes back."""
-    if type(value) is not Tensor or value.place is not None or value.origin is None:
-        return False
+def without_raised(frame: Frame, result: Union) -> Value:
+    """What comes back where nothing was raised: a result of operands that can't meet, which is said
+    there, does not, unless there is no other."""
     clashes = {draft.node for draft in frame.drafts.values()}
-    return any(step.node in clashes for step in value.origin.chain())
+
+    def has_raised(value: Value) -> bool:
+        if type(value) is not Tensor or value.place is not None or value.origin is None:
+            return False
+        return any(step.node in clashes for step in value.origin.chain())
+
+    left = [(value, when) for value, when in cases(result) if not has_raised(value)]
+    return choose(left) if left else result
 
 
 def compare(frame: Frame) -> bool:

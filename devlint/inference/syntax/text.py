@@ -140,6 +140,12 @@ def dotted(node: cst.CSTNode) -> str:
     return ".".join(reversed(parts))
 
 
+def last_statement(suite: cst.BaseSuite) -> cst.CSTNode | None:
+    """`return x` of a suite that ends in `a = 1; return x`."""
+    last = suite.body[-1] if suite.body else None
+    return last.body[-1] if isinstance(last, cst.SimpleStatementLine) else last
+
+
 def called_name(call: cst.Call) -> str:
     """`to` of `batch.x.to(d)`, `net` of `net(x)`; "" where the callee has no name."""
     return call.func.attr.value if isinstance(call.func, cst.Attribute) else dotted(call.func)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from devlint.inference.conventions import holds
-from devlint.inference.syntax.text import dotted
+from devlint.inference.syntax.text import dotted, last_statement
 
 
 def _words(node: cst.CSTNode, found: list[str], depth: int = 6) -> None:
@@ -70,6 +70,17 @@ def is_cold(node: cst.CSTNode) -> bool:
     return _has_modulo(node) or holds("rare-condition", words(node)) or _is_once(node)
 
 
+def none_test(target: cst.ComparisonTarget) -> bool | None:
+    """True for `is None` and `== None`, False for `is not None` and `!= None`: of a tensor, too,
+    one asks what the other does. None for any other comparison."""
+    right, operator = target.comparator, target.operator
+    if not isinstance(right, cst.Name) or right.value != "None":
+        return None
+    if isinstance(operator, (cst.Is, cst.Equal)):
+        return True
+    return False if isinstance(operator, (cst.IsNot, cst.NotEqual)) else None
+
+
 def _is_once(node: cst.CSTNode) -> bool:
     """`if self.x is None`, `if not self.initialized`, `if step == 0`, `if not self.training`."""
     if type(node) is cst.UnaryOperation and isinstance(node.operator, cst.Not):
@@ -79,8 +90,8 @@ def _is_once(node: cst.CSTNode) -> bool:
     if type(node) is cst.Comparison and len(node.comparisons) == 1:
         target = node.comparisons[0]
         right = target.comparator
-        if isinstance(target.operator, cst.Is) and isinstance(right, cst.Name):
-            return right.value == "None" and isinstance(node.left, cst.Attribute)
+        if none_test(target):
+            return isinstance(node.left, cst.Attribute)
         if isinstance(target.operator, cst.Equal) and isinstance(right, cst.Integer):
             return holds("counter-name", words(node.left))
         return False
@@ -101,9 +112,8 @@ def fills_table(node: cst.If) -> bool:
 def returns_constant(node: cst.If) -> bool:
     """`if not mask.any(): return torch.tensor(0.0, device=x.device)`: there is nothing to compute,
     which is rare."""
-    last = node.body.body[-1] if node.body.body and node.orelse is None else None
-    inner = last.body[-1] if isinstance(last, cst.SimpleStatementLine) else last
-    return isinstance(inner, cst.Return) and _is_constant(inner.value)
+    last = last_statement(node.body) if node.orelse is None else None
+    return isinstance(last, cst.Return) and _is_constant(last.value)
 
 
 def _is_constant(node: cst.CSTNode | None) -> bool:
@@ -128,9 +138,7 @@ def fills_name(node: cst.If) -> bool:
     empty = {
         dotted(test.left)
         for test in tests
-        if type(test) is cst.Comparison
-        and type(test.comparisons[0].operator) is cst.Is
-        and dotted(test.comparisons[0].comparator) == "None"
+        if type(test) is cst.Comparison and none_test(test.comparisons[0])
     }
     return any(dotted(target) in empty for target in _made_by(node) if type(target) is cst.Name)
 
@@ -153,15 +161,14 @@ def guards_error(node: cst.If) -> bool:
     body = node.body.body
     if not body or node.orelse is not None:
         return False
-    last = body[-1]
-    inner = last.body[-1] if isinstance(last, cst.SimpleStatementLine) else last
-    if isinstance(inner, cst.Raise):
+    last = last_statement(node.body)
+    if isinstance(last, cst.Raise):
         return True
     return (
         len(body) == 1
-        and isinstance(inner, cst.Expr)
-        and isinstance(inner.value, cst.Call)
-        and holds("warning-callee", words(inner.value.func))
+        and isinstance(last, cst.Expr)
+        and isinstance(last.value, cst.Call)
+        and holds("warning-callee", words(last.value.func))
     )
 
 
@@ -169,10 +176,7 @@ def skips_rest(node: cst.If) -> bool:
     """`if step % n != 0: continue`: what stands behind it runs now and then."""
     if node.orelse is not None or not is_cold(node.test):
         return False
-    body = node.body.body
-    last = body[-1] if body else None
-    inner = last.body[-1] if isinstance(last, cst.SimpleStatementLine) else last
-    if not isinstance(inner, (cst.Continue, cst.Return)):
+    if not isinstance(last_statement(node.body), (cst.Continue, cst.Return)):
         return False
     negated = isinstance(node.test, cst.UnaryOperation) and isinstance(node.test.operator, cst.Not)
     return _has_modulo(node.test) or (negated and holds("rare-condition", words(node.test)))

@@ -7,9 +7,12 @@ confidence of that (`devlint/inference/confidence/policy.py`). An assumption rea
 
 from __future__ import annotations
 
+import libcst as cst
+
 from devlint.inference.conventions import holds
 from devlint.inference.domain.assumptions import Assumption, AssumptionKind, Assumptions
 from devlint.inference.facts import Facts, Mention, Site
+from devlint_rules.helpers.blocks import path_to
 
 
 def assume(kind: AssumptionKind, site: Site, message: str) -> Assumptions:
@@ -25,7 +28,15 @@ def assume_if(needed: bool, kind: AssumptionKind, site: Site, message: str) -> A
 def time_matters(facts: Facts, site: Site) -> Assumptions:
     """The assumption that it is worth making the code quicker: under every finding about speed."""
     matters = assume(AssumptionKind.TIME_MATTERS, site, "the time that this takes matters")
-    return matters + warm_file(facts, site)
+    return matters + warm_file(facts, site) + _is_used(facts, site)
+
+
+def _is_used(facts: Facts, site: Site) -> Assumptions:
+    """The assumption that what nothing in sight calls is called by somebody."""
+    tree = getattr(facts.source, "tree", None)
+    around = path_to(tree, site.node) if facts.left_over and isinstance(tree, cst.Module) else ()
+    name = next((facts.left_over[node] for node in around if node in facts.left_over), "")
+    return warm_code(bool(name), site, f"`{name}`, which nothing in the project calls, is in use")
 
 
 def warm_file(facts: Facts, site: Site) -> Assumptions:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from devlint.inference.facts import Facts, Loop
+from devlint.inference.facts import Facts, Loop, Site
 from devlint.inference.syntax.text import parts
 from devlint_rules.helpers.blocks import path_to
 
@@ -39,6 +39,18 @@ def _own(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
         current = waiting.pop()
         yield current
         waiting += [part for part in parts(current) if not isinstance(part, _SCOPES)]
+
+
+def wait_in_turn(facts: Facts, loop: Loop) -> Site | None:
+    """Where the host waits for the device in every turn of a loop, if it does."""
+    for sync in facts.syncs:
+        if not sync.cold and sync.loop is not None and sync.loop.site.node is loop.site.node:
+            return sync.site
+    for call in facts.card_wide_calls:
+        in_loop = call.loop is not None and call.loop.site.node is loop.site.node
+        if in_loop and not call.cold and call.call.endswith("synchronize"):
+            return call.site
+    return None
 
 
 def goes_through_host(facts: Facts, loop: Loop | None) -> bool:

@@ -1,0 +1,71 @@
+"""Functions that nothing in sight uses, in files that the project does use.
+
+A file whose other definitions are named elsewhere is no library for strangers only: what is named
+neither there nor in the file itself is left over. Of a file that nobody names nothing is known: it
+may be run, or be what a package offers.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cached_property
+
+import libcst as cst
+
+from devlint.inference.program.functions import Function
+from devlint.inference.program.units import Unit
+
+_BETWEEN_WORDS = {code: " " for code in range(128) if not f"_{chr(code)}".isidentifier()}
+
+
+def left_over(function: Function) -> str:
+    """The function's name, or that of its class, if nothing in sight names it while the project
+    names others of the file; else "". What is decorated is registered somewhere, what overrides a
+    method of a library is called by that."""
+    outer = _outermost(function)
+    info, importer = outer.info, outer.unit.context.importer
+    if importer is None or not isinstance(outer.node, cst.FunctionDef):
+        return ""
+    node = outer.node if info is None else info.node
+    usage = outer.unit.kept(_Usage)
+    if node.decorators or outer.node.decorators or node not in usage.defined:
+        return ""
+    names = [node.name.value]
+    if info is not None and not info.library_bases and not outer.name.startswith("__"):
+        names.append(outer.name)
+    unnamed = next((name for name in names if usage.is_unnamed(name)), "")
+    return unnamed if unnamed and not usage.elsewhere <= {*names} else ""
+
+
+class _Usage:
+    """What a file and the others of its project name of what it defines."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
+        kinds = (cst.FunctionDef, cst.ClassDef)
+        self.defined = {node: node.name.value for node in unit.tree.body if isinstance(node, kinds)}
+
+    def is_unnamed(self, name: str) -> bool:
+        """Neither its own file names it, but where it is defined, nor another."""
+        return self._words[name] == 1 and not self._is_named_elsewhere(name)
+
+    @cached_property
+    def elsewhere(self) -> set[str]:
+        """The functions and classes of the file that another file names."""
+        return {name for name in self.defined.values() if self._is_named_elsewhere(name)}
+
+    @cached_property
+    def _words(self) -> Counter[str]:
+        """How often each word stands in the file."""
+        return Counter(self.unit.source.text.translate(_BETWEEN_WORDS).split())
+
+    def _is_named_elsewhere(self, name: str) -> bool:
+        importer = self.unit.context.importer
+        assert importer is not None
+        return importer.is_named_elsewhere(name, self.unit.source.path)
+
+
+def _outermost(function: Function) -> Function:
+    while function.outer is not None and function.outer.function is not None:
+        function = function.outer.function
+    return function

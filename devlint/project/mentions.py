@@ -1,0 +1,79 @@
+"""Names that the files of a project mention: what none of them names, nothing in sight calls."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from devlint.project.discovery import DEFAULT_EXCLUDE
+from devlint.project.source import SourceError, read
+
+# What may name a function: code, configuration that is read at run time, documentation.
+_SUFFIXES = (".py", ".ipynb", ".yaml", ".yml", ".toml", ".cfg", ".md", ".rst")
+MOST = 50_000_000  # bytes that are looked through, of a project
+_LARGEST = 2_000_000  # of one file: more is data
+
+
+class Mentions:
+    """What the files below a directory name, read when it is first asked for.
+
+    Where there is too much to look through, all is taken to be named.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._texts: dict[Path, bytes] | None = None
+        self._known: dict[str, frozenset[Path]] = {}  # by name: one or two files that have it
+
+    def elsewhere(self, name: str, file: Path) -> bool:
+        """Whether another file than this names it, in code, configuration or documentation."""
+        if self._texts is None:
+            self._texts = _texts(self.root)
+        if not self._texts:
+            return True
+        if name not in self._known:
+            self._known[name] = frozenset(self._naming(name))
+        return bool(self._known[name] - {file})
+
+    def _naming(self, name: str) -> Iterator[Path]:
+        """The first two files that name it: one of them is another than the one asked for."""
+        assert self._texts is not None
+        literal = name.encode()
+        word = re.compile(rb"\b" + re.escape(literal) + rb"\b")
+        found = 0
+        for file, text in self._texts.items():
+            if literal in text and word.search(text):
+                yield file
+                found += 1
+                if found == 2:
+                    return
+
+
+def _texts(root: Path) -> dict[Path, bytes]:
+    """The content of each file; nothing where there is too much of it."""
+    texts: dict[Path, bytes] = {}
+    size = 0
+    for file in _files(root):
+        try:
+            if file.stat().st_size > _LARGEST:
+                continue
+            text = read(file)
+        except (SourceError, OSError):
+            continue  # reported where the file itself is checked
+        texts[file] = text
+        size += len(text)
+        if size > MOST:
+            return {}
+    return texts
+
+
+def _files(root: Path) -> Iterator[Path]:
+    for directory, directories, names in os.walk(root):
+        directories[:] = sorted(
+            name for name in directories if name not in DEFAULT_EXCLUDE and name[0] != "."
+        )
+        for name in sorted(names):
+            if name.endswith(_SUFFIXES):
+                yield Path(directory, name)

@@ -1,0 +1,47 @@
+"""Functions that nothing in sight uses, in a file that the project uses."""
+
+import pytest
+from given import given
+
+HELPERS = """
+    import torch
+    from torch.utils.data import Dataset
+
+    def mask(lengths, device):
+        return torch.arange(9).to(device) < lengths
+
+    {decorator}
+    def rewards(count, device):
+        return torch.zeros(count).to(device)
+
+    class Sampler{base}:
+        def draw(self, x):
+            return torch.rand(3).to(x.device)
+"""
+
+
+def unused(train: str, decorator: str = "", base: str = "") -> set[str]:
+    code = HELPERS.format(decorator=decorator, base=base)
+    return set(given(code, {"train.py": train}).left_over.values())
+
+
+def test_what_neither_its_file_nor_another_names_is_left_over():
+    assert unused("from main import mask") == {"rewards", "Sampler"}
+
+
+def test_of_a_file_that_nobody_names_nothing_is_known():
+    assert unused("import torch") == set()
+
+
+def test_a_method_that_nobody_names_is_left_over_though_its_class_is_used():
+    assert unused("from main import mask, rewards, Sampler") == {"draw"}
+    assert unused("from main import mask, rewards, Sampler\nSampler().draw(1)") == set()
+
+
+@pytest.mark.parametrize("base", ["(nn.Module)", "(Dataset)"])
+def test_a_library_calls_what_overrides_its_methods(base):
+    assert unused("from main import rewards, Sampler", base=base) == {"mask"}
+
+
+def test_what_is_decorated_is_registered_somewhere():
+    assert unused("from main import mask, Sampler; draw", decorator="@register") == set()

@@ -1,0 +1,45 @@
+"""What the other files of a project name."""
+
+from pathlib import Path
+
+import pytest
+
+from devlint.project import mentions
+from devlint.project.mentions import Mentions
+
+
+def project(tmp_path: Path, **files: str) -> Mentions:
+    for name, text in files.items():
+        file = tmp_path / name.replace("__", "/")
+        file = file.with_name(file.name.replace("_dot_", "."))
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    return Mentions(tmp_path)
+
+
+def test_another_file_has_to_name_it(tmp_path):
+    found = project(tmp_path, a_dot_py="def step(): pass\nstep()", b_dot_py="def other(): pass")
+    assert not found.elsewhere("step", tmp_path / "a.py")
+    assert found.elsewhere("step", tmp_path / "b.py")
+
+
+def test_a_name_is_a_whole_word(tmp_path):
+    found = project(tmp_path, a_dot_py="def step(): pass", b_dot_py="steps = first_step")
+    assert not found.elsewhere("step", tmp_path / "a.py")
+
+
+@pytest.mark.parametrize("name", ["conf_dot_yaml", "README_dot_md", "show_dot_ipynb"])
+def test_configuration_and_documentation_name_things_too(tmp_path, name):
+    found = project(tmp_path, a_dot_py="class Net: pass", **{name: "target: a.Net"})
+    assert found.elsewhere("Net", tmp_path / "a.py")
+
+
+def test_what_belongs_to_others_is_not_looked_at(tmp_path):
+    found = project(tmp_path, a_dot_py="class Net: pass", venv__b_dot_py="Net")
+    assert not found.elsewhere("Net", tmp_path / "a.py")
+
+
+def test_where_there_is_too_much_to_look_at_all_is_taken_to_be_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(mentions, "MOST", 10)
+    found = project(tmp_path, a_dot_py="class Net: pass", b_dot_py="x = 1")
+    assert found.elsewhere("Net", tmp_path / "a.py")
