@@ -107,6 +107,8 @@ def _check(facts: Facts) -> Iterator[Claim]:
         if _leaf_is_kept(fact):
             continue
         severity, harm = _VERDICTS.get(fact.use, _UNSEEN)
+        if _is_frozen(fact):
+            severity = Severity.WARNING  # nothing trains it: `state_dict` alone misses it
         trace = history(fact.operand)
         if fact.use_site is not None:
             trace = (*trace, Note(fact.use_site, _USES.get(fact.use, "used here")))

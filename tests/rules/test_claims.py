@@ -462,19 +462,20 @@ class TestLeaves:
         assert (claim.severity, claim.confidence) == (Severity.ERROR, Confidence.LIKELY)
 
     @pytest.mark.parametrize(
-        ("asked", "said"),
+        ("asked", "said", "severity"),
         [
-            ("", "is no leaf, since it requires grad"),
-            (", requires_grad=True", "is no leaf, since it requires grad"),
-            (", requires_grad=False", "is a plain tensor, since a parameter that is moved"),
+            ("", "is no leaf, since it requires grad", Severity.ERROR),
+            (", requires_grad=True", "is no leaf, since it requires grad", Severity.ERROR),
+            (", requires_grad=False", "is a plain tensor, since a parameter", Severity.WARNING),
         ],
     )
-    def test_the_message_says_what_the_move_makes_of_it(self, asked: str, said: str):
+    def test_the_message_says_what_the_move_makes_of_it(self, asked, said, severity):
         made = f"nn.Parameter(masks{asked})"
         text = source(f"self.masks = {made}.cuda()\n")
         leaf = operand(text, made, CPU, is_parameter=True)
         fact = NonLeaf(text.site(f"{made}.cuda()"), leaf, "attribute", None)
-        assert said in only(claims(RULES["DEV203"], text, non_leaves=[fact])).message
+        claim = only(claims(RULES["DEV203"], text, non_leaves=[fact]))
+        assert (said in claim.message, claim.severity) == (True, severity)
 
     def test_the_fix_makes_the_leaf_on_the_device(self):
         claim = only(claims(RULES["DEV203"], self.TEXT, non_leaves=[self.fact("optimizer")]))

@@ -812,6 +812,8 @@ def _content(
 ) -> Tensor:
     """What stands for the tensors of a new object."""
     made_here = frame.origin(StepKind.CREATED, node)
+    if result is Result.CPU and frame.has_default_device:
+        return Tensor(frame.default_device, made_here)  # by `torch.tensor`
     if result is Result.CPU:
         return Tensor(CPU, made_here, LOADED, Evidence())
     if result is Result.CUDA:

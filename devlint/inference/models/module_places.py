@@ -44,7 +44,9 @@ def _state(frame: Frame, module: Instance) -> Placed | None:
     state = unit.globals.get(module)
     if state is None:
         state = unit.env.get(module)
-    return state if type(state) is Placed else None
+    if type(state) is Placed:
+        return state
+    return Placed(None, None) if module.others_move_it else None
 
 
 def move_module(frame: Frame, module: Instance, place: Placement, node: cst.CSTNode) -> None:

@@ -8,7 +8,7 @@ from devlint.inference.domain.host import Const
 from devlint.inference.domain.placement import Device
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import DEFAULT, GRAD, PARAMETER, RECORDED, SCALAR, Tensor
-from devlint.inference.domain.value import Value, join_branches
+from devlint.inference.domain.value import Value, alternatives, join_branches, union
 from devlint.inference.program.classes import ClassInfo, Written
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.values import Instance
@@ -30,7 +30,9 @@ def register_attribute(
     if type(value) is Const and value.value is None:
         held: Value = value
     elif kind == "module":
-        held = as_submodule(info, value) if type(value) is Instance else value
+        held = union(
+            as_submodule(info, v) if type(v) is Instance else v for v in alternatives(value)
+        )
     else:
         traits = GRAD if kind == "parameter" else 0
         if type(value) is Tensor:

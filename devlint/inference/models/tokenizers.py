@@ -1,7 +1,7 @@
 """Batches of a tokenizer or processor out of sight: `tok(text, return_tensors="pt")`.
 
-Whoever asks for tensors of PyTorch by this name has one of transformers, which makes them on the
-host.
+Whoever asks for tensors of PyTorch by this name has one of transformers, which makes them by
+`torch.tensor`: on the host, or on the default device.
 """
 
 from __future__ import annotations

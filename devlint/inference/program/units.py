@@ -20,7 +20,8 @@ from devlint.inference.facts import DroppedArgument, Facts, MistakenDevice
 from devlint.inference.program.frames import read
 from devlint.inference.program.loops import Environment
 from devlint.inference.program.predicates import Test
-from devlint.inference.program.values import Imported, ProjectModule
+from devlint.inference.program.values import Imported, Instance, ProjectModule
+from devlint.inference.syntax.moved_globals import MOVES, moved_globals
 from devlint.inference.syntax.text import dotted, every
 from devlint.knowledge import Knowledge
 
@@ -395,6 +396,18 @@ class Unit:
             self._rebound = {each.name.value for one in statements for each in one.names}
         return self._rebound
 
+    @cached_property
+    def moved_in_functions(self) -> set[str]:
+        """The globals that some function moves where they are."""
+        if not any(map(self.contains, MOVES)):
+            return set()
+        return {
+            name
+            for function in self.functions
+            if function.outer is None and isinstance(function.node, cst.FunctionDef)
+            for name in moved_globals(function.node)
+        }
+
     @property
     def globals(self) -> Environment:
         """What the module's names hold, so far if its body is being run: a branch of it has an
@@ -406,6 +419,8 @@ class Unit:
         value = read(self.globals, name)
         if value is None and self.globals is not self.env:
             value = read(self.env, name)
+        if type(value) is Instance and value.module and name in self.moved_in_functions:
+            value.others_move_it = True
         if value is not None:
             return UNKNOWN if value is NONE and name in self.rebound else value
         path = _UNIMPORTED.get(name)

@@ -139,6 +139,7 @@ class Instance(Value):
         "moves",
         "name",
         "origin",
+        "others_move_it",
         "parent",
         "place",
         "tensor",
@@ -168,6 +169,7 @@ class Instance(Value):
         self.fields = Mapping()  # what its attributes hold, by name
         self.given: dict[Variable, Tensor] | None = None  # by the constructor's call
         self.tensor: Tensor | None = None  # what stands for those that a library's object holds
+        self.others_move_it = False  # a global that functions move where it is
         # Others of its class for which it stands, too, where one of several is meant.
         self.twins: list[Instance] = []
 

@@ -9,5 +9,6 @@ Its modules:
     control_dependence: the conditions around a node
     evaluation_order: when a node is evaluated, and in which loops
     attribute_moves: attributes of a class that its methods move
+    moved_globals: globals that functions move where they are
     filled_lists: lists that the methods of a class fill, and hand to a constructor
 """

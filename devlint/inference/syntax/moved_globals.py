@@ -1,0 +1,39 @@
+"""Globals that a function moves where they are: `net.to(device)` of a module.
+
+Whoever reads such a global in another function may find it in either place: whether the function
+was called before is for the program to say.
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from devlint.inference.syntax.text import every
+
+_METHODS = ("to", "cuda", "cpu", "xpu", "npu")
+MOVES = tuple(f".{method}(" for method in _METHODS)  # as they stand in a text
+
+
+def moved_globals(function: cst.FunctionDef) -> set[str]:
+    """The names that a function moves, and that it does not bind to something of its own:
+    `def prepare(): net.to(device)`."""
+    moved = {
+        call.func.value.value
+        for call in every(function.body, cst.Call)
+        if isinstance(call.func, cst.Attribute)
+        and isinstance(call.func.value, cst.Name)
+        and call.func.attr.value in _METHODS
+    }
+    return moved - _own(function) if moved else moved
+
+
+def _own(function: cst.FunctionDef) -> set[str]:
+    """The names that a function binds, but for those that it declares global."""
+    bound = {parameter.name.value for parameter in every(function.params, cst.Param)}
+    for kind in (cst.AssignTarget, cst.AnnAssign, cst.For, cst.CompFor, cst.NamedExpr):
+        for binding in every(function.body, kind):
+            bound |= {name.value for name in every(binding.target, cst.Name)}
+    for item in every(function.body, cst.AsName):
+        bound |= {name.value for name in every(item.name, cst.Name)}
+    declared = every(function.body, cst.Global)
+    return bound - {item.name.value for one in declared for item in one.names}
