@@ -30,10 +30,13 @@ def moved_globals(function: cst.FunctionDef) -> set[str]:
 def _own(function: cst.FunctionDef) -> set[str]:
     """The names that a function binds, but for those that it declares global."""
     bound = {parameter.name.value for parameter in every(function.params, cst.Param)}
-    for kind in (cst.AssignTarget, cst.AnnAssign, cst.For, cst.CompFor, cst.NamedExpr):
-        for binding in every(function.body, kind):
-            bound |= {name.value for name in every(binding.target, cst.Name)}
-    for item in every(function.body, cst.AsName):
-        bound |= {name.value for name in every(item.name, cst.Name)}
+    targets = [
+        *(item.name for item in every(function.body, cst.AsName)),
+        *(item.target for item in every(function.body, cst.AssignTarget)),
+        *(item.target for item in every(function.body, cst.AnnAssign)),
+        *(item.target for item in every(function.body, cst.For)),
+        *(item.target for item in every(function.body, cst.CompFor)),
+    ]
+    bound |= {name.value for target in targets for name in every(target, cst.Name)}
     declared = every(function.body, cst.Global)
     return bound - {item.name.value for one in declared for item in one.names}
