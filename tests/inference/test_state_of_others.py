@@ -1,6 +1,7 @@
 """What a function finds is what others left: globals that they move, a default device, and which of
 two classes a part was made of."""
 
+import pytest
 from given import met
 
 GLOBAL_NET = """\
@@ -94,3 +95,59 @@ def main(x):
 def test_a_part_of_either_class_lives_where_its_module_lives():
     assert met(EITHER_CLASS.format(device="cuda")) == []
     assert met(EITHER_CLASS.format(device="cpu"))
+
+
+MOVED_ENTRIES = """\
+from torch.utils.data import DataLoader
+
+
+def to_card(batch, device):
+    {moves}
+
+
+def train(dataset):
+    net = nn.Linear(3, 3).cuda()
+    for batch in DataLoader(dataset, batch_size=4):
+        to_card(batch, "cuda")
+        net(batch["x"])
+"""
+
+
+@pytest.mark.parametrize(
+    "moves",
+    [
+        "for key in batch: batch[key] = batch[key].to(device)",
+        "for key, value in batch.items(): batch[key] = value.to(device)",
+        'batch["x"] = batch["x"].to(device)',
+        "batch['x'] = batch['x'].to(device)",
+    ],
+)
+def test_entries_that_a_callee_moves_in_place_are_moved(moves):
+    assert met(MOVED_ENTRIES.format(moves=moves)) == []
+
+
+@pytest.mark.parametrize(
+    "moves",
+    [
+        "return {key: value.to(device) for key, value in batch.items()}",
+        'batch["y"] = batch["y"].to(device)',
+        'for key in batch: batch[key] = batch[key].to("cpu")',
+    ],
+)
+def test_entries_that_stay_where_they_are_meet_the_module(moves):
+    assert met(MOVED_ENTRIES.format(moves=moves))
+
+
+def test_entries_of_a_dict_of_the_caller_are_moved_too():
+    code = """
+        def to_card(batch):
+            for key in batch:
+                batch[key] = batch[key].cuda()
+
+        def main():
+            batch = {"x": torch.ones(3)}
+            before = batch["x"] + torch.ones(3).cuda()
+            to_card(batch)
+            return batch["x"] + torch.ones(3).cuda()
+    """
+    assert len(met(code)) == 1

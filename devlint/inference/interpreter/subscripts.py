@@ -62,6 +62,7 @@ from devlint.inference.program.events import (
     PlaceSettled,
 )
 from devlint.inference.program.frames import EVALUATORS, Frame
+from devlint.inference.program.functions import MovedEntry
 from devlint.inference.program.values import Instance
 from devlint.inference.syntax.text import code, dotted, shorten
 
@@ -456,15 +457,23 @@ def _move_parts(
 ) -> None:
     """`for k, v in batch.items(): batch[k] = v.to(device)`: all parts of it are moved, when the
     loop is left. Before that, no turn reads what another has put there: each has its own key."""
-    if base.is_sure or not frame.loops or type(index[0]) is Const or type(value) is not Tensor:
+    if base.evidence is None or base.is_sure or type(value) is not Tensor:
         return
     if value.origin is None or value.origin.kind is not StepKind.MOVED:
+        return
+    if type(index[0]) is Const:
+        place = None if frame.branches else value.place
+        entry = Tensor(place, value.origin, value.traits, value.evidence)
+        frame.moved_entries.append(MovedEntry(base.evidence, index[0].value, entry))
+        return
+    if not frame.loops:
         return
     moved = Tensor(value.place, value.origin, value.traits, base.evidence)
     key = dotted(index[1])
     for loop in frame.loops:
         if key in targets_of(loop.node):
             loop.moved_parts[path] = moved
+            frame.moved_entries.append(MovedEntry(base.evidence, None, value))
             return
     frame.bind(path, moved)
 

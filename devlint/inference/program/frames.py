@@ -38,7 +38,7 @@ from devlint.inference.program.values import Imported
 
 if TYPE_CHECKING:
     from devlint.inference.program.classes import ClassInfo, Declared
-    from devlint.inference.program.functions import Function, ReadNote
+    from devlint.inference.program.functions import Function, MovedEntry, ReadNote
     from devlint.inference.program.units import Interpreter, Unit
     from devlint.inference.program.values import Instance
 
@@ -152,6 +152,7 @@ class Frame:
         "left",
         "left_default",
         "loops",
+        "moved_entries",
         "needed",
         "nonlocal_names",
         "notes",
@@ -232,6 +233,7 @@ class Frame:
         # The places of what the function moves to a device, and where it moves that.
         self.brought: dict[Variable, set[Placement]] = {}
         self.undecided: list[MeetingDraft] = []  # of places that may be one or two
+        self.moved_entries: list[MovedEntry] = []  # of what it is handed in, perhaps
         self.left: dict[str, Value] = {}  # by methods of its own object that it calls
         # Where parts of batches were moved, by what the batches came from.
         self.batch_moves: dict[cst.CSTNode, list[Placement]] = {}

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
 from devlint.inference.conventions import holds, may_hold
+from devlint.inference.domain.kinds import Evidence
 from devlint.inference.domain.placement import Placement, Variable
 from devlint.inference.domain.provenance import Site
 from devlint.inference.domain.tensors import Tensor
@@ -69,6 +70,14 @@ class Arguments:
         return [*self.positional, *self.keywords.values()]
 
 
+class MovedEntry(NamedTuple):
+    """`batch[key] = batch[key].to(device)`: a container's entry, moved where it is."""
+
+    holder: Evidence  # of what may be the container
+    key: object  # None: each of its entries
+    moved: Tensor
+
+
 @dataclass(slots=True, eq=False)
 class Summary:
     """What a function does, in terms of its parameters' devices."""
@@ -81,6 +90,7 @@ class Summary:
     left_default: Placement = None  # the default device, where the function sets it
     # What a method leaves in the attributes of its object; of some only in some of its branches.
     left: dict[str, Value] = field(default_factory=dict)
+    moved_entries: list[MovedEntry] = field(default_factory=list)  # of its arguments, in place
 
 
 @dataclass(eq=False)

@@ -134,6 +134,7 @@ def _infer(function: Function) -> Summary:
         _fresh_modules(frame, result),
         frame.left_default,
         object_state.left_by(frame),
+        frame.moved_entries,
     )
 
 

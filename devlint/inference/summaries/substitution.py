@@ -21,7 +21,7 @@ from devlint.inference.program.frames import Frame, Pending
 from devlint.inference.program.functions import Arguments, Function, Summary
 from devlint.inference.program.roles import note_call
 from devlint.inference.program.values import FunctionValue, Instance
-from devlint.inference.summaries import declared_arguments, object_state
+from devlint.inference.summaries import declared_arguments, moved_entries, object_state
 from devlint.inference.summaries.arguments import Binding
 from devlint.inference.summaries.events import ArgumentsBound, CallBound
 from devlint.inference.summaries.functions import summarize
@@ -61,6 +61,7 @@ def call_function(
         _check_pending(frame, node, pending, binding, as_module)
     binding.fresh = summary.fresh
     object_state.leave(frame, function, summary, binding)
+    moved_entries.leave(frame, summary, binding)
     result = _taken(summary.result, binding)
     result = binding.substitute(result.with_facts(binding.chosen))
     return gradients.marked(result, 0) if gradients.are_off(frame) else result
