@@ -164,6 +164,7 @@ class Sync(NamedTuple):
     inside: Site | None = None  # where the callee waits, when this is a call
     perhaps: bool = False  # the value is a tensor in one of several cases only
     is_operand: bool = False  # given to PyTorch for a number that it only computes with
+    given: Given | None = None  # the parameter of a plain function that is read
 
 
 class HiddenCopy(NamedTuple):

@@ -20,6 +20,7 @@ from devlint_rules.helpers.placing import (
 from devlint_rules.helpers.rewriting import (
     factory_of,
     is_path,
+    name_as_atom,
     takes_device,
     text_of,
     where_it_meets,
@@ -45,7 +46,7 @@ def _advice(meeting: Meeting) -> str:
     if device is None:
         return "make it on the device of the other operand: pass `device=` to the factory"
     if not left.by_default or made is None or not takes_device(made):
-        return f"move it before they meet: `{left.name}.to({device})`"
+        return f"move it before they meet: `{name_as_atom(left)}.to({device})`"
     assert isinstance(made.node, cst.Call)
     call = with_argument(made.node, f"device={device}")
     if call is None or len(call) > 80 or "\n" in call:

@@ -11,7 +11,14 @@ from devlint.inference.facts import Facts, Meeting
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.helpers.meetings import claims, with_both_meant
 from devlint_rules.helpers.placing import brought_there, made_there, module_moved
-from devlint_rules.helpers.rewriting import factory_of, is_path, moved_to, text_of, where_it_meets
+from devlint_rules.helpers.rewriting import (
+    factory_of,
+    is_path,
+    moved_to,
+    name_as_atom,
+    text_of,
+    where_it_meets,
+)
 from devlint_rules.helpers.scopes import means_the_same
 from devlint_rules.helpers.wording import device_there, is_host, module_is
 
@@ -25,7 +32,7 @@ def _advice(meeting: Meeting) -> str:
     device = device_there(meeting)
     if module_is(meeting) == "right" or device is None:
         return f"move `{left.name}` to the module's device before the call"
-    return f"move it before the call: `{left.name}.to({device})`"
+    return f"move it before the call: `{name_as_atom(left)}.to({device})`"
 
 
 def _fix(facts: Facts, meeting: Meeting) -> tuple[Replacement, ...]:

@@ -10,7 +10,7 @@ from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.helpers.edits import MOVE
 from devlint_rules.helpers.meetings import claims
 from devlint_rules.helpers.placing import made_for
-from devlint_rules.helpers.rewriting import append_to, where_it_meets
+from devlint_rules.helpers.rewriting import append_to, name_as_atom, where_it_meets
 from devlint_rules.helpers.wording import HIDDEN, device_expression, is_host, place_of
 
 SUBSCRIPT = "index"  # the operation of `x[i]`; others have the name of the function
@@ -33,11 +33,12 @@ def _index_to_host(meeting: Meeting) -> bool:
 def _advice(meeting: Meeting) -> str:
     left, right = meeting.left, meeting.right
     if _index_to_host(meeting):
-        return f"bring the index to the host, `{right.name}.cpu()`, or the tensor to the index"
+        index = name_as_atom(right)
+        return f"bring the index to the host, `{index}.cpu()`, or the tensor to the index"
     device = device_expression(right)
     if device is None:
         return f"move `{left.name}` to the device of the other one before they meet"
-    return f"move it before they meet: `{left.name}.to({device})`"
+    return f"move it before they meet: `{name_as_atom(left)}.to({device})`"
 
 
 def _move(meeting: Meeting) -> str:

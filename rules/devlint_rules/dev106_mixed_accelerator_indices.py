@@ -12,7 +12,7 @@ from devlint_rules.helpers.edits import told
 from devlint_rules.helpers.meetings import causes_of
 from devlint_rules.helpers.ownership import strays
 from devlint_rules.helpers.placing import moved_there_instead, moved_where_it_meets
-from devlint_rules.helpers.rewriting import moved_to, where_it_meets
+from devlint_rules.helpers.rewriting import moved_to, name_as_atom, where_it_meets
 from devlint_rules.helpers.wording import clash, device_there, meeting_trace, module_is
 
 
@@ -29,7 +29,8 @@ def _advice(meeting: Meeting) -> str:
         return f"go by the other: `.to({there})`" if there else "go by the other's device"
     if None in _indices(meeting):
         return "name one device once and pass it to both, instead of the current device"
-    return f'choose one device for both: `{left.name}.to("{right.placement}")` or one `device`'
+    moved = f'{name_as_atom(left)}.to("{right.placement}")'
+    return f"choose one device for both: `{moved}` or one `device`"
 
 
 def _fix(facts: Facts, meeting: Meeting) -> tuple[Replacement, ...]:

@@ -107,7 +107,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
     for kind, syncs in groups.values():
         syncs = _distinct(syncs)
         resting = [(sync, assumptions(facts, sync)) for sync in syncs]
-        resting.sort(key=lambda each: -strength(each[1]))
+        resting.sort(key=lambda each: (-strength(each[1]), each[0].given is not None))
         (first, assumed), *rest = resting
         others = [sync for sync, _ in rest]
         more = and_more(len(others))
@@ -122,6 +122,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
                 *_where(kind, first),
                 *(Note(s.site, f"`{s.call}` waits here, too") for s in others),
             ),
+            given=first.given,
             assumptions=assumed,
         )
 

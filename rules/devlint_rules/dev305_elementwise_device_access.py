@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import libcst as cst
 
 from devlint.findings import Severity
+from devlint.inference.call_contexts import Given
 from devlint.inference.confidence.policy import confidence_of, strength
 from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.facts import Facts, Hotness, Loop, Operand, Site
@@ -30,6 +31,7 @@ class _Access:
     whole: str
     of_piece: bool = False
     of_module: bool = False  # of unknown place, in a method of a module: mostly its output
+    given: Given | None = None  # the parameter of a plain function that is read
 
 
 def _accesses(facts: Facts) -> Iterator[_Access]:
@@ -50,7 +52,15 @@ def _accesses(facts: Facts) -> Iterator[_Access]:
             assumed = assumptions(facts, sync)
             of_module = sync.in_module and sync.operand.placement is None
             yield _Access(
-                sync.site, sync.operand, loop, False, assumed, whole, sync.of_piece, of_module
+                sync.site,
+                sync.operand,
+                loop,
+                False,
+                assumed,
+                whole,
+                sync.of_piece,
+                of_module,
+                sync.given,
             )
 
 
@@ -116,6 +126,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
                 loop_note(first.loop),
                 *(Note(other.site, f"`{other.operand.name}` here, too") for other in others),
             ),
+            given=first.given,
             assumptions=first.assumptions,
         )
 

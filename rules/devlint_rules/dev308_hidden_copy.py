@@ -10,6 +10,7 @@ from devlint.findings import Severity
 from devlint.inference.confidence.policy import confidence_of, strength
 from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.facts import Facts, HiddenCopy, Hotness, Site
+from devlint.inference.syntax.text import every
 from devlint.rule import Claim, Note, Rule
 from devlint_rules.helpers.assumptions import assume_if, is_cold_file, time_matters, warm_code
 from devlint_rules.helpers.placing import device_for
@@ -29,6 +30,8 @@ from devlint_rules.helpers.wording import (
     history,
     place_of,
 )
+
+_TO_HOST = ("tolist", "numpy", "item")
 
 
 def _message(fact: HiddenCopy, more: str) -> str:
@@ -78,9 +81,13 @@ def _kept_as(facts: Facts, fact: HiddenCopy) -> str:
 def _assumptions(facts: Facts, fact: HiddenCopy) -> Assumptions:
     """Code that runs once may make its tensors as it likes; what NumPy gave comes from the host."""
     made, loop, site = factory_of(fact.operand), fact.loop, fact.site
-    needed = not fact.operand.by_default or (
-        made is not None
-        and (_is_single(made.node) or (fact.what == "assignment" and not takes_device(made)))
+    needed = (
+        not fact.operand.by_default
+        or _is_read_by_host(facts, fact)
+        or (
+            made is not None
+            and (_is_single(made.node) or (fact.what == "assignment" and not takes_device(made)))
+        )
     )
     again = bool(fact.in_step) or (loop is not None and loop.hotness is Hotness.HOT)
     once = not again and is_set_up(facts, site.node)
@@ -89,6 +96,19 @@ def _assumptions(facts: Facts, fact: HiddenCopy) -> Assumptions:
         time_matters(facts, site)
         + assume_if(needed, AssumptionKind.HOST_CAN_DO_WITHOUT, site, message)
         + warm_code(fact.cold or once, site, "what runs once or seldom has to be quick, too")
+    )
+
+
+def _is_read_by_host(facts: Facts, fact: HiddenCopy) -> bool:
+    """`x[order]` beside `order.tolist()`: on the device the host would wait for that instead."""
+    node = fact.operand.site.node
+    around = function_around(facts, fact.site.node)
+    calls = every(around, cst.Call) if isinstance(node, cst.Name) and around is not None else ()
+    return any(
+        isinstance(call.func, cst.Attribute)
+        and call.func.attr.value in _TO_HOST
+        and text_of(call.func.value) == text_of(node)
+        for call in calls
     )
 
 

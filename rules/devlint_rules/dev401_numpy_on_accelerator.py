@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from devlint.findings import Applicability, Severity
 from devlint.inference.domain.placement import Variable, VariableKind
 from devlint.inference.facts import Facts, HostRead, Operand
-from devlint.rule import Claim, Rule
+from devlint.rule import Claim, Note, Replacement, Rule
 from devlint_rules.helpers.causes import reads
-from devlint_rules.helpers.rewriting import append_to, is_path
-from devlint_rules.helpers.wording import HIDDEN, history, may_be_accelerator, place_of
+from devlint_rules.helpers.rewriting import append_to, is_path, name_as_atom
+from devlint_rules.helpers.wording import (
+    HIDDEN,
+    MAX_TWINS,
+    and_more,
+    history,
+    may_be_accelerator,
+    place_of,
+)
 
 # NumPy calls the method of the same name, with arguments that a tensor does not know.
 _DELEGATING = re.compile(r"(np|numpy)\.(sum|prod|max|min|amax|amin|any|all|mean|std|var)")
@@ -25,7 +33,7 @@ def _suffix(read: HostRead) -> str:
 def _advice(read: HostRead) -> str:
     name, suffix = read.operand.name, _suffix(read)
     if not read.of_list:
-        return f"copy it to the host first: `{name}{suffix}`"
+        return f"copy it to the host first: `{name_as_atom(read.operand)}{suffix}`"
     if not is_path(name):
         return f"copy the tensors in it to the host first, each with `{suffix}`"
     return f"copy what it holds to the host first: `[each{suffix} for each in {name}]`"
@@ -44,20 +52,30 @@ def _place(operand: Operand) -> str:
     return f"on {place_of(operand)}"
 
 
+def _fix(facts: Facts, reads_of_value: list[HostRead]) -> tuple[Replacement, ...]:
+    """A copy to the host wherever the value is read, or none at all."""
+    fixes = [
+        () if read.of_list else append_to(facts, read.operand, _suffix(read))
+        for read in reads_of_value
+    ]
+    return tuple(each for fix in fixes for each in fix) if all(fixes) else ()
+
+
 def _check(facts: Facts) -> Iterator[Claim]:
-    for read in reads(facts):
-        operand = read.operand
+    for first, *others in reads(facts):
+        read, operand = first, first.operand
         if not may_be_accelerator(operand.placement):
             continue
+        places = (Note(other.site, f"`{other.sink}` reads it here, too") for other in others)
         yield Claim(
             read.site,
             Severity.ERROR,
             read.confidence,
             f"`{read.sink}` {_wants(read)}, and `{operand.name}` is {_place(operand)}"
-            f"{HIDDEN if read.caught else ''}",
+            f"{and_more(len(others))}{HIDDEN if read.caught else ''}",
             advice=_advice(read),
-            trace=history(operand),
-            fix=() if read.of_list else append_to(facts, operand, _suffix(read)),
+            trace=(*history(operand), *islice(places, MAX_TWINS)),
+            fix=_fix(facts, [read, *others]),
             applicability=Applicability.SAFE,
             given=read.given,
             assumptions=read.assumptions,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from rule_checking import check_text
 
 
@@ -123,3 +124,21 @@ def mixed(first: torch.Tensor):
     return first + (noise * 0.25 + more * 0.125 - noise * more * 0.5 + noise * noise * 0.0625)
 """)
     assert found.advice == "move it before they meet: `(…).to(first.device)`"
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        (
+            "`(x == 3).detach().cpu()`",
+            "import numpy as np\nx = torch.ones(3).cuda()\nnp.array(x == 3)",
+        ),
+        ("`x[0].detach().cpu()`", "import numpy as np\nx = torch.ones(3).cuda()\nnp.array(x[0])"),
+        (
+            "`(a + b).to(c.device)`",
+            "a = b = torch.ones(3)\nc = torch.ones(3).cuda()\nd = (a + b) * c",
+        ),
+    ],
+)
+def test_what_is_advised_moves_an_operation_as_a_whole(said, text):
+    assert any(said in each.advice for each in check_text(f"import torch\n{text}\n"))

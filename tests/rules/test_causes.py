@@ -164,11 +164,13 @@ class Probe(nn.Module):
     assert told(text) == [("DEV401", 10)]
 
 
-def test_two_reads_are_two_findings():
-    assert told("x = torch.ones(3).cuda()\nx.numpy()\nx.numpy()\n") == [
-        ("DEV401", 2),
-        ("DEV401", 3),
-    ]
+def test_two_reads_of_one_value_are_one_finding():
+    assert told("x = torch.ones(3).cuda()\nx.numpy()\nx[0].numpy()\n") == [("DEV401", 2)]
+
+
+def test_reads_of_two_values_under_one_name_are_two_findings():
+    text = "x = torch.ones(3).cuda()\nx.numpy()\nx = torch.zeros(3).cuda()\nx.numpy()\n"
+    assert told(text) == [("DEV401", 2), ("DEV401", 4)]
 
 
 MOVED = """\

@@ -64,6 +64,45 @@ def test_one_random_number_is_no_costly_index(tmp_path, size, said):
     assert len([s for s in shown(tmp_path, PICK.format(size=size)) if s[:6] == "DEV308"]) == said
 
 
+MIX = """\
+class Mixup(nn.Module):
+    def forward(self, states: torch.Tensor, labels):
+        order = torch.randperm(len(labels))
+        mixed = states[order]
+        return mixed, [labels[i] for i in {order}]
+"""
+
+
+@pytest.mark.parametrize(("order", "said"), [("order.tolist()", 0), ("range(9)", 1)])
+def test_an_index_that_the_host_reads_too_may_be_on_the_host(tmp_path, order, said):
+    found = shown(tmp_path, MIX.format(order=order))
+    assert len([s for s in found if s[:6] == "DEV308"]) == said
+
+
+NEIGHBOURS = """def nearest(rows: torch.Tensor, near: torch.Tensor, count=5):
+    order = (near @ rows.T).topk(count).indices
+    return [order[i, j].item() for i in range(near.shape[0]) for j in range(count)]
+
+
+def embed(net, x):
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    with torch.no_grad():
+        return net.to(device)(x.to(device)){end}
+
+
+def evaluate(net, a, b):
+    return nearest(embed(net, a), embed(net, b))
+"""
+
+
+@pytest.mark.parametrize(("end", "said"), [(".cpu()", 0), ("", 1)])
+def test_elements_of_what_callers_have_brought_to_the_host_are_read_without_a_wait(
+    tmp_path, end, said
+):
+    found = shown(tmp_path, NEIGHBOURS.format(end=end))
+    assert len([s for s in found if s[:6] == "DEV305"]) == said
+
+
 SPLIT = """\
 def pick(rows: torch.Tensor):
     order = torch.randperm(9)

@@ -52,6 +52,18 @@ def given(frame: Frame, *tensors: Tensor, waits: bool = False, meets: bool = Fal
     return None
 
 
+def read(frame: Frame, tensor: Tensor) -> Given | None:
+    """The same of a value for which the host waits, if it is on a device: callers that all have it
+    on the host never do. What a file that minds nothing is for is no question here, nor what an
+    object is handed, which is made to work on a device."""
+    place = tensor.place
+    function = frame.unit.context.owners.get(place) if type(place) is Variable else None
+    if function is None or function is not frame.function or function.info is not None:
+        return None
+    found = given(frame, tensor)
+    return None if found is None else replace(found, minds=True)
+
+
 def _parameter(function: Function, place: Variable) -> Given | None:
     """A parameter of a function, by the variable that stands for its device."""
     names = function.positional

@@ -142,6 +142,7 @@ def settle(frame: Frame) -> None:
                     inside=note.inside,
                     perhaps=note.perhaps,
                     is_operand=note.is_operand,
+                    given=call_contexts.read(frame, note.tensor),
                 )
             )
             own(frame, "sync", len(facts.syncs) - 1)

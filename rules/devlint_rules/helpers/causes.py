@@ -23,6 +23,7 @@ from devlint.inference.facts import (
 )
 from devlint_rules.helpers.lost_moves import lost_moves
 from devlint_rules.helpers.ownership import rule_of_meeting
+from devlint_rules.helpers.rewriting import is_path, text_of
 from devlint_rules.helpers.wording import is_host
 
 _BEGINNINGS = (StepKind.CREATED, StepKind.LOADED)
@@ -72,12 +73,31 @@ def uses_of_lost(facts: Facts, move: Move) -> list[Meeting]:
     ]
 
 
-def reads(facts: Facts) -> list[HostRead]:
-    """One read for each call: its object may be one of several values."""
+def reads(facts: Facts) -> list[list[HostRead]]:
+    """The reads of each value by the host, the first one first: one copy to the host mends them.
+
+    A call reads once: its object may be one of several values.
+    """
     kept: dict[cst.CSTNode, HostRead] = {}
     for read in sorted(facts.host_reads, key=lambda read: -read.confidence.rank):
         kept.setdefault(read.site.node, read)
-    return [read for read in facts.host_reads if kept[read.site.node] is read]
+    found: dict[object, list[HostRead]] = {}
+    for read in facts.host_reads:
+        if kept[read.site.node] is read:
+            found.setdefault(_value_read(read), []).append(read)
+    return list(found.values())
+
+
+def _value_read(read: HostRead) -> object:
+    """The name under which a value is read, or parts of it are, and how it came to be."""
+    operand = read.operand
+    whole = operand.site.node
+    while isinstance(whole, cst.Subscript):
+        whole = whole.value
+    steps = tuple(s.site.node for s in operand.steps if s.site.node is not operand.site.node)
+    if not is_path(text_of(whole)) or not steps or operand.element or read.given is not None:
+        return id(read)
+    return text_of(whole), steps, read.confidence, read.caught
 
 
 def _one_of_each_operation(meetings: Iterable[Meeting]) -> list[Meeting]:

@@ -16,6 +16,13 @@ from devlint_rules.helpers.blocks import is_written, path_to
 
 _PATH = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 _ATOMS = (cst.Name, cst.Attribute, cst.Subscript, cst.Call)
+_OPERATIONS = (
+    cst.BinaryOperation,
+    cst.BooleanOperation,
+    cst.Comparison,
+    cst.IfExp,
+    cst.UnaryOperation,
+)
 _CONTAINERS = (
     cst.Tuple,
     cst.List,
@@ -78,6 +85,12 @@ def atom(node: cst.CSTNode) -> str:
     """The source of a node such that `.method()` can follow it."""
     text = text_of(node)
     return text if isinstance(node, _ATOMS) else f"({text})"
+
+
+def name_as_atom(operand: Operand) -> str:
+    """An operand's name in a message, such that `.method()` can follow it: `(a == b)`."""
+    is_open = isinstance(operand.site.node, _OPERATIONS)
+    return f"({operand.name})" if is_open else operand.name
 
 
 def argument(call: cst.Call, keyword: str) -> cst.Arg | None:
