@@ -15,6 +15,7 @@ class Asked:
     settings: the modules of a directory that choose a default device, with their digests.
     cuda: whether nothing but CUDA runs a file.
     named: by a file, whether another one names what it defines.
+    data: whether data sets of the project below a directory move what they hold.
     """
 
     contents: dict[str, str] = field(default_factory=dict)
@@ -24,3 +25,4 @@ class Asked:
     settings: dict[str, dict[str, str]] = field(default_factory=dict)
     cuda: dict[str, bool] = field(default_factory=dict)
     named: dict[str, dict[str, bool]] = field(default_factory=dict)
+    data: dict[str, bool] = field(default_factory=dict)

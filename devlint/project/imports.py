@@ -326,6 +326,13 @@ class Project:
             known[name] = self._mentions.elsewhere(name, file)
         return known[name]
 
+    def moves_data(self) -> bool:
+        """Whether a data set of the project moves what it holds."""
+        known = self.asked.data
+        if str(self.root) not in known:
+            known[str(self.root)] = self._mentions.data_is_moved()
+        return known[str(self.root)]
+
     def _listing(self, directory: Path) -> frozenset[str]:
         names = self._listings.get(directory)
         if names is None:
@@ -397,6 +404,10 @@ class Importer:
     def is_named_elsewhere(self, name: str, path: str) -> bool:
         """Whether another file of the project names what a file defines."""
         return self.project.is_named_elsewhere(name, self.project.root / path)
+
+    def moves_data(self) -> bool:
+        """Whether a data set of the project moves what it holds."""
+        return self.project.moves_data()
 
     def settings(self, path: str) -> dict[str, str]:
         """What may choose a default device for a file's program: modules beside it, or in the

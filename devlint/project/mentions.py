@@ -1,4 +1,5 @@
-"""Names that the files of a project mention: what none of them names, nothing in sight calls."""
+"""What the texts of a project's files tell: the names that they mention, since what none of them
+names nothing in sight calls; and whether data sets move what they hold."""
 
 from __future__ import annotations
 
@@ -16,6 +17,14 @@ MOST = 50_000_000  # bytes that are looked through, of a project
 _LARGEST = 2_000_000  # of one file: more is data
 
 
+# A class of rows, and a move in it: `class Faces(Dataset):` … `return image.cuda()`.
+MOVING_DATA = re.compile(
+    rb"^class \w+\([^)\n]*[Dd]ata_?[Ss]et[^\n]*\n(?:(?:[ \t][^\n]*)?\r?\n)*?"
+    rb"[ \t][^\n]*(?:\.cuda\(|\.to\([^)\n]*(?:cuda|device))",
+    re.M,
+)
+
+
 class Mentions:
     """What the files below a directory name, read when it is first asked for.
 
@@ -25,6 +34,7 @@ class Mentions:
     def __init__(self, root: Path) -> None:
         self.root = root
         self._texts: dict[Path, bytes] | None = None
+        self._moves_data: bool | None = None
         self._known: dict[str, frozenset[Path]] = {}  # by name: one or two files that have it
 
     def elsewhere(self, name: str, file: Path) -> bool:
@@ -36,6 +46,17 @@ class Mentions:
         if name not in self._known:
             self._known[name] = frozenset(self._naming(name))
         return bool(self._known[name] - {file})
+
+    def data_is_moved(self) -> bool:
+        """Whether a data set of the project moves rows, or makes them somewhere. Where there is too
+        much to look through, none does."""
+        if self._moves_data is None:
+            if self._texts is None:
+                self._texts = _texts(self.root)
+            self._moves_data = any(
+                b"ata" in text and MOVING_DATA.search(text) for text in self._texts.values()
+            )
+        return self._moves_data
 
     def _naming(self, name: str) -> Iterator[Path]:
         """The first two files that name it: one of them is another than the one asked for."""

@@ -25,6 +25,7 @@ from devlint.inference.domain.placement import Device, Placement
 from devlint.inference.facts import Facts, HostRead, Meeting, Operand
 from devlint.inference.syntax import text
 from devlint.project.imports import SETS_DEFAULT
+from devlint.project.mentions import MOVING_DATA
 from devlint.project.source import ParsedFile
 
 PRELUDE = "import torch\nfrom torch import nn\nimport torch.nn.functional as F\n"
@@ -95,6 +96,10 @@ class Files:
     def is_named_elsewhere(self, name: str, path: str) -> bool:
         word = re.compile(rf"\b{name}\b")
         return any(word.search(f.text) for f in self.modules.values() if f.path != path)
+
+    def moves_data(self) -> bool:
+        texts = (file.text.encode() for file in self.modules.values())
+        return any(MOVING_DATA.search(text) for text in texts)
 
     def settings(self, path: str) -> dict[str, str]:
         texts = {name: file.text for name, file in self.modules.items()}

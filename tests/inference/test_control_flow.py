@@ -456,3 +456,10 @@ def test_the_right_side_of_a_condition_runs_where_the_left_came_out_so(test, pla
         x = torch.relu(x)
     """
     assert revealed(code) == places
+
+
+@pytest.mark.parametrize("test", ["False", "0", "not True"])
+def test_what_stands_behind_an_assertion_that_never_holds_does_not_run(test):
+    clash = "torch.ones(3) + torch.ones(3).cuda()"
+    assert met(f'assert {test}, "left as it was"\n{clash}\n') == []
+    assert met(f"assert torch.cuda.is_available()\n{clash}\n")

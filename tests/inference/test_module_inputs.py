@@ -128,3 +128,27 @@ def test_what_a_callee_takes_for_granted_its_callers_do():
     (meeting,) = [m for m in facts.meetings if m.inside is not None]
     kinds = {each.kind.value for each in meeting.assumptions}
     assert "module-uses-all-inputs" in kinds
+
+
+HANDED_LOSS = """
+class Smooth(nn.Module):
+    def __init__(self, rate: float):
+        super().__init__()
+        self.rate = rate{state}
+
+    def forward(self, x, y):
+        return (x - y).mean() * self.rate{use}
+
+def train(model: nn.Module, loss: nn.Module, x, y):
+    out = model(x.cuda())
+    return loss(out, y.cuda())
+
+def main(x, y):
+    return train(nn.Linear(3, 3).cuda(), Smooth(0.1), x, y)
+"""
+
+
+def test_a_module_without_state_that_is_handed_in_is_wherever_its_inputs_are():
+    assert met(HANDED_LOSS.format(state="", use="")) == []
+    state = "\n        self.weight = nn.Parameter(torch.ones(3))"
+    assert met(HANDED_LOSS.format(state=state, use=" * self.weight"))

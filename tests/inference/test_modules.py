@@ -1565,3 +1565,38 @@ def test_a_property_that_only_the_constructor_reads_is_read_before_the_module_mo
             return self.conv(probe).flatten(1).shape[1]
     """
     assert len(met(code)) == count
+
+
+FILLED_LIST = """
+device = "cuda"
+
+def build(sizes):
+    layers = []
+    for size in sizes:
+        layers.append(nn.Linear(3, size))
+        layers.append(nn.ReLU())
+    return {container}
+
+net = build([3, 3])
+net(torch.ones(3).to(device))
+"""
+
+
+@pytest.mark.parametrize(
+    ("container", "count"),
+    [
+        ("nn.Sequential(*layers)", 1),
+        ("nn.Sequential(*layers).to(device)", 0),
+        ("nn.Sequential(*layers, *others)", 0),
+    ],
+)
+def test_a_container_is_where_the_parts_are_that_a_loop_has_made(container, count):
+    assert len(met(FILLED_LIST.format(container=container))) == count
+
+
+def test_a_container_of_parts_in_several_places_is_nowhere():
+    assert not met(
+        FILLED_LIST.format(container="nn.Sequential(*layers)").replace(
+            "nn.ReLU()", "nn.Linear(3, 3).cuda()"
+        )
+    )

@@ -70,3 +70,17 @@ def test_a_module_is_where_its_parameters_are_put(data, found):
             return cell(x)
     """
     assert met(code) == found
+
+
+def test_an_attribute_whose_weight_is_replaced_is_where_the_new_one_is():
+    code = """
+        class Filter:
+            def __init__(self, kernel):
+                self.blur = nn.Conv3d(1, 1, 3, bias=False)
+                self.blur.weight.data = kernel{move}
+                self.rows = torch.ones(3).cuda()
+
+            def step(self):
+                return self.blur(self.rows)
+    """
+    assert met(code.replace("{move}", ".cuda()")) == []

@@ -321,3 +321,17 @@ def test_a_type_is_a_name_also_of_what_may_be_no_tensor(asked, count):
     alike(torch.zeros(3), torch.zeros(3, device="cuda"))
     """
     assert len(met(code)) == count
+
+
+@pytest.mark.parametrize(
+    ("test", "count"), [("rates", 0), ("rates and deep", 0), ("rates is not None", 1)]
+)
+def test_what_has_a_truth_holds_numbers_perhaps(test, count):
+    code = f"""
+        class Net(nn.Module):
+            def forward(self, x, deep=True, rates=None):
+                if {test}:
+                    return torch.rand(3) < rates[0]
+                return x
+    """
+    assert len(met(code)) == count

@@ -95,3 +95,32 @@ for x in load(rows):
     net(x)
 """
     assert met(code) == []
+
+
+SOMEBODYS_LOADER = """
+net = nn.Linear(3, 3).cuda()
+
+def train(loader):
+    for x, y in loader:
+        net(x + 1)
+"""
+
+ROWS = """
+from torch.utils.data import Dataset
+
+class Rows(Dataset):
+    def __init__(self, table):
+        self.table = table
+
+    def __getitem__(self, index):
+        return {row}
+"""
+
+
+@pytest.mark.parametrize(
+    ("row", "confidence"),
+    [("self.table[index]", "certain"), ("self.table[index].cuda()", "possible")],
+)
+def test_rows_out_of_sight_may_be_those_of_a_data_set_that_moves_them(row, confidence):
+    (meeting,) = met(SOMEBODYS_LOADER, {"rows.py": ROWS.format(row=row)})
+    assert meeting.endswith(confidence)

@@ -43,3 +43,19 @@ def test_where_there_is_too_much_to_look_at_all_is_taken_to_be_named(tmp_path, m
     monkeypatch.setattr(mentions, "MOST", 10)
     found = project(tmp_path, a_dot_py="class Net: pass", b_dot_py="x = 1")
     assert found.elsewhere("Net", tmp_path / "a.py")
+
+
+@pytest.mark.parametrize(
+    ("text", "moved"),
+    [
+        ("class Rows(Dataset):\n    def one(self, i):\n        return self.rows[i].cuda()\n", True),
+        ("class Rows(data.Dataset):\n\n    def one(self):\n        return x.to(device)\n", True),
+        ("class Rows(Dataset):\n    def one(self, i):\n        return self.rows[i]\n", False),
+        ("class Rows(Dataset):\n    rows = 3\n\ndef train(x):\n    return x.cuda()\n", False),
+        ("class Rows(Dataset):\n    def one(self):\n        return x.to(torch.long)\n", False),
+        ("class Net(Module):\n    def one(self):\n        return x.cuda()\n", False),
+    ],
+)
+def test_a_data_set_that_moves_what_it_holds(tmp_path, text, moved):
+    (tmp_path / "rows.py").write_text(text)
+    assert Mentions(tmp_path).data_is_moved() is moved

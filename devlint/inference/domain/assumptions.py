@@ -82,6 +82,7 @@ class AssumptionKind(str, enum.Enum):
     TEST_RUNS_ON_ACCELERATOR = "test-runs-on-accelerator"
     EXPORT_RUNS_ON_ACCELERATOR = "export-runs-on-accelerator"
     DATA_CODE_GETS_DEVICE_TENSORS = "data-code-gets-device-tensors"
+    DATA_STAYS_ON_HOST = "data-stays-on-host"
     OBJECT_LEAVES_HOST = "object-leaves-host"
     LIST_IS_JOINED_ON_DEVICE = "list-is-joined-on-device"
 
@@ -212,6 +213,8 @@ MEANINGS: Mapping[AssumptionKind, str] = {
     "is on an accelerator.",
     K.DATA_CODE_GETS_DEVICE_TENSORS: "A file that prepares data, by its path, gets tensors on an "
     "accelerator.",
+    K.DATA_STAYS_ON_HOST: "A batch of rows out of sight is on the host, though data sets of the "
+    "project move what they hold.",
     K.OBJECT_LEAVES_HOST: "An object whose device is the host is moved from there.",
     K.LIST_IS_JOINED_ON_DEVICE: "What a function puts into lists, and joins, is not on the host.",
     K.BOTH_DEVICES_ARE_MEANT: "Nothing out of sight brings two values together that the code puts "

@@ -17,6 +17,7 @@ class Evidence:
         "either",
         "foreign",
         "handed",
+        "has_truth",
         "in_place",
         "index",
         "moved",
@@ -33,6 +34,7 @@ class Evidence:
         self.moved = False  # the function itself moves it somewhere
         self.in_place = False  # the function moves it as modules are moved: `x.to(device)` alone
         self.handed = False  # a callee out of sight gets it, which may move it if it is a module
+        self.has_truth = False  # it is asked whether there is any of it: `if rates:`
         self.number = False  # by its name it is rather a number
         self.index = False  # it is used as the index of a device
         self.part = False  # one of several that a batch was unpacked into

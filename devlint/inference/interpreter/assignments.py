@@ -77,7 +77,7 @@ def _assign_attribute(
 
 def _put_into_module(frame: Frame, parameter: cst.BaseExpression, value: Value) -> None:
     """`cell.weight.data = tensor`: from now on the module is, in part, where the tensor is."""
-    if not isinstance(parameter, cst.Attribute) or not isinstance(parameter.value, cst.Name):
+    if not isinstance(parameter, cst.Attribute) or not dotted(parameter.value):
         return
     module = frame.eval(parameter.value)
     if type(module) is not Instance or not module.module or module is frame.instance:

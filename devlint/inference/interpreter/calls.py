@@ -46,7 +46,12 @@ from devlint.inference.interpreter.conditions import asks_for_host
 from devlint.inference.interpreter.iteration import TRAINING, note_training
 from devlint.inference.models import builtins, elements, gradients, modules, objects
 from devlint.inference.models.devices import place_of
-from devlint.inference.models.elements import is_open_batch, names_loader, under_key
+from devlint.inference.models.elements import (
+    is_open_batch,
+    names_loader,
+    names_module,
+    under_key,
+)
 from devlint.inference.models.libraries import check_collective, construct_library
 from devlint.inference.models.library_calls import call_library
 from devlint.inference.models.loaders import is_indifferent, is_measure, makes_batch
@@ -460,7 +465,7 @@ def call_unknown(frame: Frame, node: cst.Call, callee: Value, arguments: Argumen
     if names_loader(frame, node.func) and not any(tensors_in(v) for v, _ in values):
         return UNKNOWN
     if type(callee) is Tensor and callee.evidence is not None and not callee.evidence.is_tensor:
-        named = holds("criterion-callee", last) or holds("module-name", last)
+        named = holds("criterion-callee", last) or names_module(last)
         for value, _ in values if named else ():
             for tensor in tensors_in(value):
                 if not is_open_batch(tensor):
@@ -471,7 +476,7 @@ def call_unknown(frame: Frame, node: cst.Call, callee: Value, arguments: Argumen
             return gradients.after_unknown(frame, node, output)
     if holds("class-name", last):
         return UNKNOWN
-    if holds("module-name", last):
+    if names_module(last):
         show_moved(values)
     if makes_batch(arguments):
         batch = tokenized(frame, node, last, arguments)
@@ -494,7 +499,7 @@ def call_unknown(frame: Frame, node: cst.Call, callee: Value, arguments: Argumen
             for tensor in tensors_in(value):
                 tensor.show()
     output = meet(frame, node, name, values, True, MeetingKind.CALLEE, indirect=True)
-    if type(output) is Tensor and holds("module-name", last):
+    if type(output) is Tensor and names_module(last):
         output = elements.output(output)
     return gradients.after_unknown(frame, node, output)
 

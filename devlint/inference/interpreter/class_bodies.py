@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from devlint.inference.conventions import holds
 from devlint.inference.domain.host import External
 from devlint.inference.domain.placement import Variable, VariableKind
 from devlint.inference.domain.tensors import KEPT, Tensor
@@ -86,6 +87,8 @@ def _is_module(unit: Unit, base: Value) -> bool:
     root, _, last = base.name.rpartition(".")
     if last.endswith("DataModule") or "torch" not in unit.source.text:
         return False
+    if holds("other-framework", base.name):
+        return False
     return bool(root) and last.endswith(_MODULE_ENDINGS)
 
 
@@ -97,7 +100,11 @@ def _looks_like_module(node: cst.ClassDef, bases: list[Value]) -> bool:
     if "forward" not in names or "backward" in names:
         return False
     others = ("torch.autograd", "abc")
-    return not any(type(base) is External and base.name.startswith(others) for base in bases)
+    return not any(
+        type(base) is External
+        and (base.name.startswith(others) or holds("other-framework", base.name))
+        for base in bases
+    )
 
 
 _SIMPLE = (cst.SimpleStatementLine, cst.SimpleStatementSuite)

@@ -54,6 +54,8 @@ def truth(frame: Frame, node: cst.BaseExpression) -> bool | None:
     value = frame.eval(node)
     handles_none(frame, value)
     frame.emit(Tested(node, value, "if"))
+    if type(node) is cst.Name:
+        _given_or_not(frame, node.value, value)
     if type(node) is cst.Name or type(node) is cst.Attribute:
         named = _by_name(frame, node, value)
         if named is not None:
@@ -61,6 +63,19 @@ def truth(frame: Frame, node: cst.BaseExpression) -> bool | None:
     if type(value) is Const and _begins_so(frame, node):
         return None
     return truth_of(value)
+
+
+def _given_or_not(frame: Frame, name: str, value: Value) -> None:
+    """`if rates:` of a parameter that may be None: no tensor of several elements has a truth, so
+    what is given is none, unless it is declared one."""
+    parameters = frame.function.parameters if frame.function is not None else ()
+    own = next((p for p in parameters if p.name == name), None)
+    if own is None or type(own.default) is not Const or own.default.value is not None:
+        return
+    for each in alternatives(value):
+        if type(each) is Tensor and each.evidence is not None and not each.evidence.is_declared:
+            each.evidence.mark_host()
+            each.evidence.has_truth = True
 
 
 def _begins_so(frame: Frame, node: cst.BaseExpression) -> bool:

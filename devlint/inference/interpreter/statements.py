@@ -66,6 +66,7 @@ def _expression(frame: Frame, node: cst.Expr) -> bool:
     return not _never_returns(node.value)
 
 
+_NEVER = ("False", "0", "not True", "None")
 _EXITS = frozenset({"sys.exit", "exit", "quit", "os._exit", "os.abort"})
 
 
@@ -217,7 +218,7 @@ def _assert(frame: Frame, node: cst.Assert) -> bool:
     frame.guarding = False
     frame.emit(Asserted(node))
     narrow(frame, node.test, True)
-    return True
+    return code(node.test) not in _NEVER  # `assert False, "not ready"` raises
 
 
 def _if(frame: Frame, node: cst.If) -> bool:

@@ -107,6 +107,8 @@ def item_of(
     frame: Frame, node: cst.Subscript, base: Value, indices: list[tuple[Value, cst.CSTNode]]
 ) -> Value:
     """The value of `base[indices]`."""
+    if type(base) is Tensor and base.evidence is not None and base.evidence.has_truth:
+        return UNKNOWN  # of a list: numbers, or tensors from anywhere
     if type(base) is Tensor:
         return _tensor_item(frame, node, base, indices)
     first = indices[0][0] if len(indices) == 1 else UNKNOWN

@@ -756,11 +756,8 @@ def _place_container(frame: Frame, instance: Instance, items: Sequence) -> None:
 
     if items.items == []:
         return  # filled later
-    if items.items is None:
-        if not (type(items.element) is Instance and items.element.place == instance.place):
-            instance.place = None
-        return
-    members = [v if type(v) is Instance else None for v in items.items]
+    values = items.items if items.items is not None else alternatives(items.any())
+    members = [v if type(v) is Instance else None for v in values]
     places = [
         placed(frame, v)[0] if v is not None else None
         for v in members
@@ -771,14 +768,20 @@ def _place_container(frame: Frame, instance: Instance, items: Sequence) -> None:
 
 
 def _items(arguments: Arguments) -> Sequence:
+    """The members of a container: what it is given one by one, or as a list or dict; of a list that
+    a loop has filled, or not, those of any turn."""
     values = [v for v, _ in arguments.positional]
-    if len(values) == 1 and type(values[0]) is Sequence:
-        inner = values[0]
-        return Sequence(None if inner.items is None else list(inner.items), inner.element, "list")
-    if len(values) == 1 and type(values[0]) is not Instance:
-        element = values[0].any() if type(values[0]) is Mapping else UNKNOWN
-        return Sequence(None, element, "list")
-    return Sequence(values, None, "list")
+    only = values[0] if len(values) == 1 else None
+    if type(only) is Sequence:
+        return Sequence(None if only.items is None else list(only.items), only.element, "list")
+    if only is None or type(only) is Instance:
+        return Sequence(values, None, "list")
+    held = [
+        v.any() if type(v) is Sequence or type(v) is Mapping else v if arguments.open else UNKNOWN
+        for v in alternatives(only)
+        if not (type(v) is Sequence and v.items == [])
+    ]
+    return Sequence(None, union(held) if held else UNKNOWN, "list")
 
 
 def _adopt(parent: Instance, items: Sequence) -> None:

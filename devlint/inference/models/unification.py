@@ -6,6 +6,8 @@ function into facts, once the whole function has shown which values are tensors.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import libcst as cst
 
 from devlint.inference.confidence.policy import strength
@@ -200,17 +202,33 @@ def never_meet(frame: Frame, a: Tensor, b: Tensor) -> bool:
 def _contradicted(frame: Frame, odd: Tensor, anchor: Tensor) -> Assumptions | None:
     a, b = odd.place, anchor.place
     if type(a) is Device and type(b) is Device:
-        return _with_guess(frame, clash(frame, odd, anchor), odd, anchor)
+        found = _with_guess(frame, clash(frame, odd, anchor), odd, anchor)
+        return found if found is None else (*found, *_loaded_on_host(frame, odd, anchor))
     if type(a) is Variable and type(b) is Variable:
         return None
     known, variable = (odd, anchor) if type(a) is Device else (anchor, odd)
-    return _rigid(frame, known, variable)
+    found = _rigid(frame, known, variable)
+    return found if found is None else (*found, *_loaded_on_host(frame, known))
 
 
 def _with_guess(frame: Frame, found: Assumptions | None, *tensors: Tensor) -> Assumptions | None:
     """With the assumption that a callee out of sight kept one of these where it was."""
     guessed = guess(frame, *tensors)
     return found if found is None or guessed is None else (*found, guessed)
+
+
+def _loaded_on_host(frame: Frame, *tensors: Tensor) -> Iterator[Assumption]:
+    """The assumption that a batch is on the host, in a project whose data sets move what they
+    hold: what a loader yields is where its rows are."""
+    importer = frame.unit.context.importer
+    for tensor in tensors:
+        root = tensor.origin.root if tensor.origin is not None else None
+        if root is None or root.kind is not StepKind.LOADED or not _on_cpu(tensor):
+            continue
+        if tensor.traits & LOADED and importer is not None and importer.moves_data():
+            message = "{} is of none of the project's data sets that move what they hold"
+            yield of_value(frame, AssumptionKind.DATA_STAYS_ON_HOST, tensor, message)
+            return
 
 
 def _exempt(tensor: Tensor) -> bool:

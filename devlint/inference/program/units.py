@@ -89,6 +89,9 @@ class Importer(Protocol):
     def is_named_elsewhere(self, name: str, path: str) -> bool:
         """Whether another file of the project names what a file defines."""
 
+    def moves_data(self) -> bool:
+        """Whether a data set of the project moves what it holds."""
+
     def settings(self, path: str) -> abc.Mapping[str, str]:
         """What may choose a default device for a file's program: their texts by name."""
 

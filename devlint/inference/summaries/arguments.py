@@ -37,7 +37,7 @@ from devlint.inference.domain.value import (
 from devlint.inference.interpreter.conditions import truth_of
 from devlint.inference.models import unification
 from devlint.inference.models.devices import place_of
-from devlint.inference.models.module_places import placed, replaced
+from devlint.inference.models.module_places import placed, replaced, stateful
 from devlint.inference.program import shape_tests, tests
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Function, Parameter
@@ -223,6 +223,8 @@ class Binding:
             return Tensor(place_of(frame, actual), None, 0)
         if type(actual) is Instance and actual.tensor is None:
             place, origin = placed(frame, actual)
+            if actual.module and not stateful(frame, actual):
+                place = None  # it is wherever its inputs are
             # What a module computes is a tensor, what another object's methods return is open.
             return Tensor(place, origin, 0, None if actual.module else Evidence())
         if type(actual) is DeviceValue:
