@@ -81,3 +81,12 @@ def start(conf, index):
     return net
 """)
     assert [finding.rule for finding in found].count("DEV201") == count
+
+
+@pytest.mark.parametrize(
+    ("moved", "count"),
+    [('torch.zeros(1, device="cuda").cpu()', 0), ("x.detach().cpu()", 1)],
+)
+def test_what_nobody_holds_is_moved_for_its_effect(moved, count):
+    code = f"import torch\n\n\ndef warm(x: torch.Tensor):\n    {moved}\n    return x * 2\n"
+    assert [finding.rule for finding in check_text(code)].count("DEV201") == count

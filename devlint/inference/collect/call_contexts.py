@@ -57,10 +57,12 @@ def read(frame: Frame, tensor: Tensor) -> Given | None:
     on the host never do. What a file that minds nothing is for is no question here, nor what an
     object is handed, which is made to work on a device."""
     place = tensor.place
-    function = frame.unit.context.owners.get(place) if type(place) is Variable else None
+    if type(place) is not Variable or place.kind is not VariableKind.INPUT:
+        return None
+    function = frame.unit.context.owners.get(place)
     if function is None or function is not frame.function or function.info is not None:
         return None
-    found = given(frame, tensor)
+    found = _parameter(function, place)
     return None if found is None else replace(found, minds=True)
 
 

@@ -408,7 +408,7 @@ class Unit:
             name
             for function in self.functions
             if function.outer is None and isinstance(function.node, cst.FunctionDef)
-            for name in moved_globals(function.node)
+            for name in moved_globals(function.node, self.globals)
         }
 
     @property

@@ -154,6 +154,9 @@ def _paired(
             yield from _paired(part, there)
 
 
+_SELECTING = ("masked_select", "mask indexing", "torch.masked_select")
+
+
 def reads_the_same(frame: Frame, note: SyncNote) -> bool:
     """`mask.sum().item()`, of a mask that the loop neither binds nor writes: names, and methods of
     tensors that change nothing. `if k != best` asks for the same `best` in each turn, too."""
@@ -161,6 +164,8 @@ def reads_the_same(frame: Frame, note: SyncNote) -> bool:
     if loop is None or isinstance(loop.node, cst.While):
         return False
     node: cst.CSTNode = note.tensor_node
+    if note.call in _SELECTING:
+        return False  # what is selected goes by a mask, too
     if isinstance(node, cst.Comparison) and note.call in _TRUTHS:
         sides = [side for side in _sides(node) if _holds_tensor(frame, side)]
         return bool(sides) and all(_is_the_same(frame, side, loop) for side in sides)

@@ -6,6 +6,8 @@ was called before is for the program to say.
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 import libcst as cst
 
 from devlint.inference.syntax.text import every
@@ -14,8 +16,8 @@ _METHODS = ("to", "cuda", "cpu", "xpu", "npu")
 MOVES = tuple(f".{method}(" for method in _METHODS)  # as they stand in a text
 
 
-def moved_globals(function: cst.FunctionDef) -> set[str]:
-    """The names that a function moves, and that it does not bind to something of its own:
+def moved_globals(function: cst.FunctionDef, names: Container[str]) -> set[str]:
+    """Those of the names that a function moves, and that it does not bind to something of its own:
     `def prepare(): net.to(device)`."""
     moved = {
         call.func.value.value
@@ -23,6 +25,7 @@ def moved_globals(function: cst.FunctionDef) -> set[str]:
         if isinstance(call.func, cst.Attribute)
         and isinstance(call.func.value, cst.Name)
         and call.func.attr.value in _METHODS
+        and call.func.value.value in names
     }
     return moved - _own(function) if moved else moved
 

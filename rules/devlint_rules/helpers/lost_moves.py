@@ -35,6 +35,12 @@ def _is_module(move: Move) -> bool:
     )
 
 
+def _is_of_function(call: cst.Call) -> bool:
+    """`load(x)`, `torch.zeros(1, device="cuda")`: no method of a tensor that somebody holds."""
+    func = call.func
+    return isinstance(func, cst.Name) or text_of(func).startswith("torch.")
+
+
 def lost_moves(facts: Facts) -> Iterator[Move]:
     """The moves that leave their tensor where it was, though it is meant to be elsewhere."""
     for move in facts.moves:
@@ -51,7 +57,7 @@ def lost_moves(facts: Facts) -> Iterator[Move]:
         if _is_module(move):
             continue
         subject = move.subject.site.node
-        if isinstance(subject, cst.Call) and isinstance(subject.func, cst.Name):
+        if isinstance(subject, cst.Call) and _is_of_function(subject):
             continue  # of what a function gave, for nobody to hold
         target = move.target_node
         if target is not None and text_of(target) == f"{text_of(subject)}.device":
