@@ -456,3 +456,21 @@ class Mask(nn.Module):
         return torch.zeros(n + 1) * torch.sqrt(n)
 """
     assert met(code) == []
+
+
+def test_an_index_that_begins_as_none_picks_one_element():
+    code = """
+        class Scheduler:
+            def __init__(self, n):
+                self.sigmas = torch.linspace(0, 1, n)
+                self.step = None
+
+            def scaled(self, sample: torch.Tensor):
+                return self.pick(self.sigmas[{index}]) * sample
+
+            def pick(self, sigma):
+                return 1 - sigma
+    """
+    (written,) = met(code.replace("{index}", "None"))
+    (held,) = met(code.replace("{index}", "self.step"))
+    assert (written.split()[-1], held.split()[-1]) == ("likely", "possible")

@@ -216,7 +216,10 @@ def _tensor_item(
     # What is indexed has replaced an empty placeholder.
     traits = gradients.kept(frame, base.traits & ~(SCALAR | SHAPED | VECTOR | MATRIX))
     if base.traits & VECTOR and len(indices) == 1:
-        index = indices[0][0]
+        index, expression = indices[0]
+        if index is NONE and dotted(expression) != "None":
+            index = UNKNOWN  # `x[self.step]`, of what begins as None: by then it is a number
+            traits |= MAYBE_SCALAR
         traits |= SCALAR if _is_integer(node, index) else MATRIX if index is NONE else VECTOR
         if any(type(v) is Tensor and not v.is_sure for v in alternatives(indices[0][0])):
             traits |= MAYBE_SCALAR  # the index may be a number
