@@ -389,3 +389,16 @@ def train(loader, decoder, device):
         print(torch.nn.utils.rnn.pack_padded_sequence(scores, lengths))
 """
     assert given(code).host_reads == []
+
+
+@pytest.mark.parametrize(("callee", "count"), [("pose_net", 1), ("refine_pose_net", 0)])
+def test_what_does_something_with_a_module_gives_an_array_perhaps(callee, count):
+    code = f"""
+        import numpy as np
+
+        def run(optim, points: torch.Tensor):
+            found = optim.{callee}(points.cuda())
+            return np.linalg.inv(found[0])
+    """
+    reads = [each for each in given(code).host_reads if each.confidence.rank > 0]
+    assert len(reads) == count

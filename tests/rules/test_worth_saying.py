@@ -234,3 +234,29 @@ class Focal(nn.Module):
 """
     (said,) = [s for s in shown(tmp_path, code) if s.startswith("DEV501")]
     assert advice in said
+
+
+DEMO = """\
+class Loss(nn.Module):
+    def forward(self, x, y):
+        return (x - y).mean()
+
+
+{head}
+    for _ in range(3):
+        x = torch.rand(4, 512)
+        print(Loss()(x.cuda(), x.cuda()).item()){more}
+"""
+
+
+@pytest.mark.parametrize(
+    ("head", "more", "said"),
+    [
+        ("if __name__ == '__main__':", "", 0),
+        ("if __name__ == '__main__':", "\n        Loss()(x, x).backward()", 1),
+        ("if True:", "", 1),
+    ],
+)
+def test_what_only_shows_what_a_class_does_may_wait(tmp_path, head, more, said):
+    found = shown(tmp_path, DEMO.format(head=head, more=more))
+    assert len([s for s in found if s[:6] == "DEV303"]) == said

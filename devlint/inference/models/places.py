@@ -52,6 +52,6 @@ def is_output(frame: Frame, tensor: Tensor) -> bool:
         if isinstance(step.node, cst.Call) and is_out_of_sight(frame, step.node):
             name = dotted(step.node.func).rpartition(".")[2]
             if of_loss or not holds("criterion-callee", name):
-                return holds("module-name", name)
+                return holds("module-name", name) and not holds("action-name", name)
             of_loss = True
     return False

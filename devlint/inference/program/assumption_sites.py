@@ -49,7 +49,8 @@ def guess(frame: Frame, *tensors: Tensor) -> Assumption | None:
             step = next(guessed, tensor.origin)
             site = Site(step.source, step.node)
             callee = dotted(called(step.node.func)) if isinstance(step.node, cst.Call) else ""
-            if holds("module-name", callee.rpartition(".")[2]):
+            last = callee.rpartition(".")[2]
+            if holds("module-name", last) and not holds("action-name", last):
                 message = f"`{callee}` is a model, by its name"
                 return Assumption(AssumptionKind.NAME_SUGGESTS_MODEL, site, message)
             message = f"`{shorten(step.node)}` is where its arguments are"

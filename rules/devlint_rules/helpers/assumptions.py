@@ -13,6 +13,7 @@ from devlint.inference.conventions import holds
 from devlint.inference.domain.assumptions import Assumption, AssumptionKind, Assumptions
 from devlint.inference.facts import Facts, Mention, Site
 from devlint_rules.helpers.blocks import path_to
+from devlint_rules.helpers.rewriting import text_of
 
 
 def assume(kind: AssumptionKind, site: Site, message: str) -> Assumptions:
@@ -28,7 +29,20 @@ def assume_if(needed: bool, kind: AssumptionKind, site: Site, message: str) -> A
 def time_matters(facts: Facts, site: Site) -> Assumptions:
     """The assumption that it is worth making the code quicker: under every finding about speed."""
     matters = assume(AssumptionKind.TIME_MATTERS, site, "the time that this takes matters")
-    return matters + warm_file(facts, site) + _is_used(facts, site)
+    shown = "what only shows what the classes of the file do has to be quick, too"
+    demonstrates = warm_code(_is_demonstration(facts, site), site, shown)
+    return matters + warm_file(facts, site) + _is_used(facts, site) + demonstrates
+
+
+def _is_demonstration(facts: Facts, site: Site) -> bool:
+    """`if __name__ == "__main__":` below classes, with no command line and no training in it."""
+    tree = getattr(facts.source, "tree", None)
+    if not isinstance(tree, cst.Module) or not any(isinstance(s, cst.ClassDef) for s in tree.body):
+        return False
+    main = next((s for s in path_to(tree, site.node) if isinstance(s, cst.If)), None)
+    if main is None or "__name__" not in text_of(main.test):
+        return False
+    return not holds("program-text", text_of(main))
 
 
 def _is_used(facts: Facts, site: Site) -> Assumptions:
