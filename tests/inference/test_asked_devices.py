@@ -252,7 +252,7 @@ def test_a_module_that_is_moved_where_it_comes_back(made, chosen, moved):
         ("'cpu'", "eye(3)", ["certain"]),
         ("torch.device('cpu')", "eye(3)", ["certain"]),
         ("None", "eye(3)", ["certain"]),
-        ("'cpu'", "eye(3, 'cpu')", ["likely"]),  # somebody wanted it there
+        ("'cpu'", "eye(3, 'cpu')", ["possible"]),  # somebody wanted it there
         ("'cpu'", "eye(3, x.device)", []),
     ],
 )

@@ -3,6 +3,8 @@
 import pytest
 from given import given, host_reads, met, revealed
 
+from devlint.inference.domain.assumptions import AssumptionKind
+
 CLASS = """
 class Conv(nn.Module):
     def __init__(self, spin, kind="plain", scale=None):
@@ -66,17 +68,19 @@ class Table:
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "confidence"),
+    ("first", "second", "combined"),
     [
-        ("sparse", "gpu_mixed", "possible"),
-        ("sparse", "mixed", "likely"),
+        ("sparse", "gpu_mixed", True),
+        ("sparse", "mixed", False),
     ],
 )
-def test_what_wants_two_settings_of_which_one_is_about_devices_is_possible(
-    first, second, confidence
+def test_what_wants_two_settings_of_which_one_is_about_devices_assumes_both(
+    first, second, combined
 ):
-    found = met(SETTINGS.format(first=first, second=second))
-    assert {m.rpartition(" ")[2] for m in found} == {confidence}, found
+    meetings = given(SETTINGS.format(first=first, second=second)).meetings
+    kinds = [{each.kind for each in meeting.assumptions} for meeting in meetings]
+    assert kinds
+    assert all((AssumptionKind.SETTINGS_COMBINE in each) is combined for each in kinds)
 
 
 STAGES = """
