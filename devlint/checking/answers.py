@@ -106,7 +106,7 @@ class Answers:
                 for path, names in asked.named.items()
                 for name, was in names.items()
             )
-            and all(self.mentions.data_is_moved() == was for was in asked.data.values())
+            and all(self.mentions.data_is_moved == was for was in asked.data.values())
         )
 
     def content(self, path: str) -> str:

@@ -330,7 +330,7 @@ class Project:
         """Whether a data set of the project moves what it holds."""
         known = self.asked.data
         if str(self.root) not in known:
-            known[str(self.root)] = self._mentions.data_is_moved()
+            known[str(self.root)] = self._mentions.data_is_moved
         return known[str(self.root)]
 
     def _listing(self, directory: Path) -> frozenset[str]:

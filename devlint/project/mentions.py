@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 
 from devlint.project.discovery import DEFAULT_EXCLUDE
@@ -33,34 +34,28 @@ class Mentions:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self._texts: dict[Path, bytes] | None = None
-        self._moves_data: bool | None = None
         self._known: dict[str, frozenset[Path]] = {}  # by name: one or two files that have it
 
     def elsewhere(self, name: str, file: Path) -> bool:
         """Whether another file than this names it, in code, configuration or documentation."""
-        if self._texts is None:
-            self._texts = _texts(self.root)
         if not self._texts:
             return True
         if name not in self._known:
             self._known[name] = frozenset(self._naming(name))
         return bool(self._known[name] - {file})
 
+    @cached_property
     def data_is_moved(self) -> bool:
         """Whether a data set of the project moves rows, or makes them somewhere. Where there is too
         much to look through, none does."""
-        if self._moves_data is None:
-            if self._texts is None:
-                self._texts = _texts(self.root)
-            self._moves_data = any(
-                b"ata" in text and MOVING_DATA.search(text) for text in self._texts.values()
-            )
-        return self._moves_data
+        return any(b"ata" in text and MOVING_DATA.search(text) for text in self._texts.values())
+
+    @cached_property
+    def _texts(self) -> dict[Path, bytes]:
+        return _texts(self.root)
 
     def _naming(self, name: str) -> Iterator[Path]:
         """The first two files that name it: one of them is another than the one asked for."""
-        assert self._texts is not None
         literal = name.encode()
         word = re.compile(rb"\b" + re.escape(literal) + rb"\b")
         found = 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import islice
 
 from devlint.findings import Applicability, Severity
 from devlint.inference.domain.placement import Variable, VariableKind
@@ -62,11 +61,11 @@ def _fix(facts: Facts, reads_of_value: list[HostRead]) -> tuple[Replacement, ...
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
-    for first, *others in reads(facts):
-        read, operand = first, first.operand
+    for read, *others in reads(facts):
+        operand = read.operand
         if not may_be_accelerator(operand.placement):
             continue
-        places = (Note(other.site, f"`{other.sink}` reads it here, too") for other in others)
+        places = [Note(o.site, f"`{o.sink}` reads it here, too") for o in others[:MAX_TWINS]]
         yield Claim(
             read.site,
             Severity.ERROR,
@@ -74,7 +73,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
             f"`{read.sink}` {_wants(read)}, and `{operand.name}` is {_place(operand)}"
             f"{and_more(len(others))}{HIDDEN if read.caught else ''}",
             advice=_advice(read),
-            trace=(*history(operand), *islice(places, MAX_TWINS)),
+            trace=(*history(operand), *places),
             fix=_fix(facts, [read, *others]),
             applicability=Applicability.SAFE,
             given=read.given,

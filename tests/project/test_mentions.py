@@ -58,4 +58,4 @@ def test_where_there_is_too_much_to_look_at_all_is_taken_to_be_named(tmp_path, m
 )
 def test_a_data_set_that_moves_what_it_holds(tmp_path, text, moved):
     (tmp_path / "rows.py").write_text(text)
-    assert Mentions(tmp_path).data_is_moved() is moved
+    assert Mentions(tmp_path).data_is_moved is moved

@@ -53,9 +53,9 @@ def given(frame: Frame, *tensors: Tensor, waits: bool = False, meets: bool = Fal
 
 
 def read(frame: Frame, tensor: Tensor) -> Given | None:
-    """The same of a value for which the host waits, if it is on a device: callers that all have it
-    on the host never do. What a file that minds nothing is for is no question here, nor what an
-    object is handed, which is made to work on a device."""
+    """The parameter of a plain function that the host reads: callers that all have it on the host
+    never wait for a device. Whether the function minds devices is no question here; a method's
+    object is made to work on one."""
     place = tensor.place
     if type(place) is not Variable or place.kind is not VariableKind.INPUT:
         return None

@@ -11,6 +11,7 @@ from devlint.inference.program.accelerator_notes import MentionNote, Mentions, f
 from devlint.inference.program.functions import Function
 from devlint.inference.program.units import Unit
 from devlint.inference.syntax.text import code, dotted, every
+from devlint.inference.syntax.words import demonstration
 
 _BUILT = "it needs an extension that the project builds for CUDA"
 
@@ -38,14 +39,11 @@ def reason(unit: Unit, note: MentionNote) -> str:
 
 
 def _demonstrates(unit: Unit, note: MentionNote) -> bool:
-    """`if __name__ == "__main__":` below a module's class, without a command line or training."""
+    """The main part of a file, below a module's class, only shows what that does."""
     if note.function is not None or not any(each.is_module for each in unit.classes):
         return False
-    for statement in unit.tree.body:
-        if isinstance(statement, cst.If) and "__name__" in code(statement.test):
-            inside = any(each is note.node for each in every(statement, type(note.node)))
-            return inside and not holds("program-text", code(statement))
-    return False
+    main = demonstration(unit.tree)
+    return main is not None and any(each is note.node for each in every(main, type(note.node)))
 
 
 def strays(note: MentionNote, why: str, at_hand: str) -> bool:

@@ -46,12 +46,7 @@ from devlint.inference.interpreter.conditions import asks_for_host
 from devlint.inference.interpreter.iteration import TRAINING, note_training
 from devlint.inference.models import builtins, elements, gradients, modules, objects
 from devlint.inference.models.devices import place_of
-from devlint.inference.models.elements import (
-    is_open_batch,
-    names_loader,
-    names_module,
-    under_key,
-)
+from devlint.inference.models.elements import is_open_batch, names_loader, under_key
 from devlint.inference.models.libraries import check_collective, construct_library
 from devlint.inference.models.library_calls import call_library
 from devlint.inference.models.loaders import is_indifferent, is_measure, makes_batch
@@ -91,6 +86,7 @@ from devlint.inference.program.values import (
     Super,
 )
 from devlint.inference.syntax.text import called, dotted, shorten
+from devlint.inference.syntax.words import names_module
 
 _MOVES = frozenset({"to", "cuda", "cpu", "type_as"})
 

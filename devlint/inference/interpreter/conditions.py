@@ -66,8 +66,8 @@ def truth(frame: Frame, node: cst.BaseExpression) -> bool | None:
 
 
 def _given_or_not(frame: Frame, name: str, value: Value) -> None:
-    """`if rates:` of a parameter that may be None: no tensor of several elements has a truth, so
-    what is given is none, unless it is declared one."""
+    """`if rates:` of a parameter that may be left out: it is no tensor, unless it is declared one,
+    since a tensor of several elements has no truth."""
     parameters = frame.function.parameters if frame.function is not None else ()
     own = next((p for p in parameters if p.name == name), None)
     if own is None or type(own.default) is not Const or own.default.value is not None:

@@ -14,10 +14,11 @@ from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Unknown, Value
 from devlint.inference.models.module_places import move_module
-from devlint.inference.models.moves import METHODS, target_of
+from devlint.inference.models.moves import target_of
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
 from devlint.inference.program.values import FunctionValue, Instance
+from devlint.inference.syntax.moved_globals import MOVING_METHODS
 from devlint.inference.syntax.text import dotted
 
 
@@ -56,7 +57,7 @@ def _applied_move(arguments: Arguments) -> cst.Call | None:
     if len(parameters) != 1 or not isinstance(body, cst.Call):
         return None
     func = body.func
-    if not isinstance(func, cst.Attribute) or func.attr.value not in METHODS:
+    if not isinstance(func, cst.Attribute) or func.attr.value not in MOVING_METHODS:
         return None
     return body if dotted(func.value) == parameters[0].name.value else None
 

@@ -47,11 +47,6 @@ def is_open_batch(tensor: Tensor) -> bool:
     return bool(tensor.traits & COLLATED) or not evidence.part
 
 
-def names_module(callee: str) -> bool:
-    """By its name what is called is a module, and no function that does something with one."""
-    return holds("module-name", callee) and not holds("action-name", callee)
-
-
 def names_loader(frame: Frame, node: cst.CSTNode) -> bool:
     """By its name an iterable is a DataLoader that yields host tensors."""
     if frame.unit.moves_batches:

@@ -34,6 +34,7 @@ from devlint.inference.program.classes import ClassInfo
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments, Function
 from devlint.inference.program.values import FunctionValue, Instance, Parameters, Super
+from devlint.inference.syntax.moved_globals import MOVING_METHODS
 from devlint.inference.syntax.text import shorten
 from devlint.knowledge import Agreement, Call, Result
 
@@ -213,7 +214,7 @@ def call_method(
 ) -> Value:
     """A method that every `nn.Module` has."""
 
-    if name in moves.METHODS:
+    if name in MOVING_METHODS:
         return moves.move_of_module(frame, node, module, name, arguments)
     if name in _SAME:
         return module

@@ -52,8 +52,6 @@ from devlint.inference.program.functions import Arguments
 from devlint.inference.program.values import Instance
 from devlint.inference.syntax.text import code, dotted, every, receiver_of
 
-METHODS = ("to", "cuda", "cpu", "xpu", "npu")  # that move a tensor, or a module
-
 
 class _Stay:
     """A change of dtype only: no move."""

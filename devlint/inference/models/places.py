@@ -12,6 +12,7 @@ from devlint.inference.domain.value import Union
 from devlint.inference.program.assumption_sites import is_out_of_sight
 from devlint.inference.program.frames import Frame
 from devlint.inference.syntax.text import dotted
+from devlint.inference.syntax.words import names_module
 
 
 def on_accelerator(tensor: Tensor) -> int:
@@ -52,6 +53,6 @@ def is_output(frame: Frame, tensor: Tensor) -> bool:
         if isinstance(step.node, cst.Call) and is_out_of_sight(frame, step.node):
             name = dotted(step.node.func).rpartition(".")[2]
             if of_loss or not holds("criterion-callee", name):
-                return holds("module-name", name) and not holds("action-name", name)
+                return names_module(name)
             of_loss = True
     return False

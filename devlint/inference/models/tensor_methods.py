@@ -60,6 +60,7 @@ from devlint.inference.program.events import (
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
 from devlint.inference.program.values import Instance, Parameters
+from devlint.inference.syntax.moved_globals import MOVING_METHODS
 from devlint.inference.syntax.text import dotted, receiver_of, shorten
 from devlint.knowledge import Agreement, Call, Result
 
@@ -194,7 +195,7 @@ def call_tensor_method(
             return _method_of_unknown(frame, node, tensor, name, arguments)
     if name in ("items", "keys", "named_children", "named_parameters"):
         return _pairs(tensor, name)
-    if name in moves.METHODS:
+    if name in MOVING_METHODS:
         return moves.move_of_tensor(frame, node, tensor, name, arguments)
     if tensor.traits & COPYING and name not in _VIEWS:
         frame.emit(TensorRead(node, tensor, receiver_of(node)))

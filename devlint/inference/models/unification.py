@@ -201,14 +201,14 @@ def never_meet(frame: Frame, a: Tensor, b: Tensor) -> bool:
 
 def _contradicted(frame: Frame, odd: Tensor, anchor: Tensor) -> Assumptions | None:
     a, b = odd.place, anchor.place
-    if type(a) is Device and type(b) is Device:
-        found = _with_guess(frame, clash(frame, odd, anchor), odd, anchor)
-        return found if found is None else (*found, *_loaded_on_host(frame, odd, anchor))
     if type(a) is Variable and type(b) is Variable:
         return None
-    known, variable = (odd, anchor) if type(a) is Device else (anchor, odd)
-    found = _rigid(frame, known, variable)
-    return found if found is None else (*found, *_loaded_on_host(frame, known))
+    if type(a) is Device and type(b) is Device:
+        found = _with_guess(frame, clash(frame, odd, anchor), odd, anchor)
+    else:
+        known, variable = (odd, anchor) if type(a) is Device else (anchor, odd)
+        found = _rigid(frame, known, variable)
+    return found if found is None else (*found, *_loaded_on_host(frame, odd, anchor))
 
 
 def _with_guess(frame: Frame, found: Assumptions | None, *tensors: Tensor) -> Assumptions | None:

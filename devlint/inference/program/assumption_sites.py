@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import libcst as cst
 
-from devlint.inference.conventions import holds
 from devlint.inference.domain.assumptions import Assumption, AssumptionKind
 from devlint.inference.domain.provenance import Site, StepKind
 from devlint.inference.domain.tensors import INDIRECT, Tensor
 from devlint.inference.program.frames import Frame
 from devlint.inference.syntax.text import called, called_name, dotted, shorten
+from devlint.inference.syntax.words import names_module
 
 
 def at(frame: Frame, kind: AssumptionKind, node: cst.CSTNode, message: str) -> Assumption:
@@ -49,8 +49,7 @@ def guess(frame: Frame, *tensors: Tensor) -> Assumption | None:
             step = next(guessed, tensor.origin)
             site = Site(step.source, step.node)
             callee = dotted(called(step.node.func)) if isinstance(step.node, cst.Call) else ""
-            last = callee.rpartition(".")[2]
-            if holds("module-name", last) and not holds("action-name", last):
+            if names_module(callee.rpartition(".")[2]):
                 message = f"`{callee}` is a model, by its name"
                 return Assumption(AssumptionKind.NAME_SUGGESTS_MODEL, site, message)
             message = f"`{shorten(step.node)}` is where its arguments are"

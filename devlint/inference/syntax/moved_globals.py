@@ -12,8 +12,8 @@ import libcst as cst
 
 from devlint.inference.syntax.text import every
 
-_METHODS = ("to", "cuda", "cpu", "xpu", "npu")
-MOVES = tuple(f".{method}(" for method in _METHODS)  # as they stand in a text
+MOVING_METHODS = ("to", "cuda", "cpu", "xpu", "npu")  # that move a tensor, or a module
+MOVES = tuple(f".{method}(" for method in MOVING_METHODS)  # as they stand in a text
 
 
 def moved_globals(function: cst.FunctionDef, names: Container[str]) -> set[str]:
@@ -24,7 +24,7 @@ def moved_globals(function: cst.FunctionDef, names: Container[str]) -> set[str]:
         for call in every(function.body, cst.Call)
         if isinstance(call.func, cst.Attribute)
         and isinstance(call.func.value, cst.Name)
-        and call.func.attr.value in _METHODS
+        and call.func.attr.value in MOVING_METHODS
         and call.func.value.value in names
     }
     return moved - _own(function) if moved else moved

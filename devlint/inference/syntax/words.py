@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 import libcst as cst
 
 from devlint.inference.conventions import holds
-from devlint.inference.syntax.text import dotted, last_statement
+from devlint.inference.syntax.text import code, dotted, last_statement
 
 
 def _words(node: cst.CSTNode, found: list[str], depth: int = 6) -> None:
@@ -79,6 +80,21 @@ def none_test(target: cst.ComparisonTarget) -> bool | None:
     if isinstance(operator, (cst.Is, cst.Equal)):
         return True
     return False if isinstance(operator, (cst.IsNot, cst.NotEqual)) else None
+
+
+def names_module(callee: str) -> bool:
+    """By its name what is called is a module, and no function that does something with one."""
+    return holds("module-name", callee) and not holds("action-name", callee)
+
+
+@lru_cache(maxsize=1)  # the file under check
+def demonstration(tree: cst.Module) -> cst.If | None:
+    """`if __name__ == "__main__":` of a file, if it only shows what the file defines: there is no
+    command line in it, and no training."""
+    for statement in tree.body:
+        if isinstance(statement, cst.If) and "__name__" in code(statement.test):
+            return None if holds("program-text", code(statement)) else statement
+    return None
 
 
 def _is_once(node: cst.CSTNode) -> bool:

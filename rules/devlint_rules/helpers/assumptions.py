@@ -12,8 +12,8 @@ import libcst as cst
 from devlint.inference.conventions import holds
 from devlint.inference.domain.assumptions import Assumption, AssumptionKind, Assumptions
 from devlint.inference.facts import Facts, Mention, Site
+from devlint.inference.syntax.words import demonstration
 from devlint_rules.helpers.blocks import path_to
-from devlint_rules.helpers.rewriting import text_of
 
 
 def assume(kind: AssumptionKind, site: Site, message: str) -> Assumptions:
@@ -35,14 +35,12 @@ def time_matters(facts: Facts, site: Site) -> Assumptions:
 
 
 def _is_demonstration(facts: Facts, site: Site) -> bool:
-    """`if __name__ == "__main__":` below classes, with no command line and no training in it."""
+    """The main part of a file, below its classes, only shows what these do."""
     tree = getattr(facts.source, "tree", None)
     if not isinstance(tree, cst.Module) or not any(isinstance(s, cst.ClassDef) for s in tree.body):
         return False
-    main = next((s for s in path_to(tree, site.node) if isinstance(s, cst.If)), None)
-    if main is None or "__name__" not in text_of(main.test):
-        return False
-    return not holds("program-text", text_of(main))
+    main = demonstration(tree)
+    return main is not None and main in path_to(tree, site.node)
 
 
 def _is_used(facts: Facts, site: Site) -> Assumptions:
