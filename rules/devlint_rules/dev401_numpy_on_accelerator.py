@@ -92,7 +92,8 @@ RULE = Rule(
     what="""\
 Reports `.numpy()`, `np.asarray`, NumPy functions and other readers of host memory (PIL, matplotlib,
 scikit-learn, SciPy, OpenCV, pandas, a row or a slice of an array that is filled) on a tensor that
-lives on an accelerator, or where the module or the caller put it.""",
+lives on an accelerator, or where the module or the caller put it. One finding for each value, with
+all its reads.""",
     why="""\
 NumPy shares the tensor's memory, which it cannot do with an accelerator's: PyTorch raises
 `TypeError: can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu() to copy the tensor to
