@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
@@ -13,19 +13,17 @@ from runtime_guard.recording import observers
 from runtime_guard.virtual import moves
 from runtime_guard.virtual.races import Watch
 from runtime_guard.virtual.results import note_use
-
-if TYPE_CHECKING:
-    from runtime_guard.virtual.dispatch_mode import DispatchMode
+from runtime_guard.virtual.thread_hook import ThreadHook
 
 
-def is_move(mode: DispatchMode, device: torch.device | None) -> bool:
+def is_move(mode: ThreadHook, device: torch.device | None) -> bool:
     """Is ``_to_copy`` asked to go to ``device``?  C++ names the host where it means to stay."""
     if device is None or moves.moving.active:
         return False
     return moves.moving.whole or mode.machine.is_virtual(device)
 
 
-def move_below(mode: DispatchMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def move_below(mode: ThreadHook, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """``_to_copy`` to a device, as C++ calls it: for the parts of a ``DTensor``, for one."""
     options = dict(kwargs)
     target = mode.machine.parse(options.pop("device"))
@@ -44,7 +42,7 @@ def move_below(mode: DispatchMode, func: Any, args: tuple[Any, ...], kwargs: dic
 
 
 def copy_into(
-    mode: DispatchMode, plan: Plan, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    mode: ThreadHook, plan: Plan, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """``copy_``: the one operation whose operands may be anywhere."""
     result = func(*args, **kwargs)

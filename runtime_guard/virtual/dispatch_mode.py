@@ -16,7 +16,6 @@ from runtime_guard.core.placement import CPU, TAG, Placement, placement_of, tag,
 from runtime_guard.core.tensors import tensors_of
 from runtime_guard.core.torch_internals import (
     FAKE,
-    DispatchHook,
     custom_operators,
     disable_torch_function,
     flex_attention,
@@ -26,8 +25,6 @@ from runtime_guard.core.torch_internals import (
 from runtime_guard.recording import observers
 from runtime_guard.virtual import moves
 from runtime_guard.virtual.copies import copy_into, is_move, move_below
-from runtime_guard.virtual.function_mode import FunctionMode
-from runtime_guard.virtual.machine import Machine
 from runtime_guard.virtual.meeting import meet
 from runtime_guard.virtual.races import Watch
 from runtime_guard.virtual.refusals import (
@@ -36,6 +33,7 @@ from runtime_guard.virtual.refusals import (
     refuse_without_kernel,
 )
 from runtime_guard.virtual.results import note_use, tag_results, wait
+from runtime_guard.virtual.thread_hook import ThreadHook
 
 __tracebackhide__ = True  # pytest shows the user's frames only
 
@@ -45,15 +43,8 @@ _FILL = torch.ops.aten.uniform_.default
 """Of a fake tensor PyTorch makes a copy of it, which needs a driver."""
 
 
-class DispatchMode(DispatchHook):
+class DispatchMode(ThreadHook):
     """Checks operands and tags results for one thread of a virtual machine."""
-
-    def __init__(self, machine: Machine, function_mode: FunctionMode) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-        self.machine = machine
-        self.function_mode = function_mode
-        self.latest: Placement | None = None
-        """Where the last operation ran: what backward's factories allocate beside."""
 
     def __torch_dispatch__(
         self,

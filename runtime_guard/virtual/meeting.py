@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
@@ -18,15 +18,13 @@ from runtime_guard.virtual.copies import adopt_buffers
 from runtime_guard.virtual.kernels import kernel_of
 from runtime_guard.virtual.process_groups import refuse_on_the_host
 from runtime_guard.virtual.results import note_use, tag_results, wait
-
-if TYPE_CHECKING:
-    from runtime_guard.virtual.dispatch_mode import DispatchMode
+from runtime_guard.virtual.thread_hook import ThreadHook
 
 __tracebackhide__ = True  # pytest shows the user's frames only
 
 
 def meet(
-    mode: DispatchMode, plan: Plan, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+    mode: ThreadHook, plan: Plan, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """The careful path: operands on several devices, ``out=``, indices."""
     operands, tensors = operands_of(func, args, kwargs)
@@ -101,7 +99,7 @@ def operands_of(
     return operands, tensors
 
 
-def _reads(mode: DispatchMode, plan: Plan, operands: list[rules.Operand]) -> None:
+def _reads(mode: ThreadHook, plan: Plan, operands: list[rules.Operand]) -> None:
     """An argument is read by the host in C++."""
     for operand in operands:
         if (
@@ -114,7 +112,7 @@ def _reads(mode: DispatchMode, plan: Plan, operands: list[rules.Operand]) -> Non
 
 
 def _indices(
-    mode: DispatchMode, plan: Plan, operands: list[rules.Operand], tensors: list[torch.Tensor]
+    mode: ThreadHook, plan: Plan, operands: list[rules.Operand], tensors: list[torch.Tensor]
 ) -> None:
     """Indices from elsewhere are copied to the tensor's device; of a mask on an accelerator's
     tensor the count is read by the host."""
