@@ -63,7 +63,7 @@ def of_call(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -
     stand_in = frame.unit.context.knowledge.accelerators.stand_in(name[len(_CUDA) :])
     if stand_in is None or arguments.open:
         return
-    guarded = frame.guards > 0 or frame.caught > 0
+    guarded = frame.control.guarded or frame.control.caught
     note = MentionNote(
         node, "backend", shorten(node), None, guarded, frame.function, frame.in_module
     )
@@ -98,7 +98,7 @@ def of_name(frame: Frame, node: cst.Attribute, value: Value) -> None:
 
 def _of_name(frame: Frame, node: cst.Attribute, full_name: str) -> None:
     owner, _, name = full_name.rpartition(".")
-    if f"{owner}." != _ACCELERATOR or name.startswith("_") or frame.caught:
+    if f"{owner}." != _ACCELERATOR or name.startswith("_") or frame.control.caught:
         return
     if not frame.unit.context.knowledge.accelerators.lacks(name):
         return

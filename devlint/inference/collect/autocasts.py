@@ -101,7 +101,7 @@ def _of_autocast(frame: Frame, node: cst.Call, arguments: Arguments) -> None:
 
 def _of_kind(frame: Frame, node: cst.Call, kind: str, enabled: cst.CSTNode | None) -> None:
     """What decides whether it is on may know where the work is."""
-    if not frame.guards and (enabled is None or dotted(enabled) == "True"):
+    if not frame.control.guarded and (enabled is None or dotted(enabled) == "True"):
         frame.unit.kept(_Seen).kinds[node] = kind, frame.function
 
 
@@ -140,7 +140,7 @@ def _is_flag(value: Value, given: cst.CSTNode) -> bool:
 def _note(
     frame: Frame, node: cst.Call, mistake: AutocastMistake, given: cst.CSTNode, keyword: str = ""
 ) -> None:
-    if frame.caught or frame.expecting:
+    if frame.control.caught or frame.control.expecting:
         return
     frame.unit.kept(_Seen).mistakes[node] = MistakenAutocast(
         frame.site(node), mistake, shorten(node.func), frame.site(given), shorten(given), keyword

@@ -45,8 +45,8 @@ def of_call(frame: Frame, node: cst.Call, callee: Value) -> None:
     fact = CardWideCall(
         site=frame.site(node),
         call=name.rpartition(".")[2],
-        loop=loop_fact(frame, hot_one(frame.loop)),
-        cold=frame.cold > 0,
+        loop=loop_fact(frame, hot_one(frame.control.loop)),
+        cold=frame.control.cold,
         function=function_site(frame),
         measured=holds("measuring-text", text),
         overlapping=holds("overlapping-text", text),

@@ -40,7 +40,7 @@ def of_call(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -
     if f"{callee.name}.{node.func.attr.value}" not in _FACTORIES:
         return
     device = arguments.keywords.get("device")
-    if device is None or not arguments.positional or frame.constructing or frame.guarding:
+    if device is None or not arguments.positional or frame.constructing or frame.control.guarding:
         return
     value, data = arguments.positional[0]
     kind = _kind(frame, value, data)
@@ -55,8 +55,8 @@ def of_call(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -
         target=place,
         of_tensor=dotted(device[1]).endswith(".device")
         and not dotted(device[1]).startswith("self"),
-        loop=loop_fact(frame, hot_one(frame.loop)),
-        cold=frame.cold > 0,
+        loop=loop_fact(frame, hot_one(frame.control.loop)),
+        cold=frame.control.cold,
         function=function_site(frame),
         in_module=frame.in_module,
     )

@@ -119,7 +119,7 @@ def _of_move(frame: Frame, node: cst.Call, func: cst.Attribute, callee: Value) -
         if made not in seen.loaded:
             return
         placer, how, _ = seen.loaded[made]
-    if frame.caught or frame.expecting or _is_chosen(frame, node, made):
+    if frame.control.caught or frame.control.expecting or _is_chosen(frame, node, made):
         return
     seen.moves[node] = DispatchedMove(
         frame.site(node),

@@ -26,7 +26,7 @@ def of_default(
     frame: Frame, node: cst.CSTNode, function: Function, parameter: Parameter, summary: Summary
 ) -> None:
     """A call that leaves a callee's device to its default, though the result lives there."""
-    if frame.function is None or frame.guards or frame.unit.kept(Mentions).meant:
+    if frame.function is None or frame.control.guarded or frame.unit.kept(Mentions).meant:
         return
     if _leaves_out_flag(frame.function, function, parameter):
         _note(frame, node, function, parameter.name, neglect=Neglect.FLAG)

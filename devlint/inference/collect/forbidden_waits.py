@@ -100,7 +100,7 @@ def waits(
 ) -> None:
     """The host reads a value."""
     notes = frame.unit.kept(ForbiddenWaits)
-    if not notes.concerned or frame.caught:
+    if not notes.concerned or frame.control.caught:
         return
     for tensor in alternatives(value):
         if type(tensor) is Tensor and tensor.is_sure:

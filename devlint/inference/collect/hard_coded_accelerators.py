@@ -363,8 +363,9 @@ def _note(
             inner = mentions.notes.pop(argument.value, None)
             if inner is not None and inner.kind != kind and kind != "legacy-type":
                 mentions.notes[argument.value] = inner
-    guarded = frame.guards > 0 or frame.caught > 0 or availability_guards.is_asked(frame, node)
-    guarded = guarded or (frame.retold > 0 and kind != "load")  # it says itself what is missing
+    around = frame.control
+    guarded = around.guarded or around.caught or availability_guards.is_asked(frame, node)
+    guarded = guarded or (around.retold and kind != "load")  # it says itself what is missing
     mentions.notes[node] = MentionNote(
         node,
         kind,

@@ -238,8 +238,8 @@ def _is_index_of_any(frame: Frame, value: Value, given: cst.CSTNode) -> bool:
         and type(frame.eval(subject)) is Tensor  # not a method of one's own
         and type(value) is DeviceValue
         and type(value.place) is not Device
-        and frame.guards == 0
-        and not frame.caught
+        and not frame.control.guarded
+        and not frame.control.caught
         and not frame.unit.kept(Mentions).meant
         and not frame.unit.kept(Mentions).named(frame.function)
     )

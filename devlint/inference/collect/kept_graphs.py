@@ -101,9 +101,10 @@ def _keep(
     value_node: cst.BaseExpression,
     value: Value,
 ) -> None:
-    if frame.loop is not None and not all(type(v) in (Const, Host) for v in alternatives(value)):
+    loop = frame.control.loop
+    if loop is not None and not all(type(v) in (Const, Host) for v in alternatives(value)):
         seen = frame.unit.kept(KeptGraphs).of(frame)
-        seen.kept[node] = _Kept(into, value_node, value, frame.loop)
+        seen.kept[node] = _Kept(into, value_node, value, loop)
 
 
 def leave(frame: Frame) -> None:

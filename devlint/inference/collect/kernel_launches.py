@@ -35,7 +35,7 @@ class _Seen:
 def of_call(frame: Frame, node: cst.Call, arguments: Arguments) -> None:
     """Note a launch with a tensor that is elsewhere, or where nothing chooses the card."""
     seen = frame.unit.kept(_Seen)
-    if not seen.concerned or type(node.func) is not cst.Subscript or frame.expecting:
+    if not seen.concerned or type(node.func) is not cst.Subscript or frame.control.expecting:
         return
     name = dotted(node.func.value)
     kernel = frame.lookup(name)

@@ -99,7 +99,7 @@ def of_call(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -
     if type(callee) is not Instance or type(func) is not cst.Attribute:
         return
     story = _story(frame, callee, dotted(func.value))
-    if story is None or story.told or frame.caught or frame.expecting:
+    if story is None or story.told or frame.control.caught or frame.control.expecting:
         return
     if callee.info is not None and callee.info.method(func.attr.value) is not None:
         story.told = func.attr.value != "forward"

@@ -62,10 +62,10 @@ def sync(
                     call,
                     tensor,
                     value_node,
-                    frame.loop,
-                    frame.cold > 0,
-                    guards_error=frame.guarding,
-                    evaluates=frame.evaluating > 0,
+                    frame.control.loop,
+                    frame.control.cold,
+                    guards_error=frame.control.guarding,
+                    evaluates=frame.control.evaluating,
                     for_logging=holds("showing-callee", consumer)
                     or type(frame.current) is cst.AugAssign,
                     needed=_is_needed(frame, consumer),
@@ -99,7 +99,7 @@ def _is_guess(frame: Frame, tensor: Tensor) -> bool:
 
 def _consumer(frame: Frame) -> str:
     """The function that gets the value, beyond mere conversions of numbers."""
-    for call in reversed(frame.consumers):
+    for call in reversed(frame.control.consumers):
         name = dotted(call.func) or (
             call.func.attr.value if isinstance(call.func, cst.Attribute) else "?"
         )
@@ -218,7 +218,7 @@ def read_by_host(
         if branches > 1:
             message = f"`{shorten(value_node)}` is as this one of its branches leaves it"
             assumed.append(at(frame, AssumptionKind.BRANCH_TAKEN, value_node, message))
-        chosen = frame.choosing > 0 or may_be_array
+        chosen = frame.control.choosing or may_be_array
         if chosen:
             message = f"`{shorten(value_node)}` is a tensor here, and no array"
             assumed.append(at(frame, AssumptionKind.VALUE_IS_TENSOR, value_node, message))
@@ -243,9 +243,9 @@ def read_by_host(
                 assumed = [surer if each.kind in SHOWN_BY_CALLS else each for each in assumed]
         if is_weak and sink == ".numpy()" and tensor.is_sure and _is_input(tensor):
             frame.host_inputs.add(tensor.place)
-        is_open = is_weak and sink == ".numpy()" and not frame.choosing
+        is_open = is_weak and sink == ".numpy()" and not frame.control.choosing
         is_open = is_open and not frame.unit.is_test and guessed is None
-        caught, surmised = frame.caught > 0, tuple(assumed)
+        caught, surmised = frame.control.caught, tuple(assumed)
         note = HostReadNote(node, sink, tensor, value_node, surmised, caught, is_open, is_list)
         frame.notes.append(note)
         return

@@ -44,7 +44,7 @@ def read(frame: Frame, node: cst.CSTNode, sink: str, value: Value, value_node: c
     """`.numpy()` and `np.asarray` refuse what is recorded, as long as gradients are on."""
     recorded = [v for v in alternatives(value) if type(v) is Tensor and v.traits & BOTH]
     if recorded and not are_off(frame):
-        frame.reads[node] = ReadNote(node, sink, recorded[0], value_node, frame.caught > 0)
+        frame.reads[node] = ReadNote(node, sink, recorded[0], value_node, frame.control.caught)
         read_of(frame, node, value)
 
 

@@ -157,32 +157,33 @@ def evaluate_arguments(frame: Frame, node: cst.Call) -> Arguments:
     positional: list[tuple[Value, cst.CSTNode]] = []
     keywords: dict[str, tuple[Value, cst.CSTNode]] = {}
     is_open = False
-    frame.consumers.append(node)
-    for argument in node.args:
-        value = frame.eval(argument.value)
-        if argument.keyword is not None:
-            keywords[argument.keyword.value] = (value, argument.value)
-        elif argument.star == "":
-            positional.append((value, argument.value))
-        elif argument.star == "*":
-            if type(value) is Sequence and value.items is not None:
-                positional.extend((item, argument.value) for item in value.items)
+    if not node.args:
+        return Arguments([], {})
+    with frame.under(consumer=node):
+        for argument in node.args:
+            value = frame.eval(argument.value)
+            if argument.keyword is not None:
+                keywords[argument.keyword.value] = (value, argument.value)
+            elif argument.star == "":
+                positional.append((value, argument.value))
+            elif argument.star == "*":
+                if type(value) is Sequence and value.items is not None:
+                    positional.extend((item, argument.value) for item in value.items)
+                else:
+                    is_open = True
+                    positional.append(
+                        (frame.interpreter.element_of(frame, value, argument.value), argument.value)
+                    )
+            elif type(value) is Mapping and value.element is None:
+                for key, item in value.entries.items():
+                    if isinstance(key, str):
+                        keywords.setdefault(key, (item, argument.value))
             else:
                 is_open = True
-                positional.append(
-                    (frame.interpreter.element_of(frame, value, argument.value), argument.value)
-                )
-        elif type(value) is Mapping and value.element is None:
-            for key, item in value.entries.items():
-                if isinstance(key, str):
-                    keywords.setdefault(key, (item, argument.value))
-        else:
-            is_open = True
-            inner = value.any() if type(value) is Mapping else tensor_like(value)
-            if type(value) is Instance:
-                inner = objects.elements(frame, argument.value, value)
-            keywords["**"] = (inner, argument.value)
-    frame.consumers.pop()
+                inner = value.any() if type(value) is Mapping else tensor_like(value)
+                if type(value) is Instance:
+                    inner = objects.elements(frame, argument.value, value)
+                keywords["**"] = (inner, argument.value)
     return Arguments(positional, keywords, is_open)
 
 
@@ -214,11 +215,10 @@ def call_attribute(
         return modules.super_method(frame, node, base, name, arguments)
     if type(base) is Union:
         brought = brought_to_host(base)
-        frame.choosing += brought
-        results = frame.each(
-            without_none(base), lambda v: call_attribute(frame, node, v, func, arguments)
-        )
-        frame.choosing -= brought
+        with frame.under(choosing=brought):
+            results = frame.each(
+                without_none(base), lambda v: call_attribute(frame, node, v, func, arguments)
+            )
         frame.emit(MethodRead(node, base))
         return _of_either(base, results)
     if type(base) in _CONTAINERS:
@@ -386,12 +386,9 @@ def call_value(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments
 
 def _call_one_of(frame: Frame, node: cst.Call, callee: Union, arguments: Arguments) -> Value:
     """One of several callees: which one it is goes with what it is given."""
-    frame.choosing += 1
-    try:
+    with frame.under(choosing=True):
         results = frame.each(callee, lambda v: call_value(frame, node, v, arguments))
         return _of_either(callee, results)
-    finally:
-        frame.choosing -= 1
 
 
 def call_external(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> Value:

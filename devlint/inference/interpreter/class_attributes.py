@@ -7,6 +7,8 @@ rigid variable, δ(self): whoever writes the class does not choose it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import libcst as cst
 
 from devlint.inference.conventions import found, holds, without
@@ -259,7 +261,7 @@ def _written_so_far(info: ClassInfo, name: str) -> Value | None:
     return None
 
 
-def held_under(info: ClassInfo, name: str, found: Value, flags: list[Flag]) -> Value:
+def held_under(info: ClassInfo, name: str, found: Value, flags: Iterable[Flag]) -> Value:
     """What `self.name` holds where conditions came out as they did when it was assigned."""
     written = info.branches.get(name, ())
     opposite = {(path, not outcome) for path, outcome in flags}
@@ -342,7 +344,7 @@ def write_attribute(
     """`self.name = value` in one of the methods: what survives counts when it is done."""
     if type(value) is Tensor:
         value = under(value, frame.when)
-    frame.writes.append((name, value, node, source, frozenset(frame.branches)))
+    frame.writes.append((name, value, node, source, frozenset(frame.control.branches)))
 
 
 def write_parameter_data(

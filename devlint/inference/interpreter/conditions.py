@@ -150,10 +150,8 @@ def _boolean(frame: Frame, node: cst.BooleanOperation) -> bool | None:
     if left is not None and left is not is_and:
         return left
     cold = is_and and is_cold(node.left)  # `step % n == 0 and loss.item() > limit`
-    frame.cold += cold
-    with beside(frame, node):
+    with frame.under(cold=cold), beside(frame, node):
         right = truth(frame, node.right)
-    frame.cold -= cold
     if left is is_and:
         return right
     if right is not None and right is not is_and:
@@ -196,7 +194,7 @@ def _comparison(frame: Frame, node: cst.Comparison) -> bool | None:
     if known is not None:
         return known
     value = frame.eval(node)
-    turn = first_iteration.first(frame, node) if frame.loops else None
+    turn = first_iteration.first(frame, node) if frame.control.loops else None
     if turn is not None:
         return turn
     if type(value) is Const:
@@ -328,7 +326,7 @@ def beside(frame: Frame, node: cst.BooleanOperation) -> Iterator[None]:
 def narrow(frame: Frame, node: cst.BaseExpression, outcome: bool, is_branch: bool = True) -> None:
     """Bind what a condition says of names where it came out as `outcome`, in a branch or in the
     rest of a condition."""
-    if frame.loops and is_branch:
+    if frame.control.loops and is_branch:
         first_iteration.narrow(frame, node, outcome)
     if type(node) is cst.UnaryOperation and isinstance(node.operator, cst.Not):
         narrow(frame, node.expression, not outcome, is_branch)

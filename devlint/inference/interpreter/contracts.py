@@ -36,9 +36,10 @@ from devlint.inference.models import unification
 from devlint.inference.models.contracts import make, unread
 from devlint.inference.models.module_places import placed, replaced
 from devlint.inference.program.assumption_sites import at, guess, of_value
-from devlint.inference.program.classes import ClassInfo, Declared
+from devlint.inference.program.classes import ClassInfo
+from devlint.inference.program.contracts import Declared, Signature
 from devlint.inference.program.frames import Frame
-from devlint.inference.program.functions import Function, Parameter, Signature
+from devlint.inference.program.functions import Function, Parameter
 from devlint.inference.program.units import Unit
 from devlint.inference.program.values import Contract, Instance, ProjectModule, TypeExpression
 from devlint.inference.syntax.text import dotted, shorten

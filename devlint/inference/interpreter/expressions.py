@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+
 import libcst as cst
 
 from devlint.inference.domain.containers import Mapping, Sequence
@@ -158,20 +160,19 @@ def _dict(frame: Frame, node: cst.Dict) -> Value:
 def _comprehension(frame: Frame, node: cst.BaseSimpleComp | cst.DictComp) -> Value:
     before, when, since = frame.env, frame.when, frame.now
     frame.env = dict(before)
-    depth = len(frame.loops)
     try:
-        _enter(frame, node.for_in, node)
-        if isinstance(node, cst.DictComp):
-            frame.eval(node.key)
-            return Mapping({}, _lasting(frame.eval(node.value), since))
-        element = _lasting(frame.eval(node.elt), since)
-        kind = "iterator" if type(node) is cst.GeneratorExp else "list"
-        return Sequence(None, element, kind, node)
+        with ExitStack() as loops:
+            _enter(frame, node.for_in, node, loops)
+            if isinstance(node, cst.DictComp):
+                frame.eval(node.key)
+                return Mapping({}, _lasting(frame.eval(node.value), since))
+            element = _lasting(frame.eval(node.elt), since)
+            kind = "iterator" if type(node) is cst.GeneratorExp else "list"
+            return Sequence(None, element, kind, node)
     finally:
         # Its names are its own; where it put modules and elements outlives it.
         before.update({k: v for k, v in frame.env.items() if type(k) is not str})
         frame.env, frame.when = before, when
-        del frame.loops[depth:]
 
 
 def _lasting(value: Value, since: int) -> Value:
@@ -179,14 +180,14 @@ def _lasting(value: Value, since: int) -> Value:
     return value.with_facts(lambda when: lasting(when, since))
 
 
-def _enter(frame: Frame, clause: cst.CompFor, whole: cst.CSTNode) -> None:
-
+def _enter(frame: Frame, clause: cst.CompFor, whole: cst.CSTNode, loops: ExitStack) -> None:
+    """Enter the loops of a comprehension, one in the other."""
     while True:
         iterable = frame.eval(clause.iter)
         heat = hotness_of(frame, clause, iterable)
-        depth = len(frame.loops) + 1
-        loop = LoopState(whole, clause.iter, heat, depth, outer=frame.loop, since=frame.now)
-        frame.loops.append(loop)
+        depth = len(frame.control.loops) + 1
+        loop = LoopState(whole, clause.iter, heat, depth, outer=frame.control.loop, since=frame.now)
+        loops.enter_context(frame.under(loop=loop))
         assign(
             frame,
             clause.target,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence as Many
+from collections.abc import Iterable
 
 import libcst as cst
 
@@ -11,18 +11,16 @@ from devlint.inference.program.units import Unit
 from devlint.inference.syntax.words import skips_rest
 
 
-def run_all(frame: Frame, statements: Many[cst.CSTNode]) -> bool:
+def run_all(frame: Frame, statements: Iterable[cst.CSTNode]) -> bool:
     """Run statements in order; what stands behind a return or a raise is dead."""
-    cold = frame.cold
-    try:
-        for statement in statements:
-            if not frame.execute(statement):
-                return False
-            if type(statement) is cst.If and skips_rest(statement):
-                frame.cold += 1  # `if step % n: continue`: what follows runs now and then
-        return True
-    finally:
-        frame.cold = cold
+    rest = iter(statements)
+    for statement in rest:
+        if not frame.execute(statement):
+            return False
+        if type(statement) is cst.If and not frame.control.cold and skips_rest(statement):
+            with frame.under(cold=True):  # `if step % n: continue`: what follows runs now and then
+                return run_all(frame, rest)
+    return True
 
 
 def run_unit(unit: Unit) -> None:

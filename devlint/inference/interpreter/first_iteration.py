@@ -32,7 +32,7 @@ _COMPARE: dict[type[cst.BaseCompOp], Callable[[Any, Any], bool]] = {
 
 def first(frame: Frame, node: cst.BaseExpression) -> bool | None:
     """Whether a condition on a loop's own counter holds, while its first turn is walked."""
-    for loop in frame.loops:
+    for loop in frame.control.loops:
         if loop.entry is None or loop.back is not None or _counter(loop, node) is None:
             continue
         answer = _in_first_turn(loop, node)
@@ -44,7 +44,7 @@ def first(frame: Frame, node: cst.BaseExpression) -> bool | None:
 
 def narrow(frame: Frame, node: cst.BaseExpression, outcome: bool) -> None:
     """In a branch that the first turn does not take, names hold what a turn before left there."""
-    for loop in frame.loops:
+    for loop in frame.control.loops:
         if (
             loop.back is None
             or loop.head is None

@@ -37,8 +37,8 @@ def note_training(frame: Frame, func: cst.Attribute) -> None:
         "stepping-object", dotted(func.value)
     ):
         return
-    if frame.loops:
-        loop = frame.loops[-1]
+    if frame.control.loops:
+        loop = frame.control.loops[-1]
         loop.trains = loop.feeds_device = True
     elif frame.function is not None:
         name = func.attr.value.removeprefix("manual_")

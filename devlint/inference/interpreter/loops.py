@@ -64,11 +64,8 @@ def run_for(frame: Frame, node: cst.For) -> bool:
         assign(frame, node.target, element, node.iter)
 
     counts = _counts_accelerators(node.iter)
-    frame.guards += counts
-    try:
+    with frame.under(guarded=counts):
         return _loop(frame, node, node.iter, heat, enter, _yields_modules(element))
-    finally:
-        frame.guards -= counts
 
 
 def _counts_accelerators(node: cst.BaseExpression) -> bool:
@@ -106,22 +103,22 @@ def _loop(
 ) -> bool:
     """Walk a loop to its fixpoint, and leave it. `runs`: whoever wrote it counts on one turn at
     least."""
-    depth = len(frame.loops) + 1
-    loop = LoopState(node=node, over=over, hotness=heat, depth=depth, outer=frame.loop)
+    outer = frame.control.loop
+    depth = len(frame.control.loops) + 1
+    loop = LoopState(node=node, over=over, hotness=heat, depth=depth, outer=outer)
     loop.replacing = replaced_elements(node)
     loop.entry = frame.env
-    if frame.loop is not None:
-        frame.loop.nests = True
-    frame.loops.append(loop)
-    frame.env = _fixpoint(frame, loop, node.body.body, enter, runs)
-    frame.loops.pop()
-    if frame.loops:
-        frame.loops[-1].feeds_device |= loop.feeds_device
+    if outer is not None:
+        outer.nests = True
+    with frame.under(loop=loop):
+        frame.env = _fixpoint(frame, loop, node.body.body, enter, runs)
+    if outer is not None:
+        outer.feeds_device |= loop.feeds_device
         if loop.hotness is Hotness.HOT and loop.trains:
-            frame.loops[-1].wraps_training = True
+            outer.wraps_training = True
         else:
-            frame.loops[-1].trains |= loop.trains
-            frame.loops[-1].wraps_training |= loop.wraps_training
+            outer.trains |= loop.trains
+            outer.wraps_training |= loop.wraps_training
     _replace_elements(frame, loop)
     if loop.moved_parts:
         none, more = tests.one_of(frame, 2)
@@ -155,14 +152,12 @@ def _fixpoint(
 
     def settle(head: Environment) -> Environment:
         """The same, with loops inside walked once."""
-        frame.settling += 1
-        end = walk(head)
-        frame.settling -= 1
-        return end
+        with frame.under(settling=True):
+            return walk(head)
 
     end = settle(before)
     after = _after(frame, loop, before, end)
-    if frame.settling or not (loop.differs or _changed(before, after)):
+    if frame.control.settling or not (loop.differs or _changed(before, after)):
         if loop.differs:
             first_iteration.leave(before, end, after)
         return after

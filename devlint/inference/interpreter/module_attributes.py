@@ -51,8 +51,8 @@ def attribute(frame: Frame, node: cst.Attribute, holder: Instance, name: str) ->
         declared = fields_of_class(info).get(name)
         if declared is not None:
             found = declared if found is None else join(found, declared)
-        if found is not None and frame.branches and is_self(frame, holder):
-            found = held_under(info, name, found, frame.branches)
+        if found is not None and frame.control.branches and is_self(frame, holder):
+            found = held_under(info, name, found, frame.control.branches)
         if found is not None and is_self(frame, holder):
             found = told_apart(info, name, found)
         if found is not None:

@@ -81,7 +81,7 @@ def _binary(frame: Frame, node: cst.BinaryOperation) -> Value:
         left = HOST  # a number made of it: `rank % torch.cuda.device_count()`
     symbol = _SYMBOLS[type(node.operator)]
     result = combine(frame, node, symbol, left, node.left, right, node.right)
-    if symbol == "@" or (symbol == "+" and frame.loops):
+    if symbol == "@" or (symbol == "+" and frame.control.loops):
         frame.emit(Operated(node, symbol, right, result))
     return gradients.after_operator(frame, symbol, (left, right), result)
 
@@ -291,14 +291,10 @@ def _boolean(frame: Frame, node: cst.BooleanOperation) -> Value:
     when = frame.when
     if_true, if_false = tests.of_test(frame, node.left)
     goes_on, stays = (if_true, if_false) if is_and else (if_false, if_true)
-    frame.cold += cold
-    frame.guards += asks
     tests.enter(frame, goes_on)
-    with beside(frame, node):
+    with frame.under(cold=cold, guarded=asks), beside(frame, node):
         right = frame.eval(node.right)
     frame.when = when
-    frame.guards -= asks
-    frame.cold -= cold
     return right if certain else join_branches(left, right, (stays, goes_on))
 
 
@@ -306,8 +302,7 @@ def _conditional(frame: Frame, node: cst.IfExp) -> Value:
     frame.emit(DeviceChosen(node))
     known = truth(frame, node.test)
     asks = asks_for_accelerator(node.test)
-    frame.guards += asks
-    try:
+    with frame.under(guarded=asks):
         if known is not None:
             chosen = frame.eval(node.body if known else node.orelse)
             frame.emit(Chosen(node, chosen))
@@ -316,17 +311,13 @@ def _conditional(frame: Frame, node: cst.IfExp) -> Value:
         frame.env = dict(before)
         if_true, if_false = tests.of_test(frame, node.test)
         enter_branch(frame, node.test, True, if_true)
-        cold = is_cold(node.test)  # `loss.item() if step % n == 0 else None`
-        frame.cold += cold
-        left = frame.eval(node.body)
-        frame.cold -= cold
+        with frame.under(cold=is_cold(node.test)):  # `loss.item() if step % n == 0 else None`
+            left = frame.eval(node.body)
         frame.env, frame.when = dict(before), when
         enter_branch(frame, node.test, False, if_false)
         right = frame.eval(node.orelse)
         frame.env, frame.when = before, when
         return join_branches(left, right, (if_true, if_false))
-    finally:
-        frame.guards -= asks
 
 
 EVALUATORS.update(

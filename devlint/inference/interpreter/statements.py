@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+
 import libcst as cst
 
 from devlint.inference.domain.containers import Sequence
@@ -48,10 +50,8 @@ def _line(frame: Frame, node: cst.SimpleStatementLine) -> bool:
 def _commented_line(frame: Frame, node: cst.SimpleStatementLine) -> bool:
     if not frame.unit.has_contract_comments:
         return run_all(frame, node.body)
-    frame.contract = contracts.of_line(frame, node)
-    falls = run_all(frame, node.body)
-    frame.contract = None
-    return falls
+    with frame.under(contract=contracts.of_line(frame, node)):
+        return run_all(frame, node.body)
 
 
 def _expression(frame: Frame, node: cst.Expr) -> bool:
@@ -80,9 +80,10 @@ def _assign(frame: Frame, node: cst.Assign) -> bool:
     value = frame.eval(node.value)
     only = node.targets[0].target
     own = _own_move(only, node.value)
-    fresh = [loop for loop in frame.loops if own and own not in loop.assigned]
-    if frame.contract is not None:
-        value = contracts.hold(frame, node, f"`{code(only)}`", value, node.value, frame.contract)
+    fresh = [loop for loop in frame.control.loops if own and own not in loop.assigned]
+    declared = frame.control.contract
+    if declared is not None:
+        value = contracts.hold(frame, node, f"`{code(only)}`", value, node.value, declared)
     for target in node.targets:
         assign(frame, target.target, value, node.value)
         if (
@@ -124,7 +125,9 @@ def _own_move(target: cst.BaseExpression, value: cst.BaseExpression) -> str:
 def _annotated(frame: Frame, node: cst.AnnAssign) -> bool:
     if node.value is not None:
         value = frame.eval(node.value)
-        declared = frame.contract or contracts.of_annotation(frame, node.annotation.annotation)
+        declared = frame.control.contract or contracts.of_annotation(
+            frame, node.annotation.annotation
+        )
         if declared is not None:
             value = contracts.hold(
                 frame, node, f"`{code(node.target)}`", value, node.value, declared
@@ -200,75 +203,60 @@ def _raise(frame: Frame, node: cst.Raise) -> bool:
 
 
 def _break(frame: Frame, node: cst.Break) -> bool:
-    if frame.loops:
-        frame.loops[-1].breaks.append(dict(frame.env))
+    loop = frame.control.loop
+    if loop is not None:
+        loop.breaks.append(dict(frame.env))
     return False
 
 
 def _continue(frame: Frame, node: cst.Continue) -> bool:
-    if frame.loops:
-        frame.loops[-1].continues.append(dict(frame.env))
+    loop = frame.control.loop
+    if loop is not None:
+        loop.continues.append(dict(frame.env))
     return False
 
 
 def _assert(frame: Frame, node: cst.Assert) -> bool:
-    frame.guarding = True
-    value = frame.eval(node.test)
-    frame.emit(Tested(node.test, value, "assert"))
-    frame.guarding = False
+    with frame.under(guarding=True):
+        value = frame.eval(node.test)
+        frame.emit(Tested(node.test, value, "assert"))
     frame.emit(Asserted(node))
     narrow(frame, node.test, True)
     return code(node.test) not in _NEVER  # `assert False, "not ready"` raises
 
 
 def _if(frame: Frame, node: cst.If) -> bool:
-    frame.guarding = guards_error(node)
-    known = truth(frame, node.test)
-    frame.guarding = False
+    with frame.under(guarding=guards_error(node)):
+        known = truth(frame, node.test)
     accelerated = asks_for_accelerator(node.test)
     if accelerated:
         frame.emit(Branched(node, known))
     cold = is_cold(node.test) or fills_table(node) or returns_constant(node)
-    cold = cold or (frame.loop is not None and fills_name(node))
+    cold = cold or (frame.control.loop is not None and fills_name(node))
     if known is not None:
-        frame.guards += accelerated
-        try:
-            if known:
-                narrow(frame, node.test, True)
-                frame.cold += cold
-                try:
-                    return block(frame, node.body)
-                finally:
-                    frame.cold -= cold
-            narrow(frame, node.test, False)
-            return _otherwise(frame, node.orelse)
-        finally:
-            frame.guards -= accelerated
+        with frame.under(guarded=accelerated):
+            narrow(frame, node.test, known)
+            if not known:
+                return _otherwise(frame, node.orelse)
+            with frame.under(cold=cold):
+                return block(frame, node.body)
     before, when, bound = frame.env, frame.when, frame.bound
     frame.env, frame.bound = dict(before), dict(bound)
-    frame.guards += accelerated
-    frame.cold += cold
-    if_true, if_false = tests.of_test(frame, node.test)
-    enter_branch(frame, node.test, True, if_true)
-    after_true = frame.when
-    around = frame.branches
-    taken, untaken = flag(node.test, True), flag(node.test, False)
-    frame.branches = [*around, taken] if taken is not None else around
-    falls = block(frame, node.body)
-    frame.cold -= cold
+    with frame.under(guarded=accelerated, cold=cold):
+        if_true, if_false = tests.of_test(frame, node.test)
+        enter_branch(frame, node.test, True, if_true)
+        after_true = frame.when
+        with frame.under(branch=flag(node.test, True)):
+            falls = block(frame, node.body)
     then_env, then_bound = frame.env, frame.bound
     frame.env, frame.when, frame.bound = dict(before), when, bound
-    enter_branch(frame, node.test, False, if_false)
-    after_false = frame.when
-    trains_only = is_training(node.test)
-    frame.cold += trains_only
-    frame.branches = [*around, untaken] if untaken is not None else around
-    else_falls = _otherwise(frame, node.orelse)
-    frame.branches = around
-    frame.cold -= trains_only
-    frame.guards -= accelerated
+    with frame.under(guarded=accelerated):
+        enter_branch(frame, node.test, False, if_false)
+        after_false = frame.when
+        with frame.under(cold=is_training(node.test), branch=flag(node.test, False)):
+            else_falls = _otherwise(frame, node.orelse)
     if falls and else_falls:
-        if node.orelse is None and frame.chain:
+        if node.orelse is None and frame.control.chained:
             _forget_initial(before, then_env, frame.env)
         frame.env = join_environments(then_env, frame.env, (if_true, if_false))
         frame.bound = _later(then_bound, frame.bound)
@@ -305,11 +293,8 @@ def _otherwise(frame: Frame, orelse: cst.If | cst.Else | None) -> bool:
     if orelse is None:
         return True
     if isinstance(orelse, cst.If):
-        frame.chain += 1
-        try:
+        with frame.under(chained=True):
             return _if(frame, orelse)
-        finally:
-            frame.chain -= 1
     return block(frame, orelse.body)
 
 
@@ -403,11 +388,8 @@ def _try(frame: Frame, node: cst.Try | cst.TryStar) -> bool:
     catching = [handler for handler in node.handlers if _catches(handler)]
     tells = bool(catching) and all(map(_raises, catching))
     hides = bool(catching) and not tells
-    frame.caught += hides
-    frame.retold += tells
-    falls = block(frame, node.body)
-    frame.caught -= hides
-    frame.retold -= tells
+    with frame.under(caught=hides, retold=tells):
+        falls = block(frame, node.body)
     after = frame.env
     left: list[tuple[Environment, PathCondition]] = []
     if falls and node.orelse is not None:
@@ -416,17 +398,16 @@ def _try(frame: Frame, node: cst.Try | cst.TryStar) -> bool:
     if falls:
         left.append((after, runs))
     entered = join_environments(dict(before), after) if falls else before
-    frame.cold += 1
-    ways = iter(handled)
-    for handler in node.handlers:
-        taken = next(ways)
-        frame.env, frame.when = dict(entered), when
-        tests.enter(frame, taken)
-        if handler.name is not None and isinstance(handler.name.name, cst.Name):
-            frame.bind(handler.name.name.value, UNKNOWN)
-        if block(frame, handler.body):
-            left.append((frame.env, taken))
-    frame.cold -= 1
+    with frame.under(cold=True):
+        ways = iter(handled)
+        for handler in node.handlers:
+            taken = next(ways)
+            frame.env, frame.when = dict(entered), when
+            tests.enter(frame, taken)
+            if handler.name is not None and isinstance(handler.name.name, cst.Name):
+                frame.bind(handler.name.name.value, UNKNOWN)
+            if block(frame, handler.body):
+                left.append((frame.env, taken))
     frame.when = when
     falls = _continue_with(frame, left, entered)
     if node.finalbody is not None:
@@ -438,8 +419,7 @@ _EXPECTING = frozenset({"raises", "assertRaises", "assertRaisesRegex", "suppress
 
 
 def _with(frame: Frame, node: cst.With) -> bool:
-    devices = 0
-    expects = sum(
+    expects = any(
         dotted(item.item.func).rpartition(".")[2] in _EXPECTING
         for item in node.items
         if isinstance(item.item, cst.Call)
@@ -448,25 +428,19 @@ def _with(frame: Frame, node: cst.With) -> bool:
         dotted(getattr(i.item, "func", i.item)).endswith("FakeTensorMode") for i in node.items
     )
     evaluating = any(runs_without_gradients(item.item) for item in node.items)
-    for item in node.items:
-        value = frame.eval(item.item)
-        if type(value) is DeviceValue:
-            frame.default_devices.append(value.place)
-            devices += 1
-        if item.asname is not None:
-            assign(frame, item.asname.name, value, item.item)
-    frame.evaluating += evaluating
-    if evaluating and frame.loop is not None:
-        frame.loop.evaluates = True
-    frame.guards += fake  # its tensors need no device
-    frame.expecting += expects
-    falls = block(frame, node.body) or expects > 0
-    frame.expecting -= expects
-    frame.evaluating -= evaluating
-    frame.guards -= fake
-    if devices:
-        del frame.default_devices[-devices:]
-    return falls
+    with ExitStack() as around:
+        for item in node.items:
+            value = frame.eval(item.item)
+            if type(value) is DeviceValue:
+                around.enter_context(frame.under(default_devices=(value.place,)))
+            if item.asname is not None:
+                assign(frame, item.asname.name, value, item.item)
+        loop = frame.control.loop
+        if evaluating and loop is not None:
+            loop.evaluates = True
+        # The tensors of `FakeTensorMode` need no device.
+        with frame.under(evaluating=evaluating, guarded=fake, expecting=expects):
+            return block(frame, node.body) or expects
 
 
 def _function(frame: Frame, node: cst.FunctionDef) -> bool:

@@ -151,7 +151,7 @@ def item_of(
 
 def _runs(frame: Frame, indices: list[tuple[Value, cst.CSTNode]]) -> bool:
     """The key is bound by a loop, which goes through the entries."""
-    counters = {name for loop in frame.loops for name in targets_of(loop.node)}
+    counters = {name for loop in frame.control.loops for name in targets_of(loop.node)}
     return any(dotted(node) in counters for _, node in indices)
 
 
@@ -364,7 +364,14 @@ def hidden_copy(
     if not frame.constructing:
         frame.notes.append(
             HiddenCopyNote(
-                node, what, tensor, tensor_node, base, base_node, frame.loop, frame.cold > 0
+                node,
+                what,
+                tensor,
+                tensor_node,
+                base,
+                base_node,
+                frame.control.loop,
+                frame.control.cold,
             )
         )
 
@@ -376,12 +383,12 @@ def _element_access(
     indices: list[tuple[Value, cst.CSTNode]],
 ) -> None:
     """Python writes single elements of a device tensor in a hot loop. Reads are syncs."""
-    loop = frame.loop
+    loop = frame.control.loop
     if loop is None or loop.hotness is not Hotness.HOT:
         return
     if on_accelerator(base) < (0 if frame.in_module else 1):
         return
-    counters = {name for around in frame.loops for name in targets_of(around.node)}
+    counters = {name for around in frame.control.loops for name in targets_of(around.node)}
     picked = [n.value for v, n in indices if isinstance(n, cst.Name) and type(v) is not Tensor]
     if not any(name in counters for name in picked):
         return
@@ -389,7 +396,7 @@ def _element_access(
         return
     if any(type(v) is Tensor for v, _ in indices):
         return
-    single = bool(base.traits & VECTOR) or (len(indices) > 1 and len(frame.loops) > 1)
+    single = bool(base.traits & VECTOR) or (len(indices) > 1 and len(frame.control.loops) > 1)
     frame.notes.append(ElementNote(node, base, node.value, True, loop, single))
 
 
@@ -416,8 +423,8 @@ def assign_item(frame: Frame, target: cst.Subscript, value: Value, source: cst.C
     for holder in alternatives(base):
         if type(holder) is Instance and holder.library:
             objects.assign_item(frame, target, holder, value, source)
-            if frame.loop is not None and frame.loop.replacing is target:
-                frame.loop.replacement = value
+            if frame.control.loop is not None and frame.control.loop.replacing is target:
+                frame.control.loop.replacement = value
         first = indices[0][0]
         if type(holder) is Sequence:
             if (
@@ -430,8 +437,8 @@ def assign_item(frame: Frame, target: cst.Subscript, value: Value, source: cst.C
                 frame.write(holder, holder.replacing(first.value, value))
             else:
                 frame.write(holder, _without_placeholders(holder).adding(value))
-                if frame.loop is not None and frame.loop.replacing is target:
-                    frame.loop.replacement = frame.kept(value)
+                if frame.control.loop is not None and frame.control.loop.replacing is target:
+                    frame.control.loop.replacement = frame.kept(value)
         elif type(holder) is Mapping:
             if type(first) is Const:
                 frame.write(holder, holder.putting({first.value: value}))
@@ -467,15 +474,15 @@ def _move_parts(
     if value.origin is None or value.origin.kind is not StepKind.MOVED:
         return
     if type(index[0]) is Const:
-        place = None if frame.branches else value.place
+        place = None if frame.control.branches else value.place
         entry = Tensor(place, value.origin, value.traits, value.evidence)
         frame.moved_entries.append(MovedEntry(base.evidence, index[0].value, entry))
         return
-    if not frame.loops:
+    if not frame.control.loops:
         return
     moved = Tensor(value.place, value.origin, value.traits, base.evidence)
     key = dotted(index[1])
-    for loop in frame.loops:
+    for loop in frame.control.loops:
         if key in targets_of(loop.node):
             loop.moved_parts[path] = moved
             frame.moved_entries.append(MovedEntry(base.evidence, None, value))

@@ -31,7 +31,7 @@ def are_off(frame: Frame) -> bool:
     """Nothing that is computed here is recorded."""
     around: Frame | None = frame
     while around is not None:
-        if around.evaluating or (around.function and turns_gradients_off(around.function)):
+        if around.control.evaluating or (around.function and turns_gradients_off(around.function)):
             return True
         around = around.outer
     return False

@@ -181,8 +181,8 @@ def move_of_tensor(
     if place is None:
         return Tensor(None, step, traits, tensor.evidence)
     _note_index_moved_before(frame, subject_node, tensor, place)
-    if frame.loop is not None and on_accelerator(Tensor(place)) >= 1:
-        frame.loop.feeds_device = True
+    if frame.control.loop is not None and on_accelerator(Tensor(place)) >= 1:
+        frame.control.loop.feeds_device = True
     if type(tensor.place) is Variable and place != CPU and not discarded:
         frame.brought.setdefault(tensor.place, set()).add(place)
     evidence = tensor.evidence
@@ -249,14 +249,14 @@ def move_of_object(
             of_module=in_place,
             discarded=frame.statement is node,
             non_blocking=_is_non_blocking(name, arguments),
-            loop=frame.loop,
+            loop=frame.control.loop,
             creation=None,
-            guarded=frame.guards > 0,
-            cold=frame.cold > 0,
+            guarded=frame.control.guarded,
+            cold=frame.control.cold,
         )
     )
-    if frame.loop is not None and on_accelerator(Tensor(target)) >= 1:
-        frame.loop.feeds_device = True
+    if frame.control.loop is not None and on_accelerator(Tensor(target)) >= 1:
+        frame.control.loop.feeds_device = True
     step = Provenance(StepKind.MOVED, node, frame.unit.source, held.origin, before=held.place)
     return held.with_place(target, step, drop=DEFAULT | LOADED | INDIRECT | KEPT)
 
@@ -354,10 +354,10 @@ def _note_move(
             of_module=False,
             discarded=discarded,
             non_blocking=non_blocking,
-            loop=frame.loop,
+            loop=frame.control.loop,
             creation=creation,
-            guarded=frame.guards > 0,
-            cold=frame.cold > 0,
+            guarded=frame.control.guarded,
+            cold=frame.control.cold,
             to_tensor=_to_tensor(frame, node, target_node),
         )
     )
@@ -397,7 +397,7 @@ def _note_round_trip(
                 _same_device(start, place)
                 and not _same_device(middle, place)
                 and (
-                    (creations.is_receiver(step.node, node) and not frame.guards)
+                    (creations.is_receiver(step.node, node) and not frame.control.guarded)
                     or _is_idle(frame, step.node, subject_node, middle, computed)
                 )
             ):
@@ -414,7 +414,8 @@ def _is_idle(
 ) -> bool:
     """Nothing between the two moves needs the tensor where it was in between."""
     noted = next((n for n in frame.notes if type(n) is MoveNote and n.node is away), None)
-    if noted is None or noted.loop is not frame.loop or frame.guards or frame.cold:
+    around = frame.control
+    if noted is None or noted.loop is not around.loop or around.guarded or around.cold:
         return False
     if type(middle) is Device and not middle.is_accelerator:
         return computed > 0  # else it makes room on the device
@@ -517,10 +518,10 @@ def move_of_module(
             of_module=True,
             discarded=frame.statement is node,
             non_blocking=False,
-            loop=frame.loop,
+            loop=frame.control.loop,
             creation=None,
-            guarded=frame.guards > 0,
-            cold=frame.cold > 0,
+            guarded=frame.control.guarded,
+            cold=frame.control.cold,
         )
     )
     if frame.instance is module and frame.info is not None:

@@ -42,7 +42,8 @@ def register_attribute(
         held = registered_tensor(info, frame, node, traits)
     old = info.attributes.get(name)
     info.attributes[name] = held if old is None else join_branches(old, held)
-    info.branches.setdefault(name, []).append(Written(held, frozenset(frame.branches), node))
+    branches = frozenset(frame.control.branches)
+    info.branches.setdefault(name, []).append(Written(held, branches, node))
 
 
 def as_submodule(info: ClassInfo, value: Instance) -> Instance:

@@ -966,7 +966,7 @@ def leave_undecided(
     here or further down."""
     is_input = type(odd.place) is Variable and odd.place.kind is VariableKind.INPUT
     if is_input and authority(anchor) == _CHOSEN and len(frame.undecided) < MAX_PENDING:
-        caught = frame.caught > 0
+        caught = frame.control.caught
         draft = MeetingDraft(
             node, kind, operation, odd, odd_node, anchor, anchor_node, (), None, caught
         )
@@ -1011,7 +1011,7 @@ def note(
     inside: Site | None = None,
 ) -> None:
     """Remember a contradiction: one for each cause and place that sets the device."""
-    if frame.expecting:
+    if frame.control.expecting:
         return
     root = left.origin.root.node if left.origin is not None else left_node
     key = (root, right.place)
@@ -1021,7 +1021,7 @@ def note(
         guessed = not (old.left.is_sure and old.right.is_sure)
         if not (guessed and left.is_sure and right.is_sure):
             return
-    caught = frame.caught > 0
+    caught = frame.control.caught
     frame.drafts[key] = MeetingDraft(
         node, kind, operation, left, left_node, right, right_node, assumptions, inside, caught
     )
@@ -1035,8 +1035,8 @@ def _result(
     pointwise: bool,
     indirect: bool,
 ) -> Tensor:
-    if frame.loops and _feeds(anchor):
-        frame.loops[-1].feeds_device = True
+    if frame.control.loops and _feeds(anchor):
+        frame.control.loops[-1].feeds_device = True
     traits = anchor.traits & INHERITED
     scalar = SCALAR
     maybe = SCALAR | MAYBE_SCALAR

@@ -7,6 +7,8 @@ Its modules:
     frames: one function, or a file's body, on the walk
     units: the files being inferred, their common context, and `Interpreter`
     loops: loops being walked, and environments
+    control: what is around the place that is being walked
+    contracts: what the code declares of its values
     events: what happens, for those who listen
     predicates, tests: what conditions ask, and how those around a place came out
     shape_tests: what comparisons say of the dimensions and elements of a tensor

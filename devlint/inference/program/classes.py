@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from devlint.contracts import Requirement
 from devlint.inference.call_contexts import Given
 from devlint.inference.conventions import holds, may_hold
 from devlint.inference.domain.host import External
 from devlint.inference.domain.path_conditions import Predicate
 from devlint.inference.domain.placement import Placement, Variable
-from devlint.inference.domain.provenance import Provenance, Site, Source, StepKind
+from devlint.inference.domain.provenance import Site
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value, is_untold
+from devlint.inference.program.contracts import Declared
 from devlint.inference.program.loops import Flag
 from devlint.inference.program.values import ClassValue, Instance
 from devlint.inference.syntax.filled_lists import FilledLists
@@ -180,20 +180,3 @@ def _is_made_inside(default: cst.BaseExpression | None) -> bool:
         and argument.value.value == "False"
         for argument in default.args
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Declared:
-    """What a declaration says of a value, or of the parts of a tuple."""
-
-    requirement: Requirement | None
-    node: cst.CSTNode
-    source: Source
-    parts: tuple[Declared | None, ...] = ()
-
-    @property
-    def text(self) -> str:
-        return f"declared `{self.requirement}` here"
-
-    def origin(self, parent: Provenance | None = None) -> Provenance:
-        return Provenance(StepKind.DECLARED, self.node, self.source, parent, self.text)

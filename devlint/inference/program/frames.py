@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -33,11 +34,13 @@ from devlint.inference.domain.value import (
     possible,
 )
 from devlint.inference.facts import MeetingKind
+from devlint.inference.program.contracts import Declared
+from devlint.inference.program.control import ControlContext
 from devlint.inference.program.loops import Environment, Flag, LoopState
 from devlint.inference.program.values import Imported
 
 if TYPE_CHECKING:
-    from devlint.inference.program.classes import ClassInfo, Declared
+    from devlint.inference.program.classes import ClassInfo
     from devlint.inference.program.functions import Function, MovedEntry, ReadNote
     from devlint.inference.program.units import Interpreter, Unit
     from devlint.inference.program.values import Instance
@@ -115,43 +118,51 @@ def read(env: Environment, name: str) -> Value | None:
     return value
 
 
+_AS_AROUND = nullcontext()
+
+
+class _Under(AbstractContextManager[None]):
+    """In the block a frame has another control context."""
+
+    __slots__ = ("around", "frame", "inside")
+
+    def __init__(self, frame: Frame, inside: ControlContext) -> None:
+        self.frame = frame
+        self.inside = inside
+
+    def __enter__(self) -> None:
+        self.around = self.frame.control
+        self.frame.control = self.inside
+
+    def __exit__(self, *_: object) -> None:
+        self.frame.control = self.around
+
+
 class Frame:
     """One function (or module body) being inferred."""
 
     __slots__ = (
         "batch_moves",
         "bound",
-        "branches",
         "brought",
-        "caught",
-        "chain",
         "choices",
-        "choosing",
-        "cold",
         "constructing",
-        "consumers",
-        "contract",
+        "control",
         "current",
-        "default_devices",
         "drafts",
         "env",
-        "evaluating",
         "exits",
         "expected",
-        "expecting",
         "flags",
         "fresh",
         "function",
         "global_names",
         "goes_back",
-        "guarding",
-        "guards",
         "host_inputs",
         "info",
         "instance",
         "left",
         "left_default",
-        "loops",
         "moved_entries",
         "needed",
         "nonlocal_names",
@@ -167,9 +178,7 @@ class Frame:
         "places",
         "read_by_host",
         "reads",
-        "retold",
         "returns",
-        "settling",
         "statement",
         "steps",
         "undecided",
@@ -195,37 +204,24 @@ class Frame:
         self.info = info
         self.instance: Instance | None = None
         self.env: Environment = {} if env is None else env
-        self.loops: list[LoopState] = []
+        self.control = ControlContext()
         self.returns: list[tuple[cst.CSTNode, Value]] = []
         self.yields: list[Value] = []
-        self.default_devices: list[Placement] = []
         self.left_default: Placement = None  # the default device, where this function sets it
-        self.branches: list[Flag] = []  # open conditions on one name, around here
         self.when: PathCondition = ALWAYS  # how the tests came out that lead here
         self.choices: dict[Any, Predicate] = {}  # by what they are on, see choices.py
         self.flags: dict[str, None] = {}  # names that are set to True or False, in order
         self.now = 0  # the clock: it goes on where a name is bound
         self.bound: dict[str, int] = {}  # when each name was bound last
-        self.caught = 0  # depth of `try … except RuntimeError`
-        self.retold = 0  # depth of such that raise another error instead
-        self.choosing = 0  # depth of calls that go another way for a value on the host
-        self.chain = 0  # depth in an `if … elif …` chain
         self.orphans: dict[cst.CSTNode, Any] = {}  # by their factory call, see orphans.py
         self.exits: list[Environment] = []  # the environments at each return
         # `self.name = value`, and the conditions around it
         self.writes: list[tuple[str, Value, cst.CSTNode, cst.CSTNode, frozenset[Flag]]] = []
-        self.expecting = 0  # depth of `with pytest.raises(…)`
-        self.guards = 0  # depth of conditions on availability or on a device
-        self.cold = 0  # depth of conditions that make a loop's body cold
-        self.evaluating = 0  # depth of `torch.no_grad()` and of branches for evaluation
         self.needed: set[cst.CSTNode] = set()  # moves to the host of which the host made use
         self.read_by_host: set[Placement] = set()  # inputs that the host reads as they are
         self.host_inputs: set[Placement] = set()  # those of which nothing shows that it may not
-        self.guarding = False  # in a test whose branch only raises or warns
-        self.consumers: list[cst.Call] = []  # the calls whose arguments are being evaluated
         self.current: cst.CSTNode | None = None  # the statement being run
         self.fresh: Assigned | None = None  # what the last assignment bound
-        self.settling = 0  # depth of first passes over loops
         self.constructing = False  # inside __init__ or what only it calls
         self.drafts: dict[Any, MeetingDraft] = {}
         self.pendings: dict[Any, Pending] = {}
@@ -252,7 +248,6 @@ class Frame:
         self.statement: cst.CSTNode | None = None  # the expression whose result is thrown away
         self.optimizers: list[tuple[Instance, cst.CSTNode]] = []  # built on a module's parameters
         self.steps = 0
-        self.contract: Declared | None = None  # of the assignment being run, by its comment
         self.places: dict[str, Placement] = {}  # of the parameters, where contracts speak of them
 
     # ----------------------------------------------------------------- evaluation
@@ -286,6 +281,56 @@ class Frame:
     def emit(self, event: object) -> None:
         """Say that something happened here."""
         self.unit.context.interpreter.on(self, event)
+
+    # ----------------------------------------------------------------- control
+
+    def under(
+        self,
+        *,
+        loop: LoopState | None = None,
+        branch: Flag | None = None,
+        consumer: cst.Call | None = None,
+        default_devices: tuple[Placement, ...] = (),
+        contract: Declared | None = None,
+        guarded: bool = False,
+        cold: bool = False,
+        evaluating: bool = False,
+        caught: bool = False,
+        retold: bool = False,
+        expecting: bool = False,
+        guarding: bool = False,
+        chained: bool = False,
+        choosing: bool = False,
+        settling: bool = False,
+    ) -> AbstractContextManager[None]:
+        """A block that is walked with more around it: `with frame.under(cold=True): …`."""
+        if not (
+            (loop or branch or consumer or default_devices or contract)
+            or (guarded or cold or evaluating or caught or retold)
+            or (expecting or guarding or chained or choosing or settling)
+        ):
+            return _AS_AROUND
+        around = self.control
+        return _Under(
+            self,
+            ControlContext(
+                around.loops if loop is None else (*around.loops, loop),
+                around.branches if branch is None else (*around.branches, branch),
+                around.consumers if consumer is None else (*around.consumers, consumer),
+                (*around.default_devices, *default_devices),
+                around.contract if contract is None else contract,
+                around.guarded or guarded,
+                around.cold or cold,
+                around.evaluating or evaluating,
+                around.caught or caught,
+                around.retold or retold,
+                around.expecting or expecting,
+                around.guarding or guarding,
+                around.chained or chained,
+                around.choosing or choosing,
+                around.settling or settling,
+            ),
+        )
 
     # ----------------------------------------------------------------- heap
 
@@ -360,7 +405,7 @@ class Frame:
     def touch(self, name: str) -> None:
         """What a name holds is another now, or was changed in place."""
         self.forget_tests(name)
-        for loop in self.loops:
+        for loop in self.control.loops:
             loop.assigned.add(name)
 
     def forget_tests(self, name: str) -> None:
@@ -402,7 +447,8 @@ class Frame:
         """A value as a container keeps it that is filled here: with the facts that hold for all
         that is put there."""
         value = possible(value, self.when)
-        since = self.loops[-1].since if self.loops else self.now
+        loop = self.control.loop
+        since = self.now if loop is None else loop.since
         return value.with_facts(lambda when: lasting(both(when, self.when), since))
 
     # ----------------------------------------------------------------- history
@@ -420,8 +466,8 @@ class Frame:
         """Where a factory without `device=` makes its tensor."""
         frame: Frame | None = self
         while frame is not None:
-            if frame.default_devices:
-                return frame.default_devices[-1]
+            if frame.control.default_devices:
+                return frame.control.default_devices[-1]
             frame = frame.outer
         return self.unit.default_place
 
@@ -429,10 +475,6 @@ class Frame:
     def has_default_device(self) -> bool:
         """Whether the code chose the default device itself."""
         return self.default_device is not CPU
-
-    @property
-    def loop(self) -> LoopState | None:
-        return self.loops[-1] if self.loops else None
 
     @property
     def is_forward(self) -> bool:

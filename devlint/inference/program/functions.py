@@ -14,26 +14,16 @@ from devlint.inference.domain.placement import Placement, Variable
 from devlint.inference.domain.provenance import Site
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value
+from devlint.inference.program.contracts import Signature
 from devlint.inference.program.loops import LoopState
 from devlint.inference.syntax.names import Names
 from devlint.inference.syntax.text import code
 
 if TYPE_CHECKING:
-    from devlint.inference.program.classes import ClassInfo, Declared
+    from devlint.inference.program.classes import ClassInfo
     from devlint.inference.program.frames import Frame, Pending
     from devlint.inference.program.units import Unit
     from devlint.inference.program.values import Instance
-
-
-@dataclass(slots=True)
-class Signature:
-    """The contracts of a function: of its parameters by name, and of its result."""
-
-    parameters: dict[str, Declared] = field(default_factory=dict)
-    result: Declared | None = None
-
-    def __bool__(self) -> bool:
-        return bool(self.parameters) or self.result is not None
 
 
 class Arguments:

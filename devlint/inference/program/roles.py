@@ -40,7 +40,8 @@ class PerStep:
 def note_call(frame: Frame, function: Function, node: cst.CSTNode) -> None:
     """Remember who calls a function of the same file."""
     if function.unit is frame.unit:
-        call = CallSite(frame.function, node, frame.loop, frame.cold > 0, frame.evaluating > 0)
+        around = frame.control
+        call = CallSite(frame.function, node, around.loop, around.cold, around.evaluating)
         function.callers.append(call)
 
 

@@ -8,8 +8,9 @@ from devlint.contracts import SELF, SameDevice
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.interpreter.contracts import as_tensors, check, compare, fixed
 from devlint.inference.models import unification
+from devlint.inference.program.contracts import Signature
 from devlint.inference.program.frames import Frame
-from devlint.inference.program.functions import Function, Signature
+from devlint.inference.program.functions import Function
 from devlint.inference.summaries.arguments import Binding
 
 

@@ -344,7 +344,7 @@ def _argument(tensor: Tensor, binding: Binding, node: cst.CSTNode) -> cst.CSTNod
 def _sync_in_callee(frame: Frame, node: cst.CSTNode, site: Site, binding: Binding) -> None:
     """A callee in another file that syncs makes its call in a loop a sync. One in the same file
     is reported where it waits."""
-    if not frame.loops:
+    if not frame.control.loops:
         return
 
     for stand_in in binding.places.values():
