@@ -18,7 +18,9 @@ from devlint.inference.domain.tensors import Tensor
 from devlint.inference.facts import Meeting, Operand
 from devlint.inference.models.unification import is_told, never_meet
 from devlint.inference.program.assumption_sites import at, of_code, of_value
-from devlint.inference.program.frames import Frame, MeetingDraft
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.meetings import MeetingDraft, Meetings
+from devlint.inference.program.traffic import HostReads, Moves
 from devlint.inference.syntax.text import shorten
 
 # Steps of a story. On code that works, one step of such a long one is wrong far more often than the
@@ -28,16 +30,16 @@ FAR, FAR_TOGETHER = 3, 5
 
 def settle(frame: Frame) -> None:
     """Turn the function's drafts into facts."""
-    facts = frame.unit.facts
-    _decide(frame)
-    for draft in frame.drafts.values():
+    facts, meetings = frame.unit.facts, frame.kept(Meetings)
+    _decide(frame, meetings)
+    for draft in meetings.drafts.values():
         if not is_told(draft):
             continue
         is_local = frame.function is not None and frame.function.is_local
         left_open = strength(draft.assumptions) < 1 and is_local
-        pending = frame.pendings.get((draft.left.place, draft.right.place))
+        pending = meetings.pendings.get((draft.left.place, draft.right.place))
         if pending is not None and pending.node is draft.node and not left_open:
-            del frame.pendings[draft.left.place, draft.right.place]  # it is said here
+            del meetings.pendings[draft.left.place, draft.right.place]  # it is said here
         left = operand(frame, draft.left, draft.left_node)
         right = operand(frame, draft.right, draft.right_node)
         assumed = [*draft.assumptions, *_with_host_inputs(frame, draft)]
@@ -58,18 +60,19 @@ def settle(frame: Frame) -> None:
                 given=call_contexts.given(frame, draft.right, draft.left, meets=True),
             )
         )
-    frame.drafts.clear()
+    meetings.drafts.clear()
 
 
-def _decide(frame: Frame) -> None:
+def _decide(frame: Frame, meetings: Meetings) -> None:
     """A move says where its source is not: what one branch brings to a device, and another leaves
     as it was handed in, is not there where both go on.
 
     `if wide: x = crop(x).to(device)`, `else: x = pad(x)`, and then `net(x)`
     """
-    for draft in frame.undecided:
+    moves = frame.kept(Moves)
+    for draft in meetings.undecided:
         place = draft.left.place
-        if type(place) is not Variable or draft.right.place not in frame.brought.get(place, ()):
+        if type(place) is not Variable or draft.right.place not in moves.goals.get(place, ()):
             continue
         if never_meet(frame, draft.left, draft.right):
             continue
@@ -77,20 +80,22 @@ def _decide(frame: Frame) -> None:
         kind = AssumptionKind.SOURCE_OF_MOVE_IS_ELSEWHERE
         assumed = of_value(frame, kind, draft.left, message)
         root = draft.left.origin.root.node if draft.left.origin is not None else draft.left_node
-        frame.drafts.setdefault((root, draft.right.place), replace(draft, assumptions=(assumed,)))
-    frame.undecided.clear()
+        meetings.drafts.setdefault(
+            (root, draft.right.place), replace(draft, assumptions=(assumed,))
+        )
+    meetings.undecided.clear()
 
 
 def _of_sources(frame: Frame, *tensors: Tensor) -> Iterator[Assumption]:
     """A move says where its source is not: what the function brings to a device itself, on this
     path or on another one, or a module in a method besides `forward`, its callers mostly hand in
     from the host."""
-    places = [tensor.place for tensor in tensors]
+    places, moves = [tensor.place for tensor in tensors], frame.kept(Moves)
     for tensor in tensors:
         place = tensor.place
         if type(place) is not Variable or CPU not in places:
             continue
-        if place not in frame.brought and not _brings_its_like(frame, place):
+        if place not in moves.goals and not _brings_its_like(frame, place):
             continue
         if place.kind is VariableKind.INPUT:
             message = "{} is on an accelerator already, though this code brings it to one"
@@ -147,11 +152,12 @@ def _length(shown: Operand) -> int:
 def _with_host_inputs(frame: Frame, draft: MeetingDraft) -> Iterator[Assumption]:
     """The function reads an input on the host, as it is, and meets it, or another one, with what
     is on the host: whoever wrote that expects its inputs there."""
-    if not frame.host_inputs or frame.in_module:
+    inputs = frame.kept(HostReads).unshown
+    if not inputs or frame.in_module:
         return
     own = {p.variable for p in frame.function.parameters} if frame.function is not None else set()
     places = {draft.left.place, draft.right.place}
-    if CPU in places and not places.isdisjoint(frame.host_inputs | own):
+    if CPU in places and not places.isdisjoint(inputs | own):
         message = "its inputs are not where this function has the host read them"
         yield of_code(frame, AssumptionKind.HOST_READS_OTHERS, message)
 

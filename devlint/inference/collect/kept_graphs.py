@@ -16,7 +16,7 @@ from devlint.inference.domain.host import Const, Host
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.facts import Hotness, KeptGraph
-from devlint.inference.models.gradients import BOTH, are_off
+from devlint.inference.models.gradients import BOTH, BackwardPasses, are_off
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments, Function
 from devlint.inference.program.loops import LoopState
@@ -206,7 +206,7 @@ def _went_through(frame: Frame, value: Value) -> bool:
         type(v) is Tensor
         and v.traits & BOTH
         and v.origin is not None
-        and v.origin.node in frame.went_back
+        and v.origin.node in frame.kept(BackwardPasses).crossed
         for v in alternatives(value)
     )
 
@@ -259,7 +259,12 @@ def _evaluates(frame: Frame, seen: _Seen, kept: _Kept) -> bool:
     """A loop over batches in code that evaluates keeps what a model returns. No backward pass is
     in the function, nor in another method that finds it on the object, and nowhere in the file are
     gradients turned off."""
-    if frame.goes_back or seen.passes or kept.loop.trains or kept.loop.hotness is not Hotness.HOT:
+    if (
+        frame.kept(BackwardPasses).run
+        or seen.passes
+        or kept.loop.trains
+        or kept.loop.hotness is not Hotness.HOT
+    ):
         return False
     if not (seen.switches or evaluates(frame.function)):
         return False

@@ -46,6 +46,7 @@ from devlint.inference.program.events import (
     SyncNote,
 )
 from devlint.inference.program.frames import Frame
+from devlint.inference.program.traffic import HostCopies
 from devlint.inference.summaries.element_reads import part_read, reads_the_same
 from devlint.inference.summaries.waits import (
     function_site,
@@ -165,7 +166,7 @@ def settle(frame: Frame) -> None:
                 )
             )
         elif kind is RoundTripNote:
-            if note.away in frame.needed:
+            if note.away in frame.kept(HostCopies).needed:
                 continue
             facts.round_trips.append(
                 RoundTrip(

@@ -23,6 +23,7 @@ from devlint.inference.program.assumption_sites import at, guess, is_out_of_sigh
 from devlint.inference.program.device_awareness import is_for_host, works_on_device
 from devlint.inference.program.events import HostReadNote, LateReadNote, NumberTaken, SyncNote
 from devlint.inference.program.frames import Frame
+from devlint.inference.program.traffic import HostCopies, HostReads
 from devlint.inference.syntax.text import dotted, every, shorten
 
 _GUESSED = frozenset(
@@ -53,7 +54,7 @@ def sync(
         if call in _GUESSED and _is_guess(frame, tensor):
             continue
         if on_accelerator(tensor) >= 0 or (tensor.place is None and tensor.is_sure):
-            frame.unsynchronized.clear()  # earlier copies on the stream have landed, too
+            frame.kept(HostCopies).landing.clear()  # earlier copies on the stream have landed, too
         if on_accelerator(tensor) >= 0 or (tensor.place is None and not frame.unit.host_script):
             consumer = _consumer(frame)
             frame.notes.append(
@@ -214,7 +215,7 @@ def read_by_host(
             if frame.unit.feeds_host:
                 assumed.append(with_device_data(frame))
         if _is_open(assumed):
-            frame.read_by_host.add(tensor.place)
+            frame.kept(HostReads).inputs.add(tensor.place)
         if branches > 1:
             message = f"`{shorten(value_node)}` is as this one of its branches leaves it"
             assumed.append(at(frame, AssumptionKind.BRANCH_TAKEN, value_node, message))
@@ -242,7 +243,7 @@ def read_by_host(
             if surer is not None:
                 assumed = [surer if each.kind in SHOWN_BY_CALLS else each for each in assumed]
         if is_weak and sink == ".numpy()" and tensor.is_sure and _is_input(tensor):
-            frame.host_inputs.add(tensor.place)
+            frame.kept(HostReads).unshown.add(tensor.place)
         is_open = is_weak and sink == ".numpy()" and not frame.control.choosing
         is_open = is_open and not frame.unit.is_test and guessed is None
         caught, surmised = frame.control.caught, tuple(assumed)
@@ -361,7 +362,7 @@ def host_needs(frame: Frame, tensor: Tensor) -> None:
     if tensor.place == CPU and tensor.origin is not None:
         for step in tensor.origin.chain():
             if step.kind is StepKind.MOVED:
-                frame.needed.add(step.node)
+                frame.kept(HostCopies).needed.add(step.node)
                 return
 
 
@@ -369,8 +370,9 @@ def late_read(frame: Frame, node: cst.CSTNode, tensor: Tensor, value_node: cst.C
     """The host reads a copy that may not have landed."""
     if tensor.origin is None:
         return
+    landing = frame.kept(HostCopies).landing
     for step in tensor.origin.chain():
-        if step.node in frame.unsynchronized:
-            frame.unsynchronized.discard(step.node)
+        if step.node in landing:
+            landing.discard(step.node)
             frame.notes.append(LateReadNote(step.node, node, tensor, value_node))
             return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import libcst as cst
 
@@ -14,14 +14,33 @@ from devlint.inference.domain.provenance import Site
 from devlint.inference.domain.tensors import RECORDED, Tensor
 from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.facts import UndetachedRead
-from devlint.inference.models.gradients import BOTH, are_off
+from devlint.inference.models.gradients import BOTH, BackwardPasses, are_off
 from devlint.inference.program.assumption_sites import of_value
 from devlint.inference.program.frames import Frame
-from devlint.inference.program.functions import Function, ReadNote
+from devlint.inference.program.functions import Function
 from devlint.inference.program.roles import evaluates, turns_gradients_off
 from devlint.inference.program.units import Unit
 
 _MAX_CALLERS = 6  # deep
+
+
+@dataclass(slots=True, eq=False)
+class _Read:
+    """The host reads what may be recorded, where gradients are on."""
+
+    node: cst.CSTNode
+    sink: str
+    tensor: Tensor
+    tensor_node: cst.CSTNode
+    caught: bool
+    in_one_branch: bool = False  # what another branch leaves there is not recorded
+
+
+@dataclass(slots=True, eq=False)
+class _Reads:
+    """The reads of one function."""
+
+    by_node: dict[cst.CSTNode, _Read] = field(default_factory=dict)
 
 
 @dataclass(slots=True, eq=False)
@@ -44,21 +63,25 @@ def read(frame: Frame, node: cst.CSTNode, sink: str, value: Value, value_node: c
     """`.numpy()` and `np.asarray` refuse what is recorded, as long as gradients are on."""
     recorded = [v for v in alternatives(value) if type(v) is Tensor and v.traits & BOTH]
     if recorded and not are_off(frame):
-        frame.reads[node] = ReadNote(node, sink, recorded[0], value_node, frame.control.caught)
+        frame.kept(_Reads).by_node[node] = _Read(
+            node, sink, recorded[0], value_node, frame.control.caught
+        )
         read_of(frame, node, value)
 
 
 def read_of(frame: Frame, node: cst.CSTNode, value: Value) -> None:
     """All that a call, noted for one alternative of its object, reads."""
-    if node in frame.reads:
-        frame.reads[node].in_one_branch = not all(
+    noted = frame.kept(_Reads).by_node.get(node)
+    if noted is not None:
+        noted.in_one_branch = not all(
             type(v) is Tensor and v.traits & BOTH for v in alternatives(without_none(value))
         )
 
 
 def leave(frame: Frame) -> None:
     """The function is done: what is left of its reads waits for its callers."""
-    for note in frame.reads.values():
+    reads = frame.kept(_Reads).by_node
+    for note in reads.values():
         assumed: Assumptions = ()
         if not note.tensor.traits & RECORDED:
             if not _backward_went_through(frame, note.tensor):
@@ -76,17 +99,18 @@ def leave(frame: Frame) -> None:
             caught=note.caught,
         )
         frame.unit.kept(UndetachedReads).waiting.append(
-            Undetached(frame.function, frame.goes_back, fact)
+            Undetached(frame.function, frame.kept(BackwardPasses).run, fact)
         )
-    frame.reads.clear()
+    reads.clear()
 
 
 def _backward_went_through(frame: Frame, tensor: Tensor) -> bool:
     """The call that made it is one that a backward pass went through."""
     if tensor.origin is None:
         return False
-    made = next((s.node for s in tensor.origin.chain() if s.node in frame.expected), None)
-    return made is not None and made in frame.went_back
+    passes = frame.kept(BackwardPasses)
+    made = next((s.node for s in tensor.origin.chain() if s.node in passes.may_cross), None)
+    return made is not None and made in passes.crossed
 
 
 def settle(unit: Unit) -> None:

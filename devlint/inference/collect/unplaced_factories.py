@@ -8,13 +8,10 @@ others where its inputs are.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import libcst as cst
 
 from devlint.inference.domain.assumptions import Assumption, AssumptionKind
 from devlint.inference.domain.placement import CPU, Variable
-from devlint.inference.domain.provenance import Provenance
 from devlint.inference.domain.tensors import DEFAULT, SCALAR, Tensor
 from devlint.inference.facts import MeetingKind
 from devlint.inference.models.unification import code_is_accelerated, is_told, note
@@ -22,23 +19,10 @@ from devlint.inference.program.assumption_sites import at
 from devlint.inference.program.constructors import runs_in_constructor
 from devlint.inference.program.device_awareness import makes_by_device
 from devlint.inference.program.events import MoveNote
-from devlint.inference.program.frames import Frame, MeetingDraft
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.meetings import MeetingDraft, Meetings
+from devlint.inference.program.unplaced_factories import UnplacedFactories, UnplacedFactory
 from devlint.inference.syntax.text import shorten
-
-
-@dataclass(slots=True, eq=False)
-class Orphan:
-    """A tensor that a factory made on the default device with the shape of another."""
-
-    node: cst.Call
-    tensor: Tensor
-    sizes: Tensor
-    whole: bool = False  # with its shape, or most of it: `torch.randn(x.shape)`
-    settled: bool = False  # moved, read by the host, or seen to meet another
-    used: bool = False  # something computes with it, or it is handed on
-    joined: bool = False  # it meets another tensor, of which it is open where that is
-    filled: Provenance | None = None  # what it is while inputs are written into it
-    peers: set[cst.CSTNode] = field(default_factory=set)  # the roots of what it was joined with
 
 
 def made(frame: Frame, node: cst.Call, tensor: Tensor) -> None:
@@ -47,7 +31,9 @@ def made(frame: Frame, node: cst.Call, tensor: Tensor) -> None:
     if sizes is None or not tensor.traits & DEFAULT or tensor.traits & SCALAR:
         return
     if type(sizes.place) is Variable and not frame.constructing:
-        frame.orphans.setdefault(node, Orphan(node, tensor, sizes, _takes_whole_shape(node)))
+        frame.kept(UnplacedFactories).by_call.setdefault(
+            node, UnplacedFactory(node, tensor, sizes, _takes_whole_shape(node))
+        )
 
 
 def _takes_whole_shape(factory: cst.Call) -> bool:
@@ -67,65 +53,69 @@ def _is_shape(node: cst.BaseExpression) -> bool:
 
 def settled(frame: Frame, tensor: Tensor) -> None:
     """The code moves a tensor or reads it on the host: it is meant to be there."""
-    if not frame.orphans or tensor.origin is None:
+    unplaced = frame.kept(UnplacedFactories).by_call
+    if not unplaced or tensor.origin is None:
         return
     root = tensor.origin.root.node
-    for orphan in frame.orphans.values():
-        if orphan.node is root or root in orphan.peers:
-            orphan.settled = True
+    for factory in unplaced.values():
+        if factory.node is root or root in factory.peers:
+            factory.settled = True
 
 
 def used(frame: Frame, tensor: Tensor) -> None:
     """A tensor is returned. What is computed of a table that was filled from inputs is a result,
     and not a table that the host has collected."""
-    if not frame.orphans or tensor.origin is None:
+    unplaced = frame.kept(UnplacedFactories).by_call
+    if not unplaced or tensor.origin is None:
         return
-    orphan = frame.orphans.get(tensor.origin.root.node)
-    if orphan is not None:
-        orphan.used = True
-        if orphan.filled is not None and not orphan.filled.is_same(tensor.origin):
-            orphan.joined = True
+    factory = unplaced.get(tensor.origin.root.node)
+    if factory is not None:
+        factory.used = True
+        if factory.filled is not None and not factory.filled.is_same(tensor.origin):
+            factory.joined = True
 
 
 def filled(frame: Frame, tensor: Tensor, part: Tensor) -> None:
     """`out[i] = step(x[i])`: what is made with the shape of an input holds what is computed from
     inputs, and each write waits for its copy to the host."""
-    orphan = frame.orphans.get(tensor.origin.root.node) if tensor.origin is not None else None
-    if orphan is None or type(part.place) is not Variable:
+    unplaced = frame.kept(UnplacedFactories).by_call
+    factory = unplaced.get(tensor.origin.root.node) if tensor.origin is not None else None
+    if factory is None or type(part.place) is not Variable:
         return
-    if part.is_sure or part.place is orphan.sizes.place:
-        orphan.filled = tensor.origin
+    if part.is_sure or part.place is factory.sizes.place:
+        factory.filled = tensor.origin
 
 
 def settle(frame: Frame) -> None:
     """Note those that stay behind."""
-    if not frame.orphans or runs_in_constructor(frame):
+    unplaced = frame.kept(UnplacedFactories).by_call
+    if not unplaced or runs_in_constructor(frame):
         return
-    reported = {key[0] for key, draft in frame.drafts.items() if _decides(draft)}
+    reported = {key[0] for key, draft in frame.kept(Meetings).drafts.items() if _decides(draft)}
     on_host = _goes_to_accelerator(frame)
     function = frame.function
     makes_others = function is not None and makes_by_device(function)
-    for orphan in frame.orphans.values():
-        sizes = orphan.sizes
-        if orphan.settled or not orphan.used or orphan.node in reported or not sizes.is_sure:
+    for factory in unplaced.values():
+        sizes = factory.sizes
+        if factory.settled or not factory.used or factory.node in reported or not sizes.is_sure:
             continue
-        if orphan.tensor.place != CPU or frame.unit.is_test:
+        if factory.tensor.place != CPU or frame.unit.is_test:
             continue
-        size_node = orphan.node.args[0].value if orphan.node.args else orphan.node
-        said = shorten(orphan.node)
+        size_node = factory.node.args[0].value if factory.node.args else factory.node
+        said = shorten(factory.node)
         message = f"`{said}` is for what lives where `{shorten(size_node)}` does"
-        assumed = [at(frame, AssumptionKind.SHAPE_SAYS_DEVICE, orphan.node, message), *on_host]
-        if not (orphan.joined or makes_others):
+        assumed = [at(frame, AssumptionKind.SHAPE_SAYS_DEVICE, factory.node, message), *on_host]
+        if not (factory.joined or makes_others):
             message = f"something out of sight brings `{said}` together with its like"
             kind = AssumptionKind.SHAPED_TENSOR_MEETS_INPUT
-            assumed.append(at(frame, kind, orphan.node, message))
+            assumed.append(at(frame, kind, factory.node, message))
         note(
             frame,
-            orphan.node,
+            factory.node,
             MeetingKind.SHAPE,
             "shape",
-            orphan.tensor,
-            orphan.node,
+            factory.tensor,
+            factory.node,
             sizes,
             size_node,
             tuple(assumed),

@@ -72,6 +72,7 @@ from devlint.inference.program.events import (
 )
 from devlint.inference.program.frames import EVALUATORS, Frame
 from devlint.inference.program.functions import Arguments, Function
+from devlint.inference.program.traffic import HostCopies
 from devlint.inference.program.values import (
     ClassValue,
     FunctionValue,
@@ -92,23 +93,18 @@ _MOVES = frozenset({"to", "cuda", "cpu", "type_as"})
 
 
 def _call(frame: Frame, node: cst.Call) -> Value:
-    statement = frame.statement
     func = node.func
     if type(func) is cst.Attribute:
-        frame.statement = None
         base = frame.eval(func.value)
         arguments = evaluate_arguments(frame, node)
-        frame.statement = statement
         if type(func.value) is cst.Call and func.attr.value in _MOVES:
             frame.unit.moved_calls.add(func.value)
         frame.emit(Called(node, base, arguments))
         result = call_attribute(frame, node, base, func, arguments)
         callee_name = func.attr.value
     else:
-        frame.statement = None
         callee = frame.eval(func)
         arguments = evaluate_arguments(frame, node)
-        frame.statement = statement
         frame.emit(Called(node, callee, arguments))
         result = call_value(frame, node, callee, arguments)
         callee_name = func.value if type(func) is cst.Name else ""
@@ -197,7 +193,7 @@ def call_attribute(
     if name == "backward":
         gradients.went_back(frame, arguments.get(0, "loss") if type(base) is not Tensor else base)
     elif name in ("synchronize", "query"):
-        frame.unsynchronized.clear()  # of a stream or an event
+        frame.kept(HostCopies).landing.clear()  # of a stream or an event
     elif name == "apply":
         moved = part_moves.move_of_parts(frame, node, base, arguments)
         if moved is not None:
@@ -705,15 +701,15 @@ def _call_list(
         frame.touch(func.value.value)
     if name in ("append", "add", "appendleft"):
         if arguments.positional:
-            frame.write(base, base.adding(frame.kept(arguments.positional[0][0])))
+            frame.write(base, base.adding(frame.stored(arguments.positional[0][0])))
         return NONE
     if name == "insert" and len(arguments.positional) > 1:
-        frame.write(base, base.adding(frame.kept(arguments.positional[1][0])))
+        frame.write(base, base.adding(frame.stored(arguments.positional[1][0])))
         return NONE
     if name == "extend":
         for value, argument in arguments.positional:
             element = frame.interpreter.element_of(frame, value, argument)
-            base = base.adding(frame.kept(element))
+            base = base.adding(frame.stored(element))
         frame.write(base, base)
         return NONE
     if name in ("pop", "popleft"):

@@ -59,6 +59,7 @@ from devlint.inference.program.device_awareness import is_assigned_outside
 from devlint.inference.program.events import NonLeafUsed
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.loops import Flag
+from devlint.inference.program.outcomes import AttributeWrite
 from devlint.inference.program.values import Instance
 from devlint.inference.syntax.attribute_moves import is_mover
 from devlint.inference.syntax.text import code, dotted, every
@@ -344,7 +345,8 @@ def write_attribute(
     """`self.name = value` in one of the methods: what survives counts when it is done."""
     if type(value) is Tensor:
         value = under(value, frame.when)
-    frame.writes.append((name, value, node, source, frozenset(frame.control.branches)))
+    flags = frozenset(frame.control.branches)
+    frame.outcome.writes.append(AttributeWrite(name, value, node, source, flags))
 
 
 def write_parameter_data(
@@ -373,8 +375,8 @@ def write_parameter_data(
 def settle_writes(info: ClassInfo, frame: Frame) -> None:
     """What a method leaves in the attributes that it assigns."""
     registered = RegisteredModules(frame)
-    for name, value, node, source, flags in frame.writes:
-        left = [env[f"self.{name}"] for env in frame.exits if f"self.{name}" in env]
+    for name, value, node, source, flags in frame.outcome.writes:
+        left = [env[f"self.{name}"] for env in frame.outcome.exits if f"self.{name}" in env]
         moved = _moved_in_place(left)
         if moved is None and left and not any(_survives(value, final) for final in left):
             continue

@@ -9,6 +9,7 @@ meeting of the kind CONTRACT where it is handed in, returned or assigned.
 from __future__ import annotations
 
 from collections.abc import Mapping as ReadOnly
+from dataclasses import dataclass, field
 
 import libcst as cst
 
@@ -262,10 +263,17 @@ def _check_names(frame: Frame, declared: Declared | None, params: ReadOnly[str, 
                 unread(frame.unit, declared.node, f"there is no parameter `{name}`")
 
 
+@dataclass(slots=True, eq=False)
+class _ParameterPlaces:
+    """Where the parameters of a function live, for contracts that speak of them."""
+
+    by_name: dict[str, Placement] = field(default_factory=dict)
+
+
 def apply(frame: Frame, signature: Signature, parameters: list[Parameter]) -> None:
     """Trust the contracts of the parameters of the function that begins here."""
     known = {parameter.name: parameter for parameter in parameters}
-    frame.places = {
+    frame.kept(_ParameterPlaces).by_name = {
         name: _place_of_parameter(frame, signature, known, name, frozenset()) for name in known
     }
     for name, declared in signature.parameters.items():
@@ -315,7 +323,7 @@ def _place(frame: Frame, requirement: Requirement | None) -> Placement:
         for name in requirement.names:
             if name == SELF and frame.info is not None:
                 return frame.info.variable
-            place = frame.places.get(name)
+            place = frame.kept(_ParameterPlaces).by_name.get(name)
             if place is not None:
                 return place
     return None
@@ -365,7 +373,7 @@ def check_returns(frame: Frame, signature: Signature) -> None:
     if declared is None or frame.function is None:
         return
     said = f"the result of `{frame.function.name}`"
-    for node, returned in frame.returns:
+    for node, returned in frame.outcome.returns:
         expression = node.value if isinstance(node, cst.Return) else None
         check(frame, node, said, returned, expression or node, declared)
 
@@ -375,7 +383,7 @@ def result_of(frame: Frame, signature: Signature, value: Value) -> Value:
     declared = signature.result
     if declared is None:
         return value
-    if not frame.returns and not frame.yields:
+    if not frame.outcome.returns and not frame.outcome.yields:
         value = UNKNOWN  # a stub, or a method that its subclasses define
     return trusted(frame, value, declared)
 

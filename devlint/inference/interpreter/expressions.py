@@ -222,9 +222,9 @@ def _yield(frame: Frame, node: cst.Yield) -> Value:
         return UNKNOWN
     if isinstance(node.value, cst.From):
         value = frame.eval(node.value.item)
-        frame.yields.append(frame.interpreter.element_of(frame, value, node.value.item))
+        frame.outcome.yields.append(frame.interpreter.element_of(frame, value, node.value.item))
     else:
-        frame.yields.append(frame.eval(node.value))
+        frame.outcome.yields.append(frame.eval(node.value))
     return UNKNOWN
 
 

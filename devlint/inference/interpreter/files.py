@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence as Many
 
 import libcst as cst
 
@@ -11,15 +11,14 @@ from devlint.inference.program.units import Unit
 from devlint.inference.syntax.words import skips_rest
 
 
-def run_all(frame: Frame, statements: Iterable[cst.CSTNode]) -> bool:
+def run_all(frame: Frame, statements: Many[cst.CSTNode]) -> bool:
     """Run statements in order; what stands behind a return or a raise is dead."""
-    rest = iter(statements)
-    for statement in rest:
+    for index, statement in enumerate(statements):
         if not frame.execute(statement):
             return False
         if type(statement) is cst.If and not frame.control.cold and skips_rest(statement):
             with frame.under(cold=True):  # `if step % n: continue`: what follows runs now and then
-                return run_all(frame, rest)
+                return run_all(frame, statements[index + 1 :])
     return True
 
 

@@ -17,6 +17,7 @@ from devlint.inference.models.module_places import move_module
 from devlint.inference.models.moves import target_of
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
+from devlint.inference.program.traffic import Moves
 from devlint.inference.program.values import FunctionValue, Instance
 from devlint.inference.syntax.moved_globals import MOVING_METHODS
 from devlint.inference.syntax.text import dotted
@@ -42,7 +43,7 @@ def move_of_parts(frame: Frame, node: cst.Call, base: Value, arguments: Argument
     if path:
         frame.hold(path, moved)
     if type(base) is Tensor and type(base.place) is Variable and target != CPU:
-        frame.brought.setdefault(base.place, set()).add(target)
+        frame.kept(Moves).goals.setdefault(base.place, set()).add(target)
     return moved
 
 

@@ -191,8 +191,8 @@ def _return(frame: Frame, node: cst.Return) -> bool:
         value = baked(frame, value)
         if type(value) is Tensor or (type(value) is Sequence and value.kind == "tuple"):
             value = under(value, frame.when)
-    frame.returns.append((node, value))
-    frame.exits.append(frame.env)
+    frame.outcome.returns.append((node, value))
+    frame.outcome.exits.append(frame.env)
     return False
 
 

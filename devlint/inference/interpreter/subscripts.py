@@ -62,7 +62,7 @@ from devlint.inference.program.events import (
     PlaceSettled,
 )
 from devlint.inference.program.frames import EVALUATORS, Frame
-from devlint.inference.program.functions import MovedEntry
+from devlint.inference.program.outcomes import MovedEntry
 from devlint.inference.program.values import Instance
 from devlint.inference.syntax.text import code, dotted, shorten
 
@@ -438,7 +438,7 @@ def assign_item(frame: Frame, target: cst.Subscript, value: Value, source: cst.C
             else:
                 frame.write(holder, _without_placeholders(holder).adding(value))
                 if frame.control.loop is not None and frame.control.loop.replacing is target:
-                    frame.control.loop.replacement = frame.kept(value)
+                    frame.control.loop.replacement = frame.stored(value)
         elif type(holder) is Mapping:
             if type(first) is Const:
                 frame.write(holder, holder.putting({first.value: value}))
@@ -476,7 +476,7 @@ def _move_parts(
     if type(index[0]) is Const:
         place = None if frame.control.branches else value.place
         entry = Tensor(place, value.origin, value.traits, value.evidence)
-        frame.moved_entries.append(MovedEntry(base.evidence, index[0].value, entry))
+        frame.outcome.moved_entries.append(MovedEntry(base.evidence, index[0].value, entry))
         return
     if not frame.control.loops:
         return
@@ -485,7 +485,7 @@ def _move_parts(
     for loop in frame.control.loops:
         if key in targets_of(loop.node):
             loop.moved_parts[path] = moved
-            frame.moved_entries.append(MovedEntry(base.evidence, None, value))
+            frame.outcome.moved_entries.append(MovedEntry(base.evidence, None, value))
             return
     frame.bind(path, moved)
 

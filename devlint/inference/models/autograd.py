@@ -21,7 +21,7 @@ def store(frame: Frame) -> None:
     if function is None or function.name not in _STORING or not _is_differentiable(function):
         return
     prefix = f"{_context(function)}."
-    for env in frame.exits:
+    for env in frame.outcome.exits:
         for path, value in env.items():
             if isinstance(path, str) and path.startswith(prefix):
                 name = path.removeprefix(prefix)

@@ -72,6 +72,7 @@ from devlint.inference.program.events import (
 )
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
+from devlint.inference.program.traffic import HostCopies, HostReads
 from devlint.inference.program.values import (
     FunctionValue,
     Generator,
@@ -176,7 +177,7 @@ def _default_device(frame: Frame, node: cst.Call, arguments: Arguments) -> Value
 def _set_default_device(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     value = arguments.get(0, "device")
     if value is not None:
-        frame.unit.default_device = frame.left_default = place_of(frame, value)
+        frame.unit.default_device = frame.outcome.left_default = place_of(frame, value)
     return NONE
 
 
@@ -185,7 +186,7 @@ def _set_default_type(frame: Frame, node: cst.Call, arguments: Arguments) -> Val
     name = value.name if type(value) is External else (value.value if type(value) is Const else "")
     if isinstance(name, str) and name.startswith("torch."):
         place = CUDA if name.startswith("torch.cuda.") else CPU
-        frame.unit.default_device = frame.left_default = place
+        frame.unit.default_device = frame.outcome.left_default = place
     return NONE
 
 
@@ -202,7 +203,7 @@ def _variable(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
 
 
 def _synchronize(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
-    frame.unsynchronized.clear()
+    frame.kept(HostCopies).landing.clear()
     return NONE
 
 
@@ -271,7 +272,7 @@ def _typed(place: Placement, general: bool = False) -> Handler:
             return Tensor(place_of(frame, device[0]), frame.origin(StepKind.CREATED, node))
         if type(first) is Tensor and first.is_sure:  # the very tensor: its `alias`
             if place == CPU and not general:  # refuses one of another device
-                frame.host_inputs.add(first.place)
+                frame.kept(HostReads).unshown.add(first.place)
             origin = Provenance(StepKind.COMPUTED, node, frame.unit.source, first.origin)
             return Tensor(first.place, origin, first.traits)
         origin = frame.origin(StepKind.CREATED, node)
@@ -494,8 +495,6 @@ def _optimizer(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
         if tensor.traits & NON_LEAF:
             frame.emit(NonLeafUsed(tensor, "optimizer", node))
     origin = frame.origin(StepKind.CREATED, node)
-    if module is not None:
-        frame.optimizers.append((module, node))
     return Optimizer(module, origin)
 
 

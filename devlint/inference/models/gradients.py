@@ -8,6 +8,7 @@ a callee out of sight returns is EXPECTED to be recorded, which a backward pass 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 import libcst as cst
 
@@ -25,6 +26,15 @@ from devlint.inference.syntax.text import dotted
 from devlint.knowledge.autograd import RECORDED_OPERATIONS, RECORDED_OPERATORS
 
 BOTH = RECORDED | EXPECTED
+
+
+@dataclass(slots=True, eq=False)
+class BackwardPasses:
+    """Those that a function runs, and what they go through."""
+
+    run: bool = False
+    crossed: set[cst.CSTNode] = field(default_factory=set)
+    may_cross: set[cst.CSTNode] = field(default_factory=set)  # calls out of sight
 
 
 def are_off(frame: Frame) -> bool:
@@ -66,7 +76,7 @@ def after_unknown(frame: Frame, node: cst.CSTNode, result: Value) -> Value:
     """What a callee out of sight returns."""
     if type(result) is not Tensor or are_off(frame):
         return marked(result, 0)
-    frame.expected.add(node)
+    frame.kept(BackwardPasses).may_cross.add(node)
     return marked(result, EXPECTED)
 
 
@@ -140,7 +150,8 @@ def _keeps_floats(arguments: Arguments) -> bool:
 
 def went_back(frame: Frame, value: Value | None) -> None:
     """A backward pass runs from here: what it goes through is recorded, and gradients are on."""
-    frame.goes_back = True
+    passes = frame.kept(BackwardPasses)
+    passes.run = True
     for tensor in alternatives(value or UNKNOWN):
         if type(tensor) is Tensor and tensor.origin is not None:
-            frame.went_back.update(step.node for step in tensor.origin.chain())
+            passes.crossed.update(step.node for step in tensor.origin.chain())

@@ -49,6 +49,8 @@ from devlint.inference.program.events import (
 )
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
+from devlint.inference.program.meetings import Meetings
+from devlint.inference.program.traffic import HostCopies, Moves
 from devlint.inference.program.values import Instance
 from devlint.inference.syntax.text import code, dotted, every, receiver_of
 
@@ -152,7 +154,7 @@ def move_of_tensor(
     if batch is not None and (batch.part or not discarded):
         batch.mark_tensor()  # a whole batch may move in place, its parts are tensors
         if batch.part and tensor.origin is not None:
-            frame.batch_moves.setdefault(tensor.origin.root.node, []).append(place)
+            frame.kept(Moves).of_batches.setdefault(tensor.origin.root.node, []).append(place)
     frame.emit(PlaceSettled(tensor))
     module_node = _itself(subject_node)
     alone = discarded or module_node is not subject_node or _is_set_alone(frame, node)
@@ -173,7 +175,7 @@ def move_of_tensor(
     to_host = place == CPU
     if to_host and non_blocking and on_accelerator(tensor) >= 0:
         traits |= COPYING
-        frame.unsynchronized.add(node)
+        frame.kept(HostCopies).landing.add(node)
     elif to_host and on_accelerator(tensor) >= 0:
         frame.emit(HostWaits(node, f".{name}()", tensor, subject_node))
     elif tensor.place is None:
@@ -184,7 +186,7 @@ def move_of_tensor(
     if frame.control.loop is not None and on_accelerator(Tensor(place)) >= 1:
         frame.control.loop.feeds_device = True
     if type(tensor.place) is Variable and place != CPU and not discarded:
-        frame.brought.setdefault(tensor.place, set()).add(place)
+        frame.kept(Moves).goals.setdefault(tensor.place, set()).add(place)
     evidence = tensor.evidence
     if evidence is not None:
         evidence.moved = True
@@ -197,7 +199,7 @@ def _note_index_moved_before(
 ) -> None:
     """`table[rows].to(device)` where `rows` are on that device: a move says where its source is
     not, so the table is elsewhere, and refuses the index."""
-    pending = frame.pendings.get((tensor.place, place))
+    pending = frame.kept(Meetings).pendings.get((tensor.place, place))
     if pending is None or not isinstance(subject_node, cst.Subscript):
         return
     table, index = pending.left, pending.right
@@ -265,7 +267,7 @@ def wait_for_copies(frame: Frame, name: str, place: Placement, arguments: Argume
     """A blocking copy to the host of what is perhaps on an accelerator: whatever was copied before
     it, on the same stream, has landed as well."""
     if place == CPU and not _is_non_blocking(name, arguments):
-        frame.unsynchronized.clear()
+        frame.kept(HostCopies).landing.clear()
 
 
 def _is_non_blocking(name: str, arguments: Arguments) -> bool:

@@ -59,6 +59,7 @@ from devlint.inference.program.events import (
 )
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
+from devlint.inference.program.traffic import HostCopies
 from devlint.inference.program.values import Instance, Parameters
 from devlint.inference.syntax.moved_globals import MOVING_METHODS
 from devlint.inference.syntax.text import dotted, receiver_of, shorten
@@ -329,7 +330,7 @@ def _copy_without_waiting(
             StepKind.MOVED, node, frame.unit.source, tensor.origin, before=source.place
         )
         frame.hold(path, tensor.with_place(tensor.place, step, add=COPYING))
-        frame.unsynchronized.add(node)
+        frame.kept(HostCopies).landing.add(node)
 
 
 def _computed(frame: Frame, node: cst.CSTNode, tensor: Tensor, drop: int = 0) -> Tensor:

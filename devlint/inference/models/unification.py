@@ -50,8 +50,11 @@ from devlint.inference.program.assumption_sites import at, guess, of_code, of_va
 from devlint.inference.program.constructors import runs_in_constructor
 from devlint.inference.program.device_awareness import notes_host
 from devlint.inference.program.events import KeptMeets, TensorRead
-from devlint.inference.program.frames import Frame, MeetingDraft, Pending
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.meetings import MeetingDraft, Meetings, Pending
 from devlint.inference.program.predicates import want_two_settings
+from devlint.inference.program.traffic import HostReads, Moves
+from devlint.inference.program.unplaced_factories import UnplacedFactories
 from devlint.inference.program.values import Instance
 from devlint.inference.syntax.text import dotted, shorten
 
@@ -321,7 +324,7 @@ def _rigid(frame: Frame, known: Tensor, variable: Tensor) -> Assumptions | None:
     if variable.evidence is not None and variable.evidence.own:
         message = "{} was moved after the class made it"
         assumed.append(of_value(frame, AssumptionKind.HELD_MODULE_WAS_MOVED, variable, message))
-    if rigid in frame.read_by_host:
+    if rigid in frame.kept(HostReads).inputs:
         message = f"the host reads `{rigid.name}` only where it is on the host"
         assumed.append(of_value(frame, AssumptionKind.HOST_READS_OTHERS, variable, message))
     if frame.unit.feeds_host and is_input:
@@ -667,18 +670,19 @@ def _compare(
     counts: dict[int, int] = {}
     for _, _, number in candidates:
         counts[number] = counts.get(number, 0) + 1
+    unplaced = frame.kept(UnplacedFactories).by_call
     for tensor, expression, number in candidates:
-        if frame.orphans and tensor.origin is not None:
-            orphan = frame.orphans.get(tensor.origin.root.node)
-            if orphan is not None:
-                orphan.used = True
-                if orphan.whole and not indirect:
-                    _show_companions(orphan.sizes, candidates)
-                orphan.joined = orphan.joined or any(
-                    _is_companion(t, orphan.sizes) for t, _, _ in candidates
+        if unplaced and tensor.origin is not None:
+            factory = unplaced.get(tensor.origin.root.node)
+            if factory is not None:
+                factory.used = True
+                if factory.whole and not indirect:
+                    _show_companions(factory.sizes, candidates)
+                factory.joined = factory.joined or any(
+                    _is_companion(t, factory.sizes) for t, _, _ in candidates
                 )
-                orphan.settled = orphan.settled or any(_came_to_host(t) for t, _, _ in candidates)
-                orphan.peers.update(
+                factory.settled = factory.settled or any(_came_to_host(t) for t, _, _ in candidates)
+                factory.peers.update(
                     t.origin.root.node for t, _, _ in candidates if t.origin is not None
                 )
         if tensor is first or tensor.place is first.place or tensor.place is None:
@@ -887,14 +891,14 @@ def belongs_to_moved_batch(frame: Frame, part: Tensor) -> bool:
     evidence, origin = part.evidence, part.origin
     if evidence is None or origin is None or not (evidence.part and part.traits & LOADED):
         return False
-    return origin.root.node in frame.batch_moves
+    return origin.root.node in frame.kept(Moves).of_batches
 
 
 def _belongs_with(frame: Frame, odd: Tensor, candidates: list[Candidate]) -> bool:
     """A part of a batch meets something where another part of the batch was moved to."""
     if not belongs_to_moved_batch(frame, odd) or odd.origin is None or odd.traits & INDIRECT:
         return False
-    goals = frame.batch_moves[odd.origin.root.node]
+    goals = frame.kept(Moves).of_batches[odd.origin.root.node]
     return any(
         same_place(t.place, goal) for t, _, _ in candidates if t is not odd for goal in goals
     )
@@ -935,11 +939,12 @@ def add_pending(
 ) -> None:
     """Two operands that a caller may put apart: one note for each pair of places."""
     key = (left.place, right.place)
-    old = frame.pendings.get(key)
+    pendings = frame.kept(Meetings).pendings
+    old = pendings.get(key)
     if old is not None:
         old.when = either(old.when, frame.when)
-    if (old is None and len(frame.pendings) < MAX_PENDING) or (old and not may_meet(old)):
-        frame.pendings[key] = Pending(
+    if (old is None and len(pendings) < MAX_PENDING) or (old and not may_meet(old)):
+        pendings[key] = Pending(
             node, kind, operation, left, right, pointwise, frame.when, called, assumptions
         )
 
@@ -965,12 +970,13 @@ def leave_undecided(
     """An input meets what is on a device, which a move in this function may say that it is not on,
     here or further down."""
     is_input = type(odd.place) is Variable and odd.place.kind is VariableKind.INPUT
-    if is_input and authority(anchor) == _CHOSEN and len(frame.undecided) < MAX_PENDING:
+    undecided = frame.kept(Meetings).undecided
+    if is_input and authority(anchor) == _CHOSEN and len(undecided) < MAX_PENDING:
         caught = frame.control.caught
         draft = MeetingDraft(
             node, kind, operation, odd, odd_node, anchor, anchor_node, (), None, caught
         )
-        frame.undecided.append(draft)
+        undecided.append(draft)
 
 
 def may_meet(pending: Pending) -> bool:
@@ -1015,14 +1021,15 @@ def note(
         return
     root = left.origin.root.node if left.origin is not None else left_node
     key = (root, right.place)
-    old = frame.drafts.get(key)
+    drafts = frame.kept(Meetings).drafts
+    old = drafts.get(key)
     is_stronger = old is None or strength(assumptions) > strength(old.assumptions)
     if old is not None and (old.node is node or not is_stronger):
         guessed = not (old.left.is_sure and old.right.is_sure)
         if not (guessed and left.is_sure and right.is_sure):
             return
     caught = frame.control.caught
-    frame.drafts[key] = MeetingDraft(
+    drafts[key] = MeetingDraft(
         node, kind, operation, left, left_node, right, right_node, assumptions, inside, caught
     )
 

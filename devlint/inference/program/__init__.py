@@ -7,6 +7,10 @@ Its modules:
     frames: one function, or a file's body, on the walk
     units: the files being inferred, their common context, and `Interpreter`
     loops: loops being walked, and environments
+    outcomes: what a function gives back and leaves
+    meetings: operands that are brought together
+    traffic: what a function moves, and what its host reads
+    unplaced_factories: tensors made on the default device with the shapes of others
     control: what is around the place that is being walked
     contracts: what the code declares of its values
     events: what happens, for those who listen

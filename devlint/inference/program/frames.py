@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import libcst as cst
 
 from devlint.inference.domain import heap
-from devlint.inference.domain.assumptions import Assumptions
 from devlint.inference.domain.containers import Address, Container, Loader, Mapping, Sequence
-from devlint.inference.domain.kinds import Evidence
 from devlint.inference.domain.path_conditions import (
     ALWAYS,
     MAX_AROUND,
@@ -21,9 +19,8 @@ from devlint.inference.domain.path_conditions import (
     both,
     lasting,
 )
-from devlint.inference.domain.placement import CPU, Placement, Variable
+from devlint.inference.domain.placement import CPU, Placement
 from devlint.inference.domain.provenance import Provenance, Site, StepKind
-from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import (
     UNKNOWN,
     Union,
@@ -33,15 +30,15 @@ from devlint.inference.domain.value import (
     join_branches,
     possible,
 )
-from devlint.inference.facts import MeetingKind
 from devlint.inference.program.contracts import Declared
 from devlint.inference.program.control import ControlContext
 from devlint.inference.program.loops import Environment, Flag, LoopState
+from devlint.inference.program.outcomes import Outcome
 from devlint.inference.program.values import Imported
 
 if TYPE_CHECKING:
     from devlint.inference.program.classes import ClassInfo
-    from devlint.inference.program.functions import Function, MovedEntry, ReadNote
+    from devlint.inference.program.functions import Function
     from devlint.inference.program.units import Interpreter, Unit
     from devlint.inference.program.values import Instance
 
@@ -53,6 +50,9 @@ EVALUATORS: dict[type[cst.CSTNode], Callable[[Frame, Any], Value]] = {}
 
 
 EXECUTORS: dict[type[cst.CSTNode], Callable[[Frame, Any], bool]] = {}
+
+
+T = TypeVar("T")
 
 
 class BudgetExceeded(Exception):
@@ -75,37 +75,6 @@ class Assigned:
         if self.length == MAX_REBINDINGS:
             return Assigned(name, value)
         return Assigned(name, value, self, self.length + 1)
-
-
-@dataclass(slots=True, eq=False)
-class MeetingDraft:
-    """A contradiction, before the rest of the function has had its say on what is a tensor."""
-
-    node: cst.CSTNode
-    kind: MeetingKind
-    operation: str
-    left: Tensor
-    left_node: cst.CSTNode
-    right: Tensor
-    right_node: cst.CSTNode
-    assumptions: Assumptions
-    inside: Site | None
-    caught: bool
-
-
-@dataclass(slots=True, eq=False)
-class Pending:
-    """Two operands that agree only if the caller makes them: checked at each call."""
-
-    node: cst.CSTNode
-    kind: MeetingKind
-    operation: str
-    left: Tensor
-    right: Tensor
-    pointwise: bool
-    when: PathCondition = ALWAYS
-    called: Evidence | None = None  # `right` is a parameter that is called like a module
-    assumptions: Assumptions = ()  # what it rests on, whoever calls
 
 
 def read(env: Environment, name: str) -> Value | None:
@@ -142,52 +111,31 @@ class Frame:
     """One function (or module body) being inferred."""
 
     __slots__ = (
-        "batch_moves",
+        "_kept",
         "bound",
-        "brought",
         "choices",
         "constructing",
         "control",
         "current",
-        "drafts",
         "env",
-        "exits",
-        "expected",
         "flags",
         "fresh",
         "function",
         "global_names",
-        "goes_back",
-        "host_inputs",
         "info",
         "instance",
-        "left",
-        "left_default",
-        "moved_entries",
-        "needed",
         "nonlocal_names",
         "notes",
         "now",
-        "optimizers",
-        "orphans",
+        "outcome",
         "outer",
         "owners",
         "parts",
         "paths",
-        "pendings",
-        "places",
-        "read_by_host",
-        "reads",
-        "returns",
         "statement",
         "steps",
-        "undecided",
         "unit",
-        "unsynchronized",
-        "went_back",
         "when",
-        "writes",
-        "yields",
     )
 
     def __init__(
@@ -205,50 +153,32 @@ class Frame:
         self.instance: Instance | None = None
         self.env: Environment = {} if env is None else env
         self.control = ControlContext()
-        self.returns: list[tuple[cst.CSTNode, Value]] = []
-        self.yields: list[Value] = []
-        self.left_default: Placement = None  # the default device, where this function sets it
+        self.outcome = Outcome()
+        self._kept: dict[Any, Any] = {}
         self.when: PathCondition = ALWAYS  # how the tests came out that lead here
         self.choices: dict[Any, Predicate] = {}  # by what they are on, see choices.py
         self.flags: dict[str, None] = {}  # names that are set to True or False, in order
         self.now = 0  # the clock: it goes on where a name is bound
         self.bound: dict[str, int] = {}  # when each name was bound last
-        self.orphans: dict[cst.CSTNode, Any] = {}  # by their factory call, see orphans.py
-        self.exits: list[Environment] = []  # the environments at each return
-        # `self.name = value`, and the conditions around it
-        self.writes: list[tuple[str, Value, cst.CSTNode, cst.CSTNode, frozenset[Flag]]] = []
-        self.needed: set[cst.CSTNode] = set()  # moves to the host of which the host made use
-        self.read_by_host: set[Placement] = set()  # inputs that the host reads as they are
-        self.host_inputs: set[Placement] = set()  # those of which nothing shows that it may not
         self.current: cst.CSTNode | None = None  # the statement being run
         self.fresh: Assigned | None = None  # what the last assignment bound
         self.constructing = False  # inside __init__ or what only it calls
-        self.drafts: dict[Any, MeetingDraft] = {}
-        self.pendings: dict[Any, Pending] = {}
         self.notes: list[Any] = []  # what becomes facts when the function is done
-        # The places of what the function moves to a device, and where it moves that.
-        self.brought: dict[Variable, set[Placement]] = {}
-        self.undecided: list[MeetingDraft] = []  # of places that may be one or two
-        self.moved_entries: list[MovedEntry] = []  # of what it is handed in, perhaps
-        self.left: dict[str, Value] = {}  # by methods of its own object that it calls
-        # Where parts of batches were moved, by what the batches came from.
-        self.batch_moves: dict[cst.CSTNode, list[Placement]] = {}
-        self.unsynchronized: set[cst.CSTNode] = set()  # non-blocking copies to the host
-        # Of gradients.py: reads of what may be recorded, calls whose results may be, and what a
-        # backward pass goes through, if there is one.
-        self.reads: dict[cst.CSTNode, ReadNote] = {}
-        self.expected: set[cst.CSTNode] = set()
-        self.goes_back = False
-        self.went_back: set[cst.CSTNode] = set()
         self.owners: set[str] = set()  # names of which `hold` keeps parts
         self.parts: dict[str, set[str]] = {}  # paths that were bound or held, by their owners
         self.paths: dict[Any, Value] = {}  # derived values by (evidence, attribute)
         self.global_names: set[str] = set()
         self.nonlocal_names: set[str] = set()
         self.statement: cst.CSTNode | None = None  # the expression whose result is thrown away
-        self.optimizers: list[tuple[Instance, cst.CSTNode]] = []  # built on a module's parameters
         self.steps = 0
-        self.places: dict[str, Placement] = {}  # of the parameters, where contracts speak of them
+
+    def kept(self, kind: Callable[[], T]) -> T:
+        """The notes of one kind that are kept of this walk, made when they are first asked for."""
+        try:
+            notes: T = self._kept[kind]
+        except KeyError:
+            notes = self._kept[kind] = kind()
+        return notes
 
     # ----------------------------------------------------------------- evaluation
 
@@ -443,7 +373,7 @@ class Frame:
         self.when = around
         return found
 
-    def kept(self, value: Value) -> Value:
+    def stored(self, value: Value) -> Value:
         """A value as a container keeps it that is filled here: with the facts that hold for all
         that is put there."""
         value = possible(value, self.when)

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from devlint.inference.conventions import holds, may_hold
-from devlint.inference.domain.kinds import Evidence
 from devlint.inference.domain.placement import Placement, Variable
 from devlint.inference.domain.provenance import Site
-from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value
 from devlint.inference.program.contracts import Signature
 from devlint.inference.program.loops import LoopState
+from devlint.inference.program.meetings import Pending
+from devlint.inference.program.outcomes import MovedEntry
 from devlint.inference.syntax.names import Names
 from devlint.inference.syntax.text import code
 
 if TYPE_CHECKING:
     from devlint.inference.program.classes import ClassInfo
-    from devlint.inference.program.frames import Frame, Pending
+    from devlint.inference.program.frames import Frame
     from devlint.inference.program.units import Unit
     from devlint.inference.program.values import Instance
 
@@ -58,14 +58,6 @@ class Arguments:
 
     def all(self) -> list[tuple[Value, cst.CSTNode]]:
         return [*self.positional, *self.keywords.values()]
-
-
-class MovedEntry(NamedTuple):
-    """`batch[key] = batch[key].to(device)`: a container's entry, moved where it is."""
-
-    holder: Evidence  # of what may be the container
-    key: object  # None: each of its entries
-    moved: Tensor
 
 
 @dataclass(slots=True, eq=False)
@@ -189,18 +181,6 @@ def _is_docstring(line: cst.CSTNode) -> bool:
     return isinstance(first, cst.Expr) and isinstance(
         first.value, (cst.SimpleString, cst.ConcatenatedString)
     )
-
-
-@dataclass(slots=True, eq=False)
-class ReadNote:
-    """The host reads what may be recorded, where gradients are on."""
-
-    node: cst.CSTNode
-    sink: str
-    tensor: Tensor
-    tensor_node: cst.CSTNode
-    caught: bool
-    in_one_branch: bool = False  # what another branch leaves there is not recorded
 
 
 @dataclass(slots=True, eq=False)

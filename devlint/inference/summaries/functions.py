@@ -26,6 +26,7 @@ from devlint.inference.program.events import (
 )
 from devlint.inference.program.frames import BudgetExceeded, Frame
 from devlint.inference.program.functions import Function, Parameter, Summary
+from devlint.inference.program.meetings import Meetings
 from devlint.inference.program.values import ClassValue, Imported, Instance
 from devlint.inference.summaries import object_state, returns, waits
 from devlint.inference.syntax.text import code
@@ -96,20 +97,20 @@ def _infer(function: Function) -> Summary:
     running.append(frame)
     try:
         if isinstance(function.node, cst.Lambda):
-            frame.returns.append((function.node.body, frame.eval(function.node.body)))
+            frame.outcome.returns.append((function.node.body, frame.eval(function.node.body)))
         else:
             if block(frame, function.node.body):
-                frame.exits.append(frame.env)
+                frame.outcome.exits.append(frame.env)
     except BudgetExceeded:
         unit.facts.budgets_hit.append(
             f"{unit.source.path}: {function.name} is too large to be inferred whole"
         )
-        frame.drafts.clear()
+        frame.kept(Meetings).drafts.clear()
         frame.notes.clear()
         return Summary(parameters, UNKNOWN)
     finally:
         running.pop()
-    for env in frame.exits:
+    for env in frame.outcome.exits:
         frame.leave(env)
     autograd.store(frame)
     contracts.check_returns(frame, signature)
@@ -117,24 +118,24 @@ def _infer(function: Function) -> Summary:
     returned = current_device.beside_inputs(frame, _decided(_result(frame)), inputs)
     result = contracts.result_of(frame, signature, returned)
     frame.emit(FunctionReturns(function, result))
-    if frame.writes and function.info is not None:
+    if frame.outcome.writes and function.info is not None:
         settle_writes(function.info, frame)
-    for _, value in frame.returns:
+    for _, value in frame.outcome.returns:
         for tensor in unification.tensors_in(value):
             frame.emit(TensorReturned(tensor))
     frame.emit(PlacesSettled())
     syncs = waits.lasting_syncs(frame)
     frame.emit(FunctionLeft())
-    pendings = [pending for pending in frame.pendings.values() if unification.may_meet(pending)]
+    pendings = frame.kept(Meetings).pendings.values()
     return Summary(
         parameters,
         result,
-        pendings,
+        [pending for pending in pendings if unification.may_meet(pending)],
         syncs[:1],
         _fresh_modules(frame, result),
-        frame.left_default,
+        frame.outcome.left_default,
         object_state.left_by(frame),
-        frame.moved_entries,
+        frame.outcome.moved_entries,
     )
 
 
@@ -219,17 +220,18 @@ def _works_on_host(function: Function) -> bool:
 def _result(frame: Frame) -> Value:
     """What the function returns; one return on the default device beside a rigid one is a
     contradiction."""
-    if frame.yields:
-        return Sequence(None, union(frame.yields), "iterator")
-    if not frame.returns:
+    yields, returned = frame.outcome.yields, frame.outcome.returns
+    if yields:
+        return Sequence(None, union(yields), "iterator")
+    if not returned:
         return NONE
     function = frame.function
     node = function.node if function is not None else None
     if isinstance(node, cst.FunctionDef) and says_host(frame, node.returns):
-        return union(_without_tensors(value) for _, value in frame.returns)
-    ways = tests.one_of(frame, len(frame.returns))
-    result = choose((value, way) for (_, value), way in zip(frame.returns, ways, strict=True))
-    if len(frame.returns) > 1 or returns.differs(frame.returns[0][1]):
+        return union(_without_tensors(value) for _, value in returned)
+    ways = tests.one_of(frame, len(returned))
+    result = choose((value, way) for (_, value), way in zip(returned, ways, strict=True))
+    if len(returned) > 1 or returns.differs(returned[0][1]):
         constructing = frame.constructing or (
             function is not None and holds("host-function", function.name)
         )

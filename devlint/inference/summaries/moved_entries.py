@@ -15,7 +15,8 @@ from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.models import objects
 from devlint.inference.program.frames import Frame
-from devlint.inference.program.functions import MovedEntry, Parameter, Summary
+from devlint.inference.program.functions import Parameter, Summary
+from devlint.inference.program.outcomes import MovedEntry
 from devlint.inference.program.values import Instance
 from devlint.inference.summaries.arguments import Binding
 from devlint.inference.syntax.text import dotted

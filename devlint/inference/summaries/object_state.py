@@ -22,10 +22,10 @@ def left_by(frame: Frame) -> dict[str, Value]:
     function = frame.function
     if function is None or function.info is None or function.name == "__init__":
         return {}
-    found = dict(frame.left)
-    for name in {name for name, *_ in frame.writes}:
+    found = dict(frame.outcome.left)
+    for name in {name for name, *_ in frame.outcome.writes}:
         path = f"self.{name}"
-        ends = [env.get(path) for env in frame.exits]
+        ends = [env.get(path) for env in frame.outcome.exits]
         found[name] = union(UNKNOWN if v is None else latest(v) for v in ends)
     return found
 
@@ -37,7 +37,7 @@ def leave(frame: Frame, function: Function, summary: Summary, binding: Binding) 
     holder = binding.holder
     if holder is None:
         if binding.inside and function.info is frame.info:
-            frame.left |= {name: binding.substitute(v) for name, v in summary.left.items()}
+            frame.outcome.left |= {name: binding.substitute(v) for name, v in summary.left.items()}
         return
     fields = frame.fields_of(holder)
     entries = {

@@ -30,6 +30,7 @@ from devlint.inference.models import unification
 from devlint.inference.models.factories import CONVERTERS
 from devlint.inference.program.assumption_sites import at, guess, of_value
 from devlint.inference.program.frames import Frame
+from devlint.inference.program.meetings import Meetings
 from devlint.inference.program.predicates import asks_for_type, is_falsy
 from devlint.inference.program.units import Unit
 from devlint.inference.syntax.text import code, names_in
@@ -43,7 +44,7 @@ def is_odd(value: Value) -> bool:
 def without_raised(frame: Frame, result: Union) -> Value:
     """What comes back where nothing was raised: a result of operands that can't meet, which is said
     there, does not, unless there is no other."""
-    clashes = {draft.node for draft in frame.drafts.values()}
+    clashes = {draft.node for draft in frame.kept(Meetings).drafts.values()}
 
     def has_raised(value: Value) -> bool:
         if type(value) is not Tensor or value.place is not None or value.origin is None:
@@ -62,7 +63,7 @@ def compare(frame: Frame) -> bool:
     if unit.is_test:
         on_host.append(unification.in_test(frame))
     slots: dict[object, list[tuple[Tensor, cst.CSTNode]]] = {}
-    for node, value in frame.returns:
+    for node, value in frame.outcome.returns:
         for alternative in alternatives(value):
             for slot, tensor in _slots(alternative):
                 slots.setdefault(slot, []).append((tensor, node))
@@ -75,7 +76,7 @@ def compare(frame: Frame) -> bool:
             if type(t.place) is Variable
             and t.is_sure
             and not (t.origin is not None and t.origin.kind is StepKind.PARAMETER)
-            and not (len(frame.returns) == 1 and unification.is_optional(frame, t))
+            and not (len(frame.outcome.returns) == 1 and unification.is_optional(frame, t))
         ]
         if not made or not rigid:
             continue

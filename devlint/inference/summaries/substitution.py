@@ -17,8 +17,9 @@ from devlint.inference.models import gradients, places, unification
 from devlint.inference.models.module_places import placed, stateful
 from devlint.inference.program.assumption_sites import at
 from devlint.inference.program.events import ArgumentGiven, DefaultTaken, FunctionCalled, HostWaits
-from devlint.inference.program.frames import Frame, Pending
+from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments, Function, Summary
+from devlint.inference.program.meetings import Pending
 from devlint.inference.program.roles import note_call
 from devlint.inference.program.values import FunctionValue, Instance
 from devlint.inference.summaries import declared_arguments, moved_entries, object_state
@@ -46,7 +47,7 @@ def call_function(
     if summary is None:
         return contracts.promised(signature)
     if summary.left_default is not None:
-        frame.unit.default_device = frame.left_default = summary.left_default
+        frame.unit.default_device = frame.outcome.left_default = summary.left_default
     binding = _bind(frame, node, callee, summary, arguments)
     frame.emit(CallBound(function, binding))
     frame.emit(ArgumentsBound(node, function, binding))
