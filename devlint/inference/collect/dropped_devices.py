@@ -33,7 +33,7 @@ def of_default(
         return
     if not parameter.is_device or parameter.variable is None:
         return
-    if not _is_device(frame.env.get(parameter.name)):
+    if not _is_device(frame.state.env.get(parameter.name)):
         placed = _placed_there(summary.result, parameter.variable)
         if placed is not None and _is_accelerator(frame, parameter) and not frame.unit.is_test:
             given = _given_tensor(frame, node, function)
@@ -178,7 +178,7 @@ def of_recursion(frame: Frame, node: cst.Call, callee: FunctionValue) -> None:
         name = param.name.value
         if param.default is None or name in given:
             continue
-        held = frame.env.get(name)
+        held = frame.state.env.get(name)
         chosen = type(held) is DeviceValue and held.of is None and held.place is not None
         if chosen or (holds("accelerator-flag", name) and held in (TRUE, ASSUMED)):
             _note(frame, node, function, name)

@@ -192,7 +192,7 @@ def read_by_host(
     frame: Frame, node: cst.CSTNode, sink: str, value: Value, value_node: cst.CSTNode
 ) -> None:
     """Something that reads host memory gets a value: it fails if that is on an accelerator."""
-    found = [tensor for tensor in tensors_in(value) if not exclude(tensor.when, frame.when)]
+    found = [tensor for tensor in tensors_in(value) if not exclude(tensor.when, frame.state.when)]
     for tensor in found:
         unplaced_factories.settled(frame, tensor)
     branches = len(alternatives(value))

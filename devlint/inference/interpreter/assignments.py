@@ -70,9 +70,10 @@ def _assign_attribute(
     elif path:
         frame.bind(path, value)
         if _moves_along(frame, receiver, value) or _keeps_fields(frame, receiver):
-            frame.env.pop(path, None)  # the module tells where it is, or the object what it holds
+            # The module tells where it is, or the object what it holds.
+            frame.state.env.pop(path, None)
         else:
-            frame.hold(path, value)
+            frame.state.hold(path, value)
 
 
 def _put_into_module(frame: Frame, parameter: cst.BaseExpression, value: Value) -> None:
@@ -83,7 +84,7 @@ def _put_into_module(frame: Frame, parameter: cst.BaseExpression, value: Value) 
     if type(module) is not Instance or not module.module or module is frame.instance:
         return
     if type(value) is not Tensor or not same_place(placed(frame, module)[0], value.place):
-        frame.env[module] = Placed(None, None)
+        frame.state.env[module] = Placed(None, None)
 
 
 def _keeps_fields(frame: Frame, receiver: Value) -> bool:

@@ -141,11 +141,11 @@ def _of_tensor(frame: Frame, node: cst.Attribute, base: Tensor, name: str) -> Va
             return UNKNOWN  # of a subclass: it may hold anything
     # An attribute of something unknown: in the same place, a tensor if it is used as one.
     key = (id(evidence), name)
-    held = frame.paths.get(key)
+    held = frame.state.derived.get(key)
     if type(held) is Tensor and held.place is base.place:
         return held
     derived = Tensor(base.place, base.origin, base.traits & ~SCALAR, Evidence())
-    frame.paths[key] = derived
+    frame.state.derived[key] = derived
     return derived
 
 

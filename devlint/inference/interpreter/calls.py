@@ -277,7 +277,7 @@ def _move_of_unknown(
         frame.unit.moved_objects.add(path)
         if type(base) is Unknown:  # alone: it moves in place, as modules do
             evidence.in_place = True
-            frame.hold(path, Tensor(target, step, 0, evidence))
+            frame.state.hold(path, Tensor(target, step, 0, evidence))
     return Tensor(target, step, 0, evidence)
 
 
@@ -301,7 +301,7 @@ def _call_on_instance(
             if function.is_abstract and not contracts.signature_of(function):
                 return _of_override(call_unknown(frame, node, UNKNOWN, arguments))
             return call_unknown(frame, node, UNKNOWN, arguments) if result is None else result
-        path_value = frame.env.get(f"self.{name}") if modules.is_self(frame, base) else None
+        path_value = frame.state.env.get(f"self.{name}") if modules.is_self(frame, base) else None
         held = path_value if path_value is not None else attribute_of_class(info, name)
         if held is not None:
             value = path_value if path_value is not None else attribute_of(frame, func, base, name)
@@ -510,7 +510,7 @@ def _may_move(frame: Frame, name: str, arguments: Arguments) -> None:
             ):
                 if modules.is_self(frame, module):
                     continue
-                frame.env[module] = Placed(None, None)
+                frame.state.env[module] = Placed(None, None)
             elif (
                 type(module) is Tensor
                 and module.evidence is not None

@@ -245,7 +245,7 @@ def _written_so_far(info: ClassInfo, name: str) -> Value | None:
     """What a method that is still being inferred, and called the one that reads, has
     registered under a name: the constructor calls `self.reset()`, which reads `self.weight`."""
     for frame in info.running:
-        written = frame.env.get(f"self.{name}")
+        written = frame.state.env.get(f"self.{name}")
         if written is None:
             continue
         found: list[Value] = []
@@ -344,7 +344,7 @@ def write_attribute(
 ) -> None:
     """`self.name = value` in one of the methods: what survives counts when it is done."""
     if type(value) is Tensor:
-        value = under(value, frame.when)
+        value = under(value, frame.state.when)
     flags = frozenset(frame.control.branches)
     frame.outcome.writes.append(AttributeWrite(name, value, node, source, flags))
 
@@ -730,7 +730,7 @@ class RegisteredModules:
     def __contains__(self, module: Instance) -> bool:
         if self._found is None:
             self._found = set()
-            for key, held in self._frame.env.items():
+            for key, held in self._frame.state.env.items():
                 if isinstance(key, str) and key.startswith("self."):
                     for value in alternatives(held):
                         self._found.add(value)

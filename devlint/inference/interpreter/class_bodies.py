@@ -53,7 +53,7 @@ def build_class(frame: Frame, node: cst.ClassDef) -> ClassInfo:
                 _scan(info, frame, f"{name}.setter", statement.body)
                 continue
             info.methods[name] = function
-            body.env[name] = method
+            body.state.env[name] = method
             _scan(info, frame, name, statement.body)
         else:
             if isinstance(statement, cst.SimpleStatementLine):
@@ -63,7 +63,7 @@ def build_class(frame: Frame, node: cst.ClassDef) -> ClassInfo:
         helper = info.method(callee)
         if helper is not None and helper.registers is not None:
             _writer(info, attribute, name)
-    for name, value in body.env.items():
+    for name, value in body.state.env.items():
         if isinstance(name, str) and name not in info.methods:
             info.members[name] = _class_member(info, value)
     return info

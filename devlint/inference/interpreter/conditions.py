@@ -86,7 +86,7 @@ def _begins_so(frame: Frame, node: cst.BaseExpression) -> bool:
     function = frame.function
     if function is None or function.name == "__init__" or frame.constructing:
         return False
-    return frame.eval(node.value) is frame.instance and dotted(node) not in frame.env
+    return frame.eval(node.value) is frame.instance and dotted(node) not in frame.state.env
 
 
 def handles_none(frame: Frame, value: Value) -> None:
@@ -127,7 +127,7 @@ def asks_for_host(name: str, value: Value) -> bool:
 def _is_global(frame: Frame, name: str) -> bool:
     around: Frame | None = frame
     while around is not None and around.function is not None:
-        if name in around.env:
+        if name in around.state.env:
             return False
         around = around.outer
     return True
@@ -310,13 +310,13 @@ def beside(frame: Frame, node: cst.BooleanOperation) -> Iterator[None]:
     if is_long(node):
         yield
         return
-    before = frame.env
-    frame.env = dict(before)
+    before = frame.state.env
+    frame.state.env = dict(before)
     narrow(frame, node.left, isinstance(node.operator, cst.And), is_branch=False)
     try:
         yield
     finally:
-        inside, frame.env = frame.env, before
+        inside, frame.state.env = frame.state.env, before
         for bound in every(node.right, cst.NamedExpr):
             name = dotted(bound.target)
             if name in inside:
@@ -344,7 +344,7 @@ def narrow(frame: Frame, node: cst.BaseExpression, outcome: bool, is_branch: boo
         if path and outcome and not is_untold(value):
             narrowed = without_none(value)
             if narrowed is not value:
-                frame.hold(path, narrowed)
+                frame.state.hold(path, narrowed)
     elif type(node) is cst.Call:
         _narrow_call(frame, node, outcome)
 
@@ -370,11 +370,11 @@ def _narrow_comparison(frame: Frame, node: cst.Comparison, outcome: bool) -> Non
     if asks_none is not None:
         value = frame.eval(left)
         if asks_none is outcome:
-            frame.hold(path, NONE)
+            frame.state.hold(path, NONE)
         else:
             narrowed = without_none(value)
             if narrowed is not value or type(value) is Const:
-                frame.hold(path, narrowed if type(value) is not Const else UNKNOWN)
+                frame.state.hold(path, narrowed if type(value) is not Const else UNKNOWN)
 
 
 def _narrow_by_shape(frame: Frame, node: cst.Comparison, outcome: bool) -> None:
@@ -387,7 +387,7 @@ def _narrow_by_shape(frame: Frame, node: cst.Comparison, outcome: bool) -> None:
         values = alternatives(frame.eval(asked))
         left = [v for v in values if type(v) is not Tensor or not contradicts(written, v)]
         if len(left) < len(values):
-            frame.hold(path, union(left) if left else UNKNOWN)
+            frame.state.hold(path, union(left) if left else UNKNOWN)
 
 
 def _part(node: cst.BaseExpression, path: str) -> cst.BaseExpression | None:
@@ -414,7 +414,9 @@ def _narrow_to_one_device(
         assert isinstance(side, cst.Attribute)
         value = frame.eval(side.value)
         if any(type(v) is Tensor for v in alternatives(value)):
-            frame.hold(path, union(_there(frame, v, given, side) for v in alternatives(value)))
+            frame.state.hold(
+                path, union(_there(frame, v, given, side) for v in alternatives(value))
+            )
 
 
 def _there(frame: Frame, value: Value, place: Placement, node: cst.CSTNode) -> Value:
@@ -453,7 +455,7 @@ def _narrow_call(frame: Frame, node: cst.Call, outcome: bool) -> None:
     if not path:
         return
     if callee == "np.isscalar":
-        frame.hold(path, HOST)  # a 0-dim tensor is none
+        frame.state.hold(path, HOST)  # a 0-dim tensor is none
         return
     kinds: list[Value] = [External("torch.Tensor")]
     if callee != "torch.is_tensor":
@@ -508,18 +510,18 @@ def _narrow_to_instance(
             tensors = [t for t in tensors if t.is_sure] or tensors
             for tensor in tensors:
                 tensor.show()
-            frame.hold(path, union(tensors))
+            frame.state.hold(path, union(tensors))
         else:
-            frame.hold(path, Tensor(None))  # somewhere: the test knows better
+            frame.state.hold(path, Tensor(None))  # somewhere: the test knows better
     elif "torch.Tensor" not in names:
         rest = [v for v in alternatives(value) if not (type(v) is Tensor and v.evidence is None)]
         if names <= _NUMBERS and len(names) == len(kinds) and type(value) is not Const:
-            frame.hold(path, HOST)
+            frame.state.hold(path, HOST)
         elif len(rest) < len(alternatives(value)):
-            frame.hold(path, union(rest))
+            frame.state.hold(path, union(rest))
         elif "numpy.ndarray" in names or all(n.startswith("numpy.") for n in names):
-            frame.hold(path, UNKNOWN)
-            frame.env[NO_TENSOR + path] = value
+            frame.state.hold(path, UNKNOWN)
+            frame.state.env[NO_TENSOR + path] = value
 
 
 def _is_module_class(frame: Frame, kind: Value) -> bool:
@@ -533,7 +535,7 @@ def _narrow_to_object(frame: Frame, node: cst.BaseExpression, path: str, kind: C
     """What may be anything is an object of the class, with the attributes that its methods set."""
     value = frame.eval(node)
     if type(value) is Tensor and value.evidence is not None and not kind.info.is_module:
-        frame.hold(path, Instance(kind.info, origin=value.origin))
+        frame.state.hold(path, Instance(kind.info, origin=value.origin))
 
 
 def _narrow_no_tensor(frame: Frame, node: cst.Call, callee: str) -> None:
@@ -548,8 +550,8 @@ def _narrow_no_tensor(frame: Frame, node: cst.Call, callee: str) -> None:
     if path and only_tensor:
         value = frame.eval(node.args[0].value)
         rest = [v for v in alternatives(value) if type(v) is not Tensor]
-        frame.hold(path, union(rest) if rest else UNKNOWN)
-        frame.env[NO_TENSOR + path] = value
+        frame.state.hold(path, union(rest) if rest else UNKNOWN)
+        frame.state.env[NO_TENSOR + path] = value
 
 
 def _classes(frame: Frame, node: cst.BaseExpression) -> list[Value]:
@@ -589,7 +591,7 @@ def enter_branch(
         when = tests.of_test(frame, node)[not outcome]
     tests.enter(frame, _implied(frame, node, outcome))
     tests.enter(frame, when)
-    for name in frame.flags:
+    for name in frame.state.flags:
         tests.enter(frame, _settled(frame, name))
     narrow(frame, node, outcome)
 
@@ -597,10 +599,10 @@ def enter_branch(
 def _settled(frame: Frame, name: str) -> PathCondition:
     """What a flag is here that earlier branches set: behind `if as_list: as_array = False`, of
     `as_array` where `as_list` is true."""
-    value = frame.env.get(name)
+    value = frame.state.env.get(name)
     if type(value) is not Union:
         return ALWAYS
-    held = possible(value, frame.when)
+    held = possible(value, frame.state.when)
     outcome = truth_of(held) if held is not value else None
     return ALWAYS if outcome is None else tests.of_name(frame, name, outcome)
 
@@ -624,7 +626,7 @@ def _implied(frame: Frame, node: cst.BaseExpression, outcome: bool) -> PathCondi
         test = functools.partial(_compared, target.operator, right)
     if not dotted(subject):
         return ALWAYS
-    value = frame.env.get(dotted(subject))
+    value = frame.state.env.get(dotted(subject))
     if type(value) is not Union:
         return ALWAYS
     pairs = zip(value.alternatives, value.whens, strict=True)

@@ -280,7 +280,7 @@ def apply(frame: Frame, signature: Signature, parameters: list[Parameter]) -> No
         parameter = known.get(name)
         if parameter is not None:
             parameter.value = trusted(frame, parameter.value, declared)
-            frame.env[name] = parameter.value
+            frame.state.env[name] = parameter.value
 
 
 def _place_of_parameter(

@@ -39,9 +39,13 @@ _GLOBAL_RANKS = frozenset({"process_index", "global_rank"})
 
 def _name(frame: Frame, node: cst.Name) -> Value:
     name = node.value
-    value = read(frame.env, name)
+    value = read(frame.state.env, name)
     if value is not None:
-        return possible(value, frame.when) if frame.when and type(value) is Union else value
+        return (
+            possible(value, frame.state.when)
+            if frame.state.when and type(value) is Union
+            else value
+        )
     constant = _CONSTANTS.get(name)
     if constant is not None:
         return constant
@@ -52,9 +56,9 @@ def _name(frame: Frame, node: cst.Name) -> Value:
 def _attribute(frame: Frame, node: cst.Attribute) -> Value:
     path = dotted(node)
     if path:
-        held = frame.env.get(path)
+        held = frame.state.env.get(path)
         if held is not None:
-            return possible(held, frame.when) if frame.when else held
+            return possible(held, frame.state.when) if frame.state.when else held
     value = attribute_of(frame, node, frame.eval(node.value), node.attr.value)
     if node.attr.value in _GLOBAL_RANKS and (
         type(value) not in (Const, Union) or GLOBAL_RANK in alternatives(value)
@@ -158,8 +162,8 @@ def _dict(frame: Frame, node: cst.Dict) -> Value:
 
 
 def _comprehension(frame: Frame, node: cst.BaseSimpleComp | cst.DictComp) -> Value:
-    before, when, since = frame.env, frame.when, frame.now
-    frame.env = dict(before)
+    before, when, since = frame.state.env, frame.state.when, frame.state.now
+    frame.state.env = dict(before)
     try:
         with ExitStack() as loops:
             _enter(frame, node.for_in, node, loops)
@@ -171,8 +175,8 @@ def _comprehension(frame: Frame, node: cst.BaseSimpleComp | cst.DictComp) -> Val
             return Sequence(None, element, kind, node)
     finally:
         # Its names are its own; where it put modules and elements outlives it.
-        before.update({k: v for k, v in frame.env.items() if type(k) is not str})
-        frame.env, frame.when = before, when
+        before.update({k: v for k, v in frame.state.env.items() if type(k) is not str})
+        frame.state.env, frame.state.when = before, when
 
 
 def _lasting(value: Value, since: int) -> Value:
@@ -186,7 +190,9 @@ def _enter(frame: Frame, clause: cst.CompFor, whole: cst.CSTNode, loops: ExitSta
         iterable = frame.eval(clause.iter)
         heat = hotness_of(frame, clause, iterable)
         depth = len(frame.control.loops) + 1
-        loop = LoopState(whole, clause.iter, heat, depth, outer=frame.control.loop, since=frame.now)
+        loop = LoopState(
+            whole, clause.iter, heat, depth, outer=frame.control.loop, since=frame.state.now
+        )
         loops.enter_context(frame.under(loop=loop))
         assign(
             frame,

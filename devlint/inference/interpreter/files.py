@@ -34,7 +34,7 @@ def run_unit(unit: Unit) -> None:
     except BudgetExceeded:
         unit.facts.budgets_hit.append(f"{unit.source.path}: its body is too large")
     # Branches replace the environment; functions read the one that is left.
-    if frame.env is not unit.env:
-        unit.env.update(frame.env)
-        frame.env = unit.env
-    frame.leave(frame.env)
+    if frame.state.env is not unit.env:
+        unit.env.update(frame.state.env)
+        frame.state.env = unit.env
+    frame.leave(frame.state.env)

@@ -52,12 +52,12 @@ def narrow(frame: Frame, node: cst.BaseExpression, outcome: bool) -> None:
         ):
             continue
         path = _subject(node)
-        if frame.env.get(path) is not loop.head.get(path):
+        if frame.state.env.get(path) is not loop.head.get(path):
             continue  # this turn changed it
         loop.differs = True
         for name, value in loop.back.items():
-            if frame.env.get(name) is loop.head.get(name):
-                frame.env[name] = value
+            if frame.state.env.get(name) is loop.head.get(name):
+                frame.state.env[name] = value
 
 
 def leave(before: Environment, left: Environment, after: Environment) -> None:

@@ -107,11 +107,11 @@ def _loop(
     depth = len(frame.control.loops) + 1
     loop = LoopState(node=node, over=over, hotness=heat, depth=depth, outer=outer)
     loop.replacing = replaced_elements(node)
-    loop.entry = frame.env
+    loop.entry = frame.state.env
     if outer is not None:
         outer.nests = True
     with frame.under(loop=loop):
-        frame.env = _fixpoint(frame, loop, node.body.body, enter, runs)
+        frame.state.env = _fixpoint(frame, loop, node.body.body, enter, runs)
     if outer is not None:
         outer.feeds_device |= loop.feeds_device
         if loop.hotness is Hotness.HOT and loop.trains:
@@ -122,11 +122,13 @@ def _loop(
     _replace_elements(frame, loop)
     if loop.moved_parts:
         none, more = tests.one_of(frame, 2)
-        frame.env = join_environments(frame.env, frame.env | loop.moved_parts, (none, more))
+        frame.state.env = join_environments(
+            frame.state.env, frame.state.env | loop.moved_parts, (none, more)
+        )
     if node.orelse is not None and not run_all(frame, node.orelse.body.body):
         return bool(loop.breaks)
     for env in loop.breaks:
-        frame.env = join_environments(frame.env, env)
+        frame.state.env = join_environments(frame.state.env, env)
     if isinstance(node, cst.For):
         frame.emit(LoopLeft(node))
     return True
@@ -136,18 +138,18 @@ def _fixpoint(
     frame: Frame, loop: LoopState, body: Many[cst.CSTNode], enter: Callable[[], None], runs: bool
 ) -> Environment:
     """Walk a body until a turn leaves nothing new; the environment behind the loop."""
-    before, when, mark = frame.env, frame.when, len(frame.notes)
+    before, when, mark = frame.state.env, frame.state.when, len(frame.notes)
 
     def walk(head: Environment) -> Environment:
         """The environment where a turn ends that begins with this one."""
         del frame.notes[mark:]  # of the walks before: the last one tells
         loop.breaks.clear()
         loop.continues.clear()
-        frame.env, frame.when = dict(head), when
-        loop.since = frame.now
+        frame.state.env, frame.state.when = dict(head), when
+        loop.since = frame.state.now
         enter()
         run_all(frame, body)
-        frame.when = when
+        frame.state.when = when
         return _end(frame, loop)
 
     def settle(head: Environment) -> Environment:
@@ -194,7 +196,7 @@ def _replace_elements(frame: Frame, loop: LoopState) -> None:
 
 def _end(frame: Frame, loop: LoopState) -> Environment:
     """The environment where a turn ends: at the end of the body, or at a `continue`."""
-    end = frame.env
+    end = frame.state.env
     for env in loop.continues:
         end = join_environments(end, env)
     return end

@@ -41,7 +41,7 @@ def move_of_parts(frame: Frame, node: cst.Call, base: Value, arguments: Argument
     moved = Tensor(target, step, 0, Evidence())
     path = dotted(node.func.value)
     if path:
-        frame.hold(path, moved)
+        frame.state.hold(path, moved)
     if type(base) is Tensor and type(base.place) is Variable and target != CPU:
         frame.kept(Moves).goals.setdefault(base.place, set()).add(target)
     return moved

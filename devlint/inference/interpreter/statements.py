@@ -62,7 +62,7 @@ def _expression(frame: Frame, node: cst.Expr) -> bool:
     if type(node.value) is cst.Call and type(node.value.func) is cst.Attribute:
         changed = dotted(node.value.func.value)  # `names.append(x)`
         if changed and changed != "self":
-            frame.forget_tests(changed)
+            frame.state.forget_tests(changed)
     return not _never_returns(node.value)
 
 
@@ -91,7 +91,7 @@ def _assign(frame: Frame, node: cst.Assign) -> bool:
             and type(value.value) is bool
             and isinstance(target.target, cst.Name)
         ):
-            frame.flags[target.target.value] = None
+            frame.state.flags[target.target.value] = None
     for loop in fresh:
         loop.assigned.discard(own)
         loop.rebound.add(own)
@@ -171,7 +171,7 @@ def _delete(frame: Frame, node: cst.Del) -> bool:
     for name in [node.target, *(e.value for e in targets)]:
         path = dotted(name)
         if path:
-            frame.env.pop(path, None)
+            frame.state.env.pop(path, None)
     return True
 
 
@@ -190,9 +190,9 @@ def _return(frame: Frame, node: cst.Return) -> bool:
     if frame.function is not None:
         value = baked(frame, value)
         if type(value) is Tensor or (type(value) is Sequence and value.kind == "tuple"):
-            value = under(value, frame.when)
+            value = under(value, frame.state.when)
     frame.outcome.returns.append((node, value))
-    frame.outcome.exits.append(frame.env)
+    frame.outcome.exits.append(frame.state.env)
     return False
 
 
@@ -205,14 +205,14 @@ def _raise(frame: Frame, node: cst.Raise) -> bool:
 def _break(frame: Frame, node: cst.Break) -> bool:
     loop = frame.control.loop
     if loop is not None:
-        loop.breaks.append(dict(frame.env))
+        loop.breaks.append(dict(frame.state.env))
     return False
 
 
 def _continue(frame: Frame, node: cst.Continue) -> bool:
     loop = frame.control.loop
     if loop is not None:
-        loop.continues.append(dict(frame.env))
+        loop.continues.append(dict(frame.state.env))
     return False
 
 
@@ -240,32 +240,32 @@ def _if(frame: Frame, node: cst.If) -> bool:
                 return _otherwise(frame, node.orelse)
             with frame.under(cold=cold):
                 return block(frame, node.body)
-    before, when, bound = frame.env, frame.when, frame.bound
-    frame.env, frame.bound = dict(before), dict(bound)
+    before, when, bound = frame.state.env, frame.state.when, frame.state.bound
+    frame.state.env, frame.state.bound = dict(before), dict(bound)
     with frame.under(guarded=accelerated, cold=cold):
         if_true, if_false = tests.of_test(frame, node.test)
         enter_branch(frame, node.test, True, if_true)
-        after_true = frame.when
+        after_true = frame.state.when
         with frame.under(branch=flag(node.test, True)):
             falls = block(frame, node.body)
-    then_env, then_bound = frame.env, frame.bound
-    frame.env, frame.when, frame.bound = dict(before), when, bound
+    then_env, then_bound = frame.state.env, frame.state.bound
+    frame.state.env, frame.state.when, frame.state.bound = dict(before), when, bound
     with frame.under(guarded=accelerated):
         enter_branch(frame, node.test, False, if_false)
-        after_false = frame.when
+        after_false = frame.state.when
         with frame.under(cold=is_training(node.test), branch=flag(node.test, False)):
             else_falls = _otherwise(frame, node.orelse)
     if falls and else_falls:
         if node.orelse is None and frame.control.chained:
-            _forget_initial(before, then_env, frame.env)
-        frame.env = join_environments(then_env, frame.env, (if_true, if_false))
-        frame.bound = _later(then_bound, frame.bound)
+            _forget_initial(before, then_env, frame.state.env)
+        frame.state.env = join_environments(then_env, frame.state.env, (if_true, if_false))
+        frame.state.bound = _later(then_bound, frame.state.bound)
     elif falls:
-        frame.env, frame.bound = then_env, then_bound
+        frame.state.env, frame.state.bound = then_env, then_bound
     if falls is not else_falls:  # what follows runs only where the one branch was taken
-        frame.when = after_true if falls else after_false
+        frame.state.when = after_true if falls else after_false
     else:
-        frame.when = when
+        frame.state.when = when
     return falls or else_falls
 
 
@@ -300,26 +300,26 @@ def _otherwise(frame: Frame, orelse: cst.If | cst.Else | None) -> bool:
 
 def _match(frame: Frame, node: cst.Match) -> bool:
     subject = frame.eval(node.subject)
-    before, when = frame.env, frame.when
+    before, when = frame.state.env, frame.state.when
     left: list[tuple[Environment, PathCondition]] = []
     exhaustive = False
     *cases, no_case = tests.one_of(frame, len(node.cases) + 1)
     for case, taken in zip(node.cases, cases, strict=True):
-        frame.env = dict(before)
-        frame.when = when
+        frame.state.env = dict(before)
+        frame.state.when = when
         tests.enter(frame, taken)
         _bind_pattern(frame, case.pattern, subject)
         if case.guard is not None:
             frame.eval(case.guard)
         if block(frame, case.body):
-            left.append((frame.env, taken))
+            left.append((frame.state.env, taken))
         pattern = case.pattern
         exhaustive = exhaustive or (
             isinstance(pattern, cst.MatchAs) and pattern.pattern is None and case.guard is None
         )
     if not exhaustive:
         left.append((before, no_case))
-    frame.when = when
+    frame.state.when = when
     return _continue_with(frame, left, before)
 
 
@@ -356,13 +356,13 @@ def _continue_with(
 ) -> bool:
     """Go on with the join of the environments that reach this point."""
     if not left:
-        frame.env = dict(before)
+        frame.state.env = dict(before)
         return False
     joined, known = left[0]
     for env, when in left[1:]:
         joined = join_environments(joined, env, (known, when))
         known = ALWAYS
-    frame.env = joined
+    frame.state.env = joined
     return True
 
 
@@ -383,18 +383,18 @@ def _raises(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
 
 
 def _try(frame: Frame, node: cst.Try | cst.TryStar) -> bool:
-    before, when = dict(frame.env), frame.when
+    before, when = dict(frame.state.env), frame.state.when
     runs, *handled = tests.one_of(frame, len(node.handlers) + 1)
     catching = [handler for handler in node.handlers if _catches(handler)]
     tells = bool(catching) and all(map(_raises, catching))
     hides = bool(catching) and not tells
     with frame.under(caught=hides, retold=tells):
         falls = block(frame, node.body)
-    after = frame.env
+    after = frame.state.env
     left: list[tuple[Environment, PathCondition]] = []
     if falls and node.orelse is not None:
         falls = block(frame, node.orelse.body)
-        after = frame.env
+        after = frame.state.env
     if falls:
         left.append((after, runs))
     entered = join_environments(dict(before), after) if falls else before
@@ -402,13 +402,13 @@ def _try(frame: Frame, node: cst.Try | cst.TryStar) -> bool:
         ways = iter(handled)
         for handler in node.handlers:
             taken = next(ways)
-            frame.env, frame.when = dict(entered), when
+            frame.state.env, frame.state.when = dict(entered), when
             tests.enter(frame, taken)
             if handler.name is not None and isinstance(handler.name.name, cst.Name):
                 frame.bind(handler.name.name.value, UNKNOWN)
             if block(frame, handler.body):
-                left.append((frame.env, taken))
-    frame.when = when
+                left.append((frame.state.env, taken))
+    frame.state.when = when
     falls = _continue_with(frame, left, entered)
     if node.finalbody is not None:
         falls = block(frame, node.finalbody.body) and falls

@@ -70,7 +70,7 @@ from devlint.inference.syntax.text import code, dotted, shorten
 def _subscript(frame: Frame, node: cst.Subscript) -> Value:
     path = dotted(node.value)
     if path:
-        held = frame.env.get(_key(node, path)) if len(node.slice) == 1 else None
+        held = frame.state.env.get(_key(node, path)) if len(node.slice) == 1 else None
         if held is not None:
             return held
     base = frame.eval(node.value)
@@ -237,14 +237,14 @@ def _tensor_item(
         evidence_of_item: Evidence | None = Evidence(parents=(evidence,))
     else:
         key = (id(evidence), code(node.slice[0]))
-        held = frame.paths.get(key)
+        held = frame.state.derived.get(key)
         if type(held) is Tensor and held.place is base.place:
             return held
         evidence_of_item = Evidence(parents=(evidence,) if _is_number(indices[0][0]) else ())
         evidence_of_item.own = _is_own_entry(frame, indices[0][1])
         evidence_of_item.part = _is_whole_batch(base)
         derived = Tensor(base.place, base.origin, traits, evidence_of_item)
-        frame.paths[key] = derived
+        frame.state.derived[key] = derived
         return derived
     return Tensor(base.place, origin, traits, evidence_of_item)
 
@@ -461,7 +461,7 @@ def assign_item(frame: Frame, target: cst.Subscript, value: Value, source: cst.C
         key = _key(target, path)
         is_tensor = type(base) is Tensor and base.evidence is None
         if key and not is_tensor:
-            frame.hold(key, value)
+            frame.state.hold(key, value)
 
 
 def _move_parts(

@@ -42,7 +42,7 @@ def restore(frame: Frame, function: Function) -> None:
             for attribute, value in storing.stored.items():
                 lasting = _lasting(value)
                 if lasting is not None:
-                    frame.hold(f"{_context(function)}.{attribute}", lasting)
+                    frame.state.hold(f"{_context(function)}.{attribute}", lasting)
 
 
 def _lasting(value: Value) -> Value | None:

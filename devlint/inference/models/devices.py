@@ -81,7 +81,7 @@ def names_device(value: Tensor) -> bool:
 def config_device(frame: Frame, value: Tensor) -> Placement:
     """A parameter of unknown type that is used as a device: whoever calls chooses it."""
     key = ("device", id(value.evidence))
-    held = frame.paths.get(key)
+    held = frame.state.derived.get(key)
     if type(held) is DeviceValue:
         return held.place
     name = "device"
@@ -91,7 +91,7 @@ def config_device(frame: Frame, value: Tensor) -> Placement:
     place = Variable(name, VariableKind.DEVICE)
     if value.evidence is not None:
         value.evidence.mark_host()
-    frame.paths[key] = DeviceValue(place)
+    frame.state.derived[key] = DeviceValue(place)
     return place
 
 
@@ -111,7 +111,9 @@ def device_among(frame: Frame, spread: cst.CSTNode) -> Placement:
     if "." in path:
         return named_device(frame, f"**{path}").place
     if path and known_among(frame, spread) is None:  # each function has its own of this name
-        frame.paths["device", path] = DeviceValue(Variable(f"**{path}", VariableKind.DEVICE))
+        frame.state.derived["device", path] = DeviceValue(
+            Variable(f"**{path}", VariableKind.DEVICE)
+        )
     return known_among(frame, spread)
 
 
@@ -119,7 +121,7 @@ def known_among(frame: Frame, spread: cst.CSTNode) -> Placement:
     """The same of `torch.zeros(3, **where)`, if a move has shown that there is a device among
     them."""
     path = dotted(spread)
-    held = frame.paths.get(("device", path)) or frame.unit.env.get(_key(f"**{path}"))
+    held = frame.state.derived.get(("device", path)) or frame.unit.env.get(_key(f"**{path}"))
     return held.place if type(held) is DeviceValue else None
 
 

@@ -631,7 +631,7 @@ def _place_as_tensor(frame: Frame, arguments: Arguments) -> Placement:
     what is made of it on the way, as in `torch.from_numpy(np.array(x))`."""
     for _, given in arguments.positional[:1]:
         for name in names_in(given):
-            for value in alternatives(frame.env.get(NO_TENSOR + name, UNKNOWN)):
+            for value in alternatives(frame.state.env.get(NO_TENSOR + name, UNKNOWN)):
                 if type(value) is Tensor:
                     return value.place
     return None

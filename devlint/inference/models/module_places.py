@@ -35,7 +35,7 @@ def placed(frame: Frame, module: Instance) -> tuple[Placement, Provenance | None
 def _state(frame: Frame, module: Instance) -> Placed | None:
     current: Frame | None = frame
     while current is not None:
-        state = current.env.get(module)
+        state = current.state.env.get(module)
         if type(state) is Placed:
             # A closure runs at some time: before or after the second move.
             return state if current is frame or module.moves == 0 else Placed(None, None)
@@ -53,11 +53,11 @@ def move_module(frame: Frame, module: Instance, place: Placement, node: cst.CSTN
     """`Module.to`: in place, seen through every alias."""
     _, origin = placed(frame, module)
     step = Provenance(StepKind.MOVED, node, frame.unit.source, origin, "moved here")
-    if type(frame.env.get(module)) is Placed:
+    if type(frame.state.env.get(module)) is Placed:
         module.moves += 1
-    frame.env[module] = Placed(place, step)
+    frame.state.env[module] = Placed(place, step)
     for twin in module.twins:
-        frame.env[twin] = Placed(None, None)  # moved, too, where it was the one meant
+        frame.state.env[twin] = Placed(None, None)  # moved, too, where it was the one meant
     move_what_was_handed_in(module)
 
 

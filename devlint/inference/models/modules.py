@@ -318,7 +318,7 @@ def _register(
     kind = {"register_buffer": "buffer", "register_parameter": "parameter"}.get(method, "module")
     if is_self(frame, module) and frame.info is not None:
         register_attribute(frame.info, frame, name.value, kind, value, node)
-        frame.env.pop(f"self.{name.value}", None)
+        frame.state.env.pop(f"self.{name.value}", None)
     elif kind == "module":
         fields = frame.fields_of(module)
         frame.write(fields, fields.putting({name.value: value}))
@@ -364,7 +364,7 @@ def _rebound_by_base(frame: Frame, base: ClassInfo, method: str) -> None:
     What it was handed itself, it only keeps."""
     for name, writers in base.writers.items():
         path = f"self.{name}"
-        if method in writers and path in frame.env:
+        if method in writers and path in frame.state.env:
             left = base.attributes.get(name)
             if left is not None and not all(_is_handed_in(v) for v in alternatives(left)):
                 frame.bind(path, left)

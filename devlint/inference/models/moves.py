@@ -330,7 +330,7 @@ def _rebind_moved(
         return
     step = Provenance(StepKind.MOVED, call, frame.unit.source, tensor.origin, before=tensor.place)
     traits = tensor.traits & ~(DEFAULT | LOADED)
-    frame.hold(path, Tensor(place, step, traits, tensor.evidence))
+    frame.state.hold(path, Tensor(place, step, traits, tensor.evidence))
 
 
 def _note_move(

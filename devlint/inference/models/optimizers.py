@@ -150,7 +150,7 @@ def _same(before: Value | None, now: Value | None) -> bool:
 
 
 def _held(frame: Frame, path: str) -> Value | None:
-    held = frame.env.get(path)
+    held = frame.state.env.get(path)
     if held is not None:
         return held
     if "." not in path:

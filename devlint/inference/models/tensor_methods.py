@@ -329,7 +329,7 @@ def _copy_without_waiting(
         step = Provenance(
             StepKind.MOVED, node, frame.unit.source, tensor.origin, before=source.place
         )
-        frame.hold(path, tensor.with_place(tensor.place, step, add=COPYING))
+        frame.state.hold(path, tensor.with_place(tensor.place, step, add=COPYING))
         frame.kept(HostCopies).landing.add(node)
 
 
@@ -360,7 +360,7 @@ def _require_grad(frame: Frame, node: cst.Call, tensor: Tensor, wanted: Value) -
     result = gradients.leaf(tensor, wanted)
     path = dotted(receiver_of(node))
     if path:
-        frame.hold(path, result)
+        frame.state.hold(path, result)
     return result
 
 
@@ -369,8 +369,8 @@ def _resized(frame: Frame, node: cst.Call, tensor: Tensor) -> Value:
     filled = tensor.with_place(tensor.place, tensor.origin, drop=EMPTY)
     path = dotted(receiver_of(node))
     if path:
-        frame.env[path] = filled
-        frame.note_part(path)
+        frame.state.env[path] = filled
+        frame.state.note_part(path)
     _wrote(frame, node)
     return filled
 

@@ -198,7 +198,7 @@ def leave_index_to_callers(frame: Frame, node: cst.CSTNode, base: Tensor, index:
 def never_meet(frame: Frame, a: Tensor, b: Tensor) -> bool:
     """The two belong to different branches, or one to another branch than this code; or one was
     moved on the way that the other has not come."""
-    when = frame.when
+    when = frame.state.when
     return exclude(a.assumed, b.assumed) or exclude(a.when, when) or exclude(b.when, when)
 
 
@@ -455,7 +455,7 @@ def meet(
             candidates += [
                 (t, expression, -1 if mixed else count)
                 for t in tensors_in(part)
-                if not exclude(t.when, frame.when)
+                if not exclude(t.when, frame.state.when)
             ]
             count += 1
         if type(value) is Unknown:
@@ -942,10 +942,10 @@ def add_pending(
     pendings = frame.kept(Meetings).pendings
     old = pendings.get(key)
     if old is not None:
-        old.when = either(old.when, frame.when)
+        old.when = either(old.when, frame.state.when)
     if (old is None and len(pendings) < MAX_PENDING) or (old and not may_meet(old)):
         pendings[key] = Pending(
-            node, kind, operation, left, right, pointwise, frame.when, called, assumptions
+            node, kind, operation, left, right, pointwise, frame.state.when, called, assumptions
         )
 
 

@@ -7,6 +7,7 @@ Its modules:
     frames: one function, or a file's body, on the walk
     units: the files being inferred, their common context, and `Interpreter`
     loops: loops being walked, and environments
+    state: names, heap and path at a place
     outcomes: what a function gives back and leaves
     meetings: operands that are brought together
     traffic: what a function moves, and what its host reads

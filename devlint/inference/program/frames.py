@@ -11,14 +11,7 @@ import libcst as cst
 
 from devlint.inference.domain import heap
 from devlint.inference.domain.containers import Address, Container, Loader, Mapping, Sequence
-from devlint.inference.domain.path_conditions import (
-    ALWAYS,
-    MAX_AROUND,
-    PathCondition,
-    Predicate,
-    both,
-    lasting,
-)
+from devlint.inference.domain.path_conditions import MAX_AROUND, PathCondition, both, lasting
 from devlint.inference.domain.placement import CPU, Placement
 from devlint.inference.domain.provenance import Provenance, Site, StepKind
 from devlint.inference.domain.value import (
@@ -34,6 +27,7 @@ from devlint.inference.program.contracts import Declared
 from devlint.inference.program.control import ControlContext
 from devlint.inference.program.loops import Environment, Flag, LoopState
 from devlint.inference.program.outcomes import Outcome
+from devlint.inference.program.state import State
 from devlint.inference.program.values import Imported
 
 if TYPE_CHECKING:
@@ -112,13 +106,9 @@ class Frame:
 
     __slots__ = (
         "_kept",
-        "bound",
-        "choices",
         "constructing",
         "control",
         "current",
-        "env",
-        "flags",
         "fresh",
         "function",
         "global_names",
@@ -126,16 +116,12 @@ class Frame:
         "instance",
         "nonlocal_names",
         "notes",
-        "now",
         "outcome",
         "outer",
-        "owners",
-        "parts",
-        "paths",
+        "state",
         "statement",
         "steps",
         "unit",
-        "when",
     )
 
     def __init__(
@@ -151,22 +137,14 @@ class Frame:
         self.outer = outer
         self.info = info
         self.instance: Instance | None = None
-        self.env: Environment = {} if env is None else env
+        self.state = State({} if env is None else env)
         self.control = ControlContext()
         self.outcome = Outcome()
         self._kept: dict[Any, Any] = {}
-        self.when: PathCondition = ALWAYS  # how the tests came out that lead here
-        self.choices: dict[Any, Predicate] = {}  # by what they are on, see choices.py
-        self.flags: dict[str, None] = {}  # names that are set to True or False, in order
-        self.now = 0  # the clock: it goes on where a name is bound
-        self.bound: dict[str, int] = {}  # when each name was bound last
         self.current: cst.CSTNode | None = None  # the statement being run
         self.fresh: Assigned | None = None  # what the last assignment bound
         self.constructing = False  # inside __init__ or what only it calls
         self.notes: list[Any] = []  # what becomes facts when the function is done
-        self.owners: set[str] = set()  # names of which `hold` keeps parts
-        self.parts: dict[str, set[str]] = {}  # paths that were bound or held, by their owners
-        self.paths: dict[Any, Value] = {}  # derived values by (evidence, attribute)
         self.global_names: set[str] = set()
         self.nonlocal_names: set[str] = set()
         self.statement: cst.CSTNode | None = None  # the expression whose result is thrown away
@@ -268,7 +246,7 @@ class Frame:
         """The content of a container now, if it is another than it was made with."""
         frame: Frame | None = self
         while frame is not None:
-            found = frame.env.get(address)
+            found = frame.state.env.get(address)
             if found is not None:
                 return found
             frame = frame.outer
@@ -280,7 +258,7 @@ class Frame:
 
     def write(self, container: Container, content: Container) -> None:
         """From here on a container holds this."""
-        self.env.update(heap.written(container, content, self.find))
+        self.state.env.update(heap.written(container, content, self.find))
 
     def fields_of(self, holder: Instance) -> Mapping:
         """The attributes of an object as they are now, by name."""
@@ -293,7 +271,7 @@ class Frame:
         around: list[Environment] = [self.unit.globals]
         frame = self.outer
         while frame is not None:
-            around.append(frame.env)
+            around.append(frame.state.env)
             frame = frame.outer
         for address, content in env.items():
             if type(address) is not Address:
@@ -310,7 +288,7 @@ class Frame:
         """What a name holds here, or None if it is not bound."""
         frame: Frame | None = self
         while frame is not None:
-            value = read(frame.env, name)
+            value = read(frame.state.env, name)
             if value is not None:
                 return value
             frame = frame.outer
@@ -322,64 +300,37 @@ class Frame:
             old = self.unit.globals.get(name)
             self.unit.globals[name] = value if old is None else join_branches(old, value)
         if self.nonlocal_names and name in self.nonlocal_names and self.outer is not None:
-            old = self.outer.env.get(name)
-            self.outer.env[name] = value if old is None else join_branches(old, value)
-        if name in self.owners or "." in name:
-            for key in self.parts.get(name, ()):
-                self.env.pop(key, None)
-        self.env[name] = value
-        if "." in name:
-            self.note_part(name)
+            old = self.outer.state.env.get(name)
+            self.outer.state.env[name] = value if old is None else join_branches(old, value)
+        self.state.bind(name, value)
         self.touch(name)
 
     def touch(self, name: str) -> None:
         """What a name holds is another now, or was changed in place."""
-        self.forget_tests(name)
+        self.state.forget_tests(name)
         for loop in self.control.loops:
             loop.assigned.add(name)
-
-    def forget_tests(self, name: str) -> None:
-        """A test on what a name holds may come out otherwise from here on."""
-        self.now += 1
-        self.bound[name] = self.now
-
-    def hold(self, path: str, value: Value) -> None:
-        """Keep what `x`, `x.part` or `x["part"]` holds, a part until its owner is bound anew."""
-        self.env[path] = value
-        owner, dot, _ = path.replace("[", ".").partition(".")
-        if owner and dot:
-            self.owners.add(owner)
-            self.note_part(path)
-
-    def note_part(self, path: str) -> None:
-        """Remember of what a path is a part: `x.part` and `x` of `x.part["key"]`."""
-        for end, letter in enumerate(path):
-            if letter in ".[":
-                self.parts.setdefault(path[:end], set()).add(path)
-        index = path[path.rfind("[") + 1 : -1] if path.endswith("]") else ""
-        if index.isidentifier():  # `x[key]` is another entry where `key` is bound anew
-            self.parts.setdefault(index, set()).add(path)
-            self.owners.add(index)
 
     def each(
         self, values: Value, evaluate: Callable[[Value], Value]
     ) -> list[tuple[Value, PathCondition]]:
         """What becomes of each alternative where that is the one, and what holds there."""
-        around = self.when
+        state = self.state
+        around = state.when
         found: list[tuple[Value, PathCondition]] = []
         for value, when in cases(values):
-            self.when = both(around, when, MAX_AROUND)
+            state.when = both(around, when, MAX_AROUND)
             found.append((evaluate(value), when))
-        self.when = around
+        state.when = around
         return found
 
     def stored(self, value: Value) -> Value:
         """A value as a container keeps it that is filled here: with the facts that hold for all
         that is put there."""
-        value = possible(value, self.when)
+        value = possible(value, self.state.when)
         loop = self.control.loop
-        since = self.now if loop is None else loop.since
-        return value.with_facts(lambda when: lasting(both(when, self.when), since))
+        since = self.state.now if loop is None else loop.since
+        return value.with_facts(lambda when: lasting(both(when, self.state.when), since))
 
     # ----------------------------------------------------------------- history
 

@@ -27,13 +27,13 @@ def one_of(frame: Frame, count: int) -> list[PathCondition]:
 
 def enter(frame: Frame, when: PathCondition) -> None:
     """Go on where these facts hold as well."""
-    frame.when = both(frame.when, when, MAX_AROUND)
+    frame.state.when = both(frame.state.when, when, MAX_AROUND)
 
 
 def once(frame: Frame, inner: bool = False) -> Predicate:
     """What may come out otherwise the next time."""
-    frame.now += 1
-    return Predicate(frame.now, inner)
+    frame.state.now += 1
+    return Predicate(frame.state.now, inner)
 
 
 def of_test(frame: Frame, node: cst.BaseExpression) -> Sides:
@@ -60,15 +60,15 @@ def _fact(frame: Frame, written: Written, seen: dict[Hashable, Predicate]) -> Li
             choice = once(frame)
         else:
             born = _born(frame, paths)
-            choice = frame.choices.get((subject, born))
+            choice = frame.state.choices.get((subject, born))
             if choice is None:
-                choice = frame.choices[subject, born] = Predicate(born, False, subject, paths)
+                choice = frame.state.choices[subject, born] = Predicate(born, False, subject, paths)
         seen[subject] = choice
     return choice, is_so, value
 
 
 def _born(frame: Frame, paths: Iterable[str]) -> int:
-    bound = frame.bound
+    bound = frame.state.bound
     return max((bound.get(path, 0) for path in paths), default=0)
 
 
@@ -89,6 +89,6 @@ def seen_from(
         return once(frame, inner=True)
     born = _born(frame, paths)
     key = (function, choice.subject, *texts), born
-    if key not in frame.choices:
-        frame.choices[key] = Predicate(born, inner=True)
-    return frame.choices[key]
+    if key not in frame.state.choices:
+        frame.state.choices[key] = Predicate(born, inner=True)
+    return frame.state.choices[key]

@@ -415,7 +415,7 @@ class Unit:
     def globals(self) -> Environment:
         """What the module's names hold, so far if its body is being run: a branch of it has an
         environment of its own."""
-        return self.env if self.frame is None else self.frame.env
+        return self.env if self.frame is None else self.frame.state.env
 
     def lookup(self, name: str) -> Value | None:
         """A global, or what needs no import."""

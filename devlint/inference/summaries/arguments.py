@@ -191,7 +191,7 @@ class Binding:
         elif type(value) is Tensor and value.evidence is not None:
             self.values[value.evidence] = actual
         if type(actual) is Instance and actual.module and _moves_parameter(value):
-            self.frame.env[actual] = Placed(None, None)  # the callee puts it somewhere
+            self.frame.state.env[actual] = Placed(None, None)  # the callee puts it somewhere
         handled = self.frame.unit.context.none_handled
         if parameter.is_device and parameter.variable in handled:
             handed = actual.place if type(actual) is DeviceValue else None

@@ -100,7 +100,7 @@ def _infer(function: Function) -> Summary:
             frame.outcome.returns.append((function.node.body, frame.eval(function.node.body)))
         else:
             if block(frame, function.node.body):
-                frame.outcome.exits.append(frame.env)
+                frame.outcome.exits.append(frame.state.env)
     except BudgetExceeded:
         unit.facts.budgets_hit.append(
             f"{unit.source.path}: {function.name} is too large to be inferred whole"
@@ -190,22 +190,24 @@ def _bind_parameters(frame: Frame, function: Function) -> list[Parameter]:
             found.append(Parameter(name, None, value, None, False))
         else:
             found.append(initial_value(frame, param, function, on_host, shared=shared))
-        frame.env[name] = found[-1].value
+        frame.state.env[name] = found[-1].value
     for param in params.kwonly_params:
         parameter = initial_value(frame, param, function, on_host, True, shared)
         found.append(parameter)
-        frame.env[param.name.value] = parameter.value
+        frame.state.env[param.name.value] = parameter.value
     if isinstance(params.star_arg, cst.Param):
         name = params.star_arg.name.value
         variable = Variable(name, VariableKind.INPUT, True)
         origin = frame.origin(StepKind.PARAMETER, params.star_arg)
         element = Tensor(None if on_host else variable, origin, 0, Evidence())
-        frame.env[name] = Sequence(None, element, "tuple")
+        frame.state.env[name] = Sequence(None, element, "tuple")
     if params.star_kwarg is not None:
         name = params.star_kwarg.name.value
         variable = Variable(name, VariableKind.INPUT, True)
         origin = frame.origin(StepKind.PARAMETER, params.star_kwarg)
-        frame.env[name] = Mapping({}, Tensor(None if on_host else variable, origin, 0, Evidence()))
+        frame.state.env[name] = Mapping(
+            {}, Tensor(None if on_host else variable, origin, 0, Evidence())
+        )
     return found
 
 
@@ -252,13 +254,13 @@ def _fresh_modules(frame: Frame, result: Value) -> tuple[Instance, ...]:
     ]
     if not found:
         return ()
-    kept = [held for name, held in frame.env.items() if type(name) is str and "." in name]
+    kept = [held for name, held in frame.state.env.items() if type(name) is str and "." in name]
     kept += frame.unit.env.values()
     if frame.info is not None:
         kept += frame.info.attributes.values()
     around = frame.outer
     while around is not None:
-        kept += around.env.values()
+        kept += around.state.env.values()
         around = around.outer
     held = {id(v) for value in kept if type(value) is not Imported for v in alternatives(value)}
     return tuple(module for module in found if id(module) not in held)

@@ -54,8 +54,8 @@ def _put(frame: Frame, actual: Value, path: str, key: object, moved: Tensor) -> 
         elif type(holder) is Tensor and not holder.is_sure and key is None:
             frame.bind(path, Tensor(moved.place, moved.origin, moved.traits, holder.evidence))
         elif type(holder) is Tensor and not holder.is_sure:
-            frame.hold(f"{path}[{key!r}]", moved)
-            frame.hold(f"{path}[{_in_double_quotes(key)}]", moved)
+            frame.state.hold(f"{path}[{key!r}]", moved)
+            frame.state.hold(f"{path}[{_in_double_quotes(key)}]", moved)
 
 
 def _in_double_quotes(key: object) -> str:

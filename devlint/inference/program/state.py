@@ -1,0 +1,68 @@
+"""The state at a place in the code: names, heap and path, and the clock that orders its tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from devlint.inference.domain.path_conditions import ALWAYS, PathCondition, Predicate
+from devlint.inference.domain.value import Value
+from devlint.inference.program.loops import Environment
+
+
+class State:
+    """What changes from statement to statement: branches fork it, and it is joined behind them."""
+
+    __slots__ = (
+        "bound",
+        "choices",
+        "derived",
+        "env",
+        "flags",
+        "now",
+        "owners",
+        "parts",
+        "when",
+    )
+
+    def __init__(self, env: Environment) -> None:
+        self.env = env
+        self.when: PathCondition = ALWAYS  # how the tests came out that lead here
+        self.now = 0  # the clock: it goes on where a name is bound
+        self.bound: dict[str, int] = {}  # when each name was bound last
+        self.choices: dict[Any, Predicate] = {}  # by what they are on and its age, see tests.py
+        self.flags: dict[str, None] = {}  # names that are set to True or False, in order
+        self.owners: set[str] = set()  # names of which `hold` keeps parts
+        self.parts: dict[str, set[str]] = {}  # paths that were bound or held, by their owners
+        self.derived: dict[Any, Value] = {}  # values by (evidence, attribute)
+
+    def bind(self, name: str, value: Value) -> None:
+        """A name holds another value from here on: what is known of its parts is of the old one."""
+        if name in self.owners or "." in name:
+            for key in self.parts.get(name, ()):
+                self.env.pop(key, None)
+        self.env[name] = value
+        if "." in name:
+            self.note_part(name)
+
+    def hold(self, path: str, value: Value) -> None:
+        """Keep what `x`, `x.part` or `x["part"]` holds, a part until its owner is bound anew."""
+        self.env[path] = value
+        owner, dot, _ = path.replace("[", ".").partition(".")
+        if owner and dot:
+            self.owners.add(owner)
+            self.note_part(path)
+
+    def note_part(self, path: str) -> None:
+        """Remember of what a path is a part: `x.part` and `x` of `x.part["key"]`."""
+        for end, letter in enumerate(path):
+            if letter in ".[":
+                self.parts.setdefault(path[:end], set()).add(path)
+        index = path[path.rfind("[") + 1 : -1] if path.endswith("]") else ""
+        if index.isidentifier():  # `x[key]` is another entry where `key` is bound anew
+            self.parts.setdefault(index, set()).add(path)
+            self.owners.add(index)
+
+    def forget_tests(self, name: str) -> None:
+        """A test on what a name holds may come out otherwise from here on."""
+        self.now += 1
+        self.bound[name] = self.now
