@@ -234,7 +234,7 @@ def _is_guess(tensor: Tensor) -> bool:
     """What came back from an unknown callee, and was not used as a tensor; or an object whose class
     is out of sight."""
     evidence = tensor.evidence
-    if evidence is not None and (evidence.foreign or evidence.is_host):
+    if evidence is not None and (evidence.effects.foreign or evidence.is_host):
         return True
     shown = evidence is not None and evidence.is_tensor
     return bool(tensor.traits & INDIRECT) and not shown

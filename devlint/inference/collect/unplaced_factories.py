@@ -127,7 +127,7 @@ def _decides(draft: MeetingDraft) -> bool:
     perhaps a tensor says nothing: `noise * self.scale(x)`, of an abstract method."""
     sides = (draft.left, draft.right)
     return is_told(draft) or any(
-        side.evidence is not None and (side.evidence.number or side.evidence.is_host)
+        side.evidence is not None and (side.evidence.hints.number or side.evidence.is_host)
         for side in sides
     )
 

@@ -62,7 +62,8 @@ def _assign_attribute(
         elif type(holder) is Tensor and name == "requires_grad":
             _require_grad(frame, target.value, holder, value)
         elif type(holder) is Tensor and holder.evidence is not None and name != "grad":
-            holder.evidence.foreign = True  # a graph, a batch: nobody gives tensors attributes
+            # A graph, a batch: nobody gives tensors attributes.
+            holder.evidence.effects.foreign = True
     path = dotted(target)
     owner = target.value
     if name == "forward" and type(owner) is cst.Name and receiver is not frame.instance:

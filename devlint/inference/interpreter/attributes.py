@@ -136,7 +136,7 @@ def _of_tensor(frame: Frame, node: cst.Attribute, base: Tensor, name: str) -> Va
     if evidence is None:
         return Method(base, name)
     if name not in frame.unit.context.knowledge.methods:
-        evidence.foreign = True
+        evidence.effects.foreign = True
         if evidence.is_tensor:
             return UNKNOWN  # of a subclass: it may hold anything
     # An attribute of something unknown: in the same place, a tensor if it is used as one.
@@ -159,7 +159,7 @@ def _device_of_unknown(frame: Frame, node: cst.Attribute, base: Tensor) -> Value
     if holds("device-owner", owner):
         return DeviceValue(named_device(frame, dotted(node)).place)
     assert base.evidence is not None
-    if not base.evidence.in_place:  # objects that move as modules do have a device, too
+    if not base.evidence.effects.in_place:  # objects that move as modules do have a device, too
         base.evidence.mark_tensor()
     return DeviceValue(base.place, base)
 

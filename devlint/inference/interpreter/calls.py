@@ -271,12 +271,12 @@ def _move_of_unknown(
     wait_for_copies(frame, name, target, arguments)
     step = Provenance(StepKind.MOVED, node, frame.unit.source, None)
     evidence = Evidence()
-    evidence.moved = True
+    evidence.effects.moved = True
     path = module_alone(frame, node)
     if path:
         frame.unit.moved_objects.add(path)
         if type(base) is Unknown:  # alone: it moves in place, as modules do
-            evidence.in_place = True
+            evidence.effects.in_place = True
             frame.state.hold(path, Tensor(target, step, 0, evidence))
     return Tensor(target, step, 0, evidence)
 
@@ -516,7 +516,7 @@ def _may_move(frame: Frame, name: str, arguments: Arguments) -> None:
                 and module.evidence is not None
                 and not holds("module-keeping-callee", name)
             ):
-                module.evidence.handed = True
+                module.evidence.effects.handed = True
 
 
 _COLLECTIVES = frozenset({"gather_for_metrics"})  # of what is called on an unknown object

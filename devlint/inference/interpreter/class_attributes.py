@@ -390,7 +390,7 @@ def _moved_in_place(left: list[Value]) -> Tensor | None:
     for value in left:
         if type(value) is not Tensor or value.origin is None or value.assumed:
             return None
-        in_place = value.evidence is not None and value.evidence.in_place
+        in_place = value.evidence is not None and value.evidence.effects.in_place
         if not in_place or value.origin.kind is not StepKind.MOVED:
             return None
     return left[0] if left and type(left[0]) is Tensor else None

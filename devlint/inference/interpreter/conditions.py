@@ -75,7 +75,7 @@ def _given_or_not(frame: Frame, name: str, value: Value) -> None:
     for each in alternatives(value):
         if type(each) is Tensor and each.evidence is not None and not each.evidence.is_declared:
             each.evidence.mark_host()
-            each.evidence.has_truth = True
+            each.evidence.effects.tested = True
 
 
 def _begins_so(frame: Frame, node: cst.BaseExpression) -> bool:
@@ -498,7 +498,7 @@ def _narrow_to_instance(
     if any(_is_module_class(frame, kind) for kind in kinds):
         for asked in alternatives(frame.eval(node)):
             if type(asked) is Tensor and asked.evidence is not None:
-                asked.evidence.foreign = True  # whoever asks does not expect a tensor
+                asked.evidence.effects.foreign = True  # whoever asks does not expect a tensor
     names = {k.name.removeprefix("builtins.") for k in kinds if type(k) is External}
     if not names:
         return

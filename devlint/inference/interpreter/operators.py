@@ -148,7 +148,7 @@ def _show_computed(frame: Frame, operand: Tensor) -> None:
     evidence = operand.evidence
     if evidence is None:
         return
-    is_part = evidence.part and evidence.output
+    is_part = evidence.hints.part and evidence.hints.output
     if is_part or evidence.was_moved or belongs_to_moved_batch(frame, operand):
         evidence.mark_tensor()
 

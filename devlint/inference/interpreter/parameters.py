@@ -115,7 +115,7 @@ def initial_value(
         return parameter(UNKNOWN, None)
     place = None if on_host or frame.constructing else shared or variable
     evidence = Evidence()
-    evidence.number = holds("number-name", name)
+    evidence.hints.number = holds("number-name", name)
     value = Tensor(place, origin, SHAPED, evidence)
     if type(default) is Const and default.value is None:
         return parameter(union((value, NONE)), variable)
@@ -211,7 +211,7 @@ def _from_annotation(
         return Tensor(place, origin, SHAPED, Evidence(True))
     if tensors:
         evidence = Evidence()
-        evidence.either = True
+        evidence.hints.either = True
         return Tensor(place, origin, SHAPED, evidence)
     if all(a.endswith("dtype") for a in heads):
         return DTYPE

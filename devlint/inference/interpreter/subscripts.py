@@ -107,7 +107,7 @@ def item_of(
     frame: Frame, node: cst.Subscript, base: Value, indices: list[tuple[Value, cst.CSTNode]]
 ) -> Value:
     """The value of `base[indices]`."""
-    if type(base) is Tensor and base.evidence is not None and base.evidence.has_truth:
+    if type(base) is Tensor and base.evidence is not None and base.evidence.effects.tested:
         return UNKNOWN  # of a list: numbers, or tensors from anywhere
     if type(base) is Tensor:
         return _tensor_item(frame, node, base, indices)
@@ -241,8 +241,8 @@ def _tensor_item(
         if type(held) is Tensor and held.place is base.place:
             return held
         evidence_of_item = Evidence(parents=(evidence,) if _is_number(indices[0][0]) else ())
-        evidence_of_item.own = _is_own_entry(frame, indices[0][1])
-        evidence_of_item.part = _is_whole_batch(base)
+        evidence_of_item.hints.own = _is_own_entry(frame, indices[0][1])
+        evidence_of_item.hints.part = _is_whole_batch(base)
         derived = Tensor(base.place, base.origin, traits, evidence_of_item)
         frame.state.derived[key] = derived
         return derived
@@ -252,7 +252,7 @@ def _tensor_item(
 def _is_whole_batch(tensor: Tensor) -> bool:
     """What a loader yields, as it is: `batch[0]` and `batch["labels"]` are parts of it."""
     evidence, origin = tensor.evidence, tensor.origin
-    if evidence is None or evidence.part or origin is None or not tensor.traits & LOADED:
+    if evidence is None or evidence.hints.part or origin is None or not tensor.traits & LOADED:
         return False
     return origin.kind is StepKind.LOADED
 

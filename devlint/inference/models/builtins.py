@@ -129,7 +129,7 @@ def _device(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     if type(place) is Device and type(index) is Const and isinstance(index.value, int):
         place = Device(place.type, index.value)
     elif type(place) is Device and type(index) is Tensor and index.evidence is not None:
-        index.evidence.index = True
+        index.evidence.effects.as_index = True
         return DeviceValue(index.place, sure=True)  # a parameter: the caller chooses the index
     elif type(place) is Device and index is not None and type(index) is not Const:
         place = named_device(frame, shorten(node)).place  # one of several cards

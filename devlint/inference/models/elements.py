@@ -44,7 +44,7 @@ def is_open_batch(tensor: Tensor) -> bool:
     evidence = tensor.evidence
     if evidence is None or tensor.origin is None or tensor.origin.root.kind is not StepKind.LOADED:
         return False
-    return bool(tensor.traits & COLLATED) or not evidence.part
+    return bool(tensor.traits & COLLATED) or not evidence.hints.part
 
 
 def names_loader(frame: Frame, node: cst.CSTNode) -> bool:
@@ -84,7 +84,7 @@ def derive(tensor: Tensor) -> Tensor:
 def output(tensor: Tensor) -> Tensor:
     """What a model out of sight gives: a tensor, or several values."""
     evidence = tensor.evidence or Evidence(True)
-    evidence.output = True
+    evidence.hints.output = True
     return Tensor(tensor.place, tensor.origin, tensor.traits, evidence, tensor.sizes)
 
 
@@ -96,10 +96,10 @@ def unpacked(whole: Tensor, element: Tensor) -> Tensor:
     """
     part = derive(element)
     if part.evidence is not None:
-        if whole.evidence is not None and whole.evidence.output:
+        if whole.evidence is not None and whole.evidence.hints.output:
             part.evidence = Evidence()
-            part.evidence.output = True
-        part.evidence.part = True
+            part.evidence.hints.output = True
+        part.evidence.hints.part = True
     return part
 
 

@@ -405,7 +405,7 @@ def _factory(frame: Frame, node: cst.Call, last: str, known: Call, arguments: Ar
             for tensor in tensors_in(value):
                 frame.emit(PlaceSettled(tensor))
                 if tensor.evidence is not None:
-                    tensor.evidence.moved = True
+                    tensor.evidence.effects.moved = True
     made = factory_result(frame, node, last, given, given_node, arguments)
     if known.result is Result.LIKE and made.origin is not None:
         likened = [t for value, _ in operands_of(known, arguments)[:1] for t in tensors_in(value)]
@@ -612,7 +612,7 @@ def _tensor_of_data(
         return Tensor(
             data.place, Provenance(StepKind.COMPUTED, node, frame.unit.source, data.origin)
         )
-    if type(data) is Tensor and data.evidence is not None and data.evidence.either:
+    if type(data) is Tensor and data.evidence is not None and data.evidence.hints.either:
         return Tensor(None)  # it stays where it is, or is made of a number or an array
     if type(data) is Sequence:
         for tensor in tensors_in(data)[:1]:

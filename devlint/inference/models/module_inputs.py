@@ -87,7 +87,7 @@ def show_moved(given: list[tuple[Value, cst.CSTNode]]) -> None:
         for tensor in tensors_in(value):
             evidence = tensor.evidence
             # what was moved in place may be a batch of a class of its own
-            if evidence is not None and evidence.was_moved and not evidence.in_place:
+            if evidence is not None and evidence.was_moved and not evidence.effects.in_place:
                 tensor.show()
 
 
@@ -114,7 +114,7 @@ def _is_moved_module(value: Tensor, node: cst.BaseExpression) -> bool:
     origin, evidence = value.origin, value.evidence
     if origin is None or origin.taken.kind is not StepKind.MOVED or evidence is None:
         return False
-    return evidence.in_place or holds("module-name", shorten(node).rpartition(".")[2])
+    return evidence.effects.in_place or holds("module-name", shorten(node).rpartition(".")[2])
 
 
 def _is_made(tensor: Tensor) -> bool:

@@ -67,7 +67,7 @@ def move_what_was_handed_in(module: Instance, depth: int = 3) -> None:
     for value in members or ():
         for each in alternatives(value):
             if type(each) is Tensor and each.evidence is not None:
-                each.evidence.moved = True
+                each.evidence.effects.moved = True
             elif type(each) is Instance and each.module and depth:
                 move_what_was_handed_in(each, depth - 1)
 

@@ -151,16 +151,16 @@ def move_of_tensor(
         frame.unit.context.none_handled.add(place)  # `x.to(None)` leaves it where it is
     discarded = frame.statement is node
     batch = tensor.evidence if tensor.traits & LOADED else None
-    if batch is not None and (batch.part or not discarded):
+    if batch is not None and (batch.hints.part or not discarded):
         batch.mark_tensor()  # a whole batch may move in place, its parts are tensors
-        if batch.part and tensor.origin is not None:
+        if batch.hints.part and tensor.origin is not None:
             frame.kept(Moves).of_batches.setdefault(tensor.origin.root.node, []).append(place)
     frame.emit(PlaceSettled(tensor))
     module_node = _itself(subject_node)
     alone = discarded or module_node is not subject_node or _is_set_alone(frame, node)
     if alone and tensor.evidence is not None and not tensor.evidence.is_tensor:
         # In place if it is a module, lost if it is a tensor: the ordinary caller means a module.
-        tensor.evidence.in_place = True
+        tensor.evidence.effects.in_place = True
         _rebind_moved(frame, module_node, tensor, place, node)
     non_blocking = _is_non_blocking(name, arguments)
     _note_move(frame, node, name, tensor, subject_node, place, target_node, discarded, non_blocking)
@@ -189,7 +189,7 @@ def move_of_tensor(
         frame.kept(Moves).goals.setdefault(tensor.place, set()).add(place)
     evidence = tensor.evidence
     if evidence is not None:
-        evidence.moved = True
+        evidence.effects.moved = True
         evidence = Evidence(parents=(evidence,))
     return Tensor(place, step, traits, evidence)
 

@@ -419,7 +419,7 @@ def _method_of_unknown(
         return HOST
     known = frame.unit.context.knowledge.methods.get(name)
     if known is None:
-        evidence.foreign = True
+        evidence.effects.foreign = True
         frame.emit(UnknownCalled(node, arguments))
         if _is_count(name, arguments):
             return HOST

@@ -321,7 +321,7 @@ def _rigid(frame: Frame, known: Tensor, variable: Tensor) -> Assumptions | None:
         assumed.append(guessed)
     if kind is not VariableKind.DEVICE:
         assumed += _left_host(frame)
-    if variable.evidence is not None and variable.evidence.own:
+    if variable.evidence is not None and variable.evidence.hints.own:
         message = "{} was moved after the class made it"
         assumed.append(of_value(frame, AssumptionKind.HELD_MODULE_WAS_MOVED, variable, message))
     if rigid in frame.kept(HostReads).inputs:
@@ -517,7 +517,7 @@ def meet(
         return _each_way(frame, node, candidates, apart, pointwise, indirect)
     result = _result(frame, node, candidates, anchor, pointwise, indirect)
     own = result.evidence
-    if uncertain and own is not None and own is anchor.evidence and own.number:
+    if uncertain and own is not None and own is anchor.evidence and own.hints.number:
         result.evidence = Evidence(parents=(own,))  # if it is a tensor, the unknown operand is one
     return result
 
@@ -554,7 +554,7 @@ def _is_open(value: Value, node: cst.CSTNode) -> bool:
         return True
     return any(
         not isinstance(t.place, Device)
-        and not (t.evidence is not None and (t.evidence.is_host or t.evidence.number))
+        and not (t.evidence is not None and (t.evidence.is_host or t.evidence.hints.number))
         for t in tensors_in(value)
     )
 
@@ -632,7 +632,7 @@ def _show_inputs(candidates: list[Candidate]) -> None:
         return
     for tensor, _, _ in candidates:
         evidence, origin = tensor.evidence, tensor.origin
-        if evidence is None or evidence.number or origin is None:
+        if evidence is None or evidence.hints.number or origin is None:
             continue
         if origin.root.kind is StepKind.PARAMETER and _picked(origin):
             evidence.mark_tensor()
@@ -649,7 +649,7 @@ def _picked(origin: Provenance) -> bool:
 def _weight(candidate: Candidate) -> tuple[int, bool, bool, bool]:
     """Which candidate sets the place of the result: the highest."""
     tensor = candidate[0]
-    number = tensor.evidence is not None and tensor.evidence.number
+    number = tensor.evidence is not None and tensor.evidence.hints.number
     return authority(tensor), tensor.is_sure, not number, not tensor.traits & SCALAR
 
 
@@ -889,7 +889,7 @@ def belongs_to_moved_batch(frame: Frame, part: Tensor) -> bool:
     """A part of a batch of which the function moved another part: `images.to(device)` says that
     `labels` is on the host, and that both are tensors."""
     evidence, origin = part.evidence, part.origin
-    if evidence is None or origin is None or not (evidence.part and part.traits & LOADED):
+    if evidence is None or origin is None or not (evidence.hints.part and part.traits & LOADED):
         return False
     return origin.root.node in frame.kept(Moves).of_batches
 

@@ -202,7 +202,11 @@ class Binding:
             if parameter.is_device and actual is parameter.default and stand_in.place == CPU:
                 stand_in = stand_in.with_place(CPU, stand_in.origin, add=DEFAULT)  # left out
             self.places[parameter.variable] = stand_in
-            is_index = type(value) is Tensor and value.evidence is not None and value.evidence.index
+            is_index = (
+                type(value) is Tensor
+                and value.evidence is not None
+                and value.evidence.effects.as_index
+            )
             if is_index and type(actual) is Const and type(actual.value) is int:
                 self.places[parameter.variable] = Tensor(Device("cuda", actual.value))
             if type(actual) is Instance:
@@ -398,7 +402,7 @@ class Binding:
                 return Tensor(None, origin, 0, evidence)  # where the other operand is
             if value.evidence is not None and place in self.owners:
                 evidence = Evidence(value.evidence.is_tensor)
-            elif value.evidence is not None and value.evidence.in_place:
+            elif value.evidence is not None and value.evidence.effects.in_place:
                 given = self.values.get(value.evidence)
                 evidence = given.evidence if type(given) is Tensor else Evidence()
             return Tensor(stand_in.place, origin, traits, evidence)
@@ -443,7 +447,9 @@ def _is_tensor(value: Value | None) -> bool:
 
 def _moves_parameter(value: Value) -> bool:
     return any(
-        type(v) is Tensor and v.evidence is not None and (v.evidence.moved or v.evidence.handed)
+        type(v) is Tensor
+        and v.evidence is not None
+        and (v.evidence.effects.moved or v.evidence.effects.handed)
         for v in alternatives(value)
     )
 

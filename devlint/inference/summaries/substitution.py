@@ -149,7 +149,9 @@ def _check_pending(
     called = pending.called
     if called is not None:
         handed = binding.handed_in(called)
-        if called.moved or called.handed or not _wants_inputs(frame, handed, pending):
+        if called.effects.moved or called.effects.handed:
+            return
+        if not _wants_inputs(frame, handed, pending):
             return
         if pending.left.traits & LOADED and _loader_of(pending.left, binding) is None:
             return
@@ -322,7 +324,7 @@ def _was_moved(tensor: Tensor) -> bool:
 
 def _moves(tensor: Tensor) -> bool:
     """The callee moves this parameter itself on some path."""
-    return tensor.evidence is not None and tensor.evidence.moved
+    return tensor.evidence is not None and tensor.evidence.effects.moved
 
 
 def call_name(node: cst.CSTNode) -> cst.CSTNode:
