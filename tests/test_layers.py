@@ -37,9 +37,21 @@ class Package:
     """Modules of our other packages that it may import."""
     exceptions: frozenset[tuple[str, str]] = frozenset()
     """(module, imported): arrows that run up today.  May only shrink."""
+    knots: frozenset[frozenset[str]] = frozenset()
+    """Modules whose types refer to each other, for a type checker alone.  May only shrink."""
     root: Path = ROOT
 
 
+# A file has classes and functions, a function has the frame that it is defined in, and that has a
+# file and a function; and all of them are values.
+KNOTS = frozenset(
+    {
+        frozenset(
+            f"devlint.inference.program.{name}"
+            for name in ("classes", "frames", "functions", "units", "values")
+        )
+    }
+)
 PACKAGES = [
     Package(
         "runtime_guard",
@@ -76,6 +88,7 @@ PACKAGES = [
             "api",
         ),
         outside=("devlint.contracts", "devlint.findings", "devlint.knowledge"),
+        knots=KNOTS,
     ),
     Package(
         "devlint",
@@ -122,6 +135,7 @@ PACKAGES = [
             "cli",
             "__main__",
         ),
+        knots=KNOTS,
     ),
     Package(
         "devlint_rules",
@@ -143,11 +157,11 @@ def modules(package: Package) -> dict[str, Path]:
     return found
 
 
-def imports(package: Package) -> Iterator[Import]:
-    """Every import of one of our modules, but for those that only a type checker sees."""
+def imports(package: Package, types: bool = False) -> Iterator[Import]:
+    """Every import of one of our modules. `types`: those, too, that only a type checker sees."""
     known = modules(package)
     for module, path in known.items():
-        for node, inside in _nodes(ast.parse(path.read_text(encoding="utf-8")), False):
+        for node, inside in _nodes(ast.parse(path.read_text(encoding="utf-8")), False, types):
             if isinstance(node, ast.Import):
                 names = [alias.name for alias in node.names]
             else:
@@ -160,15 +174,17 @@ def imports(package: Package) -> Iterator[Import]:
                     yield Import(module, name, node.lineno, inside)
 
 
-def _nodes(node: ast.AST, inside: bool) -> Iterator[tuple[ast.Import | ast.ImportFrom, bool]]:
+def _nodes(
+    node: ast.AST, inside: bool, types: bool = False
+) -> Iterator[tuple[ast.Import | ast.ImportFrom, bool]]:
     if isinstance(node, (ast.Import, ast.ImportFrom)):
         yield node, inside
         return
-    if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+    if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING" and not types:
         return
     inside = inside or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
     for child in ast.iter_child_nodes(node):
-        yield from _nodes(child, inside)
+        yield from _nodes(child, inside, types)
 
 
 def layer(package: Package, module: str) -> int | None:
@@ -206,6 +222,32 @@ def test_no_circle_among_the_files(package: Package) -> None:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
         pytest.fail(f"import circle: {' -> '.join(error.args[1])}")
+
+
+@by_name
+def test_no_circle_among_the_types_of_the_files(package: Package) -> None:
+    """Those included that are imported for a type checker alone."""
+    graph: dict[str, set[str]] = {name: set() for name in modules(package)}
+    for arrow in imports(package, types=True):
+        if arrow.imported in graph:
+            graph[arrow.module].add(arrow.imported)
+    reached = {name: _reached(graph, name) for name in graph}
+    knots = {
+        frozenset({name} | {other for other in reached[name] if name in reached[other]})
+        for name in graph
+        if name in reached[name]
+    }
+    assert knots == package.knots
+
+
+def _reached(graph: dict[str, set[str]], start: str) -> set[str]:
+    reached: set[str] = set()
+    waiting = [start]
+    while waiting:
+        more = graph[waiting.pop()] - reached
+        reached |= more
+        waiting += more
+    return reached
 
 
 @by_name

@@ -27,7 +27,7 @@ from devlint.inference.interpreter import module_attributes
 from devlint.inference.interpreter.files import run_unit
 from devlint.inference.models import gradients
 from devlint.inference.models.devices import named_device
-from devlint.inference.program.frames import Frame, read
+from devlint.inference.program.frames import Frame
 from devlint.inference.program.values import (
     ClassValue,
     FunctionValue,
@@ -36,6 +36,7 @@ from devlint.inference.program.values import (
     Method,
     ProjectModule,
     Super,
+    read,
 )
 from devlint.inference.syntax.text import dotted
 from devlint.knowledge import Result

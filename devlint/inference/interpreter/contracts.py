@@ -41,8 +41,9 @@ from devlint.inference.program.classes import ClassInfo
 from devlint.inference.program.contracts import Declared, Signature
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Function, Parameter
+from devlint.inference.program.type_expressions import TypeExpression
 from devlint.inference.program.units import Unit
-from devlint.inference.program.values import Contract, Instance, ProjectModule, TypeExpression
+from devlint.inference.program.values import Contract, Instance, ProjectModule
 from devlint.inference.syntax.text import dotted, shorten
 
 MAX_NESTING = 6

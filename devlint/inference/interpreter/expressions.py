@@ -26,8 +26,9 @@ from devlint.inference.interpreter.definitions import lambda_value
 from devlint.inference.interpreter.iteration import hotness_of
 from devlint.inference.models.devices import named_device
 from devlint.inference.program.events import DeviceFormatted, HostWaits, TypeNamed
-from devlint.inference.program.frames import EVALUATORS, Frame, read
+from devlint.inference.program.frames import EVALUATORS, Frame
 from devlint.inference.program.loops import LoopState
+from devlint.inference.program.values import read
 from devlint.inference.syntax.text import dotted
 
 _CONSTANTS: dict[str, Value] = {"None": NONE, "True": TRUE, "False": FALSE}

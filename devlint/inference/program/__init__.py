@@ -18,6 +18,7 @@ Its modules:
     predicates, tests: what conditions ask, and how those around a place came out
     shape_tests: what comparisons say of the dimensions and elements of a tensor
     environments: where branches meet
+    type_expressions: types that names stand for
     constructors, roles: functions that build, prepare, evaluate, run once per step
     usage: functions that nothing in sight uses
     class_state: attributes that only a constructor sets

@@ -28,7 +28,7 @@ from devlint.inference.program.control import ControlContext
 from devlint.inference.program.loops import Environment, Flag, LoopState
 from devlint.inference.program.outcomes import Outcome
 from devlint.inference.program.state import State
-from devlint.inference.program.values import Imported
+from devlint.inference.program.values import read
 
 if TYPE_CHECKING:
     from devlint.inference.program.classes import ClassInfo
@@ -69,16 +69,6 @@ class Assigned:
         if self.length == MAX_REBINDINGS:
             return Assigned(name, value)
         return Assigned(name, value, self, self.length + 1)
-
-
-def read(env: Environment, name: str) -> Value | None:
-    """What a name holds in this environment; what was imported is looked for now."""
-    value = env.get(name)
-    if type(value) is Imported:
-        value = value.resolve()
-        if value is not None:
-            env[name] = value
-    return value
 
 
 _AS_AROUND = nullcontext()

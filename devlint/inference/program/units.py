@@ -17,10 +17,9 @@ from devlint.inference.domain.placement import CPU, Placement, Variable
 from devlint.inference.domain.provenance import Source
 from devlint.inference.domain.value import UNKNOWN, Value
 from devlint.inference.facts import DroppedArgument, Facts, MistakenDevice
-from devlint.inference.program.frames import read
 from devlint.inference.program.loops import Environment
 from devlint.inference.program.predicates import Test
-from devlint.inference.program.values import Imported, Instance, ProjectModule
+from devlint.inference.program.values import Imported, Instance, ProjectModule, read
 from devlint.inference.syntax.moved_globals import MOVES, moved_globals
 from devlint.inference.syntax.text import dotted, every
 from devlint.knowledge import Knowledge

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
-import libcst as cst
-
 from devlint.contracts import Requirement
 from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.path_conditions import Sides
@@ -22,10 +20,10 @@ from devlint.inference.domain.value import (
     covers,
     merge,
 )
+from devlint.inference.program.loops import Environment
 
 if TYPE_CHECKING:
     from devlint.inference.program.classes import ClassInfo
-    from devlint.inference.program.frames import Frame
     from devlint.inference.program.functions import Function
     from devlint.inference.program.units import Unit
 
@@ -73,6 +71,16 @@ class Imported(Value):
     def resolved(self) -> Value:
         value = self.resolve()
         return UNKNOWN if value is None else value.resolved()
+
+
+def read(env: Environment, name: str) -> Value | None:
+    """What a name holds in this environment; what was imported is looked for now."""
+    value = env.get(name)
+    if type(value) is Imported:
+        value = value.resolve()
+        if value is not None:
+            env[name] = value
+    return value
 
 
 class FunctionValue(Value):
@@ -380,23 +388,6 @@ class Super(Value):
 
     def content(self, depth: int) -> Hashable:
         return Super, id(self.info), id(self.instance)
-
-
-class TypeExpression(Value):
-    """A type that a name stands for, to be read as an annotation: `Cuda = Annotated[Tensor, …]`."""
-
-    __slots__ = ("frame", "node")
-
-    def __init__(self, node: cst.BaseExpression, frame: Frame) -> None:
-        self.node = node
-        self.frame = frame
-
-    def merge(self, other: Value, sides: Sides | None) -> Value | None:
-        assert type(other) is TypeExpression
-        return self if self.node is other.node and self.frame is other.frame else None
-
-    def content(self, depth: int) -> Hashable:
-        return TypeExpression, id(self.node), id(self.frame)
 
 
 class Contract(Value):

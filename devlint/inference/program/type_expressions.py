@@ -1,0 +1,28 @@
+"""Types that names stand for: `Cuda = Annotated[Tensor, On("cuda")]`."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import libcst as cst
+
+from devlint.inference.domain.path_conditions import Sides
+from devlint.inference.domain.value import Value
+from devlint.inference.program.frames import Frame
+
+
+class TypeExpression(Value):
+    """A type that a name stands for, to be read as an annotation: `Cuda = Annotated[Tensor, …]`."""
+
+    __slots__ = ("frame", "node")
+
+    def __init__(self, node: cst.BaseExpression, frame: Frame) -> None:
+        self.node = node
+        self.frame = frame
+
+    def merge(self, other: Value, sides: Sides | None) -> Value | None:
+        assert type(other) is TypeExpression
+        return self if self.node is other.node and self.frame is other.frame else None
+
+    def content(self, depth: int) -> Hashable:
+        return TypeExpression, id(self.node), id(self.frame)
