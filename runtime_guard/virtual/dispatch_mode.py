@@ -43,7 +43,7 @@ _FILL = torch.ops.aten.uniform_.default
 """Of a fake tensor PyTorch makes a copy of it, which needs a driver."""
 
 
-class DispatchMode(ThreadHook):
+class DispatchMode(ThreadHook):  # type: ignore[no-untyped-call]
     """Checks operands and tags results for one thread of a virtual machine."""
 
     def __torch_dispatch__(

@@ -29,6 +29,7 @@ from devlint.inference.domain.value import (
     widen,
 )
 from devlint.inference.program import values
+from devlint.inference.program.type_expressions import TypeExpression
 
 
 class Record:
@@ -129,7 +130,7 @@ SIMPLE = {
     values.Parameters: st.builds(values.Parameters, st.none() | modules, tensor_values),
     values.Generator: st.builds(values.Generator, places, st.none()),
     values.Super: st.builds(values.Super, records, modules),
-    values.TypeExpression: st.builds(values.TypeExpression, nodes, records),
+    TypeExpression: st.builds(TypeExpression, nodes, records),
     values.Contract: st.builds(values.Contract, st.sampled_from([On("cuda"), On("cpu")])),
 }
 
