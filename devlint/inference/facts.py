@@ -42,6 +42,7 @@ class Operand(NamedTuple):
     pageable: bool = False  # a batch of a DataLoader in sight that does not pin its batches
     indirect: bool = False  # it, or the other operand's place, went through an unknown callee
     element: bool = False  # an element of the container whose name and site these are
+    mixed: bool = False  # computed from several that were made apart: none of them alone decides
 
     @property
     def moved(self) -> bool:

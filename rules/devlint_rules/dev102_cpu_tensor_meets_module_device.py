@@ -18,9 +18,9 @@ from devlint_rules.helpers.placing import (
     moved_where_it_meets,
 )
 from devlint_rules.helpers.rewriting import (
-    factory_of,
     is_path,
     name_as_atom,
+    sole_factory,
     takes_device,
     text_of,
     where_it_meets,
@@ -42,7 +42,7 @@ def _device(meeting: Meeting) -> str | None:
 
 
 def _advice(meeting: Meeting) -> str:
-    left, device, made = meeting.left, _device(meeting), factory_of(meeting.left)
+    left, device, made = meeting.left, _device(meeting), sole_factory(meeting.left)
     if device is None:
         return "make it on the device of the other operand: pass `device=` to the factory"
     if not left.by_default or made is None or not takes_device(made):

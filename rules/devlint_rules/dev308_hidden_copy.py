@@ -54,6 +54,8 @@ def _advice(facts: Facts, fact: HiddenCopy) -> str:
     made = factory_of(fact.operand)
     if made is None or not takes_device(made) or not isinstance(made.node, cst.Call):
         return "bring it there once, before it is used"
+    if fact.operand.mixed:
+        return "make it where it is used: pass `device=` to each factory that it comes from"
     device = device_for(facts, fact.base, made.node)
     if device is None and function_around(facts, made.node) is function_around(
         facts, fact.site.node

@@ -142,3 +142,35 @@ def mixed(first: torch.Tensor):
 )
 def test_what_is_advised_moves_an_operation_as_a_whole(said, text):
     assert any(said in each.advice for each in check_text(f"import torch\n{text}\n"))
+
+
+ROWS = """
+import torch
+from torch import nn
+
+
+class Table(nn.Module):
+    def __init__(self, n: int, d: int):
+        super().__init__()
+        self.rows = nn.Parameter(torch.randn(n + 1, d))
+
+    def forward(self, x):
+        first = torch.zeros(1, dtype=torch.long)
+        order = {order}
+        return x + self.rows[order]
+"""
+
+
+def test_no_factory_gets_a_device_alone_where_others_meet_what_it_makes():
+    """On the device, the one would not meet the other: the advice would break the code."""
+    joined = ROWS.format(order="torch.cat((first, torch.arange(x.shape[1])))")
+    (found,) = [each for each in check_text(joined) if each.rule == "DEV308"]
+    made = "pass `device=` to each factory that it comes from"
+    assert found.advice == f"make it where it is used: {made}"
+
+
+@pytest.mark.parametrize("order", ["first + 1", "torch.cat((first, first))", "first * 2 - first"])
+def test_the_one_factory_that_a_value_comes_from_gets_the_device(order):
+    (found,) = [each for each in check_text(ROWS.format(order=order)) if each.rule == "DEV308"]
+    made = "torch.zeros(1, dtype=torch.long, device=self.rows.device)"
+    assert found.advice == f"make it where it is used: `{made}`"

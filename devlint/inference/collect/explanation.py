@@ -39,7 +39,18 @@ def operand(frame: Frame, tensor: Tensor, node: cst.CSTNode) -> Operand:
         pinned=bool(traits & PINNED),
         pageable=bool(traits & PAGEABLE),
         indirect=bool(traits & INDIRECT),
+        mixed=is_mixed(tensor.origin),
     )
+
+
+def is_mixed(origin: Provenance | None) -> bool:
+    """The value was computed, since it was last moved, from several that were made apart."""
+    for step in origin.chain() if origin is not None else ():
+        if step.kind is StepKind.MOVED:
+            return False
+        if step.mixes:
+            return True
+    return False
 
 
 _VERBS = {

@@ -64,6 +64,7 @@ class Provenance:
         "before",
         "kind",
         "mended",
+        "mixes",
         "node",
         "note",
         "parent",
@@ -93,6 +94,8 @@ class Provenance:
         self.rival: Value | None = None
         # Of a contradiction: where its result is once it is mended.
         self.mended: Placement = None
+        # Of a computation: another operand, made elsewhere, is where its result is, too.
+        self.mixes = False
         self.when: PathCondition = ALWAYS if parent is None else parent.when
         self.assumed: PathCondition = ALWAYS if parent is None else parent.assumed
 
@@ -112,7 +115,7 @@ class Provenance:
     def known(self, when: PathCondition) -> Provenance:
         """The same step, of a value that comes about under this condition."""
         step = Provenance(self.kind, self.node, self.source, self.parent, self.note, self.before)
-        step.rival, step.mended = self.rival, self.mended
+        step.rival, step.mended, step.mixes = self.rival, self.mended, self.mixes
         step.when, step.assumed = when, self.assumed
         return step
 

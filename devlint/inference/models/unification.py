@@ -1083,9 +1083,19 @@ def _result(
     else:
         known = Evidence(parents=tuple(evidence[:4]))
     origin = Provenance(StepKind.COMPUTED, node, frame.unit.source, anchor.origin)
+    origin.mixes = any(_is_from_elsewhere(tensor, anchor) for tensor, _, _ in candidates)
     if chosen:
         origin.when = _meanwhile(candidates, anchor)
     return Tensor(anchor.place, origin, traits, known)
+
+
+def _is_from_elsewhere(tensor: Tensor, anchor: Tensor) -> bool:
+    """An operand that was made by another call than the anchor, and has to stay beside it: were the
+    anchor made on another device, the two would not meet."""
+    if tensor is anchor or tensor.origin is None or anchor.origin is None or _exempt(tensor):
+        return False
+    apart = tensor.origin.root.node is not anchor.origin.root.node
+    return apart and same_place(tensor.place, anchor.place) and tensor.place is not None
 
 
 def _meanwhile(candidates: list[Candidate], anchor: Tensor) -> PathCondition:

@@ -203,6 +203,12 @@ def factory_of(operand: Operand) -> Site | None:
     return None
 
 
+def sole_factory(operand: Operand) -> Site | None:
+    """The factory call to give a device, where the operand comes of it alone: what it is computed
+    with would not meet what is made elsewhere. `torch.cat((torch.zeros(1), torch.arange(n)))`"""
+    return None if operand.mixed else factory_of(operand)
+
+
 def append_to(facts: Facts, operand: Operand, suffix: str) -> tuple[Replacement, ...]:
     """Put a method call such as `.cpu()` behind an operand; not behind a container it is in, nor
     where the operand itself is to be changed."""
@@ -217,7 +223,7 @@ def append_to(facts: Facts, operand: Operand, suffix: str) -> tuple[Replacement,
 def moved_to(facts: Facts, operand: Operand, device: str) -> tuple[Replacement, ...]:
     """Move an operand to a device; one that is moved right there goes to this device instead, and
     one that is made right there is made on it: `x + 2 * torch.eye(n, device=x.device)`."""
-    moved, made = operand.site.node, factory_of(operand)
+    moved, made = operand.site.node, sole_factory(operand)
     if operand.by_default and made is not None and takes_device(made):
         if made.node is moved:
             return add_argument(made, f"device={device}") if in_file(facts, made) else ()
