@@ -13,7 +13,9 @@ from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
+from click.testing import CliRunner
 
+from devlint.cli import main
 from devlint.reporters.formats import FORMATS
 from devlint.terminal import show
 
@@ -34,7 +36,9 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="such names are none on 
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Path:
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder that the tests are in, of a project with such names and such code."""
+    monkeypatch.chdir(tmp_path)
     folder = tmp_path / FOLDER
     folder.mkdir()
     (tmp_path / "pyproject.toml").write_text("[tool.devlint]\n")
@@ -44,18 +48,11 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def said(project: Path, *arguments: str) -> bytes:
-    result = subprocess.run(
-        [sys.executable, "-m", "devlint", *arguments],
-        cwd=project,
-        env={
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "rules"))),
-            "NO_COLOR": "1",
-        },
-        capture_output=True,
-    )
-    return result.stdout + result.stderr
+def said(*arguments: str) -> bytes:
+    """What a command writes to both its outputs."""
+    result = CliRunner(env={"NO_COLOR": "1"}).invoke(main, arguments, prog_name="devlint")
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+    return result.stdout_bytes + result.stderr_bytes
 
 
 def sends(output: bytes) -> bool:
@@ -94,7 +91,7 @@ def shows(form: str, output: str) -> bool:
 
 @pytest.mark.parametrize("form", sorted(FORMATS))
 def test_every_report_shows_them_and_none_sends_them(project: Path, form: str) -> None:
-    output = said(project, "check", "--format", form, "--show-suppressed", "--quiet", ".")
+    output = said("check", "--format", form, "--show-suppressed", "--quiet", ".")
     assert b"DEV101" in output
     assert not sends(output)
     assert shows(form, output.decode())
@@ -102,7 +99,7 @@ def test_every_report_shows_them_and_none_sends_them(project: Path, form: str) -
 
 def test_no_file_of_a_report_has_them(project: Path) -> None:
     outputs = [word for form in FORMATS for word in ("--output", f"{form}={FOLDER}.{form}")]
-    assert not sends(said(project, "check", *outputs, "."))
+    assert not sends(said("check", *outputs, "."))
     for form in FORMATS:
         written = (project / f"{FOLDER}.{form}").read_bytes()
         assert not sends(written), form
@@ -137,7 +134,7 @@ BROKEN = f"{FOLDER}/{EVIL}.py"
 def test_every_message_shows_them_and_none_sends_them(
     project: Path, arguments: tuple[str, ...]
 ) -> None:
-    output = said(project, *arguments)
+    output = said(*arguments)
     assert not sends(output)
     assert SHOWN.encode() in output or "--remove-unused-ignores" in arguments
 
@@ -160,15 +157,15 @@ def test_every_message_shows_them_and_none_sends_them(
     ids=" ".join,
 )
 def test_nothing_else_that_is_said_sends_them(project: Path, arguments: tuple[str, ...]) -> None:
-    output = said(project, *arguments)
+    output = said(*arguments)
     assert output and not sends(output)
 
 
 def test_a_baseline_names_them_in_one_line_and_so_does_what_is_stale(project: Path) -> None:
-    assert not sends(said(project, "baseline", "create", "."))
+    assert not sends(said("baseline", "create", "."))
     assert not sends((project / ".devlint-baseline").read_bytes())
     (project / FILE).write_text("")
-    output = said(project, "check", "--error-on-stale", ".")
+    output = said("check", "--error-on-stale", ".")
     assert b"stale in the baseline" in output and b"%1B" in output
     assert not sends(output)
 
@@ -201,13 +198,13 @@ def test_a_watch_shows_them_and_does_not_send_them(project: Path) -> None:
 
 def test_no_complaint_about_a_configuration_sends_them(project: Path) -> None:
     (project / FOLDER / "devlint.toml").write_text("no-such-option = 1\n")
-    output = said(project, "check", FOLDER)
+    output = said("check", FOLDER)
     assert b"no-such-option" in output and not sends(output)
 
 
 def test_a_patch_is_exact_in_a_file_and_shown_on_a_terminal(project: Path) -> None:
     pty = pytest.importorskip("pty")
-    patch = said(project, "check", "--diff", "--unsafe-fixes", f"{FOLDER}/x.py")
+    patch = said("check", "--diff", "--unsafe-fixes", f"{FOLDER}/x.py")
     assert EVIL.encode() in patch
     terminal, child_side = pty.openpty()
     command = [sys.executable, "-m", "devlint", "check", "--diff", "--unsafe-fixes", FOLDER]
