@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import warm_python
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "contracts.md").read_text(encoding="utf-8")
@@ -37,7 +38,7 @@ def test_the_guard_says_what_the_page_shows(tmp_path: Path) -> None:
         (tmp_path / name).write_text(f"# {name}\n{program}", encoding="utf-8")
     shown = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)[0]
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    ran = subprocess.run(
+    ran = warm_python.run(
         [sys.executable, name], cwd=tmp_path, env=env, capture_output=True, text=True
     )
     assert ran.returncode == 1

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import warm_python
 
 from devlint.config import find_config
 from devlint.rules import OWN_RULES, load_rules
@@ -41,7 +42,7 @@ def test_the_second_command_is_what_ci_runs() -> None:
 def test_the_guarded_test_fails_with_the_message_shown(tmp_path: Path) -> None:
     (tmp_path / "test_head.py").write_text(blocks("python")[0])
     command = [sys.executable, "-m", "pytest", "-q", "--device-guard", "test_head.py"]
-    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    result = warm_python.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert result.returncode == 1, result.stdout + result.stderr
     assert blocks("text")[1] in result.stdout
 

@@ -6,9 +6,14 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
+import warm_python
+from click.testing import CliRunner
 from faking import Tree
+
+from devlint.cli import main
 
 PROGRAM = """\
 import sys
@@ -21,16 +26,23 @@ if "--mixed" in sys.argv:
 """
 
 
-def devlint(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def devlint(folder: Path, *arguments: str) -> CompletedProcess[str]:
     command = [sys.executable, "-m", "devlint", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    return warm_python.run(command, cwd=folder, capture_output=True, text=True)
+
+
+def check(code: str) -> None:
+    """Write the findings of one rule in `x.py` of this folder."""
+    arguments = ["check", "x.py", "--select", code, "--format", "json", "-o", "findings.json"]
+    assert CliRunner().invoke(main, arguments).exit_code == 1
 
 
 @pytest.fixture
-def checked(tree: Tree) -> Path:
-    """A folder with a program and the findings in it."""
+def checked(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a program and the findings in it, which the tests are in."""
     root = tree({"x.py": PROGRAM})
-    devlint(root, "check", "x.py", "--select", "DEV101", "--format", "json", "-o", "findings.json")
+    monkeypatch.chdir(root)
+    check("DEV101")
     return root
 
 
@@ -75,11 +87,10 @@ def test_paths_are_relative_to_a_root_that_can_be_given(checked: Path) -> None:
         (["findings.json", "--virtual", "qpu", "--", "x.py"], "virtual devices 'qpu'"),
     ],
 )
-def test_what_the_user_has_to_correct_exits_with_2(
-    checked: Path, arguments: list[str], words: str
-) -> None:
-    result = devlint(checked, "confirm", *arguments)
-    assert result.returncode == 2
+@pytest.mark.usefixtures("checked")
+def test_what_the_user_has_to_correct_exits_with_2(arguments: list[str], words: str) -> None:
+    result = CliRunner().invoke(main, ["confirm", *arguments])
+    assert result.exit_code == 2
     assert words in result.stderr
     assert "Traceback" not in result.stderr
 
@@ -99,9 +110,12 @@ class Net(torch.nn.Module):
 """
 
 
-def test_driven_findings_say_aloud_that_code_is_run_and_keep_a_witness(tree: Tree) -> None:
+def test_driven_findings_say_aloud_that_code_is_run_and_keep_a_witness(
+    tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
     root = tree({"x.py": DRIVEN})
-    devlint(root, "check", "x.py", "--select", "DEV102", "--format", "json", "-o", "findings.json")
+    monkeypatch.chdir(root)
+    check("DEV102")
     result = devlint(root, "confirm", "--drive", "findings.json", "--witnesses", "kept")
     assert result.returncode == 1
     assert "--drive IMPORTS AND RUNS the project's code, for 1 finding" in result.stderr

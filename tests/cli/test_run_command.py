@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
+import warm_python
+from click.testing import CliRunner
 from faking import Tree
+
+from devlint.cli import main
 
 PROGRAM = """\
 import sys
@@ -21,10 +25,10 @@ sys.exit(len(sys.argv) - 1)
 """
 
 
-def devlint(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def devlint(folder: Path, *arguments: str) -> CompletedProcess[str]:
     command = [sys.executable, "-m", "devlint", *arguments]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}  # the code under test
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment)
+    return warm_python.run(command, cwd=folder, capture_output=True, text=True, env=environment)
 
 
 def test_it_runs_the_program_and_exits_as_it_does(tree: Tree) -> None:
@@ -81,10 +85,11 @@ def test_a_report_in_a_file(tree: Tree) -> None:
     ],
 )
 def test_what_the_user_has_to_correct_exits_with_2(
-    tree: Tree, arguments: list[str], words: str
+    tree: Tree, monkeypatch: pytest.MonkeyPatch, arguments: list[str], words: str
 ) -> None:
-    result = devlint(tree({"x.py": PROGRAM}), "run", *arguments)
-    assert result.returncode == 2
+    monkeypatch.chdir(tree({"x.py": PROGRAM}))
+    result = CliRunner().invoke(main, ["run", *arguments])
+    assert result.exit_code == 2
     assert words in result.stderr
     assert "Traceback" not in result.stderr
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
+import warm_python
 from faking import Tree
 
 pytest.importorskip("torch")
@@ -22,10 +23,10 @@ def test_shifted():
 """
 
 
-def devlint(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def devlint(folder: Path, *arguments: str) -> CompletedProcess[str]:
     command = [sys.executable, "-m", "devlint", *arguments]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}  # the code under test
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment)
+    return warm_python.run(command, cwd=folder, capture_output=True, text=True, env=environment)
 
 
 def test_what_follows_the_dashes_is_pytests(tree: Tree) -> None:

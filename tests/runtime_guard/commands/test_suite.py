@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import warm_python
 from faking import Tree
 
 torch = pytest.importorskip("torch")
@@ -22,8 +23,10 @@ PROJECT = Path(__file__).resolve().parents[3] / "fixtures" / "projects" / "block
 
 
 @pytest.fixture(autouse=True)
-def _children_find_us(monkeypatch: pytest.MonkeyPatch) -> None:
+def _children_find_us_and_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That new interpreters are started is seen by `tests/cli/test_test_command.py`."""
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+    monkeypatch.setattr(suite, "subprocess", warm_python)
 
 
 def found_in(difference: Difference) -> dict[tuple[str, int], tuple[str, list[str]]]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
+import warm_python
 from faking import Tree
 
+from runtime_guard.drive import process
 from runtime_guard.drive.verdict import NOT_DRIVEN, Limits, drive
 
 LIMITS = Limits(seconds=90, calls=120)
@@ -116,13 +118,19 @@ def driven(
     return judged["verdict"], judged["reason"], kept and Path(kept)
 
 
+@pytest.fixture(autouse=True)
+def _processes_have_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That new interpreters are started is seen by `tests/cli/test_confirm_command.py`."""
+    monkeypatch.setattr(process, "subprocess", warm_python)
+
+
 @pytest.fixture
 def nets(tree: Tree) -> Path:
     return tree({"pkg/__init__.py": "", "pkg/nets.py": NETS})
 
 
-def run(witness: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, str(witness)], capture_output=True, text=True)
+def run(witness: Path) -> CompletedProcess[str]:
+    return warm_python.run([sys.executable, str(witness)], capture_output=True, text=True)
 
 
 def test_a_module_is_confirmed_by_a_witness_that_runs_by_itself(nets: Path) -> None:
