@@ -1,14 +1,11 @@
-"""The generator's modules live in scripts/; what running torch's operators shows is made once."""
+"""What running torch's operators shows, made once."""
 
 from __future__ import annotations
 
-import pathlib
-import sys
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
+from short_stack import on_a_short_stack
 
 
 @pytest.fixture(scope="session")
@@ -17,4 +14,4 @@ def observed() -> list[Any]:
     pytest.importorskip("torch")
     import device_probe
 
-    return list(device_probe.observations(limit=4))
+    return on_a_short_stack(lambda: list(device_probe.observations(limit=4)))

@@ -10,6 +10,7 @@ import json
 from pathlib import Path
 
 import pytest
+from short_stack import on_a_short_stack
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("numpy")
@@ -32,16 +33,20 @@ LENIENT = ("generated-check", "convolution", "iterator", "python-kernel")
 TORCH = torch.__version__.partition("+")[0]
 
 
+def measured() -> dict[str, dict[str, str]]:
+    """What every case does in each world."""
+    cases = conformance.all_cases()
+    return {name: conformance.run_world(name, cases) for name in ("virtual", "fake")}
+
+
 @pytest.fixture(scope="module")
 def outcomes(tmp_path_factory, worker_id):
-    """What every case does in each world, measured once however many processes run the tests."""
+    """As measured once, however many processes run the tests."""
     folder = tmp_path_factory.getbasetemp()
     kept = (folder if worker_id == "master" else folder.parent) / "conformance.json"
     with filelock.FileLock(kept.with_suffix(".lock")):
         if not kept.exists():
-            cases = conformance.all_cases()
-            worlds = {name: conformance.run_world(name, cases) for name in ("virtual", "fake")}
-            kept.write_text(json.dumps(worlds))
+            kept.write_text(json.dumps(on_a_short_stack(measured)))
     return json.loads(kept.read_text())
 
 
@@ -92,7 +97,7 @@ class TestDifferences:
         checked = {name.partition(".")[0] for name in STRUCTURED | UNSTRUCTURED}
         asked = {key.partition("#")[0] for key in DIFFERENCES["cases"]["generated-check"]}
         chosen = {name: op for name, op in conformance.operators().items() if name in asked}
-        cases = conformance.all_cases(chosen)
+        cases = on_a_short_stack(lambda: conformance.all_cases(chosen))
         known = {case.key: (case, op, sample) for case, op, sample in cases}
         refusing = {}
         for key in DIFFERENCES["cases"]["generated-check"]:
