@@ -1,4 +1,4 @@
-"""Fixtures for all tests. That this file is here makes `faking` importable from every folder."""
+"""Fixtures for all tests, and their order: those that take long come first."""
 
 from __future__ import annotations
 
@@ -18,22 +18,32 @@ settings.register_profile("devlint", deadline=None)
 settings.load_profile("devlint")
 
 
-# Files of few tests that take long: environments, hooks, processes with torch. A worker takes a
-# file at a time; with these first none of them is left for the end, when others have nothing to do.
+# Files of more than ten seconds of CPU, the longest first: environments, hooks, runs of all
+# fixtures, processes with torch. A worker takes a file at a time; with these first none of them is
+# left for the end, when others have nothing to do.
 LONG = (
-    "test_conformance.py",
     "test_package.py",
-    "test_children.py",
-    "test_virtual.py",
-    "test_pre_commit.py",
-    "test_run_command.py",
-    "test_confirm.py",
-    "test_ranks.py",
-    "test_collectives.py",
-    "test_docs_site.py",
-    "test_no_trace.py",
+    "test_torch_table.py",
+    "test_conformance.py",
+    "test_drive.py",
     "test_suite.py",
-    "test_determinism.py",
+    "test_pre_commit.py",
+    "test_fixture_truth.py",
+    "test_everyday_truth.py",
+    "test_children.py",
+    "test_growth.py",
+    "test_test_command.py",
+    "test_docs_site.py",
+    "test_confirm_command.py",
+    "test_fixes.py",
+    "test_untrusted_code.py",
+    "test_cache.py",
+    "test_assumptions.py",
+    "test_actions.py",
+    "test_diagnostics.py",
+    "test_lattice.py",
+    "test_collectives.py",
+    "test_run_command.py",
 )
 
 
