@@ -45,7 +45,8 @@ class Beside:
 def set_up() -> bool:
     if not PYTHON.exists():
         venv.create(ENVIRONMENT, with_pip=True)
-    pip = ("pip", "install", "--quiet", "--constraint", "constraints.txt")
+    # ten thousand modules come, of which few are imported: those are compiled then
+    pip = ("pip", "install", "--quiet", "--no-compile", "--constraint", "constraints.txt")
     if sys.platform == "linux" and shutil.which("nvidia-smi") is None:
         # PyPI's Linux build of torch brings gigabytes of CUDA libraries. Where there is no GPU,
         # prefer the CPU build; if its index is out of reach, pip falls back to PyPI.
