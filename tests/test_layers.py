@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
@@ -161,7 +162,7 @@ def imports(package: Package, types: bool = False) -> Iterator[Import]:
     """Every import of one of our modules. `types`: those, too, that only a type checker sees."""
     known = modules(package)
     for module, path in known.items():
-        for node, inside in _nodes(ast.parse(path.read_text(encoding="utf-8")), False, types):
+        for node, inside in statements(path, types):
             if isinstance(node, ast.Import):
                 names = [alias.name for alias in node.names]
             else:
@@ -172,6 +173,14 @@ def imports(package: Package, types: bool = False) -> Iterator[Import]:
             for name in dict.fromkeys(names):
                 if name.split(".")[0] in OURS:
                     yield Import(module, name, node.lineno, inside)
+
+
+@functools.cache
+def statements(
+    path: Path, types: bool = False
+) -> tuple[tuple[ast.Import | ast.ImportFrom, bool], ...]:
+    """The import statements of a file, each with whether it stands in a function."""
+    return tuple(_nodes(ast.parse(path.read_text(encoding="utf-8")), False, types))
 
 
 def _nodes(
@@ -265,9 +274,8 @@ def test_an_import_inside_a_function_says_why(package: Package) -> None:
     """An optional dependency or start-up time; in a comment on the line or right above it."""
     silent = []
     for module, path in modules(package).items():
-        source = path.read_text(encoding="utf-8")
-        lines = source.splitlines()
-        for node, inside in _nodes(ast.parse(source), False):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        for node, inside in statements(path):
             if not inside:
                 continue
             own = "".join(lines[node.lineno - 1 : node.end_lineno])
