@@ -24,8 +24,10 @@ PROJECT = Path(__file__).resolve().parents[3] / "fixtures" / "projects" / "block
 
 @pytest.fixture(autouse=True)
 def _children_find_us_and_torch(monkeypatch: pytest.MonkeyPatch) -> None:
-    """That new interpreters are started is seen by `tests/cli/test_test_command.py`."""
+    """That new interpreters are started, with all plugins that are installed, is seen by
+    `tests/cli/test_test_command.py`; the plugins alone take two seconds to import."""
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.setattr(suite, "subprocess", warm_python)
 
 
