@@ -21,7 +21,7 @@ from devlint.inference.domain.value import (
 )
 from devlint.inference.interpreter.assignments import assign
 from devlint.inference.interpreter.attributes import attribute_of
-from devlint.inference.interpreter.conditions import enter_branch
+from devlint.inference.interpreter.branches import enter_branch
 from devlint.inference.interpreter.definitions import lambda_value
 from devlint.inference.interpreter.iteration import hotness_of
 from devlint.inference.models.devices import named_device

@@ -39,7 +39,7 @@ from devlint.inference.domain.value import (
 from devlint.inference.facts import Hotness
 from devlint.inference.interpreter import first_iteration
 from devlint.inference.interpreter.assignments import assign
-from devlint.inference.interpreter.conditions import enter_branch
+from devlint.inference.interpreter.branches import enter_branch
 from devlint.inference.interpreter.files import run_all
 from devlint.inference.interpreter.iteration import hotness_of, replaced_elements
 from devlint.inference.models import objects

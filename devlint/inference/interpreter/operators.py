@@ -26,14 +26,10 @@ from devlint.inference.domain.value import (
     join_branches,
     union,
 )
-from devlint.inference.interpreter.conditions import (
-    beside,
-    compare,
-    enter_branch,
-    handles_none,
-    truth,
-    truth_of,
-)
+from devlint.inference.interpreter.branches import enter_branch
+from devlint.inference.interpreter.comparisons import compare, truth_of
+from devlint.inference.interpreter.conditions import handles_none, truth
+from devlint.inference.interpreter.narrowing import beside
 from devlint.inference.models import gradients
 from devlint.inference.models.unification import belongs_to_moved_batch, meet, written
 from devlint.inference.program import tests

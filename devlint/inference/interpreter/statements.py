@@ -13,11 +13,13 @@ from devlint.inference.domain.tensors import DEFAULT, EMPTY, LITERAL, Tensor, te
 from devlint.inference.domain.value import UNKNOWN, Value, under
 from devlint.inference.interpreter import contracts
 from devlint.inference.interpreter.assignments import assign
+from devlint.inference.interpreter.branches import enter_branch, flag
 from devlint.inference.interpreter.class_bodies import declare_class
-from devlint.inference.interpreter.conditions import enter_branch, flag, narrow, truth
+from devlint.inference.interpreter.conditions import truth
 from devlint.inference.interpreter.definitions import declare_function
 from devlint.inference.interpreter.files import run_all
 from devlint.inference.interpreter.loops import run_for, run_while
+from devlint.inference.interpreter.narrowing import narrow
 from devlint.inference.interpreter.operators import in_place
 from devlint.inference.models.module_places import baked
 from devlint.inference.program import tests

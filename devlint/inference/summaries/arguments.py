@@ -34,7 +34,7 @@ from devlint.inference.domain.value import (
     choose,
     under,
 )
-from devlint.inference.interpreter.conditions import truth_of
+from devlint.inference.interpreter.comparisons import truth_of
 from devlint.inference.models import unification
 from devlint.inference.models.devices import place_of
 from devlint.inference.models.module_places import placed, replaced, stateful
