@@ -8,7 +8,7 @@ from devlint.inference.domain.containers import Sequence
 from devlint.inference.domain.placement import same_place
 from devlint.inference.domain.tensors import PARAMETER, Tensor
 from devlint.inference.domain.value import UNKNOWN, Union, Value, alternatives, cases, choose
-from devlint.inference.interpreter import contracts
+from devlint.inference.interpreter import contract_checks, contracts
 from devlint.inference.interpreter.class_attributes import write_attribute, write_parameter_data
 from devlint.inference.interpreter.subscripts import assign_item
 from devlint.inference.models import gradients
@@ -48,7 +48,7 @@ def _assign_attribute(
                 declared = contracts.of_class(holder.info, name) if holder.info else None
                 if declared is not None:
                     said = f"`{code(target)}`"
-                    value = contracts.hold(frame, target, said, value, source, declared)
+                    value = contract_checks.hold(frame, target, said, value, source, declared)
                 foreign = holder.info is None and not holder.module
                 if foreign and type(value) is Instance and value.module:
                     value = UNKNOWN  # who knows what an object of a library does with a module

@@ -35,6 +35,7 @@ from devlint.inference.domain.value import (
 )
 from devlint.inference.facts import MeetingKind
 from devlint.inference.interpreter import (
+    contract_checks,
     contracts,
     declared_fields,
     module_attributes,
@@ -593,7 +594,7 @@ def _check_fields(frame: Frame, node: cst.Call, info: ClassInfo, arguments: Argu
     """What a dataclass or named tuple is made of, against the contracts of its fields."""
     if info.method("__init__") is None:
         given = dict(zip(info.declared_fields(), arguments.positional, strict=False))
-        contracts.check_fields(frame, node, info, {**given, **arguments.keywords})
+        contract_checks.check_fields(frame, node, info, {**given, **arguments.keywords})
 
 
 def _is_given_module(value: Value) -> bool:

@@ -48,7 +48,7 @@ from devlint.inference.domain.value import (
     under,
     union,
 )
-from devlint.inference.interpreter import contracts
+from devlint.inference.interpreter import contract_checks, contract_places, contracts
 from devlint.inference.models.devices import parse_device
 from devlint.inference.models.module_places import baked, replaced
 from devlint.inference.models.registration import as_submodule, registered_tensor
@@ -92,7 +92,7 @@ def attribute_of_class(info: ClassInfo, name: str) -> Value | None:
     """What `self.name` holds, by all methods that assign it; None when nothing says."""
     declared = contracts.of_class(info, name)
     if declared is not None:
-        return contracts.attribute(info, declared, _assigned_value(info, name))
+        return contract_places.attribute(info, declared, _assigned_value(info, name))
     return _assigned_value(info, name)
 
 
@@ -408,7 +408,7 @@ def _write_value(
     value = baked(frame, value)
     declared = contracts.of_class(info, name)
     if declared is not None:
-        value = contracts.hold(frame, node, f"`self.{name}`", value, source, declared)
+        value = contract_checks.hold(frame, node, f"`self.{name}`", value, source, declared)
         old = info.attributes.get(name)
         info.attributes[name] = value if old is None else join_branches(old, value)
         return value

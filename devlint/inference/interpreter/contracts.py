@@ -1,50 +1,36 @@
-"""Device contracts: declarations that are trusted where they stand, and checked where they bind.
+"""Device contracts as they are declared, read from annotations and comments.
 
 A contract is an annotation (`Annotated[Tensor, On("cuda")]`, perhaps under another name) or a
-comment (`# devlint: device[x=cuda]`); see devlint.contracts. A parameter, a result, an attribute
-or a variable that has one lives where it says; a value that is known to live elsewhere is a
-meeting of the kind CONTRACT where it is handed in, returned or assigned.
+comment (`# devlint: device[x=cuda]`); see devlint.contracts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping as ReadOnly
-from dataclasses import dataclass, field
 
 import libcst as cst
 
 from devlint.contracts import (
-    ACCELERATOR,
     RETURN,
     SELF,
     ContractError,
-    On,
-    Requirement,
     SameDevice,
     is_contract_comment,
     parse_comment,
 )
-from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
-from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.host import External
-from devlint.inference.domain.kinds import Evidence
-from devlint.inference.domain.placement import CUDA, Device, Placement, Variable, VariableKind
 from devlint.inference.domain.provenance import Site
-from devlint.inference.domain.tensors import DEFAULT, INDIRECT, LOADED, MAYBE_SCALAR, Tensor
-from devlint.inference.domain.value import UNKNOWN, Union, Value, alternatives, is_untold, union
-from devlint.inference.facts import MeetingKind, UnreadContract
-from devlint.inference.models import unification
+from devlint.inference.domain.value import Value
+from devlint.inference.facts import UnreadContract
 from devlint.inference.models.contracts import make, unread
-from devlint.inference.models.module_places import placed, replaced
-from devlint.inference.program.assumption_sites import at, guess, of_value
 from devlint.inference.program.classes import ClassInfo
 from devlint.inference.program.contracts import Declared, Signature
 from devlint.inference.program.frames import Frame
-from devlint.inference.program.functions import Function, Parameter
+from devlint.inference.program.functions import Function
 from devlint.inference.program.type_expressions import TypeExpression
 from devlint.inference.program.units import Unit
-from devlint.inference.program.values import Contract, Instance, ProjectModule
-from devlint.inference.syntax.text import dotted, shorten
+from devlint.inference.program.values import Contract, ProjectModule
+from devlint.inference.syntax.text import dotted
 
 MAX_NESTING = 6
 
@@ -264,304 +250,9 @@ def _check_names(frame: Frame, declared: Declared | None, params: ReadOnly[str, 
                 unread(frame.unit, declared.node, f"there is no parameter `{name}`")
 
 
-@dataclass(slots=True, eq=False)
-class _ParameterPlaces:
-    """Where the parameters of a function live, for contracts that speak of them."""
-
-    by_name: dict[str, Placement] = field(default_factory=dict)
-
-
-def apply(frame: Frame, signature: Signature, parameters: list[Parameter]) -> None:
-    """Trust the contracts of the parameters of the function that begins here."""
-    known = {parameter.name: parameter for parameter in parameters}
-    frame.kept(_ParameterPlaces).by_name = {
-        name: _place_of_parameter(frame, signature, known, name, frozenset()) for name in known
-    }
-    for name, declared in signature.parameters.items():
-        parameter = known.get(name)
-        if parameter is not None:
-            parameter.value = trusted(frame, parameter.value, declared)
-            frame.state.env[name] = parameter.value
-
-
-def _place_of_parameter(
-    frame: Frame,
-    signature: Signature,
-    known: ReadOnly[str, Parameter],
-    name: str,
-    asked: frozenset[str],
-) -> Placement:
-    """Where a parameter lives; those that are declared together share a place."""
-    if name == SELF and frame.info is not None:
-        return frame.info.variable
-    parameter, declared = known.get(name), signature.parameters.get(name)
-    if parameter is None:
-        return None
-    requirement = declared.requirement if declared is not None else None
-    if isinstance(requirement, On):
-        return device_of(requirement)
-    if isinstance(requirement, SameDevice):
-        for other in requirement.names:
-            if other not in asked:
-                place = _place_of_parameter(frame, signature, known, other, asked | {name})
-                if place is not None:
-                    return place
-    return parameter.variable
-
-
-def device_of(requirement: On) -> Device:
-    """The device that a contract names; in the accelerated world the accelerator is CUDA."""
-    if requirement.device == ACCELERATOR:
-        return CUDA
-    return Device(requirement.type, None if requirement.type == "cpu" else requirement.index)
-
-
-def _place(frame: Frame, requirement: Requirement | None) -> Placement:
-    """The place that a contract speaks of, in the function that declares it."""
-    if isinstance(requirement, On):
-        return device_of(requirement)
-    if isinstance(requirement, SameDevice):
-        for name in requirement.names:
-            if name == SELF and frame.info is not None:
-                return frame.info.variable
-            place = frame.kept(_ParameterPlaces).by_name.get(name)
-            if place is not None:
-                return place
-    return None
-
-
-def trusted(frame: Frame, value: Value, declared: Declared) -> Value:
-    """The value, where its declaration says that it is."""
-    if declared.parts:
-        items = value.items if type(value) is Sequence else None
-        if items is None or len(items) != len(declared.parts):
-            items = [UNKNOWN] * len(declared.parts)
-        both = zip(items, declared.parts, strict=True)
-        parts = [v if part is None else trusted(frame, v, part) for v, part in both]
-        return Sequence(parts, None, "tuple")
-    place = _place(frame, declared.requirement)
-    return value if place is None else _put(value, place, declared)
-
-
-def _put(value: Value, place: Placement, declared: Declared, depth: int = 4) -> Value:
-    if type(value) is Tensor:
-        evidence = None if value.evidence is None else Evidence(True)
-        traits = value.traits & ~(DEFAULT | LOADED | INDIRECT | MAYBE_SCALAR)
-        return Tensor(place, declared.origin(), traits, evidence, value.sizes)
-    if type(value) is Instance and value.module:
-        return replaced(value, place, declared.origin(), value.parent)
-    if depth and type(value) is Sequence:
-        items = value.items
-        if items is not None:
-            put = [_put(v, place, declared, depth - 1) for v in items]
-            return Sequence(put, None, value.kind, value.node, value.names)
-        inner = value.element if value.element is not None else UNKNOWN
-        return Sequence(None, _put(inner, place, declared, depth - 1), value.kind, value.node)
-    if depth and type(value) is Mapping:
-        entries = {k: _put(v, place, declared, depth - 1) for k, v in value.entries.items()}
-        inner = value.element if value.element is not None else UNKNOWN
-        return Mapping(entries, _put(inner, place, declared, depth - 1))
-    if type(value) is Union:
-        return union(_put(v, place, declared, depth) for v in value.alternatives)
-    if is_untold(value):
-        return Tensor(place, declared.origin(), 0, Evidence(True))
-    return value
-
-
-def check_returns(frame: Frame, signature: Signature) -> None:
-    """What a function returns, against its contract."""
-    declared = signature.result
-    if declared is None or frame.function is None:
-        return
-    said = f"the result of `{frame.function.name}`"
-    for node, returned in frame.outcome.returns:
-        expression = node.value if isinstance(node, cst.Return) else None
-        check(frame, node, said, returned, expression or node, declared)
-
-
-def result_of(frame: Frame, signature: Signature, value: Value) -> Value:
-    """What a function returns, where its contract says that it is."""
-    declared = signature.result
-    if declared is None:
-        return value
-    if not frame.outcome.returns and not frame.outcome.yields:
-        value = UNKNOWN  # a stub, or a method that its subclasses define
-    return trusted(frame, value, declared)
-
-
-def promised(signature: Signature) -> Value | None:
-    """What a call gives whose callee is being inferred: its contract's word, if that says."""
-    declared = signature.result
-    if declared is None or not isinstance(declared.requirement, On):
-        return None
-    return _put(UNKNOWN, device_of(declared.requirement), declared)
-
-
-def fixed(declared: ReadOnly[str, Declared], name: str) -> Declared | None:
-    """The contract that names a device, of this parameter or of one that it goes with."""
-    asked: set[str] = set()
-    while name in declared and name not in asked:
-        asked.add(name)
-        requirement = declared[name].requirement
-        if not isinstance(requirement, SameDevice):
-            return declared[name]
-        name = requirement.names[0]
-    return None
-
-
-def as_tensors(frame: Frame, value: Value) -> Value:
-    """A module stands for its parameters, a device for a tensor that is there."""
-    if type(value) is Instance and value.module:
-        place, origin = placed(frame, value)
-        return Tensor(place, origin)
-    place = getattr(value, "place", None)
-    return Tensor(place) if place is not None and type(value) is not Tensor else value
-
-
-def hold(
-    frame: Frame,
-    node: cst.CSTNode,
-    said: str,
-    value: Value,
-    expression: cst.CSTNode,
-    declared: Declared,
-) -> Value:
-    """A value that is assigned to what has a contract: checked, then as it is declared."""
-    check(frame, node, said, value, expression, declared)
-    return trusted(frame, value, declared)
-
-
-def check(
-    frame: Frame,
-    node: cst.CSTNode,
-    said: str,
-    value: Value,
-    expression: cst.CSTNode,
-    declared: Declared,
-) -> None:
-    """Note the tensors of a value that are elsewhere than its contract says."""
-    if declared.parts:
-        items = value.items if type(value) is Sequence else None
-        if items is not None and len(items) == len(declared.parts):
-            for number, (item, part) in enumerate(zip(items, declared.parts, strict=True)):
-                if part is not None:
-                    inner = _element(expression, number)
-                    check(frame, node, f"part {number} of {said}", item, inner, part)
-        return
-    place = _place(frame, declared.requirement)
-    if place is None:
-        return
-    expected = Tensor(place, declared.origin())
-    for alternative in alternatives(value):
-        if type(alternative) is Instance and not alternative.module:
-            continue
-        for tensor in unification.tensors_in(as_tensors(frame, alternative)):
-            alone = alternative is value
-            compare(frame, node, said, tensor, expression, expected, node, alone)
-
-
-def _element(node: cst.CSTNode, number: int) -> cst.CSTNode:
-    if isinstance(node, (cst.Tuple, cst.List)) and number < len(node.elements):
-        return node.elements[number].value
-    return node
-
-
-def compare(
-    frame: Frame,
-    node: cst.CSTNode,
-    said: str,
-    tensor: Tensor,
-    expression: cst.CSTNode,
-    expected: Tensor,
-    expected_node: cst.CSTNode,
-    alone: bool = True,
-) -> None:
-    found = broken(frame, tensor, expected)
-    if found is None:
-        if is_open(tensor) or is_open(expected):
-            unification.add_pending(
-                frame, node, MeetingKind.CONTRACT, said, tensor, expected, pointwise=False
-            )
-        return
-    guessed = guess(frame, tensor)
-    assumed = [*found] if guessed is None else [*found, guessed]
-    if not alone:
-        message = f"`{shorten(expression)}` is as this one of its branches leaves it"
-        assumed.append(at(frame, AssumptionKind.BRANCH_TAKEN, expression, message))
-    tensor.show()
-    expected.show()
-    unification.note(
-        frame,
-        node,
-        MeetingKind.CONTRACT,
-        said,
-        tensor,
-        expression,
-        expected,
-        expected_node,
-        tuple(assumed),
-    )
-
-
-def is_open(tensor: Tensor) -> bool:
-    """Where it is depends on the caller of this function."""
-    return type(tensor.place) is Variable and tensor.place.parameter
-
-
-def broken(frame: Frame, value: Tensor, contract: Tensor) -> Assumptions | None:
-    """The assumptions under which a value breaks a contract, as in `meetings.contradiction`."""
-    actual, expected = value.place, contract.place
-    if actual is None or expected is None or actual is expected:
-        return None
-    if isinstance(actual, Device) and isinstance(expected, Device):
-        if actual.type == expected.type and expected.index is None:
-            return None
-        return unification.clash(frame, value, contract)
-    if isinstance(actual, Device):
-        return None if actual.type != "cpu" else ()  # wherever the other one is put
-    if isinstance(expected, Device) and expected.type == "cpu":
-        if actual.kind not in (VariableKind.MODULE, VariableKind.DEVICE):
-            return None
-        message = "{} is on an accelerator"
-        return (of_value(frame, AssumptionKind.CONTRACT_OF_HOST_IS_BROKEN, value, message),)
-    return None
-
-
 def of_class(info: ClassInfo, name: str) -> Declared | None:
     """The contract of an attribute, inherited ones included."""
     for each in info.lineage():
         if name in each.declared:
             return each.declared[name]
     return None
-
-
-def attribute(info: ClassInfo, declared: Declared, found: Value | None) -> Value:
-    """What `self.name` holds when it has a contract."""
-    frame = Frame(info.unit, None, None, info)
-    return trusted(frame, UNKNOWN if found is None else found, declared)
-
-
-def check_fields(
-    frame: Frame,
-    node: cst.CSTNode,
-    info: ClassInfo,
-    fields: ReadOnly[str, tuple[Value, cst.CSTNode]],
-) -> None:
-    """What a dataclass or a named tuple is made of."""
-    for name, (value, expression) in fields.items():
-        declared = of_class(info, name)
-        if declared is None:
-            continue
-        said = f"`{info.name}.{name}`"
-        if not isinstance(declared.requirement, SameDevice):
-            check(frame, node, said, value, expression, declared)
-            continue
-        for other in declared.requirement.names:
-            known = fixed(info.declared, other)
-            if known is not None:
-                check(frame, node, said, value, expression, known)
-            elif other in fields:
-                anchor, anchor_node = fields[other]
-                for tensor in unification.tensors_in(value):
-                    for each in unification.tensors_in(anchor):
-                        compare(frame, node, said, tensor, expression, each, anchor_node)

@@ -11,7 +11,7 @@ from devlint.inference.domain.host import Const, DeviceValue
 from devlint.inference.domain.path_conditions import ALWAYS, PathCondition
 from devlint.inference.domain.tensors import DEFAULT, EMPTY, LITERAL, Tensor, tensor_like
 from devlint.inference.domain.value import UNKNOWN, Value, under
-from devlint.inference.interpreter import contracts
+from devlint.inference.interpreter import contract_checks, contracts
 from devlint.inference.interpreter.assignments import assign
 from devlint.inference.interpreter.branches import enter_branch, flag
 from devlint.inference.interpreter.class_bodies import declare_class
@@ -85,7 +85,7 @@ def _assign(frame: Frame, node: cst.Assign) -> bool:
     fresh = [loop for loop in frame.control.loops if own and own not in loop.assigned]
     declared = frame.control.contract
     if declared is not None:
-        value = contracts.hold(frame, node, f"`{code(only)}`", value, node.value, declared)
+        value = contract_checks.hold(frame, node, f"`{code(only)}`", value, node.value, declared)
     for target in node.targets:
         assign(frame, target.target, value, node.value)
         if (
@@ -131,7 +131,7 @@ def _annotated(frame: Frame, node: cst.AnnAssign) -> bool:
             frame, node.annotation.annotation
         )
         if declared is not None:
-            value = contracts.hold(
+            value = contract_checks.hold(
                 frame, node, f"`{code(node.target)}`", value, node.value, declared
             )
         assign(frame, node.target, value, node.value)

@@ -6,7 +6,7 @@ import libcst as cst
 
 from devlint.contracts import SELF, SameDevice
 from devlint.inference.domain.tensors import Tensor
-from devlint.inference.interpreter.contracts import as_tensors, check, compare, fixed
+from devlint.inference.interpreter.contract_checks import as_tensors, check, compare, fixed
 from devlint.inference.models import unification
 from devlint.inference.program.contracts import Signature
 from devlint.inference.program.frames import Frame

@@ -12,7 +12,7 @@ from devlint.inference.domain.placement import CUDA, Placement, Variable, Variab
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import INHERITED, Tensor
 from devlint.inference.domain.value import UNKNOWN, Union, Value, alternatives, cases, choose, union
-from devlint.inference.interpreter import contracts
+from devlint.inference.interpreter import contract_checks, contract_places, contracts
 from devlint.inference.interpreter.class_attributes import settle_writes
 from devlint.inference.interpreter.parameters import initial_value, says_host
 from devlint.inference.interpreter.statements import block
@@ -91,7 +91,7 @@ def _infer(function: Function) -> Summary:
     owners.update((p.variable, function) for p in parameters if p.variable is not None)
     signature = contracts.signature_of(function)
     if signature:
-        contracts.apply(frame, signature, parameters)
+        contract_places.apply(frame, signature, parameters)
     autograd.restore(frame, function)
     running = function.info.running if function.info is not None else []
     running.append(frame)
@@ -113,10 +113,10 @@ def _infer(function: Function) -> Summary:
     for env in frame.outcome.exits:
         frame.leave(env)
     autograd.store(frame)
-    contracts.check_returns(frame, signature)
+    contract_checks.check_returns(frame, signature)
     inputs = {p.name: p.variable for p in parameters if p.variable is not None}
     returned = current_device.beside_inputs(frame, _decided(_result(frame)), inputs)
-    result = contracts.result_of(frame, signature, returned)
+    result = contract_places.result_of(frame, signature, returned)
     frame.emit(FunctionReturns(function, result))
     if frame.outcome.writes and function.info is not None:
         settle_writes(function.info, frame)

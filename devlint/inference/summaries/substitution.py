@@ -12,7 +12,7 @@ from devlint.inference.domain.provenance import Site, Source, StepKind
 from devlint.inference.domain.tensors import DEFAULT, INDIRECT, LOADED, Tensor
 from devlint.inference.domain.value import UNKNOWN, Union, Unknown, Value, alternatives, possible
 from devlint.inference.facts import MeetingKind
-from devlint.inference.interpreter import contracts
+from devlint.inference.interpreter import contract_checks, contract_places, contracts
 from devlint.inference.models import gradients, places, unification
 from devlint.inference.models.module_places import placed, stateful
 from devlint.inference.program.assumption_sites import at
@@ -45,7 +45,7 @@ def call_function(
     summary = summarize(function)
     signature = contracts.signature_of(function)
     if summary is None:
-        return contracts.promised(signature)
+        return contract_places.promised(signature)
     if summary.left_default is not None:
         frame.unit.default_device = frame.outcome.left_default = summary.left_default
     binding = _bind(frame, node, callee, summary, arguments)
@@ -179,7 +179,7 @@ def _check_pending(
             contract = pending.kind is MeetingKind.CONTRACT
             is_index = pending.kind is MeetingKind.INDEX
             if contract:
-                found = contracts.broken(frame, a, b)
+                found = contract_checks.broken(frame, a, b)
             elif is_index:
                 found = unification.index_contradiction(frame, a, b)
             else:
@@ -188,7 +188,7 @@ def _check_pending(
                     continue
             if found is None:
                 both = type(a.place) is Variable and type(b.place) is Variable
-                if contracts.is_open(a) or contracts.is_open(b) if contract else both:
+                if contract_checks.is_open(a) or contract_checks.is_open(b) if contract else both:
                     unification.add_pending(
                         frame,
                         node,
