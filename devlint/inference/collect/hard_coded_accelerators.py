@@ -29,7 +29,7 @@ from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.facts import Mention
-from devlint.inference.interpreter.class_attributes import has_state
+from devlint.inference.interpreter.submodules import has_state
 from devlint.inference.models import optimizers
 from devlint.inference.models.devices import place_of
 from devlint.inference.models.unification import mended_place

@@ -16,13 +16,13 @@ from devlint.inference.domain.provenance import Site, StepKind
 from devlint.inference.domain.tensors import KEPT, MAYBE_SCALAR, PARAMETER, Tensor
 from devlint.inference.domain.value import UNKNOWN, alternatives
 from devlint.inference.facts import Meeting, MeetingKind, PlainAttribute
-from devlint.inference.interpreter.class_attributes import (
+from devlint.inference.interpreter.kept_tensors import keep_note
+from devlint.inference.interpreter.movers import moves_plain_attribute
+from devlint.inference.interpreter.submodules import (
     RegisteredModules,
     is_handed_on,
     is_own,
-    keep_note,
     modules_in,
-    moves_plain_attribute,
     registers_by_name,
 )
 from devlint.inference.program.accelerator_notes import MentionNote, Mentions

@@ -9,7 +9,7 @@ from devlint.inference.domain.placement import same_place
 from devlint.inference.domain.tensors import PARAMETER, Tensor
 from devlint.inference.domain.value import UNKNOWN, Union, Value, alternatives, cases, choose
 from devlint.inference.interpreter import contract_checks, contracts
-from devlint.inference.interpreter.class_attributes import write_attribute, write_parameter_data
+from devlint.inference.interpreter.attribute_writes import write_attribute, write_parameter_data
 from devlint.inference.interpreter.subscripts import assign_item
 from devlint.inference.models import gradients
 from devlint.inference.models.elements import told_by_position, unpacked

@@ -10,8 +10,8 @@ from devlint.inference.domain.placement import Variable, VariableKind
 from devlint.inference.domain.tensors import KEPT, Tensor
 from devlint.inference.domain.value import Value, alternatives, is_untold
 from devlint.inference.interpreter import contracts
-from devlint.inference.interpreter.class_attributes import IN_TURN
 from devlint.inference.interpreter.definitions import declare_function
+from devlint.inference.interpreter.movers import IN_TURN
 from devlint.inference.program.classes import ClassInfo
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.units import Unit

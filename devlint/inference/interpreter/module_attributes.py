@@ -10,14 +10,10 @@ from devlint.inference.domain.placement import CPU, Variable
 from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.tensors import DEFAULT, GRAD, PARAMETER, RECORDED, Tensor
 from devlint.inference.domain.value import UNKNOWN, Union, Value, alternatives, cases, choose, join
-from devlint.inference.interpreter.class_attributes import (
-    attribute_of_class,
-    held_under,
-    moved_on_demand,
-    told_apart,
-    unassigned_attribute,
-)
+from devlint.inference.interpreter.attribute_suites import held_under, told_apart
+from devlint.inference.interpreter.class_attributes import attribute_of_class, unassigned_attribute
 from devlint.inference.interpreter.declared_fields import fields_of_class
+from devlint.inference.interpreter.movers import moved_on_demand
 from devlint.inference.models import library_attributes, optimizers
 from devlint.inference.models.module_places import placed, replaced
 from devlint.inference.models.modules import is_self, member

@@ -1,0 +1,96 @@
+"""Attributes that several suites assign: which of their values belong together.
+
+if train:
+    self.mask, self.scale = make_both()
+else:
+    self.mask, self.scale = None, None    # one suite's mask never meets the other's scale
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import libcst as cst
+
+from devlint.inference.conventions import holds
+from devlint.inference.domain.path_conditions import ALWAYS, Predicate
+from devlint.inference.domain.tensors import (
+    EMPTY,
+    Tensor,
+)
+from devlint.inference.domain.value import (
+    Union,
+    Value,
+    choose,
+    under,
+    union,
+)
+from devlint.inference.program.classes import ClassInfo
+from devlint.inference.program.loops import Flag
+from devlint.inference.syntax.text import code, dotted
+
+
+def held_under(info: ClassInfo, name: str, found: Value, flags: Iterable[Flag]) -> Value:
+    """What `self.name` holds where conditions came out as they did when it was assigned."""
+    written = info.branches.get(name, ())
+    opposite = {(path, not outcome) for path, outcome in flags}
+    fitting = [each.value for each in written if not each.flags & opposite]
+    return union(fitting) if fitting and len(fitting) < len(written) else found
+
+
+def told_apart(info: ClassInfo, name: str, found: Value) -> Value:
+    """The alternatives of an attribute, each with the fact which suite left it there: where
+    others are always assigned beside it, what one suite left never meets another's."""
+    if type(found) is not Union or found is not info.attributes.get(name):
+        return found
+    suites = _suites_of(info, name)
+    if len(suites) < 2 or len(_assigned_with(info, suites)) < 2:
+        return found
+    choice = info.together.setdefault(suites, Predicate())
+    by_source: dict[cst.CSTNode, cst.BaseSuite] = {v: suite for suite, v in info.assigned[name]}
+    left = []
+    for each in info.branches.get(name, ()):
+        suite = by_source.get(each.source)
+        when = ((choice, True, suite),) if suite in suites else ALWAYS
+        left.append((under(each.value, when), when))
+    return choose(left)
+
+
+def stands_in(info: ClassInfo, name: str, value: Tensor, source: cst.CSTNode) -> bool:
+    """An attribute begins with nothing, and is given its content later: a tensor without
+    elements where the class asks for that, or one of memory that nobody has written to."""
+    if value.traits & EMPTY:
+        return _awaits(info, name)
+    is_unwritten = isinstance(source, cst.Call) and dotted(source.func) == "torch.empty"
+    return is_unwritten and len(_suites_of(info, name)) > 1
+
+
+def _awaits(info: ClassInfo, name: str) -> bool:
+    """The class gives an attribute its content later, and asks whether that has been: of the
+    attribute itself, or of one that always gets its own with it."""
+    suites = _suites_of(info, name)
+    if len(suites) < 2:
+        return False
+    return any(
+        holds("emptiness-test", info.text, f"self.{n}") for n in _assigned_with(info, suites)
+    )
+
+
+def _assigned_with(info: ClassInfo, suites: frozenset[cst.BaseSuite]) -> list[str]:
+    """The attributes to which these suites give a value of their own, and no other ones."""
+    if not info.alike:
+        for name in info.assigned:
+            info.alike.setdefault(_suites_of(info, name), []).append(name)
+    return info.alike.get(suites, [])
+
+
+def _suites_of(info: ClassInfo, name: str) -> frozenset[cst.BaseSuite]:
+    """The suites that give an attribute a value of its own, not computed of the one before."""
+    suites = info.sets.get(name)
+    if suites is None:
+        assigned = info.assigned.get(name, ())
+        suites = frozenset(
+            suite for suite, value in assigned if not holds("mention", code(value), f"self.{name}")
+        )
+        info.sets[name] = suites
+    return suites

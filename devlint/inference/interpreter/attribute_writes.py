@@ -1,0 +1,314 @@
+"""Writes of attributes: what `self.name = value` leaves, once the method is done.
+
+A parameter or a buffer lives at δ(self) from then on, a plain tensor of a module stays where it is.
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from devlint.inference.conventions import holds
+from devlint.inference.domain.containers import Mapping, Sequence
+from devlint.inference.domain.heap import latest
+from devlint.inference.domain.kinds import Evidence
+from devlint.inference.domain.placement import (
+    CPU,
+    Device,
+    Variable,
+)
+from devlint.inference.domain.provenance import StepKind
+from devlint.inference.domain.tensors import (
+    DEFAULT,
+    KEPT,
+    PARAMETER,
+    Tensor,
+)
+from devlint.inference.domain.value import (
+    UNKNOWN,
+    Value,
+    alternatives,
+    join_branches,
+    under,
+    union,
+)
+from devlint.inference.interpreter import contract_checks, contracts
+from devlint.inference.interpreter.attribute_suites import stands_in
+from devlint.inference.interpreter.kept_tensors import (
+    keep_note,
+    kept_tensor,
+    method_name,
+    note_place,
+)
+from devlint.inference.interpreter.movers import moves_plain_attribute
+from devlint.inference.interpreter.submodules import (
+    RegisteredModules,
+    holds_modules,
+    is_handed_on,
+    is_own,
+    modules_in,
+    registers_by_name,
+)
+from devlint.inference.models.module_places import baked, replaced
+from devlint.inference.models.registration import as_submodule, registered_tensor
+from devlint.inference.program.classes import AttributeNote, ClassInfo, Written
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.outcomes import AttributeWrite
+from devlint.inference.program.values import Instance
+from devlint.inference.syntax.text import dotted
+
+
+def _is_anew(info: ClassInfo, value: Value) -> bool:
+    """On the host, and not computed of what the constructor left there."""
+    if type(value) is not Tensor or value.place != CPU:
+        return False
+    steps = value.origin.chain() if value.origin is not None else ()
+    return not any(step.node in info.constructed for step in steps)
+
+
+def write_attribute(
+    info: ClassInfo, frame: Frame, name: str, value: Value, node: cst.CSTNode, source: cst.CSTNode
+) -> None:
+    """`self.name = value` in one of the methods: what survives counts when it is done."""
+    if type(value) is Tensor:
+        value = under(value, frame.state.when)
+    flags = frozenset(frame.control.branches)
+    frame.outcome.writes.append(AttributeWrite(name, value, node, source, flags))
+
+
+def write_parameter_data(
+    info: ClassInfo,
+    frame: Frame,
+    holder: Tensor,
+    value: Value,
+    node: cst.Attribute,
+    source: cst.CSTNode,
+) -> None:
+    """`self.weight.data = value`: the parameter lives where the value does."""
+    owner = node.value
+    if frame.constructing or not (isinstance(owner, cst.Attribute) and info.is_module):
+        return
+    if frame.eval(owner.value) is not frame.instance:
+        return  # of another module
+    name = owner.attr.value
+    if holder.traits & PARAMETER and type(value) is Tensor and value.traits & DEFAULT:
+        keep_note(
+            info,
+            name + ".data",
+            AttributeNote(node, source, name, value, False, method_name(frame), "parameter"),
+        )
+
+
+def settle_writes(info: ClassInfo, frame: Frame) -> None:
+    """What a method leaves in the attributes that it assigns."""
+    registered = RegisteredModules(frame)
+    for name, value, node, source, flags in frame.outcome.writes:
+        left = [env[f"self.{name}"] for env in frame.outcome.exits if f"self.{name}" in env]
+        moved = _moved_in_place(left)
+        if moved is None and left and not any(_survives(value, final) for final in left):
+            continue
+        kept = _write_value(info, frame, registered, name, moved or latest(value), node, source)
+        info.branches.setdefault(name, []).append(Written(kept, flags, source))
+
+
+def _moved_in_place(left: list[Value]) -> Tensor | None:
+    """`self.net = net`, `self.net.to(device)`: what the method leaves is the moved one, if it is
+    that in any case."""
+    for value in left:
+        if type(value) is not Tensor or value.origin is None or value.assumed:
+            return None
+        in_place = value.evidence is not None and value.evidence.effects.in_place
+        if not in_place or value.origin.kind is not StepKind.MOVED:
+            return None
+    return left[0] if left and type(left[0]) is Tensor else None
+
+
+def _write_value(
+    info: ClassInfo,
+    frame: Frame,
+    registered: RegisteredModules,
+    name: str,
+    value: Value,
+    node: cst.CSTNode,
+    source: cst.CSTNode,
+) -> Value:
+    value = baked(frame, value)
+    declared = contracts.of_class(info, name)
+    if declared is not None:
+        value = contract_checks.hold(frame, node, f"`self.{name}`", value, source, declared)
+        old = info.attributes.get(name)
+        info.attributes[name] = value if old is None else join_branches(old, value)
+        return value
+    if method_name(frame) == "__init__" or frame.constructing:
+        info.constructed.add(node)
+    elif any(_is_anew(info, v) for v in alternatives(value)):
+        info.remade.add(name)
+    values = alternatives(value)
+    if any(type(v) is Instance and v.module for v in values):
+        # A module, or several, by a setting: which of them it is here is not in sight.
+        values = tuple(UNKNOWN if holds_modules(v) else v for v in values)
+    kept = union(_kept_value(info, frame, registered, name, v, node, source) for v in values)
+    held = info.attributes.get(name)
+    info.attributes[name] = kept if held is None else join_branches(held, kept)
+    return kept
+
+
+def _kept_value(
+    info: ClassInfo,
+    frame: Frame,
+    registered: RegisteredModules,
+    name: str,
+    value: Value,
+    node: cst.CSTNode,
+    source: cst.CSTNode,
+) -> Value:
+    if type(value) is Tensor and stands_in(info, name, value, source):
+        return Tensor(None, value.origin)  # it has its content where it is used
+    if not info.is_module:
+        return _kept_by_object(info, frame, value, node)
+    if type(value) is Tensor:
+        return kept_tensor(info, frame, name, value, node, source)
+    if type(value) is Instance and value.module:
+        info.registered.setdefault(name, "module")
+        note_place(info, value.place)
+        return as_submodule(info, value)
+    if isinstance(value, (Sequence, Mapping)) and frame.function is not None:
+        inner = value.any()
+        hidden = type(value) is Sequence and value.kind == "cache"
+        modules = modules_in(inner)
+        own = [m for m in modules if hidden or is_own(frame, m, registered)]
+        if modules and not hidden and (registers_by_name(info) or is_handed_on(info, name, source)):
+            return UNKNOWN  # they move by names of their own
+        if own and type(inner) is not Tensor:
+            stand_in = Tensor(CPU, frame.origin(StepKind.CREATED, source), 0)
+            for module in own:
+                module.place = None  # nobody moves it: that is said once, here
+            keep_note(
+                info,
+                name,
+                AttributeNote(node, source, name, stand_in, True, method_name(frame), ""),
+            )
+        elif any(module in registered for module in modules):
+            return UNKNOWN  # they move by names of their own
+        elif not own:
+            return _kept_container(info, frame, name, value, node, source)
+    return value
+
+
+def _kept_container(
+    info: ClassInfo, frame: Frame, name: str, value: Value, node: cst.CSTNode, source: cst.CSTNode
+) -> Value:
+    """A list or dict of tensors: nothing in it moves with the module."""
+    if type(value) is not Sequence:
+        return value
+    parts = value.items if value.items is not None else [value.any()]
+    found = [
+        v
+        for v in parts
+        if type(v) is Tensor
+        and v.evidence is None
+        and v.traits & DEFAULT
+        and not v.traits & PARAMETER
+    ]
+    if not found or len(found) < len(parts):
+        return value
+    if all(_is_placeholder(v) for v in found) and _refilled(info, name):
+        return Sequence(None, Tensor(None), value.kind)
+    if moves_plain_attribute(info, name):
+        inner = registered_tensor(info, frame, node, 0)
+        return Sequence(None, inner, value.kind)
+    keep_note(
+        info, name, AttributeNote(node, source, name, found[0], False, method_name(frame), "")
+    )
+    origin = frame.origin(
+        StepKind.ATTRIBUTE, node, found[0].origin, "kept here as a plain attribute"
+    )
+    kept: list[Value] = [Tensor(v.place, origin, v.traits | KEPT) for v in found]
+    if value.items is None:
+        return Sequence(None, kept[0], value.kind)
+    return Sequence(kept, None, value.kind)
+
+
+def _moves_attribute(info: ClassInfo, node: cst.CSTNode) -> bool:
+    """Some method of the class moves the module that it keeps there."""
+    path = dotted(node)
+    return bool(path) and holds("moved-name", info.text, path)
+
+
+def _kept_by_object(info: ClassInfo, frame: Frame, value: Value, node: cst.CSTNode) -> Value:
+    if type(value) is Instance and value.module and type(value.place) is Device:
+        if info.has_base_out_of_sight:
+            return replaced(value, None, None, value.parent)  # it may be what moves them
+        if value.place == CPU and _moves_attribute(info, node):
+            return replaced(value, None, value.origin, value.parent)
+        step = frame.origin(StepKind.ATTRIBUTE, node, value.origin, "kept here")
+        return replaced(value, value.place, step, value.parent)
+    if isinstance(value, (Sequence, Mapping)) and modules_in(value.any()):
+        return _kept_modules(info, frame, value, node)
+    if type(value) is Tensor and type(value.place) is not Variable:
+        place = value.place
+        if value.traits & PARAMETER and info.has_base_out_of_sight:
+            place = None  # a module after all: it moves with the object
+        return Tensor(
+            place,
+            frame.origin(StepKind.ATTRIBUTE, node, value.origin, "kept here"),
+            value.traits,
+            value.evidence,
+        )
+    if type(value) is Tensor and value.evidence is not None and _is_computed(value):
+        # What becomes of it by this name is nothing that becomes of what it was computed from.
+        return Tensor(value.place, value.origin, value.traits, Evidence(parents=(value.evidence,)))
+    return value
+
+
+def _is_computed(value: Tensor) -> bool:
+    return value.origin is not None and value.origin.kind is StepKind.COMPUTED
+
+
+def _kept_modules(
+    info: ClassInfo, frame: Frame, value: Sequence | Mapping, node: cst.CSTNode
+) -> Sequence | Mapping:
+    """A list or dict of modules that an object keeps: each as if it kept that alone."""
+
+    def kept(part: Value) -> Value:
+        return union(
+            _kept_by_object(info, frame, v, node) if type(v) is Instance and v.module else v
+            for v in alternatives(part)
+        )
+
+    element = None if value.element is None else kept(value.element)
+    if isinstance(value, Mapping):
+        return Mapping({k: kept(v) for k, v in value.entries.items()}, element)
+    items = None if value.items is None else [kept(v) for v in value.items]
+    return Sequence(items, element, value.kind, value.node, value.names)
+
+
+def _is_placeholder(tensor: Tensor) -> bool:
+    """One element or none, by its factory's only argument: `torch.zeros(1)`."""
+    made = tensor.origin.root.node if tensor.origin is not None else None
+    if not isinstance(made, cst.Call) or len(made.args) != 1:
+        return False
+    size = made.args[0].value
+    return isinstance(size, cst.Integer) and size.value in ("0", "1")
+
+
+def _refilled(info: ClassInfo, name: str) -> bool:
+    """The class puts other elements into a list, or hands it to somebody who may."""
+    return holds("refilled-list", info.text, f"self.{name}")
+
+
+def _survives(value: Value, final: Value) -> bool:
+    """Whether what was assigned may still be there at the end."""
+    if final is value:
+        return True
+    if type(value) is Sequence:
+        return any(type(v) is Sequence for v in alternatives(final))
+    if type(value) is Mapping:
+        # one that was put together from others holds their entries
+        return any(
+            type(v) is Mapping and value.entries.keys() <= v.entries.keys()
+            for v in alternatives(final)
+        )
+    if type(value) is Tensor:
+        found = [v.origin for v in alternatives(final) if type(v) is Tensor]
+        return any(o is value.origin or (o and o.is_same(value.origin)) for o in found)
+    return True

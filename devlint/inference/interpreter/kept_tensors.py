@@ -1,0 +1,188 @@
+"""Tensors that a module keeps: parameters, buffers and plain attributes.
+
+`self.mask = torch.ones(3)` stays on the host when the module moves; what is registered follows.
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from devlint.inference.conventions import holds
+from devlint.inference.domain.placement import (
+    CPU,
+    Placement,
+    Variable,
+    VariableKind,
+)
+from devlint.inference.domain.provenance import StepKind
+from devlint.inference.domain.tensors import (
+    DEFAULT,
+    GRAD,
+    KEPT,
+    LOADED,
+    MAYBE_SCALAR,
+    NON_LEAF,
+    PARAMETER,
+    SCALAR,
+    SHAPED,
+    Tensor,
+)
+from devlint.inference.domain.value import (
+    UNKNOWN,
+    Value,
+    alternatives,
+)
+from devlint.inference.interpreter.movers import moves_plain_attribute
+from devlint.inference.models.registration import registered_tensor
+from devlint.inference.program import roles
+from devlint.inference.program.classes import AttributeNote, ClassInfo
+from devlint.inference.program.constructors import runs_in_constructor
+from devlint.inference.program.events import NonLeafUsed
+from devlint.inference.program.frames import Frame
+from devlint.inference.syntax.text import code
+
+
+def kept_tensor(
+    info: ClassInfo, frame: Frame, name: str, value: Tensor, node: cst.CSTNode, source: cst.CSTNode
+) -> Value:
+    if value.traits & NON_LEAF:
+        frame.emit(NonLeafUsed(value, "attribute", node))
+    if (
+        value.traits & PARAMETER
+        and value.origin is not None
+        and (
+            value.origin.kind is StepKind.CREATED
+            or (value.origin.kind is StepKind.REGISTERED and value.traits & GRAD)
+        )
+    ):
+        if _is_made_anew(info, frame, name, value):
+            note = AttributeNote(node, source, name, value, False, method_name(frame), "parameter")
+            keep_note(info, name + "*", note)
+        info.registered[name] = "parameter"
+        note_place(info, value.place)
+        if value.place is None and not value.traits & DEFAULT:
+            info.places_itself = True  # of what the constructor was given, which is somewhere
+        return registered_tensor(info, frame, node, value.traits)
+    if value.evidence is not None and not value.evidence.is_tensor:
+        return value
+    if _is_copy(frame, value) and value.place in {i.variable for i in info.lineage()}:
+        # Made before anybody could move the module, it stays where the module was built.
+        open_size = MAYBE_SCALAR if value.traits & SHAPED else 0
+        value = value.with_place(CPU, value.origin, add=DEFAULT | open_size)
+    note_place(info, value.place)
+    was_given = _was_given(info, frame, name, value)
+    if was_given:
+        open_size = MAYBE_SCALAR if value.traits & SHAPED else 0
+        value = value.with_place(CPU, value.origin, add=DEFAULT | open_size)
+    was_chosen = _is_on_constructors_device(frame, value)
+    if not was_chosen and (value.place is None or type(value.place) is Variable):
+        return value
+    if moves_plain_attribute(
+        info, name
+    ):  # by an `_apply` or `to` of its own, or one that it inherits
+        return registered_tensor(info, frame, node, value.traits)
+    overwrites = info.registered.get(name, "")
+    if overwrites == "module":
+        overwrites = ""
+    if overwrites == "buffer" or overwrites == "parameter":
+        if (
+            not frame.constructing
+            and not runs_in_constructor(frame)
+            and value.traits & DEFAULT
+            and not value.traits & SCALAR
+            and not (value.traits & MAYBE_SCALAR and _is_scalar(info, name))
+            and not _packs_on_host(frame)
+        ):
+            keep_note(
+                info,
+                name + "*",
+                AttributeNote(node, source, name, value, False, method_name(frame), overwrites),
+            )
+        if overwrites == "buffer":
+            return registered_tensor(info, frame, node, value.traits)
+    if not value.traits & LOADED:
+        is_made_here = value.traits & DEFAULT and not was_given
+        given = roles.by_default(frame) if is_made_here else None
+        keep_note(
+            info,
+            name,
+            AttributeNote(
+                node, source, name, value, False, method_name(frame), overwrites, given, was_given
+            ),
+        )
+    origin = frame.origin(StepKind.ATTRIBUTE, node, value.origin, "kept here as a plain attribute")
+    return Tensor(value.place, origin, value.traits | KEPT, value.evidence)
+
+
+def _is_on_constructors_device(frame: Frame, value: Tensor) -> bool:
+    """A tensor that the constructor made on the device that it was given: it is where the module
+    is for as long as nobody moves that.
+
+    `def __init__(self, device): self.kernel = torch.ones(3, 3, device=device)`
+    """
+    place, origin = value.place, value.origin
+    if type(place) is not Variable or place.kind is not VariableKind.DEVICE or origin is None:
+        return False
+    is_made = origin.root.kind is StepKind.CREATED and not value.traits & (PARAMETER | SCALAR)
+    return frame.constructing and place.parameter and is_made and value.is_sure
+
+
+def _is_made_anew(info: ClassInfo, frame: Frame, name: str, value: Tensor) -> bool:
+    """A method puts a parameter on the default device in the place of one that the constructor
+    registered, and that the module has taken with it since."""
+    if frame.constructing or runs_in_constructor(frame) or value.place != CPU:
+        return False
+    return info.registered.get(name) == "parameter" and bool(value.traits & DEFAULT)
+
+
+def _was_given(info: ClassInfo, frame: Frame, name: str, value: Tensor) -> bool:
+    """A tensor that the constructor was given: it was made before the module could be moved, as the
+    module's own parts were, and unlike those it does not follow.
+
+    `def __init__(self, points: Tensor): self.points = points`
+    """
+    origin = value.origin
+    if value.place is not None or origin is None or not frame.constructing:
+        return False
+    root = origin.root
+    if root.kind is not StepKind.PARAMETER or not isinstance(root.node, cst.Param):
+        return False
+    if name in info.registered or not value.is_sure or f"{name}.device" in info.text:
+        return False
+    annotation = root.node.annotation
+    return annotation is None or "Parameter" not in code(annotation.annotation)
+
+
+def _is_scalar(info: ClassInfo, name: str) -> bool:
+    """What was registered by this name is 0-dim: a flag, a counter."""
+    held = info.attributes.get(name, UNKNOWN)
+    return any(type(v) is Tensor and v.traits & SCALAR for v in alternatives(held))
+
+
+def note_place(info: ClassInfo, place: Placement) -> None:
+    """A part that is elsewhere than on the default device: the class places itself. Of a part
+    without state nothing is known, and nothing needs to be."""
+    if place is not None and place != CPU and place is not info.variable:
+        info.places_itself = True
+
+
+def keep_note(info: ClassInfo, name: str, note: AttributeNote) -> None:
+    info.notes.setdefault(name, note)
+
+
+def _packs_on_host(frame: Frame) -> bool:
+    """A method that hands tensors to NumPy as they are, and takes arrays back: the module is on the
+    host while it runs, or the first of them raises."""
+    text = frame.function.text if frame.function is not None else ""
+    return "from_numpy(" in text and holds("numpy-without-cpu", text)
+
+
+def _is_copy(frame: Frame, value: Tensor) -> bool:
+    """What a constructor computes from a parameter or buffer is a tensor of its own."""
+    if frame.function is None or frame.function.name != "__init__" or value.origin is None:
+        return False
+    return value.origin.kind is StepKind.COMPUTED and value.origin.root.kind is StepKind.REGISTERED
+
+
+def method_name(frame: Frame) -> str:
+    return frame.function.name if frame.function is not None else ""
