@@ -14,8 +14,8 @@ from devlint.inference.domain.tensors import INHERITED, Tensor
 from devlint.inference.domain.value import UNKNOWN, Union, Value, alternatives, cases, choose, union
 from devlint.inference.interpreter import contract_checks, contract_places, contracts
 from devlint.inference.interpreter.attribute_writes import settle_writes
+from devlint.inference.interpreter.control_flow import block
 from devlint.inference.interpreter.parameters import initial_value, says_host
-from devlint.inference.interpreter.statements import block
 from devlint.inference.models import autograd, current_device, unification
 from devlint.inference.program import tests
 from devlint.inference.program.events import (

@@ -1,0 +1,234 @@
+"""Control flow: `if`, `match`, `try` and `with`, whose suites run, or may.
+
+if fast:
+    x = x.cuda()
+x + y       # `x` on the card where `fast` is true, else where it was
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+
+import libcst as cst
+
+from devlint.inference.domain.host import DeviceValue
+from devlint.inference.domain.path_conditions import ALWAYS, PathCondition
+from devlint.inference.domain.tensors import DEFAULT, EMPTY, LITERAL, Tensor
+from devlint.inference.domain.value import UNKNOWN
+from devlint.inference.interpreter.assignments import assign
+from devlint.inference.interpreter.branches import enter_branch, flag
+from devlint.inference.interpreter.conditions import truth
+from devlint.inference.interpreter.files import run_all
+from devlint.inference.interpreter.narrowing import narrow
+from devlint.inference.interpreter.patterns import bind_pattern
+from devlint.inference.program import tests
+from devlint.inference.program.environments import join_environments
+from devlint.inference.program.events import Branched
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.loops import Environment
+from devlint.inference.syntax.text import dotted, last_statement
+from devlint.inference.syntax.words import (
+    asks_for_accelerator,
+    fills_name,
+    fills_table,
+    guards_error,
+    is_cold,
+    is_training,
+    returns_constant,
+    runs_without_gradients,
+)
+
+
+def block(frame: Frame, body: cst.BaseSuite) -> bool:
+    """Run a suite."""
+    return run_all(frame, body.body)
+
+
+def run_if(frame: Frame, node: cst.If) -> bool:
+    with frame.under(guarding=guards_error(node)):
+        known = truth(frame, node.test)
+    accelerated = asks_for_accelerator(node.test)
+    if accelerated:
+        frame.emit(Branched(node, known))
+    cold = is_cold(node.test) or fills_table(node) or returns_constant(node)
+    cold = cold or (frame.control.loop is not None and fills_name(node))
+    if known is not None:
+        with frame.under(guarded=accelerated):
+            narrow(frame, node.test, known)
+            if not known:
+                return _otherwise(frame, node.orelse)
+            with frame.under(cold=cold):
+                return block(frame, node.body)
+    before, when, bound = frame.state.env, frame.state.when, frame.state.bound
+    frame.state.env, frame.state.bound = dict(before), dict(bound)
+    with frame.under(guarded=accelerated, cold=cold):
+        if_true, if_false = tests.of_test(frame, node.test)
+        enter_branch(frame, node.test, True, if_true)
+        after_true = frame.state.when
+        with frame.under(branch=flag(node.test, True)):
+            falls = block(frame, node.body)
+    then_env, then_bound = frame.state.env, frame.state.bound
+    frame.state.env, frame.state.when, frame.state.bound = dict(before), when, bound
+    with frame.under(guarded=accelerated):
+        enter_branch(frame, node.test, False, if_false)
+        after_false = frame.state.when
+        with frame.under(cold=is_training(node.test), branch=flag(node.test, False)):
+            else_falls = _otherwise(frame, node.orelse)
+    if falls and else_falls:
+        if node.orelse is None and frame.control.chained:
+            _forget_initial(before, then_env, frame.state.env)
+        frame.state.env = join_environments(then_env, frame.state.env, (if_true, if_false))
+        frame.state.bound = _later(then_bound, frame.state.bound)
+    elif falls:
+        frame.state.env, frame.state.bound = then_env, then_bound
+    if falls is not else_falls:  # what follows runs only where the one branch was taken
+        frame.state.when = after_true if falls else after_false
+    else:
+        frame.state.when = when
+    return falls or else_falls
+
+
+def _later(one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
+    """When each name was bound last, in either branch."""
+    return one | {name: max(time, one.get(name, 0)) for name, time in other.items()}
+
+
+def _forget_initial(before: Environment, taken: Environment, untaken: Environment) -> None:
+    """At the end of an `if … elif …` chain with no `else`: what the last branch replaces was a
+    placeholder, since the chain names all cases that the writer knows of."""
+    for name, value in taken.items():
+        old = before.get(name)
+        if (
+            type(old) is Tensor
+            and old is not value
+            and untaken.get(name) is old
+            and old.traits & (LITERAL | EMPTY)
+            and old.traits & DEFAULT
+        ):
+            untaken[name] = value
+
+
+def _otherwise(frame: Frame, orelse: cst.If | cst.Else | None) -> bool:
+    if orelse is None:
+        return True
+    if isinstance(orelse, cst.If):
+        with frame.under(chained=True):
+            return run_if(frame, orelse)
+    return block(frame, orelse.body)
+
+
+def run_match(frame: Frame, node: cst.Match) -> bool:
+    subject = frame.eval(node.subject)
+    before, when = frame.state.env, frame.state.when
+    left: list[tuple[Environment, PathCondition]] = []
+    exhaustive = False
+    *cases, no_case = tests.one_of(frame, len(node.cases) + 1)
+    for case, taken in zip(node.cases, cases, strict=True):
+        frame.state.env = dict(before)
+        frame.state.when = when
+        tests.enter(frame, taken)
+        bind_pattern(frame, case.pattern, subject)
+        if case.guard is not None:
+            frame.eval(case.guard)
+        if block(frame, case.body):
+            left.append((frame.state.env, taken))
+        pattern = case.pattern
+        exhaustive = exhaustive or (
+            isinstance(pattern, cst.MatchAs) and pattern.pattern is None and case.guard is None
+        )
+    if not exhaustive:
+        left.append((before, no_case))
+    frame.state.when = when
+    return _continue_with(frame, left, before)
+
+
+def _continue_with(
+    frame: Frame, left: list[tuple[Environment, PathCondition]], before: Environment
+) -> bool:
+    """Go on with the join of the environments that reach this point."""
+    if not left:
+        frame.state.env = dict(before)
+        return False
+    joined, known = left[0]
+    for env, when in left[1:]:
+        joined = join_environments(joined, env, (known, when))
+        known = ALWAYS
+    frame.state.env = joined
+    return True
+
+
+_HIDING = frozenset({"RuntimeError", "Exception", "BaseException"})
+
+
+def _catches(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
+    kind = handler.type
+    if kind is None:
+        return True
+    names = [e.value for e in kind.elements] if isinstance(kind, cst.Tuple) else [kind]
+    return any(dotted(name).rpartition(".")[2] in _HIDING for name in names)
+
+
+def _raises(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
+    """The handler tells the error in other words, and hides it from nobody."""
+    return isinstance(last_statement(handler.body), cst.Raise)
+
+
+def run_try(frame: Frame, node: cst.Try | cst.TryStar) -> bool:
+    before, when = dict(frame.state.env), frame.state.when
+    runs, *handled = tests.one_of(frame, len(node.handlers) + 1)
+    catching = [handler for handler in node.handlers if _catches(handler)]
+    tells = bool(catching) and all(map(_raises, catching))
+    hides = bool(catching) and not tells
+    with frame.under(caught=hides, retold=tells):
+        falls = block(frame, node.body)
+    after = frame.state.env
+    left: list[tuple[Environment, PathCondition]] = []
+    if falls and node.orelse is not None:
+        falls = block(frame, node.orelse.body)
+        after = frame.state.env
+    if falls:
+        left.append((after, runs))
+    entered = join_environments(dict(before), after) if falls else before
+    with frame.under(cold=True):
+        ways = iter(handled)
+        for handler in node.handlers:
+            taken = next(ways)
+            frame.state.env, frame.state.when = dict(entered), when
+            tests.enter(frame, taken)
+            if handler.name is not None and isinstance(handler.name.name, cst.Name):
+                frame.bind(handler.name.name.value, UNKNOWN)
+            if block(frame, handler.body):
+                left.append((frame.state.env, taken))
+    frame.state.when = when
+    falls = _continue_with(frame, left, entered)
+    if node.finalbody is not None:
+        falls = block(frame, node.finalbody.body) and falls
+    return falls
+
+
+_EXPECTING = frozenset({"raises", "assertRaises", "assertRaisesRegex", "suppress"})
+
+
+def run_with(frame: Frame, node: cst.With) -> bool:
+    expects = any(
+        dotted(item.item.func).rpartition(".")[2] in _EXPECTING
+        for item in node.items
+        if isinstance(item.item, cst.Call)
+    )
+    fake = any(
+        dotted(getattr(i.item, "func", i.item)).endswith("FakeTensorMode") for i in node.items
+    )
+    evaluating = any(runs_without_gradients(item.item) for item in node.items)
+    with ExitStack() as around:
+        for item in node.items:
+            value = frame.eval(item.item)
+            if type(value) is DeviceValue:
+                around.enter_context(frame.under(default_devices=(value.place,)))
+            if item.asname is not None:
+                assign(frame, item.asname.name, value, item.item)
+        loop = frame.control.loop
+        if evaluating and loop is not None:
+            loop.evaluates = True
+        # The tensors of `FakeTensorMode` need no device.
+        with frame.under(evaluating=evaluating, guarded=fake, expecting=expects):
+            return block(frame, node.body) or expects
