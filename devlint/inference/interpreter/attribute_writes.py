@@ -11,26 +11,10 @@ from devlint.inference.conventions import holds
 from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.heap import latest
 from devlint.inference.domain.kinds import Evidence
-from devlint.inference.domain.placement import (
-    CPU,
-    Device,
-    Variable,
-)
+from devlint.inference.domain.placement import CPU, Device, Variable
 from devlint.inference.domain.provenance import StepKind
-from devlint.inference.domain.tensors import (
-    DEFAULT,
-    KEPT,
-    PARAMETER,
-    Tensor,
-)
-from devlint.inference.domain.value import (
-    UNKNOWN,
-    Value,
-    alternatives,
-    join_branches,
-    under,
-    union,
-)
+from devlint.inference.domain.tensors import DEFAULT, KEPT, PARAMETER, Tensor
+from devlint.inference.domain.value import UNKNOWN, Value, alternatives, join_branches, under, union
 from devlint.inference.interpreter import contract_checks, contracts
 from devlint.inference.interpreter.attribute_suites import stands_in
 from devlint.inference.interpreter.kept_tensors import (

@@ -13,11 +13,7 @@ import functools
 import libcst as cst
 
 from devlint.inference.domain.path_conditions import ALWAYS, PathCondition, both, either
-from devlint.inference.domain.value import (
-    Union,
-    Value,
-    possible,
-)
+from devlint.inference.domain.value import Union, Value, possible
 from devlint.inference.interpreter.comparisons import compare, truth_of
 from devlint.inference.interpreter.narrowing import narrow
 from devlint.inference.program import tests

@@ -45,7 +45,14 @@ from devlint.inference.interpreter.attributes import attribute_of
 from devlint.inference.interpreter.class_attributes import attribute_of_class
 from devlint.inference.interpreter.conditions import asks_for_host
 from devlint.inference.interpreter.iteration import TRAINING, note_training
-from devlint.inference.models import builtins, elements, gradients, modules, objects
+from devlint.inference.models import (
+    builtins,
+    elements,
+    gradients,
+    modules,
+    objects,
+    python_functions,
+)
 from devlint.inference.models.devices import place_of
 from devlint.inference.models.elements import is_open_batch, names_loader, under_key
 from devlint.inference.models.libraries import check_collective, construct_library
@@ -399,7 +406,7 @@ def call_external(frame: Frame, node: cst.Call, name: str, arguments: Arguments)
     if name.startswith("logging."):
         _log(frame, node, arguments)
     if name.startswith("builtins."):
-        return builtins.call_builtin(frame, node, name[9:], arguments)
+        return python_functions.call_builtin(frame, node, name[9:], arguments)
     result = call_library(frame, node, name, arguments)
     last = name.rpartition(".")[2]
     root = name.partition(".")[0]

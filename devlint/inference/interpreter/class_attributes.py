@@ -9,20 +9,9 @@ from __future__ import annotations
 
 from devlint.inference.domain.host import Const, DeviceValue
 from devlint.inference.domain.kinds import Evidence
-from devlint.inference.domain.placement import (
-    Device,
-)
-from devlint.inference.domain.tensors import (
-    PARAMETER,
-    Tensor,
-)
-from devlint.inference.domain.value import (
-    UNKNOWN,
-    Value,
-    alternatives,
-    join_branches,
-    union,
-)
+from devlint.inference.domain.placement import Device
+from devlint.inference.domain.tensors import PARAMETER, Tensor
+from devlint.inference.domain.value import UNKNOWN, Value, alternatives, join_branches, union
 from devlint.inference.interpreter import contract_places, contracts
 from devlint.inference.interpreter.movers import where_read
 from devlint.inference.models.devices import parse_device

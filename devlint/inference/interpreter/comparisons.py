@@ -11,9 +11,7 @@ from devlint.inference.domain.containers import Sequence
 from devlint.inference.domain.host import NONE, Const, DeviceValue, External
 from devlint.inference.domain.placement import Device, Placement, Variable, VariableKind
 from devlint.inference.domain.tensors import Tensor
-from devlint.inference.domain.value import (
-    Value,
-)
+from devlint.inference.domain.value import Value
 from devlint.inference.models.devices import parse_device
 from devlint.inference.program.values import Instance
 

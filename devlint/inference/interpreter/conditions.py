@@ -12,10 +12,7 @@ from devlint.inference.conventions import holds
 from devlint.inference.domain.host import NONE, Const, DeviceValue
 from devlint.inference.domain.placement import CPU, Variable
 from devlint.inference.domain.tensors import Tensor
-from devlint.inference.domain.value import (
-    Value,
-    alternatives,
-)
+from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.interpreter import first_iteration
 from devlint.inference.interpreter.comparisons import truth_of
 from devlint.inference.interpreter.narrowing import beside

@@ -10,9 +10,7 @@ from collections.abc import Mapping as ReadOnly
 
 import libcst as cst
 
-from devlint.contracts import (
-    SameDevice,
-)
+from devlint.contracts import SameDevice
 from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.domain.containers import Sequence
 from devlint.inference.domain.placement import Device, Variable, VariableKind

@@ -9,13 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping as ReadOnly
 from dataclasses import dataclass, field
 
-from devlint.contracts import (
-    ACCELERATOR,
-    SELF,
-    On,
-    Requirement,
-    SameDevice,
-)
+from devlint.contracts import ACCELERATOR, SELF, On, Requirement, SameDevice
 from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.kinds import Evidence
 from devlint.inference.domain.placement import CUDA, Device, Placement

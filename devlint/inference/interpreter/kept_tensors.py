@@ -8,12 +8,7 @@ from __future__ import annotations
 import libcst as cst
 
 from devlint.inference.conventions import holds
-from devlint.inference.domain.placement import (
-    CPU,
-    Placement,
-    Variable,
-    VariableKind,
-)
+from devlint.inference.domain.placement import CPU, Placement, Variable, VariableKind
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import (
     DEFAULT,
@@ -27,11 +22,7 @@ from devlint.inference.domain.tensors import (
     SHAPED,
     Tensor,
 )
-from devlint.inference.domain.value import (
-    UNKNOWN,
-    Value,
-    alternatives,
-)
+from devlint.inference.domain.value import UNKNOWN, Value, alternatives
 from devlint.inference.interpreter.movers import moves_plain_attribute
 from devlint.inference.models.registration import registered_tensor
 from devlint.inference.program import roles

@@ -10,21 +10,10 @@ import libcst as cst
 
 from devlint.inference.conventions import found, holds, without
 from devlint.inference.domain.containers import Mapping, Sequence
-from devlint.inference.domain.placement import (
-    CPU,
-)
+from devlint.inference.domain.placement import CPU
 from devlint.inference.domain.provenance import Provenance, StepKind
-from devlint.inference.domain.tensors import (
-    GRAD,
-    SCALAR,
-    Tensor,
-)
-from devlint.inference.domain.value import (
-    UNKNOWN,
-    Value,
-    alternatives,
-    union,
-)
+from devlint.inference.domain.tensors import GRAD, SCALAR, Tensor
+from devlint.inference.domain.value import UNKNOWN, Value, alternatives, union
 from devlint.inference.models.module_places import replaced
 from devlint.inference.program.classes import ClassInfo
 from devlint.inference.program.frames import Frame

@@ -16,13 +16,7 @@ from devlint.inference.domain.host import HOST, NONE, Const, DeviceValue, Extern
 from devlint.inference.domain.placement import Placement
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import Tensor
-from devlint.inference.domain.value import (
-    UNKNOWN,
-    Value,
-    alternatives,
-    is_untold,
-    union,
-)
+from devlint.inference.domain.value import UNKNOWN, Value, alternatives, is_untold, union
 from devlint.inference.interpreter import first_iteration
 from devlint.inference.program import shape_tests
 from devlint.inference.program.frames import Frame

@@ -6,7 +6,7 @@ import libcst as cst
 
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import UNKNOWN, Value
-from devlint.inference.models import builtins
+from devlint.inference.models import constructors
 from devlint.inference.models.libraries import apply_call, construct_library
 from devlint.inference.models.tensor_methods import call_tensor_method
 from devlint.inference.program.frames import Frame
@@ -24,7 +24,7 @@ def call_library(frame: Frame, node: cst.Call, name: str, arguments: Arguments) 
         return construct_library(frame, node, name, arguments)
     kind = knowledge.class_(name)
     if kind is not None:
-        return builtins.construct(frame, node, name, kind, arguments)
+        return constructors.construct(frame, node, name, kind, arguments)
     owner, _, method = name.rpartition(".")
     if owner == "torch.Tensor" and arguments.positional:
         return _unbound_method(frame, node, method, arguments)

@@ -16,7 +16,7 @@ from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import DEFAULT, LOADED, MAYBE_SCALAR, SCALAR, Tensor
 from devlint.inference.domain.value import UNKNOWN, Value, alternatives, is_untold
 from devlint.inference.models import moves
-from devlint.inference.models.builtins import CHAINS
+from devlint.inference.models.constructors import CHAINS
 from devlint.inference.models.libraries import apply_call, class_of, operands_of
 from devlint.inference.models.library_attributes import part, result_of_attribute
 from devlint.inference.models.module_places import carry

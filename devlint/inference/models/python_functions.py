@@ -1,0 +1,182 @@
+"""Python's own functions, as far as they matter to devices.
+
+`float(loss)` and `print(loss)` wait for the card; `sum(losses)` is where the losses are.
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from devlint.inference.domain.host import HOST, NONE, Const, External, Host
+from devlint.inference.domain.tensors import MAYBE_SCALAR, Tensor
+from devlint.inference.domain.value import UNKNOWN, Value, alternatives
+from devlint.inference.facts import MeetingKind
+from devlint.inference.models.attribute_tests import has_attribute
+from devlint.inference.models.devices import parse_device
+from devlint.inference.models.handlers import Handler
+from devlint.inference.models.iterables import PYTHON_ITERABLES
+from devlint.inference.models.unification import meet
+from devlint.inference.program.events import HostWaits, NumberTaken
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.functions import Arguments
+from devlint.inference.program.values import Instance, Super
+from devlint.inference.syntax.text import shorten
+
+
+def _super(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    current: Frame | None = frame
+    while current is not None and current.instance is None:
+        current = current.outer
+    if current is not None and current.info is not None and current.instance is not None:
+        return Super(current.info, current.instance)
+    return UNKNOWN
+
+
+def _getattr(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    """`getattr(x, "name")`; of a torch module with an unknown name it stays a torch function."""
+    if len(arguments.positional) < 2:
+        return UNKNOWN
+    base, name = arguments.positional[0][0], arguments.positional[1][0]
+    if type(base) is External and base.name == "torch" and type(node.args[1].value) is cst.Name:
+        name = _default_of(frame, node.args[1].value.value, name)
+    if type(name) is not Const or not isinstance(name.value, str):
+        return UNKNOWN
+    literal = isinstance(node.args[1].value, cst.SimpleString)
+    if type(base) is External and parse_device(name.value) is not None and not literal:
+        return UNKNOWN  # the backend of whatever accelerator there is
+
+    attribute = (
+        cst.Attribute(node.args[0].value, cst.Name(name.value))
+        if (name.value.isidentifier())
+        else None
+    )
+    if attribute is None:
+        return UNKNOWN
+    unseen = (type(base) is Tensor and not base.is_sure) or (
+        type(base) is Instance and base.info is None
+    )
+    if unseen and len(arguments.positional) > 2:
+        return UNKNOWN  # `getattr(batch, "masks", None)`: it may have none, and of any type
+    return frame.interpreter.attribute_of(frame, attribute, base, name.value)
+
+
+def _default_of(frame: Frame, name: str, value: Value) -> Value:
+    """What a parameter is where nobody says another: `getattr(torch, window)(length)`."""
+    default = frame.function.defaults.get(name) if frame.function is not None else None
+    return default if type(default) is Const and type(value) is not Const else value
+
+
+def _reads_number(call: str) -> Handler:
+    def read(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+        for value, argument in arguments.positional[:1]:
+            for tensor in alternatives(value):
+                if type(tensor) is Tensor:
+                    frame.emit(HostWaits(node, call, tensor, argument))
+            if type(value) is Host:
+                return value
+            if type(value) is Const and call == "int()" and type(value.value) is int:
+                return value
+        return HOST
+
+    return read
+
+
+def _print(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    for value, argument in arguments.positional:
+        for tensor in alternatives(value):
+            if type(tensor) is Tensor:
+                frame.emit(HostWaits(node, "print()", tensor, argument))
+    return NONE
+
+
+def _str(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    for value, argument in arguments.positional[:1]:
+        for tensor in alternatives(value):
+            if type(tensor) is Tensor:
+                frame.emit(HostWaits(node, "str()", tensor, argument))
+    return HOST
+
+
+def _len(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    value = arguments.positional[0][0] if arguments.positional else UNKNOWN
+    return Host(value) if type(value) is Tensor else HOST
+
+
+def _sum(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    if not arguments.positional:
+        return HOST
+    value, argument = arguments.positional[0]
+    inner = frame.interpreter.element_of(frame, value, argument)
+    if any(type(v) is Tensor for v in alternatives(inner)):
+        return meet(frame, node, "sum", [(inner, argument)], True, MeetingKind.OPERATION)
+    return HOST
+
+
+def _extreme(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    """Python's `max` and `min` compare tensors one by one: a sync each."""
+    if len(arguments.positional) == 1:
+        value, argument = arguments.positional[0]
+        inner = frame.interpreter.element_of(frame, value, argument)
+        frame.emit(NumberTaken(node, shorten(node.func), inner, argument))
+        return inner if type(inner) is Tensor else HOST
+    found = [v for v, _ in arguments.positional if type(v) is Tensor]
+    if not found:
+        return HOST
+    numbers = any(type(v) is Const or type(v) is Host for v, _ in arguments.positional)
+    first = found[0]
+    for value, argument in arguments.positional:
+        frame.emit(NumberTaken(node, f"{shorten(node.func)}()", value, argument))
+    if numbers and not first.is_sure:
+        return HOST  # beside a number it is rather one, too
+    return first.with_place(first.place, first.origin, add=MAYBE_SCALAR)
+
+
+def _absolute(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    value = arguments.positional[0][0] if arguments.positional else UNKNOWN
+    return value if type(value) is Tensor else HOST
+
+
+def _every(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    """Python's `any` and `all` ask a tensor's elements one by one."""
+    for value, argument in arguments.positional[:1]:
+        frame.emit(NumberTaken(node, f"{shorten(node.func)}()", value, argument))
+    return HOST
+
+
+def _host(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    return HOST
+
+
+_BUILTINS: dict[str, Handler] = {
+    **PYTHON_ITERABLES,
+    "len": _len,
+    "int": _reads_number("int()"),
+    "float": _reads_number("float()"),
+    "bool": _reads_number("bool()"),
+    "complex": _reads_number("complex()"),
+    "round": _reads_number("round()"),
+    "print": _print,
+    "sum": _sum,
+    "max": _extreme,
+    "min": _extreme,
+    "abs": _absolute,
+    "super": _super,
+    "getattr": _getattr,
+    "isinstance": _host,
+    "hasattr": has_attribute,
+    "callable": _host,
+    "str": _str,
+    "repr": _str,
+    "id": _host,
+    "hash": _host,
+    "type": _host,
+    "open": _host,
+    "any": _every,
+    "all": _every,
+}
+
+
+def call_builtin(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> Value:
+    """One of Python's own functions."""
+    handler = _BUILTINS.get(name)
+    return UNKNOWN if handler is None else handler(frame, node, arguments)

@@ -1,0 +1,116 @@
+"""Wrappers and copies: what they give is, as far as devices go, what they were given.
+
+`torch.compile(net)` and `copy.deepcopy(net)` are where `net` is.
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from devlint.inference.domain.containers import Mapping, Sequence
+from devlint.inference.domain.host import Const, External, Host
+from devlint.inference.domain.tensors import Tensor
+from devlint.inference.domain.value import UNKNOWN, Value, alternatives, is_untold, union
+from devlint.inference.models import module_places
+from devlint.inference.models.handlers import Handler
+from devlint.inference.models.module_inputs import feed
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.functions import Arguments
+from devlint.inference.program.values import FunctionValue, Instance, Partial
+
+
+def _copied(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    """`copy.deepcopy(x)`: another object, where the first one is now."""
+    return union(_copy(frame, v) for v in alternatives(_same(frame, node, arguments)))
+
+
+def _copy(frame: Frame, value: Value) -> Value:
+    if type(value) is Mapping:
+        return Mapping(dict(value.entries), value.element)
+    if type(value) is Instance:
+        place, origin = module_places.placed(frame, value)
+        copied = module_places.replaced(value, place, origin, None)
+        copied.fields = Mapping(dict(frame.fields_of(value).entries))
+        copied.tensor = value.tensor
+        return copied
+    return value
+
+
+def _replaced(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    """`dataclasses.replace(batch, images=images)`: another object, with some fields of its own."""
+    copied = _copied(frame, node, arguments)
+    if type(copied) is not Instance or arguments.open:
+        return UNKNOWN
+    copied.given = None
+    copied.fields.entries.update({name: v for name, (v, _) in arguments.keywords.items()})
+    return copied
+
+
+def _traced(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    """`torch.jit.trace(net, x)`: it calls the module, and returns it, wrapped."""
+    feed(frame, node, frame.unit.context.knowledge.functions["torch.jit.trace"], arguments)
+    return _same(frame, node, arguments)
+
+
+def _same(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    """A wrapper that gives back what it wraps, as far as devices go: `torch.compile(m)`."""
+    return arguments.positional[0][0] if arguments.positional else UNKNOWN
+
+
+def _parallel(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    """`DataParallel(m)`, `DistributedDataParallel(m)`: the module, seen through a wrapper."""
+    value = arguments.get(0, "module") or UNKNOWN
+    wrapped = [module for each in alternatives(value) if (module := _as_module(each)) is not None]
+    return union(map(module_places.in_parallel, wrapped))
+
+
+def _as_module(value: Value) -> Instance | None:
+    """What a wrapper of modules is given is one, if its class is out of sight; `net = None` of
+    before is not what is wrapped."""
+    if type(value) is Instance:
+        return value
+    if type(value) is Tensor:
+        return Instance(None, "", True, value.place, value.origin)
+    return Instance(None, "", True, None) if is_untold(value) else None
+
+
+def _partial(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    if not arguments.positional:
+        return UNKNOWN
+    callee = arguments.positional[0][0]
+    rest = [v for v, _ in arguments.positional[1:]]
+    keywords = {k: v for k, (v, _) in arguments.keywords.items()}
+    if type(callee) is FunctionValue and callee.given is None:
+        return FunctionValue(callee.function, callee.bound, (rest, keywords))
+    return Partial(callee, rest, keywords)
+
+
+def _cache(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    """`lru_cache(f)` and `lru_cache(maxsize=n)(f)`: a module in it is hidden from its parent."""
+    callee = arguments.positional[0][0] if arguments.positional else None
+    if type(callee) is Instance and callee.module:
+        return Sequence([callee], None, "cache", node)
+    if callee is None or type(callee) in (Const, Host):
+        return External("functools.cache")
+    return callee
+
+
+WRAPPERS: dict[str, Handler] = {
+    "torch.compile": _same,
+    "torch.jit.script": _same,
+    "torch.jit.trace": _traced,
+    "torch.jit.freeze": _same,
+    "torch.vmap": _same,
+    "torch.func.vmap": _same,
+    "functorch.vmap": _same,
+    "copy.deepcopy": _copied,
+    "copy.copy": _copied,
+    "dataclasses.replace": _replaced,
+    "typing.cast": lambda f, n, a: a.positional[1][0] if len(a.positional) > 1 else UNKNOWN,
+    "torch.nn.DataParallel": _parallel,
+    "torch.nn.parallel.DataParallel": _parallel,
+    "torch.nn.parallel.DistributedDataParallel": _parallel,
+    "functools.partial": _partial,
+    "functools.lru_cache": _cache,
+    "functools.cache": _cache,
+}
