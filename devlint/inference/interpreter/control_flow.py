@@ -22,10 +22,10 @@ from devlint.inference.interpreter.files import run_all
 from devlint.inference.interpreter.narrowing import narrow
 from devlint.inference.interpreter.patterns import bind_pattern
 from devlint.inference.program import tests
-from devlint.inference.program.environments import join_environments
 from devlint.inference.program.events import Branched
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.loops import Environment
+from devlint.inference.program.state import State
 from devlint.inference.syntax.text import dotted, last_statement
 from devlint.inference.syntax.words import (
     asks_for_accelerator,
@@ -59,38 +59,31 @@ def run_if(frame: Frame, node: cst.If) -> bool:
                 return _otherwise(frame, node.orelse)
             with frame.under(cold=cold):
                 return block(frame, node.body)
-    before, when, bound = frame.state.env, frame.state.when, frame.state.bound
-    frame.state.env, frame.state.bound = dict(before), dict(bound)
+    here = frame.state
+    frame.state = here.fork()
     with frame.under(guarded=accelerated, cold=cold):
         if_true, if_false = tests.of_test(frame, node.test)
         enter_branch(frame, node.test, True, if_true)
         after_true = frame.state.when
         with frame.under(branch=flag(node.test, True)):
             falls = block(frame, node.body)
-    then_env, then_bound = frame.state.env, frame.state.bound
-    frame.state.env, frame.state.when, frame.state.bound = dict(before), when, bound
+    taken, frame.state = frame.state, here.fork()
     with frame.under(guarded=accelerated):
         enter_branch(frame, node.test, False, if_false)
         after_false = frame.state.when
         with frame.under(cold=is_training(node.test), branch=flag(node.test, False)):
             else_falls = _otherwise(frame, node.orelse)
-    if falls and else_falls:
-        if node.orelse is None and frame.control.chained:
-            _forget_initial(before, then_env, frame.state.env)
-        frame.state.env = join_environments(then_env, frame.state.env, (if_true, if_false))
-        frame.state.bound = _later(then_bound, frame.state.bound)
-    elif falls:
-        frame.state.env, frame.state.bound = then_env, then_bound
+    if falls:
+        if else_falls:
+            if node.orelse is None and frame.control.chained:
+                _forget_initial(here.env, taken.env, frame.state.env)
+            taken.join(frame.state, (if_true, if_false))
+        frame.state = taken
     if falls is not else_falls:  # what follows runs only where the one branch was taken
         frame.state.when = after_true if falls else after_false
     else:
-        frame.state.when = when
+        frame.state.when = here.when
     return falls or else_falls
-
-
-def _later(one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
-    """When each name was bound last, in either branch."""
-    return one | {name: max(time, one.get(name, 0)) for name, time in other.items()}
 
 
 def _forget_initial(before: Environment, taken: Environment, untaken: Environment) -> None:
@@ -119,41 +112,38 @@ def _otherwise(frame: Frame, orelse: cst.If | cst.Else | None) -> bool:
 
 def run_match(frame: Frame, node: cst.Match) -> bool:
     subject = frame.eval(node.subject)
-    before, when = frame.state.env, frame.state.when
-    left: list[tuple[Environment, PathCondition]] = []
+    here = frame.state
+    left: list[tuple[State, PathCondition]] = []
     exhaustive = False
     *cases, no_case = tests.one_of(frame, len(node.cases) + 1)
     for case, taken in zip(node.cases, cases, strict=True):
-        frame.state.env = dict(before)
-        frame.state.when = when
+        frame.state = here.fork()
         tests.enter(frame, taken)
         bind_pattern(frame, case.pattern, subject)
         if case.guard is not None:
             frame.eval(case.guard)
         if block(frame, case.body):
-            left.append((frame.state.env, taken))
+            left.append((frame.state, taken))
         pattern = case.pattern
         exhaustive = exhaustive or (
             isinstance(pattern, cst.MatchAs) and pattern.pattern is None and case.guard is None
         )
     if not exhaustive:
-        left.append((before, no_case))
-    frame.state.when = when
-    return _continue_with(frame, left, before)
+        left.append((here, no_case))
+    return _continue_with(frame, left, here)
 
 
-def _continue_with(
-    frame: Frame, left: list[tuple[Environment, PathCondition]], before: Environment
-) -> bool:
-    """Go on with the join of the environments that reach this point."""
+def _continue_with(frame: Frame, left: list[tuple[State, PathCondition]], before: State) -> bool:
+    """Go on with the join of the states that reach this point."""
     if not left:
-        frame.state.env = dict(before)
+        frame.state = before.fork()
         return False
     joined, known = left[0]
-    for env, when in left[1:]:
-        joined = join_environments(joined, env, (known, when))
+    for state, when in left[1:]:
+        joined.join(state, (known, when))
         known = ALWAYS
-    frame.state.env = joined
+    joined.when = before.when
+    frame.state = joined
     return True
 
 
@@ -174,32 +164,29 @@ def _raises(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
 
 
 def run_try(frame: Frame, node: cst.Try | cst.TryStar) -> bool:
-    before, when = dict(frame.state.env), frame.state.when
+    entered = frame.state.fork()
     runs, *handled = tests.one_of(frame, len(node.handlers) + 1)
     catching = [handler for handler in node.handlers if _catches(handler)]
     tells = bool(catching) and all(map(_raises, catching))
     hides = bool(catching) and not tells
     with frame.under(caught=hides, retold=tells):
         falls = block(frame, node.body)
-    after = frame.state.env
-    left: list[tuple[Environment, PathCondition]] = []
     if falls and node.orelse is not None:
         falls = block(frame, node.orelse.body)
-        after = frame.state.env
+    left: list[tuple[State, PathCondition]] = []
     if falls:
-        left.append((after, runs))
-    entered = join_environments(dict(before), after) if falls else before
+        left.append((frame.state, runs))
+        entered.join(frame.state)
     with frame.under(cold=True):
         ways = iter(handled)
         for handler in node.handlers:
             taken = next(ways)
-            frame.state.env, frame.state.when = dict(entered), when
+            frame.state = entered.fork()
             tests.enter(frame, taken)
             if handler.name is not None and isinstance(handler.name.name, cst.Name):
                 frame.bind(handler.name.name.value, UNKNOWN)
             if block(frame, handler.body):
-                left.append((frame.state.env, taken))
-    frame.state.when = when
+                left.append((frame.state, taken))
     falls = _continue_with(frame, left, entered)
     if node.finalbody is not None:
         falls = block(frame, node.finalbody.body) and falls

@@ -163,7 +163,7 @@ def _dict(frame: Frame, node: cst.Dict) -> Value:
 
 
 def _comprehension(frame: Frame, node: cst.BaseSimpleComp | cst.DictComp) -> Value:
-    before, when, since = frame.state.env, frame.state.when, frame.state.now
+    before, when, since = frame.state.env, frame.state.when, frame.state.clock.now
     frame.state.env = dict(before)
     try:
         with ExitStack() as loops:
@@ -192,7 +192,7 @@ def _enter(frame: Frame, clause: cst.CompFor, whole: cst.CSTNode, loops: ExitSta
         heat = hotness_of(frame, clause, iterable)
         depth = len(frame.control.loops) + 1
         loop = LoopState(
-            whole, clause.iter, heat, depth, outer=frame.control.loop, since=frame.state.now
+            whole, clause.iter, heat, depth, outer=frame.control.loop, since=frame.state.clock.now
         )
         loops.enter_context(frame.under(loop=loop))
         assign(

@@ -145,8 +145,9 @@ def _fixpoint(
         del frame.notes[mark:]  # of the walks before: the last one tells
         loop.breaks.clear()
         loop.continues.clear()
-        frame.state.env, frame.state.when = dict(head), when
-        loop.since = frame.state.now
+        frame.state = frame.state.fork(head)
+        frame.state.when = when
+        loop.since = frame.state.clock.now
         enter()
         run_all(frame, body)
         frame.state.when = when

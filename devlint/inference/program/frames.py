@@ -319,7 +319,7 @@ class Frame:
         that is put there."""
         value = possible(value, self.state.when)
         loop = self.control.loop
-        since = self.state.now if loop is None else loop.since
+        since = self.state.clock.now if loop is None else loop.since
         return value.with_facts(lambda when: lasting(both(when, self.state.when), since))
 
     # ----------------------------------------------------------------- history

@@ -4,21 +4,39 @@ from __future__ import annotations
 
 from typing import Any
 
-from devlint.inference.domain.path_conditions import ALWAYS, PathCondition, Predicate
-from devlint.inference.domain.value import Value
+from devlint.inference.domain.path_conditions import ALWAYS, PathCondition, Predicate, Sides
+from devlint.inference.domain.value import UNTOLD, Value
+from devlint.inference.program.environments import join_environments
 from devlint.inference.program.loops import Environment
 
 
+class Clock:
+    """Orders what is bound and asked in a function, over all of its branches."""
+
+    __slots__ = ("now",)
+
+    def __init__(self) -> None:
+        self.now = 0
+
+
 class State:
-    """What changes from statement to statement: branches fork it, and it is joined behind them."""
+    """What changes from statement to statement: branches fork it, and it is joined behind them.
+
+        x = torch.zeros(3)
+        if fast:
+            x = x.cuda()
+        x + y
+
+    The branch has a fork; at the sum is the join, with `x` on the card where `fast` is true.
+    """
 
     __slots__ = (
         "bound",
         "choices",
+        "clock",
         "derived",
         "env",
         "flags",
-        "now",
         "owners",
         "parts",
         "when",
@@ -27,13 +45,36 @@ class State:
     def __init__(self, env: Environment) -> None:
         self.env = env
         self.when: PathCondition = ALWAYS  # how the tests came out that lead here
-        self.now = 0  # the clock: it goes on where a name is bound
         self.bound: dict[str, int] = {}  # when each name was bound last
+        # What only ever grows is one for all branches.
+        self.clock = Clock()  # it goes on where a name is bound
         self.choices: dict[Any, Predicate] = {}  # by what they are on and its age, see tests.py
         self.flags: dict[str, None] = {}  # names that are set to True or False, in order
         self.owners: set[str] = set()  # names of which `hold` keeps parts
         self.parts: dict[str, set[str]] = {}  # paths that were bound or held, by their owners
         self.derived: dict[Any, Value] = {}  # values by (evidence, attribute)
+
+    def fork(self, env: Environment | None = None) -> State:
+        """The state where a branch begins, or, with other names and another heap, a loop's turn."""
+        branch = State.__new__(State)
+        branch.env = dict(self.env if env is None else env)
+        branch.when = self.when
+        branch.bound = dict(self.bound)
+        branch.clock = self.clock
+        branch.choices = self.choices
+        branch.flags = self.flags
+        branch.owners = self.owners
+        branch.parts = self.parts
+        branch.derived = self.derived
+        return branch
+
+    def join(self, other: State, sides: Sides = UNTOLD) -> None:
+        """Two branches meet here. `sides`: the facts under which each of them is left."""
+        self.env = join_environments(self.env, other.env, sides)
+        mine = self.bound
+        self.bound = mine | {
+            name: max(time, mine.get(name, 0)) for name, time in other.bound.items()
+        }
 
     def bind(self, name: str, value: Value) -> None:
         """A name holds another value from here on: what is known of its parts is of the old one."""
@@ -64,5 +105,5 @@ class State:
 
     def forget_tests(self, name: str) -> None:
         """A test on what a name holds may come out otherwise from here on."""
-        self.now += 1
-        self.bound[name] = self.now
+        self.clock.now += 1
+        self.bound[name] = self.clock.now

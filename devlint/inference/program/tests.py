@@ -32,8 +32,8 @@ def enter(frame: Frame, when: PathCondition) -> None:
 
 def once(frame: Frame, inner: bool = False) -> Predicate:
     """What may come out otherwise the next time."""
-    frame.state.now += 1
-    return Predicate(frame.state.now, inner)
+    frame.state.clock.now += 1
+    return Predicate(frame.state.clock.now, inner)
 
 
 def of_test(frame: Frame, node: cst.BaseExpression) -> Sides:
