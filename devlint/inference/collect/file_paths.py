@@ -1,6 +1,7 @@
 """Files that code reads and writes: the calls that do, and the words for where a file is.
 
-`torch.save(state, f"{folder}/net.pt")` saves to a file that ends in `/net.pt`, whatever `folder` is.
+`torch.save(state, f"{folder}/net.pt")` saves to a file called `{}/net.pt`, whatever
+`folder` is.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
 """Scopes: what a function, or the module, does itself, in the order of the text.
 
-torch.save(state, path)
-state = torch.load(path)    # what it has saved itself, right before
+    torch.save(state, path)
+    state = torch.load(path)
+
+The scope of these lines has saved itself what it loads.
 """
 
 from __future__ import annotations

@@ -2,13 +2,18 @@
 
 Its modules:
 
-    statements, loops, assignments, files: what a statement does
-    conditions: what a test says, and which branch is taken
+    statements, assignment_statements, assignments, files: what a statement does
+    control_flow, patterns, loops: which suites run, and what is known behind them
+    conditions, comparisons: which tests are true in the accelerated world
+    narrowing, branches: what a test says of names, and what holds in a branch
     iteration, first_iteration: what a loop goes through, and its first turn
     expressions, operators, subscripts, attributes, module_attributes: what an expression gives
     calls, parameters, definitions: calls, and the functions and lambdas that are defined
     part_moves: functions that move each part of an object
     class_bodies, class_attributes: classes, and their attributes through all methods
+    attribute_writes, kept_tensors, submodules: what a method leaves in the attributes of its object
+    movers, attribute_suites: methods that move attributes, and suites that assign several
     declared_fields: what a dataclass is made of
-    contracts: what annotations and comments declare
+    contracts, contract_places, contract_checks: what annotations and comments declare, trusted
+    where it stands and held against values
 """

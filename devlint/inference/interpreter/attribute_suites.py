@@ -1,9 +1,11 @@
 """Attributes that several suites assign: which of their values belong together.
 
-if train:
-    self.mask, self.scale = make_both()
-else:
-    self.mask, self.scale = None, None    # one suite's mask never meets the other's scale
+    if train:
+        self.mask, self.scale = torch.ones(3), torch.ones(1)
+    else:
+        self.mask, self.scale = None, None
+
+The mask of one suite never meets the scale of the other.
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
 """Branches: what holds in one from its first line on, by its condition and by those before it.
 
-if x is None:
-    mode = "none"
-if mode == "none":
-    ...        # here `x` is None
+    if x is None:
+        mode = "none"
+    if mode == "none":
+        ...
+
+In the second one `x` is None.
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
 """Control flow: `if`, `match`, `try` and `with`, whose suites run, or may.
 
-if fast:
-    x = x.cuda()
-x + y       # `x` on the card where `fast` is true, else where it was
+    if fast:
+        x = x.cuda()
+    x + y
+
+Behind the `if`, `x` is on the card where `fast` is true, and else where it was.
 """
 
 from __future__ import annotations

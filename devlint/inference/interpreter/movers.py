@@ -1,7 +1,9 @@
 """Movers: methods of a class that move what it keeps, and when that has happened.
 
-def cuda(self):
-    self.mask = self.mask.cuda()    # where the code calls `cuda`, the mask is on the card
+    def cuda(self):
+        self.mask = self.mask.cuda()
+
+The mask is where the constructor left it, until somebody calls `cuda`.
 """
 
 from __future__ import annotations

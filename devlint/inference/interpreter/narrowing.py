@@ -1,7 +1,9 @@
 """Narrowing: what a condition says of names where it came out true, or false.
 
-if isinstance(x, torch.Tensor):
-    x.sum()    # a tensor, whatever else `x` may be elsewhere
+    if isinstance(x, torch.Tensor):
+        x.sum()
+
+In the branch `x` is a tensor, whatever else it may be elsewhere.
 """
 
 from __future__ import annotations

@@ -11,5 +11,9 @@ Its modules:
     knowledge
     sizes: numbers that PyTorch asks for
     attribute_tests: `hasattr`
-    tensor_methods, builtins: methods of tensors, and functions known one by one
+    tensor_methods: methods of tensors
+    builtins: functions known one by one, of these tables:
+    device_functions, tensor_constructors, data_loaders, constructors, wrappers, iterables
+    python_functions: Python's own
+    handlers: the type of all of them
 """
