@@ -41,7 +41,8 @@ from devlint.inference.interpreter.attributes import attribute_of
 from devlint.inference.interpreter.files import run_unit
 from devlint.inference.interpreter.iteration import element_of
 from devlint.inference.program import roles
-from devlint.inference.program.units import Context, Importer, Parsed, Unit
+from devlint.inference.program.sources import Importer, Parsed
+from devlint.inference.program.units import Context, Unit
 from devlint.inference.summaries import returns
 from devlint.inference.summaries.functions import summarize
 from devlint.inference.summaries.substitution import call_function

@@ -6,6 +6,7 @@ Its modules:
     functions, classes: what is declared, and what is known of it
     frames: one function, or a file's body, on the walk
     units: the files being inferred, their common context, and `Interpreter`
+    sources, file_text: what the inference needs of a project, and what a text says as a whole
     loops: loops being walked, and environments
     state: names, heap and path at a place
     outcomes: what a function gives back and leaves

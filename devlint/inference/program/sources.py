@@ -1,0 +1,44 @@
+"""Sources: what the inference needs of a project, its parsed files and who finds them.
+
+`import helpers` asks the importer for the file of the module `helpers`.
+"""
+
+from __future__ import annotations
+
+from collections import abc
+from typing import Protocol
+
+import libcst as cst
+
+from devlint.inference.domain.provenance import Source
+
+
+class Parsed(Source, Protocol):
+    """A file as the inference needs it."""
+
+    module_name: str
+    is_package: bool
+    text: str
+    tree: cst.Module
+
+
+class Importer(Protocol):
+    """Finds the files of the project by module name."""
+
+    def load(self, dotted: str) -> Parsed | None:
+        """The file of a module of the project, else None."""
+
+    def find(self, dotted: str) -> object | None:
+        """What stands for such a module, if the project has one; nothing is loaded."""
+
+    def needs_cuda(self, path: str) -> bool:
+        """Whether nothing but CUDA runs a file: the project builds what it needs for it."""
+
+    def is_named_elsewhere(self, name: str, path: str) -> bool:
+        """Whether another file of the project names what a file defines."""
+
+    def moves_data(self) -> bool:
+        """Whether a data set of the project moves what it holds."""
+
+    def settings(self, path: str) -> abc.Mapping[str, str]:
+        """What may choose a default device for a file's program: their texts by name."""
