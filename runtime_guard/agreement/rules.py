@@ -25,8 +25,6 @@ import torch
 
 from runtime_guard.agreement.device_checks import STRUCTURED, UNSTRUCTURED
 
-CPU = torch.device("cpu")
-
 
 @dataclass(frozen=True, slots=True)
 class Operand:

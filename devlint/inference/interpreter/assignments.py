@@ -43,7 +43,7 @@ def _assign_attribute(
     for holder in alternatives(receiver):
         if type(holder) is Instance:
             if holder is frame.instance and frame.info is not None:
-                write_attribute(frame.info, frame, name, value, target, source)
+                write_attribute(frame, name, value, target, source)
             else:
                 declared = contracts.of_class(holder.info, name) if holder.info else None
                 if declared is not None:

@@ -50,7 +50,7 @@ def _is_anew(info: ClassInfo, value: Value) -> bool:
 
 
 def write_attribute(
-    info: ClassInfo, frame: Frame, name: str, value: Value, node: cst.CSTNode, source: cst.CSTNode
+    frame: Frame, name: str, value: Value, node: cst.CSTNode, source: cst.CSTNode
 ) -> None:
     """`self.name = value` in one of the methods: what survives counts when it is done."""
     if type(value) is Tensor:

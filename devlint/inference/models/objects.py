@@ -26,7 +26,6 @@ from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
 from devlint.inference.program.values import FunctionValue, Instance
 from devlint.inference.syntax.text import dotted, shorten
-from devlint.knowledge import Call
 
 
 def _moves_by(frame: Frame, name: str) -> str:
@@ -71,7 +70,7 @@ def call_method(
             return holder
         return None
     if known.moves:
-        return _moved(frame, node, known, holder.place, arguments)
+        return _moved(frame, node, holder.place, arguments)
 
     if holder.library.startswith("torch."):
         for value, _ in operands_of(known, arguments):
@@ -146,9 +145,7 @@ def holding(holder: Instance, tensor: Tensor) -> Instance:
     return instance
 
 
-def _moved(
-    frame: Frame, node: cst.Call, known: Call, place: Placement, arguments: Arguments
-) -> Value:
+def _moved(frame: Frame, node: cst.Call, place: Placement, arguments: Arguments) -> Value:
     """`accelerator.prepare(model, optimizer, loader)`: its arguments, where it is."""
     if arguments.open:
         return UNKNOWN
