@@ -17,6 +17,7 @@ from devlint.inference.syntax.text import code, dotted
 
 
 def run_assign(frame: Frame, node: cst.Assign) -> bool:
+    """Run `x = value`."""
     if type(node.value) is cst.Call and all(_is_slice(t.target) for t in node.targets):
         frame.unit.moved_calls.add(node.value)  # copied to where that is
     value = frame.eval(node.value)
@@ -65,6 +66,7 @@ def _own_move(target: cst.BaseExpression, value: cst.BaseExpression) -> str:
 
 
 def run_annotated(frame: Frame, node: cst.AnnAssign) -> bool:
+    """Run `x: Tensor = value`."""
     if node.value is not None:
         value = frame.eval(node.value)
         declared = frame.control.contract or contracts.of_annotation(
@@ -96,6 +98,7 @@ _IN_PLACE = {
 
 
 def run_augmented(frame: Frame, node: cst.AugAssign) -> bool:
+    """Run `x += value`."""
 
     before = frame.eval(node.target)
     operator = _IN_PLACE.get(type(node.operator), "+=")

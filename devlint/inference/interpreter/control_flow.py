@@ -47,6 +47,7 @@ def block(frame: Frame, body: cst.BaseSuite) -> bool:
 
 
 def run_if(frame: Frame, node: cst.If) -> bool:
+    """Run an `if`; False when neither suite is left at its end."""
     with frame.under(guarding=guards_error(node)):
         known = truth(frame, node.test)
     accelerated = asks_for_accelerator(node.test)
@@ -113,6 +114,7 @@ def _otherwise(frame: Frame, orelse: cst.If | cst.Else | None) -> bool:
 
 
 def run_match(frame: Frame, node: cst.Match) -> bool:
+    """Run a `match`; False when no case is left at its end."""
     subject = frame.eval(node.subject)
     here = frame.state
     left: list[tuple[State, PathCondition]] = []
@@ -166,6 +168,7 @@ def _raises(handler: cst.ExceptHandler | cst.ExceptStarHandler) -> bool:
 
 
 def run_try(frame: Frame, node: cst.Try | cst.TryStar) -> bool:
+    """Run a `try` with its handlers; False when none of its suites is left at its end."""
     entered = frame.state.fork()
     runs, *handled = tests.one_of(frame, len(node.handlers) + 1)
     catching = [handler for handler in node.handlers if _catches(handler)]
@@ -199,6 +202,7 @@ _EXPECTING = frozenset({"raises", "assertRaises", "assertRaisesRegex", "suppress
 
 
 def run_with(frame: Frame, node: cst.With) -> bool:
+    """Run a `with`; False when its suite is not left at its end."""
     expects = any(
         dotted(item.item.func).rpartition(".")[2] in _EXPECTING
         for item in node.items

@@ -14,6 +14,7 @@ from devlint.inference.program.frames import Frame
 
 
 def bind_pattern(frame: Frame, pattern: cst.MatchPattern, subject: Value) -> None:
+    """Bind the names of a pattern to parts of its subject."""
     if isinstance(pattern, cst.MatchAs):
         if pattern.pattern is not None:
             bind_pattern(frame, pattern.pattern, subject)
