@@ -25,6 +25,7 @@ from devlint.locating import Layout
 from devlint.project.cuda_builds import CudaBuilds
 from devlint.project.imports import TREE_BUDGET, Importer, Project, Trees
 from devlint.project.mentions import Mentions
+from devlint.project.programs import Programs
 from devlint.project.notebooks import OtherLanguage
 from devlint.project.source import ParsedFile, SourceError, lines_of
 from devlint.rule import Claim, Rule
@@ -55,6 +56,7 @@ class Session:
         trees: Trees | None = None,
         cuda_builds: CudaBuilds | None = None,
         mentions: Mentions | None = None,
+        programs: Programs | None = None,
     ) -> None:
         self.setting = setting
         self.project = Project(
@@ -64,6 +66,7 @@ class Session:
             trees=trees,
             cuda_builds=cuda_builds,
             mentions=mentions,
+            programs=programs,
         )
         self.importer = Importer(self.project, ())
         self.outcome = Outcome()
