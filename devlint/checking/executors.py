@@ -20,8 +20,8 @@ from devlint.checking.setting import Setting
 from devlint.project.cuda_builds import CudaBuilds
 from devlint.project.imports import Project, Trees
 from devlint.project.mentions import Mentions
-from devlint.project.programs import Programs
 from devlint.project.parsing import unchecked_nodes
+from devlint.project.programs import Programs
 
 Reached = Callable[[Path], None]  # told before each file
 

@@ -25,8 +25,8 @@ from devlint.locating import Layout
 from devlint.project.cuda_builds import CudaBuilds
 from devlint.project.imports import TREE_BUDGET, Importer, Project, Trees
 from devlint.project.mentions import Mentions
-from devlint.project.programs import Programs
 from devlint.project.notebooks import OtherLanguage
+from devlint.project.programs import Programs
 from devlint.project.source import ParsedFile, SourceError, lines_of
 from devlint.rule import Claim, Rule
 from devlint.suppression import (

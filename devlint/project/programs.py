@@ -39,8 +39,8 @@ class Programs:
         self._chosen: dict[Path, bool] = {}
 
     def choose_default_device(self, file: Path) -> bool:
-        """Whether every program that runs a file runs another one, too, that chooses a default
-        device which is no host."""
+        """Whether a file runs under a default device which is no host, chosen in another one: by a
+        module that one of its programs imports for that, or by each of the programs."""
         known = self._chosen.get(file)
         if known is None:
             others = self._choosing - {file}
@@ -49,7 +49,10 @@ class Programs:
 
     def _run_with(self, file: Path, others: frozenset[Path]) -> bool:
         running = [reached for reached in self._reached if file in reached]
-        return bool(running) and all(reached & others for reached in running)
+        modules = {other for other in others if not self._is_program(other)}
+        return any(reached & modules for reached in running) or (
+            bool(running) and all(reached & others for reached in running)
+        )
 
     @cached_property
     def _choosing(self) -> frozenset[Path]:

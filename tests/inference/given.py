@@ -24,8 +24,8 @@ from devlint.inference.domain.assumptions import (
 from devlint.inference.domain.placement import Device, Placement
 from devlint.inference.facts import Facts, HostRead, Meeting, Operand
 from devlint.inference.syntax import text
-from devlint.project.programs import SETS_DEFAULT
 from devlint.project.mentions import MOVING_DATA
+from devlint.project.programs import SETS_DEFAULT
 from devlint.project.source import ParsedFile
 
 PRELUDE = "import torch\nfrom torch import nn\nimport torch.nn.functional as F\n"

@@ -50,10 +50,16 @@ def test_what_a_program_imports_runs_under_its_default_device(
     assert choosing(tree(PROJECT), path) is chosen
 
 
-def test_one_program_that_chooses_nothing_has_the_file_run_on_the_host(tree: Tree) -> None:
-    root = tree(PROJECT | {"export.py": f"import model\n{MAIN}"})
+def test_a_module_that_chooses_is_there_for_all_programs(tree: Tree) -> None:
+    assert choosing(tree(PROJECT | {"export.py": f"import model\n{MAIN}"}), "parts.py")
+
+
+def test_a_program_chooses_for_itself_alone(tree: Tree) -> None:
+    chosen = {"train.py": f"import model\n{LAUNCHER}{MAIN}", "launcher.py": ""}
+    root = tree(PROJECT | chosen)
+    assert choosing(root, "parts.py")
+    tree({"export.py": f"import model\n{MAIN}"})
     assert not choosing(root, "parts.py")
-    assert choosing(root, "train.py")
 
 
 def test_a_test_is_no_program(tree: Tree) -> None:
