@@ -47,7 +47,7 @@ from devlint.inference.interpreter.iteration import TRAINING, note_training
 from devlint.inference.models import builtins, elements, gradients, modules, objects
 from devlint.inference.models.devices import place_of
 from devlint.inference.models.elements import is_open_batch, names_loader, under_key
-from devlint.inference.models.libraries import check_collective, construct_library
+from devlint.inference.models.libraries import check_collective, construct_library, is_number
 from devlint.inference.models.library_calls import call_library
 from devlint.inference.models.loaders import is_indifferent, is_measure, makes_batch
 from devlint.inference.models.module_inputs import leave_inputs_to_callers, show_moved
@@ -403,7 +403,7 @@ def call_external(frame: Frame, node: cst.Call, name: str, arguments: Arguments)
     last = name.rpartition(".")[2]
     root = name.partition(".")[0]
     if root == "numpy" and last in _OF_NUMBERS and not _holds_array(arguments):
-        return UNKNOWN
+        return HOST if all(is_number(value) for value, _ in arguments.all()) else UNKNOWN
     if result is not None:
         return gradients.after_call(frame, last, None, arguments, result)
     if root == "numpy":
