@@ -439,7 +439,10 @@ def factory_result(
     if type(device) is Const and device.value is None:
         # `self.device` only starts with None: others set it. The literal asks for the default.
         device = UNKNOWN if isinstance(device_node, cst.Attribute) else None
-    if device is None:
+    out = arguments.keywords.get("out")
+    if device is None and out is not None and out[0] is not NONE:
+        place, given_note = _place_written(out[0]), "written here"
+    elif device is None:
         place = frame.default_device
         if not frame.has_default_device:
             traits |= DEFAULT
@@ -473,6 +476,11 @@ def factory_result(
     if generator is not None:
         _compare_generator(frame, node, result, generator[0], generator[1])
     return result
+
+
+def _place_written(out: Value) -> Placement:
+    """`torch.randperm(n, out=order)`: where that is, if it is a tensor at all."""
+    return out.place if type(out) is Tensor else None
 
 
 def _takes_dtype_of(frame: Frame, arguments: Arguments, owner: Tensor) -> bool:
