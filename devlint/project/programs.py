@@ -1,6 +1,6 @@
 """The programs of a project, and what they choose for all of their files.
 
-The default device belongs to the process: whoever chooses it chooses for every file that runs there.
+The default device belongs to the process: whoever chooses it does so for all that runs there.
 
     launcher.py     def run(main):
                         torch.set_default_tensor_type("torch.cuda.FloatTensor")

@@ -479,12 +479,12 @@ def test_an_index_that_begins_as_none_picks_one_element():
 @pytest.mark.parametrize("read", ["int", "float", "round"])
 @pytest.mark.parametrize("of", ["np.prod(shape)", "np.sum(rows)", "np.sqrt(n)"])
 def test_what_python_makes_a_number_of_is_one(read, of):
-    code = f"""
+    code = """
     import numpy as np
 
     class Agent:
         def __init__(self, shape, rows, n):
-            self.count = {{}}
+            self.count = {}
             self.entropy = torch.log(1 / torch.tensor(self.count))
 
         def learn(self, scores):

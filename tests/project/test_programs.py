@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from faking import Tree
 
 from devlint.project.imports import Project
-
-Tree = Callable[[dict[str, str]], Path]
 
 LAUNCHER = """\
 import torch

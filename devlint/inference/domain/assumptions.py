@@ -145,7 +145,7 @@ MEANINGS: Mapping[AssumptionKind, str] = {
     K.SHAPED_TENSOR_MEETS_INPUT: "Such a tensor meets its like, though nothing in sight brings "
     "them together.",
     K.DEFAULT_DEVICE_IS_CPU: "A function makes tensors on the CPU by default, though calls of it "
-    "stand under another default device.",
+    "stand under another default device, or its programs choose one.",
     K.CURRENT_DEVICE_IS_ANOTHER: "The current device, `cuda`, is another one than `cuda:1`.",
     K.TWO_ACCELERATORS_MEET: "One machine has accelerators of two types.",
     K.OTHER_CARDS_ARE_USED: "What a caller hands in, or a module, is on another card than the "

@@ -45,6 +45,7 @@ from devlint.inference.domain.tensors import (
 from devlint.inference.domain.value import UNKNOWN, Unknown, Value, alternatives, choose
 from devlint.inference.facts import MeetingKind
 from devlint.inference.models.current_device import strays
+from devlint.inference.models.factories import FROM_HOST
 from devlint.inference.program.accelerator_notes import Mentions
 from devlint.inference.program.assumption_sites import at, guess, of_code, of_value
 from devlint.inference.program.constructors import runs_in_constructor
@@ -56,7 +57,7 @@ from devlint.inference.program.predicates import want_two_settings
 from devlint.inference.program.traffic import HostReads, Moves
 from devlint.inference.program.unplaced_factories import UnplacedFactories
 from devlint.inference.program.values import Instance
-from devlint.inference.syntax.text import dotted, shorten
+from devlint.inference.syntax.text import called_name, dotted, shorten
 
 MAX_PENDING = 24
 
@@ -211,7 +212,9 @@ def _contradicted(frame: Frame, odd: Tensor, anchor: Tensor) -> Assumptions | No
     else:
         known, variable = (odd, anchor) if type(a) is Device else (anchor, odd)
         found = _rigid(frame, known, variable)
-    return found if found is None else (*found, *_loaded_on_host(frame, odd, anchor))
+    if found is None:
+        return None
+    return (*found, *_loaded_on_host(frame, odd, anchor), *_made_by_default(frame, odd, anchor))
 
 
 def _with_guess(frame: Frame, found: Assumptions | None, *tensors: Tensor) -> Assumptions | None:
@@ -231,6 +234,21 @@ def _loaded_on_host(frame: Frame, *tensors: Tensor) -> Iterator[Assumption]:
         if tensor.traits & LOADED and importer is not None and importer.moves_data():
             message = "{} is of none of the project's data sets that move what they hold"
             yield of_value(frame, AssumptionKind.DATA_STAYS_ON_HOST, tensor, message)
+            return
+
+
+def _made_by_default(frame: Frame, *tensors: Tensor) -> Iterator[Assumption]:
+    """The assumption that a factory makes its tensor on the host, in a file whose programs choose
+    another default device: that belongs to the process, whoever sets it."""
+    importer = frame.unit.context.importer
+    for tensor in tensors:
+        if importer is None or tensor.origin is None or not _is_made_up(tensor):
+            continue
+        made = tensor.origin.root
+        converted = isinstance(made.node, cst.Call) and called_name(made.node) in FROM_HOST
+        if not converted and importer.programs_choose_default_device(made.source.path):
+            message = "{} is made before a program chooses its default device"
+            yield of_value(frame, AssumptionKind.DEFAULT_DEVICE_IS_CPU, tensor, message)
             return
 
 
