@@ -20,7 +20,7 @@ from devlint.inference.domain.kinds import Evidence
 from devlint.inference.domain.path_conditions import PathCondition
 from devlint.inference.domain.placement import CPU, Device, Variable
 from devlint.inference.domain.provenance import Provenance, StepKind
-from devlint.inference.domain.tensors import INDIRECT, Tensor, tensor_like
+from devlint.inference.domain.tensors import INDIRECT, PARAMETER, Tensor, tensor_like
 from devlint.inference.domain.value import (
     PLACED,
     UNKNOWN,
@@ -72,6 +72,7 @@ from devlint.inference.program.events import (
 )
 from devlint.inference.program.frames import EVALUATORS, Frame
 from devlint.inference.program.functions import Arguments, Function
+from devlint.inference.program.handed_parameters import HandedParameters
 from devlint.inference.program.traffic import HostCopies
 from devlint.inference.program.values import (
     ClassValue,
@@ -541,6 +542,7 @@ def _no_record(value: Value) -> Value:
 def construct(frame: Frame, node: cst.Call, callee: ClassValue, arguments: Arguments) -> Value:
     """An object of a project class."""
     info = callee.info
+    _hand_over_parameters(frame, arguments)
     origin = frame.origin(StepKind.CREATED, node, None, "made here, on the default device")
     if info.is_module:
         place = frame.default_device
@@ -587,6 +589,15 @@ def construct(frame: Frame, node: cst.Call, callee: ClassValue, arguments: Argum
             instance.fields.entries.update(fields)
             instance.given = declared_fields.given_to(info, fields)
     return instance
+
+
+def _hand_over_parameters(frame: Frame, arguments: Arguments) -> None:
+    """The object may register them."""
+    handed = frame.unit.kept(HandedParameters)
+    for value, _ in arguments.all():
+        for tensor in tensors_in(value):
+            if tensor.traits & PARAMETER:
+                handed.add(tensor)
 
 
 def _check_fields(frame: Frame, node: cst.Call, info: ClassInfo, arguments: Arguments) -> None:

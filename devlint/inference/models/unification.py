@@ -52,6 +52,7 @@ from devlint.inference.program.constructors import runs_in_constructor
 from devlint.inference.program.device_awareness import notes_host
 from devlint.inference.program.events import KeptMeets, TensorRead
 from devlint.inference.program.frames import Frame
+from devlint.inference.program.handed_parameters import HandedParameters
 from devlint.inference.program.meetings import MeetingDraft, Meetings, Pending
 from devlint.inference.program.predicates import want_two_settings
 from devlint.inference.program.traffic import HostReads, Moves
@@ -214,7 +215,12 @@ def _contradicted(frame: Frame, odd: Tensor, anchor: Tensor) -> Assumptions | No
         found = _rigid(frame, known, variable)
     if found is None:
         return None
-    return (*found, *_loaded_on_host(frame, odd, anchor), *_made_by_default(frame, odd, anchor))
+    return (
+        *found,
+        *_loaded_on_host(frame, odd, anchor),
+        *_made_by_default(frame, odd, anchor),
+        *_left_behind(frame, odd, anchor),
+    )
 
 
 def _with_guess(frame: Frame, found: Assumptions | None, *tensors: Tensor) -> Assumptions | None:
@@ -249,6 +255,16 @@ def _made_by_default(frame: Frame, *tensors: Tensor) -> Iterator[Assumption]:
         if not converted and importer.programs_choose_default_device(made.source.path):
             message = "{} is made before a program chooses its default device"
             yield of_value(frame, AssumptionKind.DEFAULT_DEVICE_IS_CPU, tensor, message)
+            return
+
+
+def _left_behind(frame: Frame, *tensors: Tensor) -> Iterator[Assumption]:
+    """The assumption that a parameter which another object was handed is not moved with it."""
+    handed = frame.unit.kept(HandedParameters)
+    for tensor in tensors:
+        if _on_cpu(tensor) and handed.has(tensor):
+            message = "{} is not moved with what it was handed to"
+            yield of_value(frame, AssumptionKind.PARAMETER_STAYS_BEHIND, tensor, message)
             return
 
 
