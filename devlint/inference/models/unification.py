@@ -6,6 +6,7 @@ function into facts, once the whole function has shown which values are tensors.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import libcst as cst
@@ -16,7 +17,7 @@ from devlint.inference.domain.assumptions import Assumption, AssumptionKind, Ass
 from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.host import Const
 from devlint.inference.domain.kinds import Evidence
-from devlint.inference.domain.path_conditions import PathCondition, both, either, exclude
+from devlint.inference.domain.path_conditions import ALWAYS, PathCondition, both, either, exclude
 from devlint.inference.domain.placement import (
     CPU,
     Device,
@@ -61,6 +62,7 @@ from devlint.inference.program.values import Instance
 from devlint.inference.syntax.text import called_name, dotted, shorten
 
 MAX_PENDING = 24
+MAX_WAYS = 16  # of the alternatives of several operands to come together
 
 
 # Which operand sets the device of a meeting: the higher, the more others must follow it.
@@ -526,6 +528,21 @@ def meet(
         return Tensor(None, anchor.origin)
     if frame.is_forward:
         _show_inputs(candidates)
+    apart = [] if uncertain else _apart(candidates)
+    if apart:
+        return _each_way(frame, node, candidates, apart, pointwise, indirect)
+    result = _together(frame, node, candidates, pointwise, indirect)
+    own = result.evidence
+    if uncertain and own is not None and own is anchor.evidence and own.hints.number:
+        result.evidence = Evidence(parents=(own,))  # if it is a tensor, the unknown operand is one
+    return result
+
+
+def _together(
+    frame: Frame, node: cst.CSTNode, candidates: list[Candidate], pointwise: bool, indirect: bool
+) -> Tensor:
+    """The result of operands of which nothing shows that they are apart."""
+    anchor = max(candidates, key=_weight)[0]
     known = anchor.evidence
     if known is not None and not known.is_tensor:
         sure_ones = [
@@ -546,14 +563,7 @@ def meet(
             t.place is None and t.evidence is None for t, _, _ in candidates
         ):
             return Tensor(None, anchor.origin)  # `x * self.config.rate`: rather a number
-    apart = _apart(candidates) if not uncertain else -1
-    if apart >= 0:
-        return _each_way(frame, node, candidates, apart, pointwise, indirect)
-    result = _result(frame, node, candidates, anchor, pointwise, indirect)
-    own = result.evidence
-    if uncertain and own is not None and own is anchor.evidence and own.hints.number:
-        result.evidence = Evidence(parents=(own,))  # if it is a tensor, the unknown operand is one
-    return result
+    return _result(frame, node, candidates, anchor, pointwise, indirect)
 
 
 def _note_kept(
@@ -593,38 +603,45 @@ def _is_open(value: Value, node: cst.CSTNode) -> bool:
     )
 
 
-def _apart(candidates: list[Candidate]) -> int:
-    """The number of the one operand that is one of several in different places, by tests that came
-    out this way or that; -1 if there is none."""
+def _apart(candidates: list[Candidate]) -> list[int]:
+    """The numbers of the operands that are one of several in different places, by tests that came
+    out this way or that."""
+    found: dict[int, None] = {}
     if len({number for _, _, number in candidates}) == len(candidates):
-        return -1
-    found = -1
+        return []
     for index, (tensor, _, number) in enumerate(candidates):
         for other, _, its in candidates[:index]:
-            if number == its != found and tensor.place is not other.place:
-                if number == -1 or found >= 0 or not exclude(tensor.when, other.when):
-                    return -1
-                found = number
-    return found
+            if number == its and tensor.place is not other.place:
+                if number == -1 or not exclude(tensor.when, other.when):
+                    return []
+                found[number] = None
+    ways = math.prod(sum(c[2] == number for c in candidates) for number in found)
+    return list(found) if ways <= MAX_WAYS else []
 
 
 def _each_way(
     frame: Frame,
     node: cst.CSTNode,
     candidates: list[Candidate],
-    number: int,
+    apart: list[int],
     pointwise: bool,
     indirect: bool,
 ) -> Value:
-    """The result for each alternative of one operand."""
-    others = [c for c in candidates if c[2] != number]
+    """The result for each alternative of these operands, as far as they may come together."""
+    others = [c for c in candidates if c[2] not in apart]
+    ways: list[tuple[list[Candidate], PathCondition]] = [([], ALWAYS)]
+    for number in apart:
+        alternatives_of = [c for c in candidates if c[2] == number]
+        ways = [
+            ([*chosen, one], both(when, one[0].when))
+            for chosen, when in ways
+            for one in alternatives_of
+            if not exclude(when, one[0].when)
+        ]
     results: list[tuple[Value, PathCondition]] = []
-    for one in candidates:
-        if one[2] == number:
-            operands = [one, *others]
-            anchor = max(operands, key=_weight)[0]
-            result = _result(frame, node, operands, anchor, pointwise, indirect)
-            results.append((result, one[0].when))
+    for chosen, when in ways:
+        operands = [*chosen, *others]
+        results.append((_together(frame, node, operands, pointwise, indirect), when))
     return choose(results)
 
 
