@@ -551,6 +551,11 @@ def _together(
             if c[0].place is not None
             and (c[0].evidence is None or belongs_to_moved_batch(frame, c[0]))
         ]
+        open_ones = {number for c in candidates if c not in sure_ones and (number := c[2]) >= 0}
+        if sure_ones and all(number in open_ones for _, _, number in sure_ones):
+            return Tensor(
+                None, anchor.origin
+            )  # each is one of several, and another of them is open
         if sure_ones:  # what is no more than perhaps a tensor does not decide where the result is
             rival, anchor = anchor, max(sure_ones, key=_weight)[0]
             if _exempt(anchor) or (indirect and _is_made_up(anchor)):
