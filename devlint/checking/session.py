@@ -172,9 +172,8 @@ class Session:
         findings: dict[tuple[str, Location, str], Finding] = {}
         for rule, claim in claims:
             self.setting.interrupt()
-            severity = unmet = self.unmet(rule, claim, parsed.path)
-            if claim.given is not None:
-                severity = self.setting.policy.severity_of(rule, claim.severity, parsed.path)
+            unmet = self.severity(rule, claim, parsed.path)
+            severity = self.severity(rule, claim, parsed.path, met=claim.given is not None)
             finding = finding_of(rule, claim, severity, parsed, layouts)
             if finding is None:
                 self.rule_failed(
@@ -190,10 +189,10 @@ class Session:
                 self.given[name_of(finding)] = claim.given, unmet
         return with_fingerprints(findings.values(), parsed.text)
 
-    def unmet(self, rule: Rule, claim: Claim, path: str) -> Severity:
-        """The severity of a claim where no call in sight hands in what it takes."""
+    def severity(self, rule: Rule, claim: Claim, path: str, met: bool = False) -> Severity:
+        """The severity of a claim; `met`: where a call in sight hands in what it takes."""
         kinds = (assumption.kind for assumption in claim.assumptions)
-        weighed = severity_by(claim.severity, kinds, self.setting.config.assume)
+        weighed = severity_by(claim.severity, kinds, self.setting.config.assume, met)
         return self.setting.policy.severity_of(rule, weighed, path)
 
     def rule_failed(self, rule: Rule, path: str, reason: str) -> None:
