@@ -10,8 +10,9 @@ from pathlib import Path
 
 from devlint.project.asked import Asked
 from devlint.project.cuda_builds import CudaBuilds
-from devlint.project.imports import SETS_DEFAULT, Project, may_set_default, size_of
+from devlint.project.imports import Project, size_of
 from devlint.project.mentions import Mentions
+from devlint.project.programs import SETS_DEFAULT, Programs, may_set_default
 from devlint.project.source import SourceError, digest, read
 
 # A file that was changed as shortly before it was read may be changed again within the same tick
@@ -78,6 +79,7 @@ class Answers:
         self.remembered = remembered
         self.cuda_builds = CudaBuilds(Project(root))
         self.mentions = Mentions(root)
+        self.programs = Programs(Project(root))
         self._known: dict[str, Known | SourceError] = {}
         self._listings: dict[str, dict[str, os.DirEntry[str]]] = {}
         self._settings: dict[str, dict[str, str]] = {}
@@ -100,6 +102,10 @@ class Answers:
             and all(self.settings(directory) == was for directory, was in asked.settings.items())
             and all(
                 self.cuda_builds.needed_by(Path(path)) == was for path, was in asked.cuda.items()
+            )
+            and all(
+                self.programs.choose_default_device(Path(path)) == was
+                for path, was in asked.defaults.items()
             )
             and all(
                 self.mentions.elsewhere(name, Path(path)) == was

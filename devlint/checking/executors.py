@@ -21,6 +21,7 @@ from devlint.project.cuda_builds import CudaBuilds
 from devlint.project.imports import Project, Trees
 from devlint.project.mentions import Mentions
 from devlint.project.parsing import unchecked_nodes
+from devlint.project.programs import Programs
 
 Reached = Callable[[Path], None]  # told before each file
 
@@ -42,6 +43,7 @@ class Checker:
         self.trees = Trees() if trees is None else trees
         self.cuda_builds = CudaBuilds(Project(setting.config.root))
         self.mentions = Mentions(setting.config.root)
+        self.programs = Programs(Project(setting.config.root))
         self.parsed = 0
 
     @property
@@ -57,7 +59,12 @@ class Checker:
             collect_recent()
             self.parsed = 0
         session = Session(
-            self.setting, group.allowance, self.trees, self.cuda_builds, self.mentions
+            self.setting,
+            group.allowance,
+            self.trees,
+            self.cuda_builds,
+            self.mentions,
+            self.programs,
         )
         with unchecked_nodes():
             for file in group.files:

@@ -171,6 +171,7 @@ def joined(questions: Iterable[Asked]) -> Asked | None:
             and _take(found.sizes, asked.sizes)
             and _take(found.settings, asked.settings)
             and _take(found.cuda, asked.cuda)
+            and _take(found.defaults, asked.defaults)
             and _take(found.data, asked.data)
             and all(
                 _take(into.setdefault(directory, {}), names)

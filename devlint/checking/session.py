@@ -26,6 +26,7 @@ from devlint.project.cuda_builds import CudaBuilds
 from devlint.project.imports import TREE_BUDGET, Importer, Project, Trees
 from devlint.project.mentions import Mentions
 from devlint.project.notebooks import OtherLanguage
+from devlint.project.programs import Programs
 from devlint.project.source import ParsedFile, SourceError, lines_of
 from devlint.rule import Claim, Rule
 from devlint.suppression import (
@@ -55,6 +56,7 @@ class Session:
         trees: Trees | None = None,
         cuda_builds: CudaBuilds | None = None,
         mentions: Mentions | None = None,
+        programs: Programs | None = None,
     ) -> None:
         self.setting = setting
         self.project = Project(
@@ -64,6 +66,7 @@ class Session:
             trees=trees,
             cuda_builds=cuda_builds,
             mentions=mentions,
+            programs=programs,
         )
         self.importer = Importer(self.project, ())
         self.outcome = Outcome()
@@ -169,9 +172,8 @@ class Session:
         findings: dict[tuple[str, Location, str], Finding] = {}
         for rule, claim in claims:
             self.setting.interrupt()
-            severity = unmet = self.unmet(rule, claim, parsed.path)
-            if claim.given is not None:
-                severity = self.setting.policy.severity_of(rule, claim.severity, parsed.path)
+            unmet = self.severity(rule, claim, parsed.path)
+            severity = self.severity(rule, claim, parsed.path, met=claim.given is not None)
             finding = finding_of(rule, claim, severity, parsed, layouts)
             if finding is None:
                 self.rule_failed(
@@ -187,10 +189,10 @@ class Session:
                 self.given[name_of(finding)] = claim.given, unmet
         return with_fingerprints(findings.values(), parsed.text)
 
-    def unmet(self, rule: Rule, claim: Claim, path: str) -> Severity:
-        """The severity of a claim where no call in sight hands in what it takes."""
+    def severity(self, rule: Rule, claim: Claim, path: str, met: bool = False) -> Severity:
+        """The severity of a claim; `met`: where a call in sight hands in what it takes."""
         kinds = (assumption.kind for assumption in claim.assumptions)
-        weighed = severity_by(claim.severity, kinds, self.setting.config.assume)
+        weighed = severity_by(claim.severity, kinds, self.setting.config.assume, met)
         return self.setting.policy.severity_of(rule, weighed, path)
 
     def rule_failed(self, rule: Rule, path: str, reason: str) -> None:

@@ -14,6 +14,7 @@ class Asked:
     files, directories: whether a directory has one of that name.
     settings: the modules of a directory that choose a default device, with their digests.
     cuda: whether nothing but CUDA runs a file.
+    defaults: whether the programs that run a file choose another default device.
     named: by a file, whether another one names what it defines.
     data: whether data sets of the project below a directory move what they hold.
     """
@@ -24,5 +25,6 @@ class Asked:
     directories: dict[str, dict[str, bool]] = field(default_factory=dict)
     settings: dict[str, dict[str, str]] = field(default_factory=dict)
     cuda: dict[str, bool] = field(default_factory=dict)
+    defaults: dict[str, bool] = field(default_factory=dict)
     named: dict[str, dict[str, bool]] = field(default_factory=dict)
     data: dict[str, bool] = field(default_factory=dict)

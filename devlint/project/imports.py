@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 from devlint.project.asked import Asked
 from devlint.project.cuda_builds import CudaBuilds
 from devlint.project.mentions import Mentions
+from devlint.project.programs import SETS_DEFAULT, Programs, is_script, may_set_default
 from devlint.project.source import ParsedFile, SourceError, digest, read
 
 # LibCST is imported where something is parsed: most questions about a project need no tree.
@@ -29,15 +29,6 @@ IMPORTER_BUDGET = 900_000  # that one importer loads, since whoever infers keeps
 IMPORT_ALLOWANCE = 300_000
 IMPORT_SHARE = 0.2
 CHANGED = ""  # the digest of no content
-# What makes tensors elsewhere than on the host, where nobody says where.
-SETS_DEFAULT = re.compile(
-    rb"^[ \t]*torch\.set_default_(?:tensor_type\([\"']?torch\.cuda"
-    rb"|device\((?![\"']cpu|None|torch\.device\([\"']cpu))",
-    re.M,
-)
-
-# Python puts the directory of the file that it runs first on its search path.
-_MAIN = re.compile(rb"^if __name__ == [\"']__main__[\"']", re.M)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +70,7 @@ class Project:
 
     contents: what is to be taken for the content of some files instead of what is on disk.
     allowance: the characters that may be parsed for imports only; None: as for a single file.
-    trees, cuda_builds, mentions: what is known from others of the same root.
+    trees, cuda_builds, mentions, programs: what is known from others of the same root.
     asked: what was asked of it, with the answers.
     digests: of the contents that were parsed, as they were at first.
     cells: of the notebooks that were parsed, by path.
@@ -96,6 +87,7 @@ class Project:
         trees: Trees | None = None,
         cuda_builds: CudaBuilds | None = None,
         mentions: Mentions | None = None,
+        programs: Programs | None = None,
     ) -> None:
         self.asked = Asked()
         self.allowance = allowance
@@ -114,6 +106,7 @@ class Project:
         self._settings: dict[Path, dict[str, str]] = {}
         self._cuda_builds = cuda_builds
         self._mentions = Mentions(root) if mentions is None else mentions
+        self._programs = programs
 
     def path_of(self, file: Path) -> str:
         """The file's path in reports: relative to the root, absolute outside of it."""
@@ -156,8 +149,7 @@ class Project:
 
     def _is_script(self, file: Path) -> bool:
         try:
-            data = self._content(file)
-            return b"__main__" in data and _MAIN.search(data) is not None
+            return is_script(self._content(file))
         except SourceError:
             return False
 
@@ -319,6 +311,15 @@ class Project:
             found = self.asked.cuda[str(file)] = self._cuda_builds.needed_by(file)
         return found
 
+    def programs_choose_default_device(self, file: Path) -> bool:
+        """Whether every program that runs a file makes tensors elsewhere by default."""
+        found = self.asked.defaults.get(str(file))
+        if found is None:
+            if self._programs is None:
+                self._programs = Programs(Project(self.root))
+            found = self.asked.defaults[str(file)] = self._programs.choose_default_device(file)
+        return found
+
     def is_named_elsewhere(self, name: str, file: Path) -> bool:
         """Whether another file of the project names what a file defines."""
         known = self.asked.named.setdefault(str(file), {})
@@ -342,11 +343,6 @@ class Project:
                 names = frozenset()
             self._listings[directory] = names
         return names
-
-
-def may_set_default(name: str) -> bool:
-    """Whether a file of that name may choose a default device for others."""
-    return name.endswith(".py") and not name.startswith("test_")
 
 
 def size_of(file: Path) -> int:
@@ -400,6 +396,10 @@ class Importer:
     def needs_cuda(self, path: str) -> bool:
         """Whether nothing but CUDA runs a file: the project builds what it needs for it."""
         return self.project.needs_cuda(self.project.root / path)
+
+    def programs_choose_default_device(self, path: str) -> bool:
+        """Whether every program that runs a file makes tensors elsewhere by default."""
+        return self.project.programs_choose_default_device(self.project.root / path)
 
     def is_named_elsewhere(self, name: str, path: str) -> bool:
         """Whether another file of the project names what a file defines."""

@@ -24,8 +24,8 @@ from devlint.inference.domain.assumptions import (
 from devlint.inference.domain.placement import Device, Placement
 from devlint.inference.facts import Facts, HostRead, Meeting, Operand
 from devlint.inference.syntax import text
-from devlint.project.imports import SETS_DEFAULT
 from devlint.project.mentions import MOVING_DATA
+from devlint.project.programs import SETS_DEFAULT
 from devlint.project.source import ParsedFile
 
 PRELUDE = "import torch\nfrom torch import nn\nimport torch.nn.functional as F\n"
@@ -91,6 +91,9 @@ class Files:
         return self.modules.get(dotted)
 
     def needs_cuda(self, path: str) -> bool:
+        return False
+
+    def programs_choose_default_device(self, path: str) -> bool:
         return False
 
     def is_named_elsewhere(self, name: str, path: str) -> bool:

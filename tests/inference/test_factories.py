@@ -170,3 +170,23 @@ def test_a_factory_by_a_name_that_has_a_default(default, count):
             return torch.stft(signal, self.length, 4, self.length, self.shape)
     """
     assert len(met(code)) == count
+
+
+def test_a_factory_that_is_given_what_to_write_makes_its_tensor_there():
+    assert revealed(
+        """
+        order = torch.empty(3, dtype=torch.long, device="cuda")
+        reveal(torch.randperm(3, out=order))
+        reveal(torch.ones(3, out=torch.empty(3)))
+        reveal(torch.ones(3, out=None))
+        """
+    ) == ["cuda", "cpu", "cpu"]
+
+
+def test_what_a_caller_may_give_to_write_is_anywhere():
+    code = """
+    def order(n, out=None):
+        reveal(torch.randperm(n, out=out))
+        reveal(torch.randperm(n))
+    """
+    assert revealed(code) == ["?", "cpu"]

@@ -153,3 +153,47 @@ def test_what_every_first_turn_of_an_inner_loop_replaces_is_in_no_list_of_the_ou
         return torch.cat(rows)
     """
     assert met(code) == []
+
+
+ENTRIES = """
+    from torch.utils.data import DataLoader
+
+    def placed(x):
+        if torch.cuda.is_available():
+            x = x.cuda()
+        return torch.autograd.Variable(x)
+
+    def train(rows):
+        net = nn.LSTM(3, 3).cuda()
+        for batch in DataLoader(rows):
+            {head}
+                {body}
+            net(batch["x"])
+"""
+
+
+@pytest.mark.parametrize(
+    ("head", "body", "found"),
+    [
+        ("for k, v in batch.items():", "batch[k] = placed(v)", 0),
+        ("for k, v in batch.items():", "if torch.is_tensor(v): batch[k] = placed(v)", 0),
+        ("for k in batch:", "batch[k] = placed(batch[k])", 0),
+        ("for k, v in batch.items():", "v = placed(v)", 1),
+        ("for k, v in batch.items():", "batch[k] = v / 255", 1),
+    ],
+)
+def test_a_loop_over_a_batch_may_put_each_entry_elsewhere(head, body, found):
+    assert len(met(ENTRIES.format(head=head, body=body))) == found
+
+
+@pytest.mark.parametrize(("made", "found"), [("torch.zeros(3).cuda()", 0), ("torch.ones(3)", 1)])
+def test_a_loop_over_a_list_in_a_table_replaces_its_elements(made, found):
+    code = f"""
+    def stacked(n, key):
+        table = {{"a": [torch.zeros(3) for _ in range(n)]}}
+        for key in table:
+            for i in range(len(table[key])):
+                table[key][i] = {made}
+        return torch.stack(table["a"]) * torch.ones(3).cuda()
+    """
+    assert len(met(code)) == found

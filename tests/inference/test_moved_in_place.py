@@ -95,3 +95,37 @@ def test_what_an_object_keeps_of_a_moved_module_is_that_module(move, given):
     (found,) = met(code.format(""))
     assert found.startswith("input: self.model@cuda") or "@cpu self.model" in found
     assert met(code.format(move)) == []
+
+
+SUPPORT = """
+    class Net(nn.Module):
+        def __init__(self, support):
+            super().__init__()
+            self.support = support
+
+    class Agent:
+        def __init__(self, device):
+            self.support = {made}
+            self.own = nn.Parameter(torch.ones(3))
+            self.net = Net({handed}).to(device)
+            self.device = device
+
+        def step(self):
+            return {read} * torch.ones(3, device=self.device)
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "handed", "read", "sure"),
+    [
+        ("nn.Parameter(torch.ones(3))", "self.support", "self.support", False),
+        ("nn.Parameter(torch.ones(3))", "support=self.support", "self.support.exp()", False),
+        ("nn.Parameter(torch.ones(3))", "[self.support]", "self.support", False),
+        ("nn.Parameter(torch.ones(3))", "self.support", "self.own", True),
+        ("nn.Parameter(torch.ones(3))", "self.support.clone()", "self.support", True),
+        ("torch.ones(3)", "self.support", "self.support", True),  # no move changes it in place
+    ],
+)
+def test_a_parameter_may_move_with_what_it_was_handed_to(made, handed, read, sure):
+    (found,) = met(SUPPORT.format(made=made, handed=handed, read=read))
+    assert found.endswith("certain" if sure else "possible")

@@ -189,3 +189,54 @@ def test_what_an_input_is_made_into_and_what_is_computed_of_it_go_along(made):
     assert sure(code, made=made, beside="other.to(0)") == [
         "x@cpu torch.equal other.to(0)@cuda:0 likely"
     ]
+
+
+ARRAYS = """
+    import numpy as np
+
+    class Scaled(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("scale", torch.ones(3))
+
+        def odds(self, x: np.ndarray | torch.Tensor):
+            if {test}:
+                x = {made}
+            return {computed} * self.scale
+"""
+
+
+@pytest.mark.parametrize("computed", ["x", "x + x", "x / (1 - x)", "torch.where(x > 0, x, -x)"])
+@pytest.mark.parametrize(
+    ("test", "made"),
+    [("isinstance(x, np.ndarray)", "torch.from_numpy(x)"), ("self.training", "torch.zeros(3)")],
+)
+def test_an_operation_on_several_values_of_one_choice_goes_each_way_of_it(computed, test, made):
+    """What is computed of them is as sure as they are, however often it takes them."""
+    (found,) = met(ARRAYS.format(test=test, made=made, computed=computed))
+    assert found.endswith("δ(self) likely")
+
+
+def test_what_is_one_of_several_kinds_is_no_surer_by_what_is_computed_of_it():
+    code = """
+        import numpy as np
+
+        def as_torch(x):
+            if isinstance(x, list):
+                x = torch.tensor(x)
+            if isinstance(x, np.ndarray):
+                return torch.from_numpy(x)
+            return x
+
+        class Scaled(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.register_buffer("scale", torch.ones(3))
+
+            def odds(self, x: np.ndarray | torch.Tensor):
+                x = as_torch(x)
+                return torch.log(x / (1 - x)) * {other}
+    """
+    assert [m for m in sure(code, other="self.scale") if m.endswith("certain")] == []
+    moved = sure(code.replace("x = as_torch(x)", "x = torch.ones(3)"), other="self.scale")
+    assert moved[0].endswith("certain")

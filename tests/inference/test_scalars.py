@@ -474,3 +474,40 @@ def test_an_index_that_begins_as_none_picks_one_element():
     (written,) = met(code.replace("{index}", "None"))
     (held,) = met(code.replace("{index}", "self.step"))
     assert (written.split()[-1], held.split()[-1]) == ("likely", "possible")
+
+
+@pytest.mark.parametrize("read", ["int", "float", "round"])
+@pytest.mark.parametrize("of", ["np.prod(shape)", "np.sum(rows)", "np.sqrt(n)"])
+def test_what_python_makes_a_number_of_is_one(read, of):
+    code = """
+    import numpy as np
+
+    class Agent:
+        def __init__(self, shape, rows, n):
+            self.count = {}
+            self.entropy = torch.log(1 / torch.tensor(self.count))
+
+        def learn(self, scores):
+            return scores.cuda() + self.entropy
+    """
+    assert met(code.format(f"{read}({of})")) == []
+    assert met(code.format(f"np.cumsum(rows) * {read}({of})")) != []
+
+
+@pytest.mark.parametrize(
+    ("made", "found"),
+    [
+        ("torch.from_numpy(np.asarray(np.cos(margin)))", False),
+        ("torch.tensor(np.sqrt(margin))", False),
+        ("torch.from_numpy(np.array([np.cos(margin)]))", True),
+        ("torch.from_numpy(np.cos(np.arange(3)))", True),
+    ],
+)
+def test_an_array_of_a_number_has_no_dimensions(made, found):
+    code = f"""
+    import numpy as np
+
+    def loss(scores, margin: float):
+        return scores.cuda() * {made}
+    """
+    assert bool(met(code)) is found

@@ -1,7 +1,7 @@
 """Functions that nothing in sight uses, in a file that the project uses."""
 
 import pytest
-from given import given
+from given import given, met
 
 HELPERS = """
     import torch
@@ -45,3 +45,39 @@ def test_a_library_calls_what_overrides_its_methods(base):
 
 def test_what_is_decorated_is_registered_somewhere():
     assert unused("from main import mask, Sampler; draw", decorator="@register") == set()
+
+
+SHIFTED = """
+    class Attention(nn.Module):
+        def _shifted(self, x: torch.Tensor, *, triangular: bool = False):
+            if triangular:
+                x = x * torch.tril(torch.ones(3, 3))
+            return x
+
+        def forward(self, x: torch.Tensor):
+            return {call}
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "found"),
+    [
+        ("self._shifted(x)", 0),
+        ("self._shifted(x, triangular=True)", 1),
+        ("self._shifted(x, triangular=x.shape[0] > 3)", 1),
+        ("self._shifted(x, **self.options)", 1),
+        ("self._shifted(x) + apply(self._shifted, x)", 1),  # who else calls it is open
+    ],
+)
+def test_what_no_call_hands_to_a_private_function_is_its_default(call, found):
+    assert len(met(SHIFTED.format(call=call))) == found
+
+
+def test_another_file_may_call_a_private_function_too():
+    code = SHIFTED.format(call="self._shifted(x)")
+    others = {"heads.py": "def head(net, x):\n    return net._shifted(x, triangular=True)\n"}
+    assert len(met(code, others)) == 1
+
+
+def test_anybody_may_call_a_public_function():
+    assert len(met(SHIFTED.replace("_shifted", "shifted").format(call="self.shifted(x)"))) == 1

@@ -20,6 +20,6 @@ def step(labels: torch.Tensor):
     rows = torch.rand(3, 4).cpu()
     return {output} - labels.cuda()
 """)
-    assert [(f.rule, f.confidence.value) for f in found if f.severity.value == "error"] == [
+    assert [(f.rule, f.confidence.value) for f in found if f.rule == "DEV101"] == [
         ("DEV101", confidence)
     ]

@@ -33,6 +33,7 @@ class AssumptionKind(str, enum.Enum):
     OTHER_CARDS_ARE_USED = "other-cards-are-used"
     FLAG_MAY_BE_OFF = "flag-may-be-off"
     GIVEN_TENSOR_STAYS_BEHIND = "given-tensor-stays-behind"
+    PARAMETER_STAYS_BEHIND = "parameter-stays-behind"
     HELD_MODULE_WAS_MOVED = "held-module-was-moved"
     HELD_MODULE_IS_FED_FROM_ELSEWHERE = "held-module-is-fed-from-elsewhere"
     CONTRACT_OF_HOST_IS_BROKEN = "contract-of-host-is-broken"
@@ -145,7 +146,7 @@ MEANINGS: Mapping[AssumptionKind, str] = {
     K.SHAPED_TENSOR_MEETS_INPUT: "Such a tensor meets its like, though nothing in sight brings "
     "them together.",
     K.DEFAULT_DEVICE_IS_CPU: "A function makes tensors on the CPU by default, though calls of it "
-    "stand under another default device.",
+    "stand under another default device, or its programs choose one.",
     K.CURRENT_DEVICE_IS_ANOTHER: "The current device, `cuda`, is another one than `cuda:1`.",
     K.TWO_ACCELERATORS_MEET: "One machine has accelerators of two types.",
     K.OTHER_CARDS_ARE_USED: "What a caller hands in, or a module, is on another card than the "
@@ -154,6 +155,7 @@ MEANINGS: Mapping[AssumptionKind, str] = {
     "card.",
     K.GIVEN_TENSOR_STAYS_BEHIND: "A module is moved after it was made, and not the tensor that its "
     "constructor was given: that is no parameter of another module.",
+    K.PARAMETER_STAYS_BEHIND: "A parameter that was handed to another object is not moved with it.",
     K.HELD_MODULE_WAS_MOVED: "What a class made itself was moved afterwards.",
     K.HELD_MODULE_IS_FED_FROM_ELSEWHERE: "An object that leaves its module on the host gets inputs "
     "from elsewhere.",

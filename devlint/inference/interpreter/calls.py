@@ -20,7 +20,7 @@ from devlint.inference.domain.kinds import Evidence
 from devlint.inference.domain.path_conditions import PathCondition
 from devlint.inference.domain.placement import CPU, Device, Variable
 from devlint.inference.domain.provenance import Provenance, StepKind
-from devlint.inference.domain.tensors import INDIRECT, Tensor, tensor_like
+from devlint.inference.domain.tensors import INDIRECT, PARAMETER, Tensor, tensor_like
 from devlint.inference.domain.value import (
     PLACED,
     UNKNOWN,
@@ -55,7 +55,7 @@ from devlint.inference.models import (
 )
 from devlint.inference.models.devices import place_of
 from devlint.inference.models.elements import is_open_batch, names_loader, under_key
-from devlint.inference.models.libraries import check_collective, construct_library
+from devlint.inference.models.libraries import check_collective, construct_library, is_number
 from devlint.inference.models.library_calls import call_library
 from devlint.inference.models.loaders import is_indifferent, is_measure, makes_batch
 from devlint.inference.models.module_inputs import leave_inputs_to_callers, show_moved
@@ -80,6 +80,7 @@ from devlint.inference.program.events import (
 )
 from devlint.inference.program.frames import EVALUATORS, Frame
 from devlint.inference.program.functions import Arguments, Function
+from devlint.inference.program.handed_parameters import HandedParameters
 from devlint.inference.program.traffic import HostCopies
 from devlint.inference.program.values import (
     ClassValue,
@@ -411,7 +412,7 @@ def call_external(frame: Frame, node: cst.Call, name: str, arguments: Arguments)
     last = name.rpartition(".")[2]
     root = name.partition(".")[0]
     if root == "numpy" and last in _OF_NUMBERS and not _holds_array(arguments):
-        return UNKNOWN
+        return HOST if all(is_number(value) for value, _ in arguments.all()) else UNKNOWN
     if result is not None:
         return gradients.after_call(frame, last, None, arguments, result)
     if root == "numpy":
@@ -549,6 +550,7 @@ def _no_record(value: Value) -> Value:
 def construct(frame: Frame, node: cst.Call, callee: ClassValue, arguments: Arguments) -> Value:
     """An object of a project class."""
     info = callee.info
+    _hand_over_parameters(frame, arguments)
     origin = frame.origin(StepKind.CREATED, node, None, "made here, on the default device")
     if info.is_module:
         place = frame.default_device
@@ -595,6 +597,15 @@ def construct(frame: Frame, node: cst.Call, callee: ClassValue, arguments: Argum
             instance.fields.entries.update(fields)
             instance.given = declared_fields.given_to(info, fields)
     return instance
+
+
+def _hand_over_parameters(frame: Frame, arguments: Arguments) -> None:
+    """The object may register them."""
+    handed = frame.unit.kept(HandedParameters)
+    for value, _ in arguments.all():
+        for tensor in tensors_in(value):
+            if tensor.traits & PARAMETER:
+                handed.add(tensor)
 
 
 def _check_fields(frame: Frame, node: cst.Call, info: ClassInfo, arguments: Arguments) -> None:

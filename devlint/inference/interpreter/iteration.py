@@ -146,9 +146,11 @@ def replaced_elements(loop: cst.For | cst.While) -> cst.Subscript | None:
         over = over.args[0].value
     else:
         return None
-    if len(loop.iter.args) > 1 or not isinstance(counter, cst.Name) or not dotted(over):
+    if len(loop.iter.args) > 1 or not isinstance(counter, cst.Name):
         return None
-    return _assigned_in(loop, f"{dotted(over)}[{counter.value}]")
+    if not isinstance(over, (cst.Name, cst.Attribute, cst.Subscript)):
+        return None
+    return _assigned_in(loop, f"{code(over)}[{counter.value}]")
 
 
 def _replaced_entries(loop: cst.For, over: cst.Call) -> cst.Subscript | None:
@@ -170,14 +172,28 @@ def _replaced_by_key(loop: cst.For, over: str, key: cst.BaseExpression) -> cst.S
 
 
 def _assigned_in(loop: cst.For, replaced: str) -> cst.Subscript | None:
-    """The target with this text of an assignment that each turn makes."""
+    """The target with this text of an assignment that each turn makes, or each with a tensor."""
     simple = (cst.SimpleStatementLine, cst.SimpleStatementSuite)
-    for line in (loop.body, *loop.body.body):
+    lines = [loop.body, *loop.body.body]
+    for line in loop.body.body:
+        if isinstance(line, cst.If) and line.orelse is None and _asks_for_tensor(line.test):
+            lines += [line.body, *line.body.body]
+    for line in lines:
         for statement in line.body if isinstance(line, simple) else ():
             target = statement.targets[0].target if isinstance(statement, cst.Assign) else None
             if isinstance(target, cst.Subscript) and code(target) == replaced:
                 return target
     return None
+
+
+def _asks_for_tensor(test: cst.BaseExpression) -> bool:
+    """`torch.is_tensor(x)`, `isinstance(x, torch.Tensor)`."""
+    if not isinstance(test, cst.Call):
+        return False
+    called = dotted(test.func)
+    if called == "isinstance" and len(test.args) == 2:
+        return dotted(test.args[1].value) in ("torch.Tensor", "Tensor")
+    return called in ("torch.is_tensor", "is_tensor")
 
 
 def _is_distinct(node: cst.BaseExpression) -> bool:

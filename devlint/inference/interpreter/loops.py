@@ -119,12 +119,12 @@ def _loop(
         else:
             outer.trains |= loop.trains
             outer.wraps_training |= loop.wraps_training
-    _replace_elements(frame, loop)
     if loop.moved_parts:
         none, more = tests.one_of(frame, 2)
         frame.state.env = join_environments(
             frame.state.env, frame.state.env | loop.moved_parts, (none, more)
         )
+    _replace_elements(frame, loop)
     if node.orelse is not None and not run_all(frame, node.orelse.body.body):
         return bool(loop.breaks)
     for env in loop.breaks:
@@ -187,12 +187,19 @@ def _replace_elements(frame: Frame, loop: LoopState) -> None:
     """A list or a batch of which the loop replaced every element holds nothing else."""
     if loop.replacing is None or loop.replacement is None or loop.continues or loop.breaks:
         return
-    held = frame.eval(loop.replacing.value)
-    if type(held) is Sequence:
-        frame.bind(dotted(loop.replacing.value), Sequence(None, loop.replacement, held.kind))
+    held, path = frame.eval(loop.replacing.value), dotted(loop.replacing.value)
+    if type(held) is Sequence and path:
+        frame.bind(path, Sequence(None, loop.replacement, held.kind))
+    elif type(held) is Sequence:  # one list of a table
+        frame.write(held, Sequence(None, loop.replacement, held.kind))
     for each in alternatives(held):
-        if type(each) is Instance and each.tensor is not None and type(loop.replacement) is Tensor:
-            frame.bind(dotted(loop.replacing.value), objects.holding(each, loop.replacement))
+        put = loop.replacement
+        if not path or type(put) is not Tensor:
+            continue
+        if type(each) is Tensor and not each.is_sure and put.place not in (None, each.place):
+            frame.bind(path, Tensor(put.place, put.origin, put.traits, each.evidence))
+        if type(each) is Instance and each.tensor is not None:
+            frame.bind(path, objects.holding(each, put))
 
 
 def _end(frame: Frame, loop: LoopState) -> Environment:

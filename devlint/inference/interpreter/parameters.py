@@ -26,6 +26,7 @@ from devlint.inference.interpreter import contracts
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Function, Parameter
 from devlint.inference.program.units import Unit
+from devlint.inference.program.usage import left_at_default
 from devlint.inference.program.values import ClassValue, Instance
 from devlint.inference.syntax.text import dotted
 
@@ -87,6 +88,8 @@ def initial_value(
     def parameter(value: Value, own: Variable | None, is_device: bool = False) -> Parameter:
         return Parameter(name, own, value, default, keyword_only, is_device)
 
+    if type(default) is Const and left_at_default(function, name):
+        return parameter(default, None)
     if _is_device(function, name, annotation, default):
         chosen = Variable(name, VariableKind.DEVICE, True)
         return parameter(DeviceValue(chosen), chosen, True)

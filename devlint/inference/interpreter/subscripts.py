@@ -447,6 +447,8 @@ def assign_item(frame: Frame, target: cst.Subscript, value: Value, source: cst.C
         elif (type(holder) is Host and holder.array) or _takes_list(target, holder, value):
             _fill_array(frame, target, value, source)
         elif type(holder) is Tensor:
+            if frame.control.loop is not None and frame.control.loop.replacing is target:
+                frame.control.loop.replacement = value
             chosen = _of_branch(holder, base, indices)
             _assign_tensor_item(frame, target, holder, chosen, value, source)
             ((written, _),) = _of_branch(holder, base, [(value, source)])
@@ -471,7 +473,9 @@ def _move_parts(
     loop is left. Before that, no turn reads what another has put there: each has its own key."""
     if base.evidence is None or base.is_sure or type(value) is not Tensor:
         return
-    if value.origin is None or value.origin.kind is not StepKind.MOVED:
+    is_move = value.origin is not None and value.origin.kind is StepKind.MOVED
+    is_elsewhere = value.place is not None and value.place != base.place
+    if not is_move and (type(index[0]) is Const or not is_elsewhere):
         return
     if type(index[0]) is Const:
         place = None if frame.control.branches else value.place

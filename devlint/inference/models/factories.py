@@ -4,3 +4,7 @@ from __future__ import annotations
 
 # Functions that make a tensor of what is none.
 CONVERTERS = frozenset({"tensor", "as_tensor", "asarray", "from_numpy"})
+
+
+# Those that share the memory of the host, whatever the default device is.
+FROM_HOST = frozenset({"from_numpy", "frombuffer", "from_file"})

@@ -80,13 +80,16 @@ def apply_call(
             frame.emit(HostReads(node, shorten(node.func), value, argument))
             if name.startswith("numpy.") and last not in NUMPY_DELEGATES:
                 frame.emit(ArrayTaken(node, shorten(node.func), value, argument))
+        if name in ("numpy.array", "numpy.asarray") and arguments.positional:
+            data = arguments.positional[0][0]
+            return data if is_number(data) else ARRAY
         return ARRAY
     if known.moves:
         return _carried(frame, node, known, arguments)
     out = arguments.keywords.get("out")
     show_numbers(frame, node, known, arguments)
     operands = operands_of(known, arguments)
-    if known.result is Result.LIKE and all(_is_number(value) for value, _ in operands):
+    if known.result is Result.LIKE and all(is_number(value) for value, _ in operands):
         operands = []  # `torch.normal(0, 1, size)`: like nothing, so on the default device
     if receiver is not None:
         operands.insert(0, receiver)
@@ -191,7 +194,7 @@ def check_collective(
                 note(frame, node, kind, name, tensor, argument, group, node.func, assumed)
 
 
-def _is_number(value: Value) -> bool:
+def is_number(value: Value) -> bool:
     """A number, whatever branch it comes from, and no tensor or array."""
     return all(
         (type(v) is Const and type(v.value) in (int, float))
@@ -436,7 +439,10 @@ def factory_result(
     if type(device) is Const and device.value is None:
         # `self.device` only starts with None: others set it. The literal asks for the default.
         device = UNKNOWN if isinstance(device_node, cst.Attribute) else None
-    if device is None:
+    out = arguments.keywords.get("out")
+    if device is None and out is not None and out[0] is not NONE:
+        place, given_note = _place_written(out[0]), "written here"
+    elif device is None:
         place = frame.default_device
         if not frame.has_default_device:
             traits |= DEFAULT
@@ -470,6 +476,11 @@ def factory_result(
     if generator is not None:
         _compare_generator(frame, node, result, generator[0], generator[1])
     return result
+
+
+def _place_written(out: Value) -> Placement:
+    """`torch.randperm(n, out=order)`: where that is, if it is a tensor at all."""
+    return out.place if type(out) is Tensor else None
 
 
 def _takes_dtype_of(frame: Frame, arguments: Arguments, owner: Tensor) -> bool:
@@ -644,7 +655,9 @@ def _on_cpu(frame: Frame, node: cst.Call, last: str, known: Call, arguments: Arg
         if "device" in arguments.keywords:
             return Tensor(None)  # it takes none: the call raises, and nothing comes of it
         origin.before = _place_as_tensor(frame, arguments)
-        return Tensor(CPU, origin, DEFAULT)
+        data = arguments.get(0, "ndarray")
+        zero_dim = data is not None and is_number(data)  # an array made of a number
+        return Tensor(CPU, origin, DEFAULT | SCALAR if zero_dim else DEFAULT)
     return shape_result(frame, node, Tensor(CPU, origin, DEFAULT), known, arguments)
 
 

@@ -72,8 +72,8 @@ def _reads_number(call: str) -> Handler:
             for tensor in alternatives(value):
                 if type(tensor) is Tensor:
                     frame.emit(HostWaits(node, call, tensor, argument))
-            if type(value) is Host:
-                return value
+            if type(value) is Host and not value.array:
+                return value  # an array has one element, or it raises
             if type(value) is Const and call == "int()" and type(value.value) is int:
                 return value
         return HOST

@@ -6,6 +6,7 @@ function into facts, once the whole function has shown which values are tensors.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import libcst as cst
@@ -16,7 +17,7 @@ from devlint.inference.domain.assumptions import Assumption, AssumptionKind, Ass
 from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.host import Const
 from devlint.inference.domain.kinds import Evidence
-from devlint.inference.domain.path_conditions import PathCondition, both, either, exclude
+from devlint.inference.domain.path_conditions import ALWAYS, PathCondition, both, either, exclude
 from devlint.inference.domain.placement import (
     CPU,
     Device,
@@ -45,20 +46,23 @@ from devlint.inference.domain.tensors import (
 from devlint.inference.domain.value import UNKNOWN, Unknown, Value, alternatives, choose
 from devlint.inference.facts import MeetingKind
 from devlint.inference.models.current_device import strays
+from devlint.inference.models.factories import FROM_HOST
 from devlint.inference.program.accelerator_notes import Mentions
 from devlint.inference.program.assumption_sites import at, guess, of_code, of_value
 from devlint.inference.program.constructors import runs_in_constructor
 from devlint.inference.program.device_awareness import notes_host
 from devlint.inference.program.events import KeptMeets, TensorRead
 from devlint.inference.program.frames import Frame
+from devlint.inference.program.handed_parameters import HandedParameters
 from devlint.inference.program.meetings import MeetingDraft, Meetings, Pending
 from devlint.inference.program.predicates import want_two_settings
 from devlint.inference.program.traffic import HostReads, Moves
 from devlint.inference.program.unplaced_factories import UnplacedFactories
 from devlint.inference.program.values import Instance
-from devlint.inference.syntax.text import dotted, shorten
+from devlint.inference.syntax.text import called_name, dotted, shorten
 
 MAX_PENDING = 24
+MAX_WAYS = 16  # of the alternatives of several operands to come together
 
 
 # Which operand sets the device of a meeting: the higher, the more others must follow it.
@@ -211,7 +215,14 @@ def _contradicted(frame: Frame, odd: Tensor, anchor: Tensor) -> Assumptions | No
     else:
         known, variable = (odd, anchor) if type(a) is Device else (anchor, odd)
         found = _rigid(frame, known, variable)
-    return found if found is None else (*found, *_loaded_on_host(frame, odd, anchor))
+    if found is None:
+        return None
+    return (
+        *found,
+        *_loaded_on_host(frame, odd, anchor),
+        *_made_by_default(frame, odd, anchor),
+        *_left_behind(frame, odd, anchor),
+    )
 
 
 def _with_guess(frame: Frame, found: Assumptions | None, *tensors: Tensor) -> Assumptions | None:
@@ -231,6 +242,31 @@ def _loaded_on_host(frame: Frame, *tensors: Tensor) -> Iterator[Assumption]:
         if tensor.traits & LOADED and importer is not None and importer.moves_data():
             message = "{} is of none of the project's data sets that move what they hold"
             yield of_value(frame, AssumptionKind.DATA_STAYS_ON_HOST, tensor, message)
+            return
+
+
+def _made_by_default(frame: Frame, *tensors: Tensor) -> Iterator[Assumption]:
+    """The assumption that a factory makes its tensor on the host, in a file whose programs choose
+    another default device: that belongs to the process, whoever sets it."""
+    importer = frame.unit.context.importer
+    for tensor in tensors:
+        if importer is None or tensor.origin is None or not _is_made_up(tensor):
+            continue
+        made = tensor.origin.root
+        converted = isinstance(made.node, cst.Call) and called_name(made.node) in FROM_HOST
+        if not converted and importer.programs_choose_default_device(made.source.path):
+            message = "{} is made before a program chooses its default device"
+            yield of_value(frame, AssumptionKind.DEFAULT_DEVICE_IS_CPU, tensor, message)
+            return
+
+
+def _left_behind(frame: Frame, *tensors: Tensor) -> Iterator[Assumption]:
+    """The assumption that a parameter which another object was handed is not moved with it."""
+    handed = frame.unit.kept(HandedParameters)
+    for tensor in tensors:
+        if _on_cpu(tensor) and handed.has(tensor):
+            message = "{} is not moved with what it was handed to"
+            yield of_value(frame, AssumptionKind.PARAMETER_STAYS_BEHIND, tensor, message)
             return
 
 
@@ -492,6 +528,21 @@ def meet(
         return Tensor(None, anchor.origin)
     if frame.is_forward:
         _show_inputs(candidates)
+    apart = [] if uncertain else _apart(candidates)
+    if apart:
+        return _each_way(frame, node, candidates, apart, pointwise, indirect)
+    result = _together(frame, node, candidates, pointwise, indirect)
+    own = result.evidence
+    if uncertain and own is not None and own is anchor.evidence and own.hints.number:
+        result.evidence = Evidence(parents=(own,))  # if it is a tensor, the unknown operand is one
+    return result
+
+
+def _together(
+    frame: Frame, node: cst.CSTNode, candidates: list[Candidate], pointwise: bool, indirect: bool
+) -> Tensor:
+    """The result of operands of which nothing shows that they are apart."""
+    anchor = max(candidates, key=_weight)[0]
     known = anchor.evidence
     if known is not None and not known.is_tensor:
         sure_ones = [
@@ -500,6 +551,11 @@ def meet(
             if c[0].place is not None
             and (c[0].evidence is None or belongs_to_moved_batch(frame, c[0]))
         ]
+        open_ones = {number for c in candidates if c not in sure_ones and (number := c[2]) >= 0}
+        if sure_ones and all(number in open_ones for _, _, number in sure_ones):
+            return Tensor(
+                None, anchor.origin
+            )  # each is one of several, and another of them is open
         if sure_ones:  # what is no more than perhaps a tensor does not decide where the result is
             rival, anchor = anchor, max(sure_ones, key=_weight)[0]
             if _exempt(anchor) or (indirect and _is_made_up(anchor)):
@@ -512,14 +568,7 @@ def meet(
             t.place is None and t.evidence is None for t, _, _ in candidates
         ):
             return Tensor(None, anchor.origin)  # `x * self.config.rate`: rather a number
-    apart = _apart(candidates) if not uncertain else -1
-    if apart >= 0:
-        return _each_way(frame, node, candidates, apart, pointwise, indirect)
-    result = _result(frame, node, candidates, anchor, pointwise, indirect)
-    own = result.evidence
-    if uncertain and own is not None and own is anchor.evidence and own.hints.number:
-        result.evidence = Evidence(parents=(own,))  # if it is a tensor, the unknown operand is one
-    return result
+    return _result(frame, node, candidates, anchor, pointwise, indirect)
 
 
 def _note_kept(
@@ -559,38 +608,45 @@ def _is_open(value: Value, node: cst.CSTNode) -> bool:
     )
 
 
-def _apart(candidates: list[Candidate]) -> int:
-    """The number of the one operand that is one of several in different places, by tests that came
-    out this way or that; -1 if there is none."""
+def _apart(candidates: list[Candidate]) -> list[int]:
+    """The numbers of the operands that are one of several in different places, by tests that came
+    out this way or that."""
+    found: dict[int, None] = {}
     if len({number for _, _, number in candidates}) == len(candidates):
-        return -1
-    found = -1
+        return []
     for index, (tensor, _, number) in enumerate(candidates):
         for other, _, its in candidates[:index]:
-            if number == its != found and tensor.place is not other.place:
-                if number == -1 or found >= 0 or not exclude(tensor.when, other.when):
-                    return -1
-                found = number
-    return found
+            if number == its and tensor.place is not other.place:
+                if number == -1 or not exclude(tensor.when, other.when):
+                    return []
+                found[number] = None
+    ways = math.prod(sum(c[2] == number for c in candidates) for number in found)
+    return list(found) if ways <= MAX_WAYS else []
 
 
 def _each_way(
     frame: Frame,
     node: cst.CSTNode,
     candidates: list[Candidate],
-    number: int,
+    apart: list[int],
     pointwise: bool,
     indirect: bool,
 ) -> Value:
-    """The result for each alternative of one operand."""
-    others = [c for c in candidates if c[2] != number]
+    """The result for each alternative of these operands, as far as they may come together."""
+    others = [c for c in candidates if c[2] not in apart]
+    ways: list[tuple[list[Candidate], PathCondition]] = [([], ALWAYS)]
+    for number in apart:
+        alternatives_of = [c for c in candidates if c[2] == number]
+        ways = [
+            ([*chosen, one], both(when, one[0].when))
+            for chosen, when in ways
+            for one in alternatives_of
+            if not exclude(when, one[0].when)
+        ]
     results: list[tuple[Value, PathCondition]] = []
-    for one in candidates:
-        if one[2] == number:
-            operands = [one, *others]
-            anchor = max(operands, key=_weight)[0]
-            result = _result(frame, node, operands, anchor, pointwise, indirect)
-            results.append((result, one[0].when))
+    for chosen, when in ways:
+        operands = [*chosen, *others]
+        results.append((_together(frame, node, operands, pointwise, indirect), when))
     return choose(results)
 
 

@@ -21,7 +21,8 @@ Its modules:
     environments: where branches meet
     type_expressions: types that names stand for
     constructors, roles: functions that build, prepare, evaluate, run once per step
-    usage: functions that nothing in sight uses
+    usage: functions that nothing in sight uses, and parameters that no call hands in
+    handed_parameters: parameters that move with what they were handed to
     class_state: attributes that only a constructor sets
     device_awareness: code that is written with devices in mind
     accelerator_notes: accelerators that a file names, as noted on the way

@@ -34,6 +34,9 @@ class Importer(Protocol):
     def needs_cuda(self, path: str) -> bool:
         """Whether nothing but CUDA runs a file: the project builds what it needs for it."""
 
+    def programs_choose_default_device(self, path: str) -> bool:
+        """Whether every program that runs a file makes tensors elsewhere by default."""
+
     def is_named_elsewhere(self, name: str, path: str) -> bool:
         """Whether another file of the project names what a file defines."""
 

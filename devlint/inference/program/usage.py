@@ -1,4 +1,5 @@
-"""Functions that nothing in sight uses, in files that the project does use.
+"""Functions that nothing in sight uses, in files that the project does use; and what no call hands
+to a private function.
 
 A file whose other definitions are named elsewhere is no library for strangers only: what is named
 neither there nor in the file itself is left over. Of a file that nobody names nothing is known: it
@@ -14,6 +15,7 @@ import libcst as cst
 
 from devlint.inference.program.functions import Function
 from devlint.inference.program.units import Unit
+from devlint.inference.syntax.text import called_name, every
 
 _BETWEEN_WORDS = {code: " " for code in range(128) if not f"_{chr(code)}".isidentifier()}
 
@@ -69,3 +71,52 @@ def _outermost(function: Function) -> Function:
     while function.outer is not None and function.outer.function is not None:
         function = function.outer.function
     return function
+
+
+def left_at_default(function: Function, parameter: str) -> bool:
+    """No call hands a private function this parameter: all that may call it stands in the file, and
+    the project names it nowhere else."""
+    name, unit = function.name, function.unit
+    if not name.startswith("_") or name.endswith("__"):
+        return False
+    importer = unit.context.importer
+    if importer is None or importer.is_named_elsewhere(name, unit.source.path):
+        return False
+    calls = unit.kept(_Calls).all_of(name)
+    return bool(calls) and not any(_hands_in(call, function, parameter) for call in calls)
+
+
+class _Calls:
+    """The calls of a file, by the name of what they call."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
+
+    def all_of(self, name: str) -> list[cst.Call]:
+        """The calls of what has this name; none if it is read otherwise: who calls it is open."""
+        calls = self._by_name.get(name, [])
+        return calls if self._names[name] == len(calls) + self._defined[name] else []
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[cst.Call]]:
+        found: dict[str, list[cst.Call]] = {}
+        for call in every(self.unit.tree, cst.Call):
+            found.setdefault(called_name(call), []).append(call)
+        return found
+
+    @cached_property
+    def _names(self) -> Counter[str]:
+        return Counter(node.value for node in every(self.unit.tree, cst.Name))
+
+    @cached_property
+    def _defined(self) -> Counter[str]:
+        return Counter(node.name.value for node in every(self.unit.tree, cst.FunctionDef))
+
+
+def _hands_in(call: cst.Call, function: Function, parameter: str) -> bool:
+    if any(arg.star for arg in call.args):
+        return True
+    if any(arg.keyword is not None and arg.keyword.value == parameter for arg in call.args):
+        return True
+    before = sum(arg.keyword is None for arg in call.args)
+    return parameter in function.positional[:before]

@@ -1,0 +1,94 @@
+"""The programs of a project, and what they choose for all of their files.
+
+The default device belongs to the process: whoever chooses it does so for all that runs there.
+
+    launcher.py     def run(main):
+                        torch.set_default_tensor_type("torch.cuda.FloatTensor")
+                        main()
+    train.py        from launcher import run
+                    import net             # `torch.zeros(3)` in net.py is made on CUDA
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from pathlib import Path
+
+from devlint.project.import_graph import ImportGraph, Modules
+from devlint.project.source import SourceError, read
+
+# What makes tensors elsewhere than on the host, where nobody says where.
+SETS_DEFAULT = re.compile(
+    rb"^[ \t]*torch\.set_default_(?:tensor_type\([\"']?torch\.cuda"
+    rb"|device\((?![\"']cpu|None|torch\.device\([\"']cpu))",
+    re.M,
+)
+# Python puts the directory of the file that it runs first on its search path.
+MAIN = re.compile(rb"^if __name__ == [\"']__main__[\"']", re.M)
+
+
+class Programs:
+    """What is run of a project: the files with a main part, and those that no other one imports.
+
+    A test is no program: it chooses for itself.
+    """
+
+    def __init__(self, project: Modules) -> None:
+        self.graph = ImportGraph(project)
+        self._chosen: dict[Path, bool] = {}
+
+    def choose_default_device(self, file: Path) -> bool:
+        """Whether a file runs under a default device which is no host, chosen in another one: by a
+        module that one of its programs imports for that, or by each of the programs."""
+        known = self._chosen.get(file)
+        if known is None:
+            others = self._choosing - {file}
+            known = self._chosen[file] = bool(others) and self._run_with(file, others)
+        return known
+
+    def _run_with(self, file: Path, others: frozenset[Path]) -> bool:
+        running = [reached for reached in self._reached if file in reached]
+        modules = {other for other in others if not self._is_program(other)}
+        return any(reached & modules for reached in running) or (
+            bool(running) and all(reached & others for reached in running)
+        )
+
+    @cached_property
+    def _choosing(self) -> frozenset[Path]:
+        """The files that choose a default device for whoever runs with them."""
+        found = (
+            (file, _content(file)) for file in self.graph.files() if may_set_default(file.name)
+        )
+        return frozenset(
+            file for file, text in found if b"set_default_" in text and SETS_DEFAULT.search(text)
+        )
+
+    @cached_property
+    def _reached(self) -> list[frozenset[Path]]:
+        """By program: the files that run there."""
+        return [
+            self.graph.reached_by(file) for file in self.graph.files() if self._is_program(file)
+        ]
+
+    def _is_program(self, file: Path) -> bool:
+        if not may_set_default(file.name):
+            return False
+        text = _content(file)
+        return is_script(text) or not (file.stem == "__init__" or self.graph.importers_of(file))
+
+
+def is_script(text: bytes) -> bool:
+    return b"__main__" in text and MAIN.search(text) is not None
+
+
+def may_set_default(name: str) -> bool:
+    """Whether a file of that name may choose a default device for others."""
+    return name.endswith(".py") and not name.startswith("test_")
+
+
+def _content(file: Path) -> bytes:
+    try:
+        return read(file)
+    except SourceError:
+        return b""  # reported where the file itself is checked

@@ -1,0 +1,100 @@
+"""Programs: what runs together by its imports, and which default device it runs under."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from faking import Tree
+
+from devlint.project.imports import Project
+
+LAUNCHER = """\
+import torch
+
+def run(main, cuda=True):
+    if cuda:
+        torch.set_default_tensor_type("torch.cuda.FloatTensor")
+    main()
+"""
+MAIN = '\nif __name__ == "__main__":\n    run(main)\n'
+TRAIN = f"from launcher import run\nfrom model import Model\n{MAIN}"
+PROJECT = {
+    "launcher.py": LAUNCHER,
+    "train.py": TRAIN,
+    "model.py": "import parts\n",
+    "parts.py": "import torch\n",
+    "alone.py": "import torch\n",
+}
+
+
+def choosing(root: Path, path: str) -> bool:
+    return Project(root).programs_choose_default_device(root / path)
+
+
+@pytest.mark.parametrize(
+    ("path", "chosen"),
+    [
+        ("train.py", True),
+        ("model.py", True),
+        ("parts.py", True),  # however far away
+        ("alone.py", False),  # a program of its own
+        ("launcher.py", False),  # what it does itself, the inference sees
+    ],
+)
+def test_what_a_program_imports_runs_under_its_default_device(
+    tree: Tree, path: str, chosen: bool
+) -> None:
+    assert choosing(tree(PROJECT), path) is chosen
+
+
+def test_a_module_that_chooses_is_there_for_all_programs(tree: Tree) -> None:
+    assert choosing(tree(PROJECT | {"export.py": f"import model\n{MAIN}"}), "parts.py")
+
+
+def test_a_program_chooses_for_itself_alone(tree: Tree) -> None:
+    chosen = {"train.py": f"import model\n{LAUNCHER}{MAIN}", "launcher.py": ""}
+    root = tree(PROJECT | chosen)
+    assert choosing(root, "parts.py")
+    tree({"export.py": f"import model\n{MAIN}"})
+    assert not choosing(root, "parts.py")
+
+
+def test_a_test_is_no_program(tree: Tree) -> None:
+    assert choosing(tree(PROJECT | {"test_model.py": "import model\n"}), "parts.py")
+    root = tree({"test_model.py": f"import model\n{LAUNCHER}", "launcher.py": "run = None\n"})
+    assert not choosing(root, "parts.py")
+
+
+@pytest.mark.parametrize(
+    "line", ["", 'torch.set_default_device("cpu")', "torch.set_num_threads(1)"]
+)
+def test_a_program_that_keeps_to_the_host_chooses_nothing(tree: Tree, line: str) -> None:
+    root = tree(
+        PROJECT | {"launcher.py": f"import torch\n\ndef run(main):\n    {line}\n    main()\n"}
+    )
+    assert not choosing(root, "parts.py")
+
+
+def test_an_import_inside_of_a_function_counts(tree: Tree) -> None:
+    lazily = f"def main():\n    from model import Model\n    from launcher import run\n{MAIN}"
+    assert choosing(tree(PROJECT | {"train.py": lazily}), "parts.py")
+
+
+def test_modules_of_a_package_are_found_by_relative_imports(tree: Tree) -> None:
+    files = {
+        "__init__.py": "",
+        "run.py": f"from . import defaults\nfrom .nets.big import Big\n{MAIN}",
+    }
+    files |= {
+        "defaults.py": LAUNCHER,
+        "nets/__init__.py": "",
+        "nets/big.py": "from .. import parts\n",
+    }
+    root = tree({f"pkg/{name}": text for name, text in (files | {"parts.py": ""}).items()})
+    assert choosing(root, "pkg/parts.py")
+    assert choosing(root, "pkg/nets/big.py")
+
+
+def test_files_that_import_each_other_are_walked_once(tree: Tree) -> None:
+    assert choosing(tree(PROJECT | {"parts.py": "import model\n"}), "parts.py")
