@@ -14,6 +14,7 @@ from devlint.inference.facts import Facts, Hotness, Loop, Move, Site, StepKind
 from devlint.inference.syntax.text import every
 from devlint.rule import Claim, Note, Rule
 from devlint_rules.helpers.assumptions import is_cold_file, time_matters, warm_code
+from devlint_rules.helpers.causes import habits
 from devlint_rules.helpers.repetition import wait_in_turn
 from devlint_rules.helpers.rewriting import short, text_of
 from devlint_rules.helpers.wording import (
@@ -79,6 +80,10 @@ def _check(facts: Facts) -> Iterator[Claim]:
             found.setdefault(id(move.site.node), (move, made))
     for found in by_function.values():
         yield _in_vain(facts, list(found.values()))
+    yield from habits(facts, _of_loops(facts))
+
+
+def _of_loops(facts: Facts) -> Iterator[Claim]:
     for move in facts.moves:
         if not _goes_up_in_hot_loop(move) or move.loop is None:
             continue

@@ -12,6 +12,7 @@ from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.inference.facts import Facts, Move
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.helpers.assumptions import assume_if, time_matters
+from devlint_rules.helpers.causes import habits
 from devlint_rules.helpers.chains import Step, reduction
 from devlint_rules.helpers.rewriting import atom, receiver, text_of
 from devlint_rules.helpers.wording import loop_note
@@ -34,6 +35,10 @@ def _fix(move: Move, steps: list[Step]) -> tuple[Replacement, ...]:
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
+    yield from habits(facts, _of_moves(facts))
+
+
+def _of_moves(facts: Facts) -> Iterator[Claim]:
     for move in facts.moves:
         steps = reduction(facts, move)
         if not steps:

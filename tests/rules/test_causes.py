@@ -199,3 +199,44 @@ def test_what_is_moved_before_it_meets_others_is_no_cause():
     lost = "w.to(device); w = w * 2"
     assert ("DEV201", 4) in told(MOVED.format(move=lost))
     assert told(MOVED.format(move="w = w.to(device)")) == []
+
+
+HABIT = """\
+def starts(x: torch.Tensor, device):
+    rows = torch.arange(x.size(0)).to(device)
+    done = torch.zeros(x.size(0)).to(device)
+    noise = torch.randn(x.size(0)).to(device)
+    return rows + done * noise
+
+
+def ends(x: torch.Tensor, device):
+    return torch.ones(x.size(0)).to(device)
+"""
+
+
+def habits(text: str) -> list[Finding]:
+    return [found for found in check_text(MODULE + text) if found.rule == "DEV304"]
+
+
+def test_what_a_function_does_by_habit_is_one_finding_and_one_fix():
+    tensors, noise, other = habits(HABIT)
+    assert (tensors.location.line, noise.location.line, other.location.line) == (6, 8, 13)
+    assert [place.location.line for place in tensors.related] == [7]
+    assert tensors.message.startswith("`torch.arange(x.size(0))`")
+    assert "at one more place" in tensors.message
+    assert tensors.fix is not None and len(tensors.fix.edits) == 2
+
+
+def test_a_place_of_a_habit_says_what_to_write_there():
+    (place,) = habits(HABIT)[0].related
+    assert place.message.endswith("`torch.zeros(x.size(0), device=device)`")
+
+
+def test_a_habit_inside_of_another_place_of_it_is_mended_with_that():
+    text = """\
+def level(device):
+    return torch.full((3,), float(torch.ones(2).to(device).sum())).to(device)
+"""
+    (found,) = habits(text)
+    assert len(found.related) == 1
+    assert found.fix is not None and len(found.fix.edits) == 1
