@@ -260,3 +260,43 @@ class Loss(nn.Module):
 def test_what_only_shows_what_a_class_does_may_wait(tmp_path, head, more, said):
     found = shown(tmp_path, DEMO.format(head=head, more=more))
     assert len([s for s in found if s[:6] == "DEV303"]) == said
+
+
+COUNT = """\
+from torch.utils.data import DataLoader
+
+
+def {name}(model, dataset, optimizer):
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    model.to(device)
+    hits, shares = 0, []
+    for x, y in DataLoader(dataset):
+        scores = model(x.to(device))
+        {work}
+        {count}
+    return hits, shares
+"""
+TRAIN = "scores.mean().backward(); optimizer.step()"
+ADDED = "hits += scores.argmax(1).eq(y.to(device)).cpu().sum()"
+
+
+@pytest.mark.parametrize(
+    ("name", "work", "count", "said"),
+    [
+        ("train", TRAIN, ADDED, 1),
+        ("evaluate", "pass", ADDED, 0),
+        ("train", TRAIN, "shares.append((scores.argmax(1) == y.to(device)).cpu().sum())", 0),
+        ("train", TRAIN, "shares.append((y.to(device) != scores).float().cpu().mean())", 0),
+        ("train", TRAIN, "shares.append((scores == 0).cpu().sum())", 1),
+        ("evaluate", "pass", "shares.append(scores.cpu().mean())", 1),
+    ],
+)
+def test_answers_are_no_more_to_copy_than_their_number(tmp_path, name, work, count, said):
+    found = shown(tmp_path, COUNT.format(name=name, work=work, count=count))
+    assert len([s for s in found if s[:6] == "DEV309"]) == said
+
+
+def test_answers_that_a_training_loop_adds_up_stay_on_the_device(tmp_path):
+    found = shown(tmp_path, COUNT.format(name="train", work=TRAIN, count=ADDED))
+    (said,) = [s for s in found if s[:6] == "DEV309"]
+    assert "add up on the device" in said and ".cpu()" not in said
