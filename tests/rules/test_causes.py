@@ -240,3 +240,22 @@ def level(device):
     (found,) = habits(text)
     assert len(found.related) == 1
     assert found.fix is not None and len(found.fix.edits) == 1
+
+
+def test_an_attribute_on_the_current_card_and_the_operations_that_refuse_it():
+    text = """\
+class Masked(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(3))
+        mask = torch.ones(3)
+        if torch.cuda.is_available():
+            mask = mask.cuda()
+        self.mask = mask
+
+    def forward(self, x):
+        return x @ (self.mask * self.weight)
+"""
+    (found,) = serious(text)
+    assert found.rule == "DEV205"
+    assert 15 in {place.location.line for place in found.related}

@@ -300,3 +300,22 @@ def test_answers_that_a_training_loop_adds_up_stay_on_the_device(tmp_path):
     found = shown(tmp_path, COUNT.format(name="train", work=TRAIN, count=ADDED))
     (said,) = [s for s in found if s[:6] == "DEV309"]
     assert "add up on the device" in said and ".cpu()" not in said
+
+
+PARTS = """\
+class Boxes(nn.Module):
+    def forward(self, boxes: torch.Tensor, picture: torch.Tensor):
+        parts = []
+        for box in boxes:
+            x, y, w, h = list(map(int, box))
+            parts.append(picture[y : y + h, x : x + w] * {weight})
+        return parts
+"""
+
+
+@pytest.mark.parametrize(
+    ("weight", "said"), [("torch.cat([picture[picture > x]])", 0), ("(picture > x)", 1)]
+)
+def test_elements_are_read_in_passing_where_each_turn_waits_anyway(tmp_path, weight, said):
+    found = shown(tmp_path, PARTS.format(weight=weight))
+    assert len([s for s in found if s[:6] == "DEV305"]) == said

@@ -12,12 +12,14 @@ from dataclasses import dataclass, replace
 
 import libcst as cst
 
+from devlint.inference.domain.placement import Device
 from devlint.inference.facts import (
     Facts,
     HostRead,
     Meeting,
     MeetingKind,
     Move,
+    Operand,
     PlainAttribute,
     Site,
     StepKind,
@@ -25,7 +27,7 @@ from devlint.inference.facts import (
 from devlint.rule import Claim, Note, Replacement
 from devlint_rules.helpers.blocks import path_to
 from devlint_rules.helpers.lost_moves import lost_moves
-from devlint_rules.helpers.ownership import rule_of_meeting
+from devlint_rules.helpers.ownership import rule_of_meeting, strays
 from devlint_rules.helpers.rewriting import is_path, text_of
 from devlint_rules.helpers.scopes import function_around
 from devlint_rules.helpers.wording import MAX_TWINS, and_more, is_host
@@ -180,13 +182,25 @@ def _odd_operand(meeting: Meeting) -> object:
 
 def _owner(facts: Facts, meeting: Meeting) -> PlainAttribute | None:
     """The plain attribute under which a module keeps the odd operand, and that DEV205 reports."""
-    if meeting.kind is MeetingKind.CONTRACT or not is_host(meeting.left.placement):
+    odd = _fixed_operand(meeting)
+    if meeting.kind is MeetingKind.CONTRACT or odd is None:
         return None
-    steps = {step.site.node for step in meeting.left.steps}
+    steps = {step.site.node for step in odd.steps}
     for attribute in facts.plain_attributes:
         if attribute.site.node in steps and is_unregistered(attribute) and attribute.used_at:
             return attribute
     return None
+
+
+def _fixed_operand(meeting: Meeting) -> Operand | None:
+    """The operand that is on the host, or on the current card where the other is on a chosen
+    one."""
+    left, right = meeting.left, meeting.right
+    if is_host(left.placement):
+        return left
+    if not strays(meeting):
+        return None
+    return left if isinstance(left.placement, Device) else right
 
 
 def _lost_move(facts: Facts, meeting: Meeting) -> Move | None:
