@@ -60,11 +60,28 @@ class Mentions:
         word = re.compile(rb"\b" + re.escape(literal) + rb"\b")
         found = 0
         for file, text in self._texts.items():
-            if literal in text and word.search(text):
+            if literal in text and word.search(text) and not _means_its_own(text, literal):
                 yield file
                 found += 1
                 if found == 2:
                     return
+
+
+def _means_its_own(text: bytes, name: bytes) -> bool:
+    """Whether a file defines the name itself, and neither imports it nor asks another object than
+    its own for it: `def load(path)`, and `load(path)` or `self.load(path)`."""
+    defined = re.search(rb"^([ \t]*)(?:def|class) " + name + rb"\b", text, re.M)
+    if defined is None:
+        return False
+    others = (
+        rb"^[ \t]*(?:from|import)\b[^\n(]*\b" + name,
+        rb"\bimport\s*\([^)]*\b" + name,
+        rb"(?<!\bself)(?<!\bcls)\." + name,
+    )
+    if any(re.search(other + rb"\b", text, re.M) for other in others):
+        return False
+    bare = re.search(rb"(?<![.\w])(?<!def )(?<!class )" + name + rb"\b", text)
+    return not defined[1] or bare is None  # a method is called by no bare name
 
 
 def _texts(root: Path) -> dict[Path, bytes]:

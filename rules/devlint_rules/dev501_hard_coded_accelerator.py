@@ -14,6 +14,7 @@ from devlint.inference.facts import Facts, Mention, Site
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.helpers.assumptions import (
     assume,
+    in_use,
     runs_elsewhere,
     runs_without_cuda,
     sign_of_cuda,
@@ -115,12 +116,13 @@ def _with_choice(mention: Mention) -> tuple[Replacement, ...]:
     return (Replacement(first, f"torch.device({_CHOICE})"),)
 
 
-def _assumptions(mentions: list[Mention]) -> Assumptions:
+def _assumptions(facts: Facts, mentions: list[Mention]) -> Assumptions:
     """A library without a sign of any other machine may be meant for this one only."""
     first = mentions[0]
     telling = first.in_main or first.serves_host or any(m.near_input for m in mentions)
     sign = sign_of_cuda(mentions, telling)
-    return runs_without_cuda(first.site) + runs_elsewhere(first.site, sign)
+    without = runs_without_cuda(first.site) + runs_elsewhere(first.site, sign)
+    return without + in_use(facts, first.site)
 
 
 def _other_cards(site: Site) -> Assumptions:
@@ -165,7 +167,7 @@ def _on_purpose(strays: list[Mention]) -> Claim:
 
 def _demands(facts: Facts, mentions: list[Mention]) -> Claim:
     first, *others = mentions
-    assumed = _assumptions(mentions)
+    assumed = _assumptions(facts, mentions)
     fix = _fix(facts, mentions)
     return Claim(
         first.site,

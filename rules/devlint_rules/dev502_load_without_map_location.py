@@ -13,7 +13,7 @@ from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.facts import Facts, Mention
 from devlint.inference.syntax.text import every
 from devlint.rule import Claim, Rule
-from devlint_rules.helpers.assumptions import assume, assume_if, runs_elsewhere
+from devlint_rules.helpers.assumptions import assume, assume_if, in_use, runs_elsewhere
 from devlint_rules.helpers.mentions import twins
 from devlint_rules.helpers.ownership import rule_of_mention
 from devlint_rules.helpers.rewriting import add_argument, in_file
@@ -75,6 +75,7 @@ def _assumptions(facts: Facts, load: Mention) -> Assumptions:
         weights
         + assume_if(not load.weights, AssumptionKind.FILE_COMES_FROM_CARD, site, other)
         + runs_elsewhere(site, load.on_purpose)
+        + in_use(facts, site)
     )
 
 

@@ -319,3 +319,55 @@ class Boxes(nn.Module):
 def test_elements_are_read_in_passing_where_each_turn_waits_anyway(tmp_path, weight, said):
     found = shown(tmp_path, PARTS.format(weight=weight))
     assert len([s for s in found if s[:6] == "DEV305"]) == said
+
+
+LEFT = """\
+from torch.utils.data import DataLoader
+
+
+def resume(model, dataset, optimizer, path):
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    model.load_state_dict(torch.load(path))
+    model.to(device)
+    for x in DataLoader(dataset):
+        loss = model(x.to(device)).sum()
+        print(loss.item())
+        loss.backward()
+        optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("train.py", ["DEV303", "DEV502"]),
+        ("scripts/archive/train.py", []),
+        ("old_code/train.py", []),
+        ("train_bkp.py", []),
+        ("older/train.py", ["DEV303", "DEV502"]),
+    ],
+)
+def test_what_was_put_aside_is_left_alone(tmp_path, path, said):
+    assert sorted(each[:6] for each in shown(tmp_path, LEFT, path)) == said
+
+
+FETCH = """\
+from torch.utils.data import DataLoader
+
+
+def fetch(model, dataset):
+    model.cuda()
+    kept = []
+    for rows, marks in DataLoader(dataset, pin_memory=True):
+        kept.append({work})
+    return kept
+"""
+
+
+@pytest.mark.parametrize(
+    ("work", "said"),
+    [("(rows.cuda(), marks.cuda())", 0), ("model(rows.cuda(), marks.cuda())", 1)],
+)
+def test_a_loop_that_only_copies_has_nothing_to_do_meanwhile(tmp_path, work, said):
+    found = shown(tmp_path, FETCH.format(work=work))
+    assert len([s for s in found if s[:6] == "DEV306"]) == said

@@ -52,9 +52,18 @@ def _is_used(facts: Facts, site: Site) -> Assumptions:
 
 
 def warm_file(facts: Facts, site: Site) -> Assumptions:
-    """The assumption that a test, an export or code that prepares data is worth the remark, too."""
+    """The assumption that a test, an export or code that prepares data is worth the remark, too,
+    and that somebody runs what was put aside."""
     message = "this file, one for tests, exports or data by its path, is worth it"
-    return assume_if(is_cold_file(facts), AssumptionKind.COLD_FILE_COUNTS, site, message)
+    cold = assume_if(is_cold_file(facts), AssumptionKind.COLD_FILE_COUNTS, site, message)
+    return cold + in_use(facts, site)
+
+
+def in_use(facts: Facts, site: Site) -> Assumptions:
+    """The assumption that what was put aside, by the path of its file, is in use."""
+    aside = holds("left-behind-path", facts.source.path)
+    message = "this file, put aside by its path, is in use"
+    return assume_if(aside, AssumptionKind.COLD_FILE_COUNTS, site, message)
 
 
 def warm_code(needed: bool, site: Site, message: str) -> Assumptions:
