@@ -117,9 +117,10 @@ def _with_choice(mention: Mention) -> tuple[Replacement, ...]:
 
 
 def _assumptions(facts: Facts, mentions: list[Mention]) -> Assumptions:
-    """A library without a sign of any other machine may be meant for this one only."""
+    """A file without a sign of any other machine may be meant for this one only: a script as well
+    as a library."""
     first = mentions[0]
-    telling = first.in_main or first.serves_host or any(m.near_input for m in mentions)
+    telling = first.serves_host or any(m.near_input for m in mentions)
     sign = sign_of_cuda(mentions, telling)
     without = runs_without_cuda(first.site) + runs_elsewhere(first.site, sign)
     return without + in_use(facts, first.site)
@@ -292,7 +293,7 @@ host may not be wanted.""",
 On a machine without CUDA (`devlint confirm --virtual mps`, or a host) the line raises.""",
     limits="""\
 Whether a program is meant for one kind of machine only, devlint cannot know; hence a warning. Where
-a library file shows no sign of another machine and no input to go by, it is a `possible` one. Code
+a file shows no sign of another machine and no input to go by, it is a `possible` one. Code
 named for CUDA, GPUs or Triton, by its function, class or file, and tests are left alone; so is the
 `.cuda()` of a module without parameters, which moves nothing. A file whose main part, or a set-up
 function (`initialize`, `setup_…`), fails where `torch.cuda.is_available()` is false is for CUDA, as

@@ -102,17 +102,23 @@ def test_a_script_for_cards(tmp_path: Path, change: dict[str, str]):
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("change", "rules"),
     [
-        {},
-        {"begin": "if torch.cuda.is_available(): torch.set_default_device('cuda')"},
-        {"first": 'print(os.environ["CUDA_VISIBLE_DEVICES"])'},
+        ({}, {"DEV502"}),
+        (
+            {"begin": "if torch.cuda.is_available(): torch.set_default_device('cuda')"},
+            {"DEV501", "DEV502"},
+        ),
+        ({"first": 'print(os.environ["CUDA_VISIBLE_DEVICES"])'}, {"DEV502"}),
+        ({"begin": "print(torch.ones(3, device='cpu'))"}, {"DEV501", "DEV502"}),
     ],
 )
-def test_a_script_that_only_happens_to_run_there(tmp_path: Path, change: dict[str, str]):
+def test_a_script_that_serves_another_machine_shows_it(
+    tmp_path: Path, change: dict[str, str], rules: set[str]
+):
     usual = {"first": "", "begin": "pass", "net": "net.cuda()"}
     found = shown(tmp_path, SCRIPT.format(**{**usual, **change}), setup="")
-    assert {finding.rule for finding in found} == {"DEV501", "DEV502"}
+    assert {finding.rule for finding in found} == rules
 
 
 def test_a_layer_that_is_taken_to_the_card_and_back(tmp_path: Path):
