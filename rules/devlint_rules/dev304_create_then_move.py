@@ -29,6 +29,7 @@ from devlint_rules.helpers.rewriting import (
     text_of,
     with_argument,
 )
+from devlint_rules.helpers.scopes import function_around
 from devlint_rules.helpers.wording import loop_note, may_be_accelerator
 
 # These draw other numbers on an accelerator than on the host, from the same seed.
@@ -242,7 +243,10 @@ def _of_numbers(facts: Facts) -> Iterator[Claim]:
         assert isinstance(node, cst.Call)
         filled = _filled(node) if _name(node) == "tensor" else None
         in_one_line = filled is not None and "\n" not in text_of(filled)
-        assumed = time_matters(facts, copy.site)
+        message = "one copy less is worth it where others are made beside it"
+        assumed = time_matters(facts, copy.site) + warm_code(
+            _copies_others(facts, node), copy.site, message
+        )
         yield Claim(
             copy.site,
             Severity.PERFORMANCE,
@@ -252,6 +256,20 @@ def _of_numbers(facts: Facts) -> Iterator[Claim]:
             + (f": `{text_of(filled)}`" if filled is not None and in_one_line else ""),
             assumptions=assumed,
         )
+
+
+def _copies_others(facts: Facts, number: cst.Call) -> bool:
+    """The function copies what Python holds to a device in any case, and waits for that:
+    `torch.tensor(labels, device=x.device)`."""
+    function = function_around(facts, number)
+    numbers = {copy.site.node for copy in facts.data_copies if _is_filled(copy)}
+    return any(
+        call not in numbers
+        and argument(call, "device") is not None
+        and _COPYING.fullmatch(_name(call)) is not None
+        and not _is_literal(call)
+        for call in (every(function, cst.Call) if function is not None else ())
+    )
 
 
 def _of_moves(facts: Facts) -> Iterator[Claim]:
@@ -378,6 +396,7 @@ other numbers on an accelerator from the same seed.""",
 A tensor that gets a name before it is moved is reported where the next line moves it and nothing
 else reads it (`x = x.to(device)`, `return x.to(device)`). What is computed with a value that may be
 a tensor of somebody else's is not. Python data that are written out are `possible` only outside of
-a hot loop, but for one number. So is what a script's function makes before its loops, and what a
-loop makes that works on the host in each turn.""",
+a hot loop, but for one number, unless the function copies other data beside it. So is what a
+script's function makes before its loops, and what a loop makes that works on the host in each
+turn.""",
 )

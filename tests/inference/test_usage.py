@@ -26,7 +26,7 @@ def unused(train: str, decorator: str = "", base: str = "") -> set[str]:
 
 
 def test_what_neither_its_file_nor_another_names_is_left_over():
-    assert unused("from main import mask") == {"rewards", "Sampler"}
+    assert unused("from main import mask\nmask()") == {"rewards", "Sampler"}
 
 
 def test_of_a_file_that_nobody_names_nothing_is_known():
@@ -34,14 +34,14 @@ def test_of_a_file_that_nobody_names_nothing_is_known():
 
 
 def test_a_method_that_nobody_names_is_left_over_though_its_class_is_used():
-    assert unused("from main import mask, rewards, Sampler") == {"draw"}
-    assert unused("from main import mask, rewards, Sampler\nSampler().draw(1)") == set()
+    assert unused("from main import *\nmask, rewards, Sampler") == {"draw"}
+    assert unused("from main import *\nmask, rewards, Sampler().draw(1)") == set()
 
 
 @pytest.mark.parametrize("base", ["(nn.Module)", "(Dataset)"])
 def test_a_library_calls_what_overrides_its_methods(base):
-    assert unused("from main import rewards, Sampler", base=base) == {"mask"}
+    assert unused("from main import *\nrewards, Sampler", base=base) == {"mask"}
 
 
 def test_what_is_decorated_is_registered_somewhere():
-    assert unused("from main import mask, Sampler; draw", decorator="@register") == set()
+    assert unused("from main import *\nmask, Sampler, draw", decorator="@register") == set()

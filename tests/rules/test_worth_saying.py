@@ -344,6 +344,7 @@ def resume(model, dataset, optimizer, path):
         ("scripts/archive/train.py", []),
         ("old_code/train.py", []),
         ("train_bkp.py", []),
+        ("third_party/train.py", []),
         ("older/train.py", ["DEV303", "DEV502"]),
     ],
 )
@@ -371,3 +372,21 @@ def fetch(model, dataset):
 def test_a_loop_that_only_copies_has_nothing_to_do_meanwhile(tmp_path, work, said):
     found = shown(tmp_path, FETCH.format(work=work))
     assert len([s for s in found if s[:6] == "DEV306"]) == said
+
+
+ZERO = """\
+class Loss(nn.Module):
+    def forward(self, scores: torch.Tensor, labels):
+        total = torch.tensor(0.0, device=scores.device)
+        for score, label in zip(scores, labels):
+            total = total + (score - {label}).sum()
+        return total
+"""
+
+
+@pytest.mark.parametrize(
+    ("label", "said"), [("torch.tensor(label, device=scores.device)", 0), ("label", 1)]
+)
+def test_a_number_is_copied_in_passing_where_other_data_are(tmp_path, label, said):
+    found = shown(tmp_path, ZERO.format(label=label))
+    assert len([s for s in found if s[:6] == "DEV304"]) == said

@@ -60,9 +60,10 @@ def warm_file(facts: Facts, site: Site) -> Assumptions:
 
 
 def in_use(facts: Facts, site: Site) -> Assumptions:
-    """The assumption that what was put aside, by the path of its file, is in use."""
+    """The assumption that what was put aside or taken over, by the path of its file, is in use and
+    worked on."""
     aside = holds("left-behind-path", facts.source.path)
-    message = "this file, put aside by its path, is in use"
+    message = "this file, put aside or taken over by its path, is worked on"
     return assume_if(aside, AssumptionKind.COLD_FILE_COUNTS, site, message)
 
 
