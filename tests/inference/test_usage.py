@@ -45,3 +45,45 @@ def test_a_library_calls_what_overrides_its_methods(base):
 
 def test_what_is_decorated_is_registered_somewhere():
     assert unused("from main import *\nmask, Sampler, draw", decorator="@register") == set()
+
+
+RUN = """
+    import torch
+
+    def load(path, device):
+        return torch.zeros(3).to(device)
+
+    def begin(device):
+        return torch.ones(3).to(device)
+
+    if __name__ == "__main__":
+        {main}
+"""
+
+
+@pytest.mark.parametrize(
+    ("main", "names"),
+    [
+        ("begin('cuda')", {"load"}),
+        ("begin('cuda')  # was: load()", {"load"}),
+        ("begin(load(1, 'cuda'))", set()),
+        ("globals()[name]()", set()),
+    ],
+)
+def test_what_a_script_does_not_name_is_left_over(main, names):
+    assert set(given(RUN.format(main=main), {}).left_over.values()) == names
+
+
+def test_a_function_with_nothing_but_a_load_may_be_left_over_too():
+    code = """
+        import torch
+
+        def weights(path):
+            return torch.load(path)
+
+        def other(net):
+            return net
+    """
+    assert set(
+        given(code, {"train.py": "from main import other\nother(1)"}).left_over.values()
+    ) == {"weights"}
