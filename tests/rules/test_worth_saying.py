@@ -135,6 +135,7 @@ class Net(nn.Module):
 if __name__ == "__main__":
     {main}
     net = Net().cuda()
+    print(torch.ones(3, device="cpu"))
     print(sum(p.numel() for p in net.parameters()))
 """
 
@@ -390,3 +391,38 @@ class Loss(nn.Module):
 def test_a_number_is_copied_in_passing_where_other_data_are(tmp_path, label, said):
     found = shown(tmp_path, ZERO.format(label=label))
     assert len([s for s in found if s[:6] == "DEV304"]) == said
+
+
+READ = """\
+net = nn.Linear(3, 3)
+net.load_state_dict(torch.load("net.pt"))
+print(net(torch.ones(3){moved}))
+
+if __name__ == "__main__":
+    print(net)
+"""
+
+
+@pytest.mark.parametrize(
+    ("moved", "said"), [("", 0), (", device='cuda' if torch.cuda.is_available() else 'cpu'", 1)]
+)
+def test_a_script_without_accelerators_loads_what_its_like_have_saved(tmp_path, moved, said):
+    found = shown(tmp_path, READ.format(moved=moved))
+    assert len([s for s in found if s[:6] == "DEV502"]) == said
+
+
+SPARE = """\
+def weights(net, path):
+    net.load_state_dict(torch.load(path))
+    return net
+
+
+def device_of(net):
+    return next(net.parameters()).device
+"""
+
+
+@pytest.mark.parametrize(("also", "said"), [("", 0), ("weights(net, 1)\n", 1)])
+def test_a_load_that_nothing_in_the_project_calls_is_left_alone(tmp_path, also, said):
+    (tmp_path / "train.py").write_text(f"from work import *\nprint(device_of(net))\n{also}")
+    assert len([s for s in shown(tmp_path, SPARE) if s[:6] == "DEV502"]) == said

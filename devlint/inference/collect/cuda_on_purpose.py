@@ -27,6 +27,8 @@ def reason(unit: Unit, note: MentionNote) -> str:
         return "it makes all its tensors on CUDA by default"
     if beside.tells(note, beside.wrapping):
         return "it wraps its model for several cards"
+    if note.kind == "load" and note.function in beside.demanding and _is_for_one_card(text):
+        return "what loads it demands CUDA anyway"
     if importer is not None and importer.needs_cuda(unit.source.path):
         return _BUILT
     if note.kind == "device" and _is_brought_back(note):
@@ -63,6 +65,7 @@ class _Unguarded:
     def __init__(self, unit: Unit) -> None:
         notes = list(unit.kept(Mentions).notes.values())
         unguarded = [note for note in notes if not note.guarded]
+        self.demanding = {note.function for note in unguarded if note.kind == "device"}
         self.setting_default = {note.function for note in unguarded if _sets_default(note)}
         self.wrapping = {
             note.function
@@ -74,6 +77,12 @@ class _Unguarded:
     def tells(note: MentionNote, functions: set[Function | None]) -> bool:
         """One is in the function of a mention, or in the file's own statements."""
         return note.function in functions or None in functions
+
+
+def _is_for_one_card(text: str) -> bool:
+    """Nothing in the file serves another machine, or several processes, of which each would put
+    what it loads on the card that saved it."""
+    return not holds("host-serving-text", text) and not holds("group-joining-text", text)
 
 
 def _in_any_case(unit: Unit, note: MentionNote) -> bool:

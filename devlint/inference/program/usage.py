@@ -13,6 +13,7 @@ from functools import cached_property
 
 import libcst as cst
 
+from devlint.inference.conventions import holds
 from devlint.inference.program.functions import Function
 from devlint.inference.program.units import Unit
 
@@ -55,7 +56,8 @@ class _Usage:
     @cached_property
     def is_run(self) -> bool:
         """The file runs itself, by names that stand in it."""
-        return self.unit.is_script and not {"globals", "Fire"} & self._words.keys()
+        runs = holds("runs-itself", self.unit.source.text)
+        return runs and not {"globals", "Fire"} & self._words.keys()
 
     @cached_property
     def elsewhere(self) -> set[str]:
