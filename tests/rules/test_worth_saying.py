@@ -426,3 +426,37 @@ def device_of(net):
 def test_a_load_that_nothing_in_the_project_calls_is_left_alone(tmp_path, also, said):
     (tmp_path / "train.py").write_text(f"from work import *\nprint(device_of(net))\n{also}")
     assert len([s for s in shown(tmp_path, SPARE) if s[:6] == "DEV502"]) == said
+
+
+TRIP = """\
+def both(frame: torch.Tensor, device: str):
+    frame = frame.to(device)
+    return torch.cat([frame.cpu().abs(), {other}]).to(device)
+"""
+
+
+@pytest.mark.parametrize(("other", "said"), [("torch.zeros(1, 3)", 0), ("frame.cpu()", 1)])
+def test_what_met_another_tensor_on_its_trip_was_needed_there(tmp_path, other, said):
+    found = shown(tmp_path, TRIP.format(other=other))
+    assert len([s for s in found if s[:6] == "DEV302"]) == said
+
+
+FIRST = """\
+def first(model, loader):
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    model.to(device)
+    for batch in loader:
+        loss = model(batch.to(device)).mean()
+        {skip}
+        print(loss.item())
+        {leave}
+"""
+
+
+@pytest.mark.parametrize(
+    ("skip", "leave", "said"),
+    [("pass", "pass", 1), ("pass", "break", 0), ("if not batch.shape[0]: continue", "break", 1)],
+)
+def test_a_loop_that_leaves_in_its_first_turn_waits_once(tmp_path, skip, leave, said):
+    found = shown(tmp_path, FIRST.format(skip=skip, leave=leave))
+    assert len([s for s in found if s[:6] == "DEV303"]) == said
