@@ -460,3 +460,20 @@ def first(model, loader):
 def test_a_loop_that_leaves_in_its_first_turn_waits_once(tmp_path, skip, leave, said):
     found = shown(tmp_path, FIRST.format(skip=skip, leave=leave))
     assert len([s for s in found if s[:6] == "DEV303"]) == said
+
+
+KEPT = """\
+class Sampler{base}:
+    def __init__(self):
+        super().__init__()
+        self.rows = torch.tensor([1, 2])
+
+    def step(self, x: torch.Tensor):
+        return x[self.rows] * 2
+"""
+
+
+@pytest.mark.parametrize(("base", "advised"), [("(nn.Module)", True), ("", False)])
+def test_only_a_module_has_buffers(tmp_path, base, advised):
+    (said,) = [s for s in shown(tmp_path, KEPT.format(base=base)) if s[:6] == "DEV308"]
+    assert ("register_buffer" in said) == advised
