@@ -7,17 +7,15 @@ nobody names nothing is known: it may be what a package offers.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from functools import cached_property
 
 import libcst as cst
 
-from devlint.inference.conventions import holds
+from devlint.inference.conventions import holds, without
 from devlint.inference.program.functions import Function
 from devlint.inference.program.units import Unit
 
-_COMMENT = re.compile(r"(?m)(?:^|(?<=[ \t]))#.*$")
 _BETWEEN_WORDS = {code: " " for code in range(128) if not f"_{chr(code)}".isidentifier()}
 
 
@@ -67,7 +65,7 @@ class _Usage:
     @cached_property
     def _words(self) -> Counter[str]:
         """How often each word stands in the file, but for comments."""
-        code = _COMMENT.sub("", self.unit.source.text)
+        code = without("comment", self.unit.source.text)
         return Counter(code.translate(_BETWEEN_WORDS).split())
 
     def _is_named_elsewhere(self, name: str) -> bool:
