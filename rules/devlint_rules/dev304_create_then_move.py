@@ -262,9 +262,9 @@ def _copies_others(facts: Facts, number: cst.Call) -> bool:
     """The function copies what Python holds to a device in any case, and waits for that:
     `torch.tensor(labels, device=x.device)`."""
     function = function_around(facts, number)
-    numbers = {copy.site.node for copy in facts.data_copies if _is_filled(copy)}
+    unchanging = {copy.site.node for copy in facts.data_copies}  # which can be avoided, too
     return any(
-        call not in numbers
+        call not in unchanging
         and argument(call, "device") is not None
         and _COPYING.fullmatch(_name(call)) is not None
         and not _is_literal(call)
