@@ -1,5 +1,9 @@
-"""What the texts of a project's files tell: the names that they mention, since what none of them
-names nothing in sight calls; and whether data sets move what they hold."""
+"""What the texts of a project's files tell: the names that they use, since what none of them uses
+nothing in sight calls; and whether data sets move what they hold.
+
+A test is no user, nor is an import that nothing follows, but for one of a package's front; a
+comment uses nothing.
+"""
 
 from __future__ import annotations
 
@@ -55,16 +59,53 @@ class Mentions:
         return _texts(self.root)
 
     def _naming(self, name: str) -> Iterator[Path]:
-        """The first two files that name it: one of them is another than the one asked for."""
+        """The first two files that use it: one of them is another than the one asked for."""
         literal = name.encode()
-        word = re.compile(rb"\b" + re.escape(literal) + rb"\b")
         found = 0
         for file, text in self._texts.items():
-            if literal in text and word.search(text):
+            if literal in text and _uses(file.relative_to(self.root), text, literal):
                 yield file
                 found += 1
                 if found == 2:
                     return
+
+
+_TEST = re.compile(r"(^|/)tests?/|(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$")
+_IMPORT = re.compile(
+    rb"^[ \t]*(?:from[ \t]+[\w.]+[ \t]+import|import)\b[ \t]*(?:\([^)]*\)|[^\n]*)", re.M
+)
+
+
+def _uses(file: Path, text: bytes, name: bytes) -> bool:
+    """Whether a file uses a name that another one defines."""
+    places = [each.start() for each in re.finditer(rb"\b" + re.escape(name) + rb"\b", text)]
+    if file.suffix != ".py" or not places:
+        return bool(places)
+    if _TEST.search(file.as_posix()) or _means_its_own(text, name):
+        return False
+    imports = [] if file.name == "__init__.py" else [i.span() for i in _IMPORT.finditer(text)]
+    return any(
+        b"#" not in text[text.rfind(b"\n", 0, place) + 1 : place]
+        and not any(start <= place < end for start, end in imports)
+        for place in places
+    )
+
+
+def _means_its_own(text: bytes, name: bytes) -> bool:
+    """Whether a file defines the name itself, and neither imports it nor asks another object than
+    its own for it: `def load(path)`, and `load(path)` or `self.load(path)`."""
+    defined = re.search(rb"^([ \t]*)(?:def|class) " + name + rb"\b", text, re.M)
+    if defined is None:
+        return False
+    others = (
+        rb"^[ \t]*(?:from|import)\b[^\n(]*\b" + name,
+        rb"\bimport\s*\([^)]*\b" + name,
+        rb"(?<!\bself)(?<!\bcls)\." + name,
+    )
+    if any(re.search(other + rb"\b", text, re.M) for other in others):
+        return False
+    bare = re.search(rb"(?<![.\w])(?<!def )(?<!class )" + name + rb"\b", text)
+    return not defined[1] or bare is None  # a method is called by no bare name
 
 
 def _texts(root: Path) -> dict[Path, bytes]:

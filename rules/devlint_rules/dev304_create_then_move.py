@@ -12,9 +12,10 @@ from devlint.inference.confidence.policy import confidence_of
 from devlint.inference.domain.assumptions import Assumptions
 from devlint.inference.facts import DataCopy, DataKind, Facts, Hotness, Move
 from devlint.inference.syntax.text import every
-from devlint.rule import Claim, Note, Replacement, Rule
+from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.helpers.assumptions import time_matters, warm_code
 from devlint_rules.helpers.blocks import path_to
+from devlint_rules.helpers.causes import habits
 from devlint_rules.helpers.legacy_types import meaning, of_sizes
 from devlint_rules.helpers.repetition import goes_through_host, is_set_up
 from devlint_rules.helpers.rewriting import (
@@ -28,7 +29,8 @@ from devlint_rules.helpers.rewriting import (
     text_of,
     with_argument,
 )
-from devlint_rules.helpers.wording import and_more, loop_note, may_be_accelerator
+from devlint_rules.helpers.scopes import function_around
+from devlint_rules.helpers.wording import loop_note, may_be_accelerator
 
 # These draw other numbers on an accelerator than on the host, from the same seed.
 _RANDOM = ("rand", "randn", "randint", "randperm", "normal", "multinomial", "bernoulli")
@@ -233,33 +235,44 @@ def _is_filled(copy: DataCopy) -> bool:
 
 
 def _of_numbers(facts: Facts) -> Iterator[Claim]:
-    """`torch.tensor(1.0, device=x.device)` makes it on the CPU all the same; once a function."""
-    places: dict[int, list[DataCopy]] = {}
+    """`torch.tensor(1.0, device=x.device)` makes it on the CPU all the same."""
     for copy in facts.data_copies:
-        if _is_filled(copy):
-            around = copy.function.node if copy.function is not None else None
-            places.setdefault(id(around), []).append(copy)
-    for first, *others in places.values():
-        node = first.site.node
+        if not _is_filled(copy):
+            continue
+        node = copy.site.node
         assert isinstance(node, cst.Call)
         filled = _filled(node) if _name(node) == "tensor" else None
         in_one_line = filled is not None and "\n" not in text_of(filled)
-        assumed = time_matters(facts, first.site)
+        message = "one copy less is worth it where others are made beside it"
+        assumed = time_matters(facts, copy.site) + warm_code(
+            _copies_others(facts, node), copy.site, message
+        )
         yield Claim(
-            first.site,
+            copy.site,
             Severity.PERFORMANCE,
             confidence_of(assumed),
-            f"`{short(node)}` copies a number from the host{and_more(len(others))}, and the host "
-            "waits for the copy",
+            f"`{short(node)}` copies a number from the host, and the host waits for the copy",
             advice="let a kernel fill it in"
             + (f": `{text_of(filled)}`" if filled is not None and in_one_line else ""),
-            trace=tuple(Note(other.site, "so does this one") for other in others),
             assumptions=assumed,
         )
 
 
-def _check(facts: Facts) -> Iterator[Claim]:
-    yield from _of_numbers(facts)
+def _copies_others(facts: Facts, number: cst.Call) -> bool:
+    """The function copies what Python holds to a device in any case, and waits for that:
+    `torch.tensor(labels, device=x.device)`."""
+    function = function_around(facts, number)
+    unchanging = {copy.site.node for copy in facts.data_copies}  # which can be avoided, too
+    return any(
+        call not in unchanging
+        and argument(call, "device") is not None
+        and _COPYING.fullmatch(_name(call)) is not None
+        and not _is_literal(call)
+        for call in (every(function, cst.Call) if function is not None else ())
+    )
+
+
+def _of_moves(facts: Facts) -> Iterator[Claim]:
     for move in facts.moves:
         factory = _factory(move)
         if factory is None:
@@ -287,6 +300,11 @@ def _check(facts: Facts) -> Iterator[Claim]:
         )
 
 
+def _check(facts: Facts) -> Iterator[Claim]:
+    yield from habits(facts, _of_numbers(facts))
+    yield from habits(facts, _of_moves(facts))
+
+
 RULE = Rule(
     code="DEV304",
     name="create-then-move",
@@ -298,7 +316,8 @@ computed of such tensors alone and then moved: `torch.triu(torch.ones(n, n)).to(
 that cannot be avoided are no finding: `torch.from_numpy(a).to(device)`, and a list that a name
 holds, of which `torch.tensor(xs, device=device)` makes the same copies. One number a kernel can
 fill in, `torch.full((), value, device=device)`, so it is reported with `device=`, too, where a
-function does so for each input: `torch.tensor(1.0, device=x.device)`.""",
+function does so for each input: `torch.tensor(1.0, device=x.device)`. One finding for each
+function, with all places in its trace.""",
     why="""\
 The tensor is allocated and filled on the host, then allocated again and copied over the bus, which
 from pageable memory makes the host wait. `device=` fills it where it is needed.""",
@@ -377,6 +396,7 @@ other numbers on an accelerator from the same seed.""",
 A tensor that gets a name before it is moved is reported where the next line moves it and nothing
 else reads it (`x = x.to(device)`, `return x.to(device)`). What is computed with a value that may be
 a tensor of somebody else's is not. Python data that are written out are `possible` only outside of
-a hot loop, but for one number. So is what a script's function makes before its loops, and what a
-loop makes that works on the host in each turn.""",
+a hot loop, but for one number, unless the function copies other data beside it. So is what a
+script's function makes before its loops, and what a loop makes that works on the host in each
+turn.""",
 )

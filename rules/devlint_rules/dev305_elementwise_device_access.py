@@ -15,7 +15,7 @@ from devlint.inference.facts import Facts, Hotness, Loop, Operand, Site
 from devlint.rule import Claim, Note, Rule
 from devlint_rules.helpers.assumptions import assume_if, time_matters
 from devlint_rules.helpers.rewriting import short
-from devlint_rules.helpers.waiting import assumptions
+from devlint_rules.helpers.waiting import assumptions, still_busy
 from devlint_rules.helpers.wording import and_more, history, loop_note, may_be_accelerator
 
 
@@ -38,8 +38,10 @@ def _accesses(facts: Facts) -> Iterator[_Access]:
     for access in facts.element_accesses:
         site, rows = access.site, access.writes and not access.single
         message = f"`{access.operand.name}` is one element, and no row"
-        assumed = time_matters(facts, site) + assume_if(
-            rows, AssumptionKind.WRITE_IS_OF_ONE_ELEMENT, site, message
+        assumed = (
+            time_matters(facts, site)
+            + assume_if(rows, AssumptionKind.WRITE_IS_OF_ONE_ELEMENT, site, message)
+            + still_busy(facts, access.loop)
         )
         whole = _whole(access.operand, access.loop)
         yield _Access(site, access.operand, access.loop, access.writes, assumed, whole)
@@ -49,7 +51,7 @@ def _accesses(facts: Facts) -> Iterator[_Access]:
             continue
         if loop.hotness is Hotness.HOT or sync.in_step:
             whole = short(sync.whole.node) if sync.whole else _whole(sync.operand, loop)
-            assumed = assumptions(facts, sync)
+            assumed = assumptions(facts, sync) + still_busy(facts, loop)
             of_module = sync.in_module and sync.operand.placement is None
             yield _Access(
                 sync.site,
@@ -193,6 +195,7 @@ kept = [i for i, flag in enumerate(flags.tolist()) if flag]
     check=_check,
     twin="The guard counts reads and writes of single elements at the line.",
     limits="""\
+In a loop that waits for the device anyway, for rows that a mask picks, say, it is a `possible` one.
 Whether `x[i] = …` writes an element or a whole row, which is often worth a loop, mostly is not in
 sight: writes are only `possible`.""",
 )

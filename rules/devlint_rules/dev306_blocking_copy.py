@@ -14,6 +14,7 @@ from devlint.inference.facts import Facts, Hotness, Loop, Move, Site, StepKind
 from devlint.inference.syntax.text import every
 from devlint.rule import Claim, Note, Rule
 from devlint_rules.helpers.assumptions import is_cold_file, time_matters, warm_code
+from devlint_rules.helpers.causes import habits
 from devlint_rules.helpers.repetition import wait_in_turn
 from devlint_rules.helpers.rewriting import short, text_of
 from devlint_rules.helpers.wording import (
@@ -79,6 +80,10 @@ def _check(facts: Facts) -> Iterator[Claim]:
             found.setdefault(id(move.site.node), (move, made))
     for found in by_function.values():
         yield _in_vain(facts, list(found.values()))
+    yield from habits(facts, _of_loops(facts))
+
+
+def _of_loops(facts: Facts) -> Iterator[Claim]:
     for move in facts.moves:
         if not _goes_up_in_hot_loop(move) or move.loop is None:
             continue
@@ -108,8 +113,26 @@ def _host_could_go_on(facts: Facts, move: Move, loop: Loop) -> Assumptions:
     for the device in every turn anyway."""
     wait = wait_in_turn(facts, loop)
     message = "the copy has to be quick, though the host waits in every turn"
-    return warm_code(wait is not None, wait or move.site, message) + warm_code(
-        move.cold, move.site, "what runs once or seldom has to be quick, too"
+    return (
+        warm_code(wait is not None, wait or move.site, message)
+        + warm_code(move.cold, move.site, "what runs once or seldom has to be quick, too")
+        + warm_code(
+            _only_copies(facts, loop), move.site, "there is something to do while the copies run"
+        )
+    )
+
+
+_COLLECTS = frozenset({"append", "extend", "insert", "add", "update", "setdefault", "items"})
+
+
+def _only_copies(facts: Facts, loop: Loop) -> bool:
+    """The body of a loop moves and collects, and calls nothing else."""
+    body = getattr(loop.site.node, "body", None)
+    moves = {move.site.node for move in facts.moves}
+    return isinstance(body, cst.BaseSuite) and all(
+        call in moves
+        or (isinstance(call.func, cst.Attribute) and call.func.attr.value in _COLLECTS)
+        for call in every(body, cst.Call)
     )
 
 

@@ -13,11 +13,16 @@ from devlint.inference.facts import Facts, Hotness, Move, Site
 from devlint.rule import Claim, Note, Rule
 from devlint_rules.helpers.assumptions import time_matters
 from devlint_rules.helpers.blocks import path_to
+from devlint_rules.helpers.causes import habits
 from devlint_rules.helpers.rewriting import short
 from devlint_rules.helpers.wording import is_host, loop_note
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
+    yield from habits(facts, _of_moves(facts))
+
+
+def _of_moves(facts: Facts) -> Iterator[Claim]:
     for move in facts.moves:
         if not move.of_module or move.cold:
             continue

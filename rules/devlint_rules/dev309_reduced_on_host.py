@@ -8,17 +8,19 @@ import libcst as cst
 
 from devlint.findings import Applicability, Severity
 from devlint.inference.confidence.policy import confidence_of
-from devlint.inference.domain.assumptions import AssumptionKind
-from devlint.inference.facts import Facts, Move
+from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
+from devlint.inference.facts import Facts, Move, Site
 from devlint.rule import Claim, Replacement, Rule
-from devlint_rules.helpers.assumptions import assume_if, time_matters
+from devlint_rules.helpers.assumptions import assume_if, time_matters, warm_code
+from devlint_rules.helpers.blocks import path_to
+from devlint_rules.helpers.causes import habits
 from devlint_rules.helpers.chains import Step, reduction
 from devlint_rules.helpers.rewriting import atom, receiver, text_of
 from devlint_rules.helpers.wording import loop_note
 
 
-def _fix(move: Move, steps: list[Step]) -> tuple[Replacement, ...]:
-    """`x.cpu().mean()` becomes `x.mean().cpu()`."""
+def _fix(move: Move, steps: list[Step], added: bool) -> tuple[Replacement, ...]:
+    """`x.cpu().mean()` becomes `x.mean().cpu()`, and `x.mean()` where it is added up."""
     before = receiver(move.site.node)
     if before is None or len(steps) != 1 or move.non_blocking:
         return ()
@@ -26,42 +28,86 @@ def _fix(move: Move, steps: list[Step]) -> tuple[Replacement, ...]:
     assert isinstance(move.site.node, cst.Call)
     moved = cst.Attribute(before, cst.Name(steps[0].method))
     reduced = text_of(call.with_changes(func=moved, lpar=(), rpar=()))
-    how = text_of(move.site.node)[len(atom(before)) :]
     if not text_of(move.site.node).startswith(atom(before)):
         return ()
-    site = type(move.site)(move.site.source, call)
-    return (Replacement(site, f"{reduced}{how}"),)
+    how = "" if added else text_of(move.site.node)[len(atom(before)) :]
+    return (Replacement(Site(move.site.source, call), f"{reduced}{how}"),)
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
+    yield from habits(facts, _of_moves(facts))
+
+
+def _of_moves(facts: Facts) -> Iterator[Claim]:
     for move in facts.moves:
         steps = reduction(facts, move)
         if not steps:
             continue
         name = steps[-1].method
-        assumed = time_matters(facts, move.site) + assume_if(
-            move.subject.placement is None,
-            AssumptionKind.SOURCE_OF_MOVE_IS_ELSEWHERE,
-            move.site,
-            f"`{move.subject.name}` is not on the host already",
+        added = name == "sum" and _is_added_up(facts, steps[-1].call)
+        assumed = (
+            time_matters(facts, move.site)
+            + assume_if(
+                move.subject.placement is None,
+                AssumptionKind.SOURCE_OF_MOVE_IS_ELSEWHERE,
+                move.site,
+                f"`{move.subject.name}` is not on the host already",
+            )
+            + _are_worth_it(facts, move, added)
         )
         yield Claim(
             move.site,
             Severity.PERFORMANCE,
             confidence_of(assumed),
             f"all of `{move.subject.name}` is copied to the host, where `.{name}()` reduces it",
-            advice=f"reduce it on the device, and copy the result: `{_advised(move, name)}`",
+            advice=_advice(move, name, added),
             trace=(loop_note(move.loop),) if move.loop is not None else (),
-            fix=_fix(move, steps),
+            fix=_fix(move, steps, added),
             applicability=Applicability.UNSAFE,
             assumptions=assumed,
         )
 
 
-def _advised(move: Move, name: str) -> str:
+def _is_added_up(facts: Facts, result: cst.CSTNode) -> bool:
+    """`correct += result`."""
+    tree = getattr(facts.source, "tree", None)
+    around = path_to(tree, result) if isinstance(tree, cst.Module) else []
+    return bool(around) and isinstance(around[0], cst.AugAssign)
+
+
+def _are_worth_it(facts: Facts, move: Move, added: bool) -> Assumptions:
+    """The assumption that answers are: of these only a byte each is copied. Added up on the device
+    they save the wait in every turn, which an evaluation need not be spared."""
+    if not _are_answers(move.subject.site.node):
+        return ()
+    trains = move.loop is not None and move.loop.trains
+    waits = [sync for sync in facts.syncs if sync.site.node is move.site.node]
+    seldom = not trains and any(sync.evaluates for sync in waits)
+    message = "a byte for each prediction is too much to copy"
+    return warm_code(not added or seldom, move.site, message)
+
+
+def _are_answers(node: cst.CSTNode) -> bool:
+    """Whether predictions agree with labels: `predicted == labels`, `predicted.eq(labels)`."""
+    while isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and not node.args:
+        node = node.func.value  # `(predicted == labels).float()`
+    if isinstance(node, cst.Comparison) and len(node.comparisons) == 1:
+        (target,) = node.comparisons
+        is_equal = isinstance(target.operator, (cst.Equal, cst.NotEqual))
+        return is_equal and not isinstance(target.comparator, cst.BaseNumber)
+    if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.args:
+        compares = node.func.attr.value in ("eq", "ne")
+        return compares and not isinstance(node.args[0].value, cst.BaseNumber)
+    return False
+
+
+def _advice(move: Move, name: str, added: bool) -> str:
     before = receiver(move.site.node)
     text = atom(before) if before is not None else move.subject.name
-    return f"{text if len(text) < 60 else '(…)'}.{name}(…).cpu()"
+    reduced = f"{text if len(text) < 60 else '(…)'}.{name}(…)"
+    if added:
+        return f"add up on the device, and read the sum once after the loop: `{reduced}`"
+    return f"reduce it on the device, and copy the result: `{reduced}.cpu()`"
 
 
 RULE = Rule(
@@ -71,7 +117,7 @@ RULE = Rule(
     summary="A whole tensor is copied to the host, only to be reduced there.",
     what="""\
 Reports `x.cpu().mean()` and its like in hot code: a move to the host, with `.detach()`, `.numpy()`
-or a conversion behind it perhaps, and then a reduction.""",
+or a conversion behind it perhaps, and then a reduction. One finding for each function.""",
     why="""\
 The copy takes time in proportion to what is copied, and the reduction runs on the slower of the two
 machines. Reduced first, a few numbers cross the bus. The host waits for the device either way.""",
@@ -160,11 +206,14 @@ def report(history: torch.Tensor) -> float:
     ),
     check=_check,
     fix="""\
-Exchanges the two: `x.cpu().mean()` becomes `x.mean().cpu()`. Unsafe: the device adds up in another
-order.""",
+Exchanges the two: `x.cpu().mean()` becomes `x.mean().cpu()`, and leaves the sum of
+`total += x.cpu().sum()` on the device. Unsafe: the device adds up in another order, and what is
+added up is there.""",
     twin="The guard sees a transfer to the host of more than one element at the line.",
     limits="""\
-A mean of a mask needs `.float()` on the device, which NumPy does not ask for. Only chains of calls:
-a copy that gets a name may be needed for something else. A NumPy function around the copy
-(`np.mean(x.cpu().numpy())`) is not reported.""",
+Of answers, `predicted == labels`, a copy takes no time: a `possible` finding, unless a loop that
+trains adds them up and need not wait for that in every turn. A mean of a mask needs `.float()` on
+the device, which NumPy does not ask for. Only chains of calls: a copy that gets a name may be
+needed for something else. A NumPy function around the copy (`np.mean(x.cpu().numpy())`) is not
+reported.""",
 )

@@ -14,6 +14,7 @@ from devlint.inference.facts import Facts, Mention, Site
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.helpers.assumptions import (
     assume,
+    in_use,
     runs_elsewhere,
     runs_without_cuda,
     sign_of_cuda,
@@ -115,12 +116,14 @@ def _with_choice(mention: Mention) -> tuple[Replacement, ...]:
     return (Replacement(first, f"torch.device({_CHOICE})"),)
 
 
-def _assumptions(mentions: list[Mention]) -> Assumptions:
-    """A library without a sign of any other machine may be meant for this one only."""
+def _assumptions(facts: Facts, mentions: list[Mention]) -> Assumptions:
+    """A file without a sign of any other machine may be meant for this one only: a script as well
+    as a library."""
     first = mentions[0]
-    telling = first.in_main or first.serves_host or any(m.near_input for m in mentions)
+    telling = first.serves_host or any(m.near_input for m in mentions)
     sign = sign_of_cuda(mentions, telling)
-    return runs_without_cuda(first.site) + runs_elsewhere(first.site, sign)
+    without = runs_without_cuda(first.site) + runs_elsewhere(first.site, sign)
+    return without + in_use(facts, first.site)
 
 
 def _other_cards(site: Site) -> Assumptions:
@@ -165,7 +168,7 @@ def _on_purpose(strays: list[Mention]) -> Claim:
 
 def _demands(facts: Facts, mentions: list[Mention]) -> Claim:
     first, *others = mentions
-    assumed = _assumptions(mentions)
+    assumed = _assumptions(facts, mentions)
     fix = _fix(facts, mentions)
     return Claim(
         first.site,
@@ -290,7 +293,7 @@ host may not be wanted.""",
 On a machine without CUDA (`devlint confirm --virtual mps`, or a host) the line raises.""",
     limits="""\
 Whether a program is meant for one kind of machine only, devlint cannot know; hence a warning. Where
-a library file shows no sign of another machine and no input to go by, it is a `possible` one. Code
+a file shows no sign of another machine and no input to go by, it is a `possible` one. Code
 named for CUDA, GPUs or Triton, by its function, class or file, and tests are left alone; so is the
 `.cuda()` of a module without parameters, which moves nothing. A file whose main part, or a set-up
 function (`initialize`, `setup_…`), fails where `torch.cuda.is_available()` is false is for CUDA, as

@@ -13,7 +13,7 @@ from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.facts import Facts, Mention
 from devlint.inference.syntax.text import every
 from devlint.rule import Claim, Rule
-from devlint_rules.helpers.assumptions import assume, assume_if, runs_elsewhere
+from devlint_rules.helpers.assumptions import assume, assume_if, in_use, runs_elsewhere
 from devlint_rules.helpers.mentions import twins
 from devlint_rules.helpers.ownership import rule_of_mention
 from devlint_rules.helpers.rewriting import add_argument, in_file
@@ -71,11 +71,19 @@ def _assumptions(facts: Facts, load: Mention) -> Assumptions:
     if _is_unread(facts, load):
         return weights  # the caller has a choice to make
     other = "the file, of which nothing is known, was saved on an accelerator"
+    elsewhere = "the file was saved on an accelerator, though the script works on none"
     return (
         weights
         + assume_if(not load.weights, AssumptionKind.FILE_COMES_FROM_CARD, site, other)
+        + assume_if(_is_for_host(facts), AssumptionKind.FILE_COMES_FROM_CARD, site, elsewhere)
         + runs_elsewhere(site, load.on_purpose)
+        + in_use(facts, site)
     )
+
+
+def _is_for_host(facts: Facts) -> bool:
+    """A script that names no accelerator works with what its like have saved."""
+    return facts.is_script and not facts.accelerated
 
 
 def _habits(facts: Facts) -> Iterator[list[Mention]]:
@@ -189,8 +197,9 @@ A file that holds no tensors, or was saved from the host, loads everywhere; devl
 into files. It goes by what is done with the result (`load_state_dict`, `.eval()`), by the names of
 the file and of what is loaded, and by the object that loads: one with a device of its own. Data
 sets, features and the like are `possible` findings. So is what the same run has saved to that place
-before, in the same function or one that it calls; a file to which the same class or file saves
-nothing but plain values; what NumPy or a plot takes as it was loaded; what `quantize_dynamic` made,
-which the host alone runs; and the other branch of a switch whose host branch loads the same file
-with `map_location="cpu"`.""",
+before, in the same function or one that it calls; what a script loads that works on no accelerator,
+or a function that demands CUDA; a file to which the same class or file saves nothing but plain
+values; what NumPy or a plot takes as it was loaded; what `quantize_dynamic` made, which the host
+alone runs; and the other branch of a switch whose host branch loads the same file with
+`map_location="cpu"`.""",
 )

@@ -11,6 +11,7 @@ from devlint.inference.facts import Facts, Mention
 from devlint.rule import Claim, Rule
 from devlint_rules.helpers.assumptions import (
     assume,
+    in_use,
     runs_elsewhere,
     runs_without_cuda,
     sign_of_cuda,
@@ -31,7 +32,8 @@ def _assumptions(facts: Facts, mentions: list[Mention]) -> Assumptions:
     """A script for one machine may be meant for that alone."""
     first = mentions[0]
     sign = sign_of_cuda(mentions, _serves_others(facts, first))
-    return runs_without_cuda(first.site) + runs_elsewhere(first.site, sign)
+    without = runs_without_cuda(first.site) + runs_elsewhere(first.site, sign)
+    return without + in_use(facts, first.site)
 
 
 def _check(facts: Facts) -> Iterator[Claim]:

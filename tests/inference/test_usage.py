@@ -26,7 +26,7 @@ def unused(train: str, decorator: str = "", base: str = "") -> set[str]:
 
 
 def test_what_neither_its_file_nor_another_names_is_left_over():
-    assert unused("from main import mask") == {"rewards", "Sampler"}
+    assert unused("from main import mask\nmask()") == {"rewards", "Sampler"}
 
 
 def test_of_a_file_that_nobody_names_nothing_is_known():
@@ -34,17 +34,17 @@ def test_of_a_file_that_nobody_names_nothing_is_known():
 
 
 def test_a_method_that_nobody_names_is_left_over_though_its_class_is_used():
-    assert unused("from main import mask, rewards, Sampler") == {"draw"}
-    assert unused("from main import mask, rewards, Sampler\nSampler().draw(1)") == set()
+    assert unused("from main import *\nmask, rewards, Sampler") == {"draw"}
+    assert unused("from main import *\nmask, rewards, Sampler().draw(1)") == set()
 
 
 @pytest.mark.parametrize("base", ["(nn.Module)", "(Dataset)"])
 def test_a_library_calls_what_overrides_its_methods(base):
-    assert unused("from main import rewards, Sampler", base=base) == {"mask"}
+    assert unused("from main import *\nrewards, Sampler", base=base) == {"mask"}
 
 
 def test_what_is_decorated_is_registered_somewhere():
-    assert unused("from main import mask, Sampler; draw", decorator="@register") == set()
+    assert unused("from main import *\nmask, Sampler, draw", decorator="@register") == set()
 
 
 SHIFTED = """
@@ -81,3 +81,45 @@ def test_another_file_may_call_a_private_function_too():
 
 def test_anybody_may_call_a_public_function():
     assert len(met(SHIFTED.replace("_shifted", "shifted").format(call="self.shifted(x)"))) == 1
+
+
+RUN = """
+    import torch
+
+    def load(path, device):
+        return torch.zeros(3).to(device)
+
+    def begin(device):
+        return torch.ones(3).to(device)
+
+    if __name__ == "__main__":
+        {main}
+"""
+
+
+@pytest.mark.parametrize(
+    ("main", "names"),
+    [
+        ("begin('cuda')", {"load"}),
+        ("begin('cuda')  # was: load()", {"load"}),
+        ("begin(load(1, 'cuda'))", set()),
+        ("globals()[name]()", set()),
+    ],
+)
+def test_what_a_script_does_not_name_is_left_over(main, names):
+    assert set(given(RUN.format(main=main), {}).left_over.values()) == names
+
+
+def test_a_function_with_nothing_but_a_load_may_be_left_over_too():
+    code = """
+        import torch
+
+        def weights(path):
+            return torch.load(path)
+
+        def other(net):
+            return net
+    """
+    assert set(
+        given(code, {"train.py": "from main import other\nother(1)"}).left_over.values()
+    ) == {"weights"}

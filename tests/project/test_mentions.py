@@ -10,22 +10,63 @@ from devlint.project.mentions import Mentions
 
 def project(tmp_path: Path, **files: str) -> Mentions:
     for name, text in files.items():
-        file = tmp_path / name.replace("__", "/")
-        file = file.with_name(file.name.replace("_dot_", "."))
+        path = name.replace("__", "/").replace("_dot_", ".")
+        file = tmp_path / path.replace("front", "__init__")
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
     return Mentions(tmp_path)
 
 
 def test_another_file_has_to_name_it(tmp_path):
-    found = project(tmp_path, a_dot_py="def step(): pass\nstep()", b_dot_py="def other(): pass")
-    assert not found.elsewhere("step", tmp_path / "a.py")
-    assert found.elsewhere("step", tmp_path / "b.py")
+    found = project(
+        tmp_path, a_dot_py="def step(): pass\nstep()", b_dot_py="def other(): pass\nstep"
+    )
+    assert not found.elsewhere("other", tmp_path / "b.py")
+    assert found.elsewhere("step", tmp_path / "a.py")
 
 
 def test_a_name_is_a_whole_word(tmp_path):
     found = project(tmp_path, a_dot_py="def step(): pass", b_dot_py="steps = first_step")
     assert not found.elsewhere("step", tmp_path / "a.py")
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("def step(): pass\nstep()", False),
+        ("class Net:\n    def step(self): pass\n    def run(self): self.step()", False),
+        ("class Net:\n    def step(self): pass\n    def run(self): step()", True),
+        ("from a import step\ndef run(): step()", True),
+        (
+            "from a import (\n    other,\n    step,\n)\n\nclass Net:\n    def step(self): step()",
+            True,
+        ),
+        ("import a\ndef step(): a.step()", True),
+        ("class Net(Base):\n    def step(self): super().step()", True),
+        ("step()", True),
+    ],
+)
+def test_a_file_that_defines_the_name_itself_means_its_own(tmp_path, text, named):
+    found = project(tmp_path, a_dot_py="def step(): pass", b_dot_py=text)
+    assert found.elsewhere("step", tmp_path / "a.py") is named
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "used"),
+    [
+        ("b_dot_py", "from a import step", False),
+        ("b_dot_py", "from a import (\n    other,\n    step,\n)\nother()", False),
+        ("b_dot_py", "from a import step\nstep()", True),
+        ("front_dot_py", "from a import step", True),
+        ("b_dot_py", "run()  # was: step()", False),
+        ("tests__run_dot_py", "from a import step\nstep()", False),
+        ("test_a_dot_py", "from a import step\nstep()", False),
+        ("latest__run_dot_py", "from a import step\nstep()", True),
+    ],
+)
+def test_who_only_imports_or_tests_a_function_uses_it_for_nothing(tmp_path, file, text, used):
+    found = project(tmp_path, a_dot_py="def step(): pass", **{file: text})
+    assert found.elsewhere("step", tmp_path / "a.py") is used
 
 
 @pytest.mark.parametrize("name", ["conf_dot_yaml", "README_dot_md", "show_dot_ipynb"])

@@ -199,3 +199,63 @@ def test_what_is_moved_before_it_meets_others_is_no_cause():
     lost = "w.to(device); w = w * 2"
     assert ("DEV201", 4) in told(MOVED.format(move=lost))
     assert told(MOVED.format(move="w = w.to(device)")) == []
+
+
+HABIT = """\
+def starts(x: torch.Tensor, device):
+    rows = torch.arange(x.size(0)).to(device)
+    done = torch.zeros(x.size(0)).to(device)
+    noise = torch.randn(x.size(0)).to(device)
+    return rows + done * noise
+
+
+def ends(x: torch.Tensor, device):
+    return torch.ones(x.size(0)).to(device)
+"""
+
+
+def habits(text: str) -> list[Finding]:
+    return [found for found in check_text(MODULE + text) if found.rule == "DEV304"]
+
+
+def test_what_a_function_does_by_habit_is_one_finding_and_one_fix():
+    tensors, noise, other = habits(HABIT)
+    assert (tensors.location.line, noise.location.line, other.location.line) == (6, 8, 13)
+    assert [place.location.line for place in tensors.related] == [7]
+    assert tensors.message.startswith("`torch.arange(x.size(0))`")
+    assert "at one more place" in tensors.message
+    assert tensors.fix is not None and len(tensors.fix.edits) == 2
+
+
+def test_a_place_of_a_habit_says_what_to_write_there():
+    (place,) = habits(HABIT)[0].related
+    assert place.message.endswith("`torch.zeros(x.size(0), device=device)`")
+
+
+def test_a_habit_inside_of_another_place_of_it_is_mended_with_that():
+    text = """\
+def level(device):
+    return torch.full((3,), float(torch.ones(2).to(device).sum())).to(device)
+"""
+    (found,) = habits(text)
+    assert len(found.related) == 1
+    assert found.fix is not None and len(found.fix.edits) == 1
+
+
+def test_an_attribute_on_the_current_card_and_the_operations_that_refuse_it():
+    text = """\
+class Masked(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(3))
+        mask = torch.ones(3)
+        if torch.cuda.is_available():
+            mask = mask.cuda()
+        self.mask = mask
+
+    def forward(self, x):
+        return x @ (self.mask * self.weight)
+"""
+    (found,) = serious(text)
+    assert found.rule == "DEV205"
+    assert 15 in {place.location.line for place in found.related}

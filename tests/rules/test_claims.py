@@ -618,12 +618,13 @@ class TestMentions:
         assert [note.site for note in claim.trace] == [mentions[1].site]
         assert claim.confidence is Confidence.LIKELY
 
-    def test_a_library_for_one_kind_of_machine_is_only_possible(self):
+    def test_a_file_for_one_kind_of_machine_is_only_possible(self):
         mention = self.mention("x.cuda()", near_input=False)
         for shown, confidence in [
             (mention, Confidence.POSSIBLE),
+            (mention._replace(in_main=True), Confidence.POSSIBLE),
             (mention._replace(serves_host=True), Confidence.LIKELY),
-            (mention._replace(in_main=True), Confidence.LIKELY),
+            (mention._replace(in_main=True, serves_host=True), Confidence.LIKELY),
         ]:
             claim = only(claims(RULES["DEV501"], self.TEXT, mentions=[shown]))
             assert claim.confidence is confidence

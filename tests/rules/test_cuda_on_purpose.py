@@ -102,17 +102,23 @@ def test_a_script_for_cards(tmp_path: Path, change: dict[str, str]):
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("change", "rules"),
     [
-        {},
-        {"begin": "if torch.cuda.is_available(): torch.set_default_device('cuda')"},
-        {"first": 'print(os.environ["CUDA_VISIBLE_DEVICES"])'},
+        ({}, set()),
+        (
+            {"begin": "if torch.cuda.is_available(): torch.set_default_device('cuda')"},
+            {"DEV501", "DEV502"},
+        ),
+        ({"first": 'print(os.environ["CUDA_VISIBLE_DEVICES"])'}, set()),
+        ({"begin": "print(torch.ones(3, device='cpu'))"}, {"DEV501", "DEV502"}),
     ],
 )
-def test_a_script_that_only_happens_to_run_there(tmp_path: Path, change: dict[str, str]):
+def test_a_script_that_serves_another_machine_shows_it(
+    tmp_path: Path, change: dict[str, str], rules: set[str]
+):
     usual = {"first": "", "begin": "pass", "net": "net.cuda()"}
     found = shown(tmp_path, SCRIPT.format(**{**usual, **change}), setup="")
-    assert {finding.rule for finding in found} == {"DEV501", "DEV502"}
+    assert {finding.rule for finding in found} == rules
 
 
 def test_a_layer_that_is_taken_to_the_card_and_back(tmp_path: Path):
@@ -123,3 +129,46 @@ def test_a_layer_that_is_taken_to_the_card_and_back(tmp_path: Path):
     )
     assert shown(tmp_path, code.format(back=".cpu()"), setup="") == []
     assert [f.rule for f in shown(tmp_path, code.format(back=".eval()"), setup="")] == ["DEV501"]
+
+
+RESUME = """\
+import torch
+import torch.distributed as dist
+
+
+def resume(net, path):
+    net.load_state_dict(torch.load(path))
+    return net{move}
+
+
+def start():
+    {more}
+"""
+
+
+@pytest.mark.parametrize(
+    ("move", "more", "said"),
+    [
+        (".eval()", "pass", 1),
+        (".cuda()", "pass", 0),
+        (".cuda()", "dist.init_process_group('nccl')", 1),
+        (".cuda()", "return torch.ones(3, device='cpu')", 1),
+    ],
+)
+def test_what_loads_and_demands_cuda_finds_the_card_that_saved(
+    tmp_path: Path, move: str, more: str, said: int
+):
+    found = shown(tmp_path, RESUME.format(move=move, more=more), setup="")
+    assert [finding.rule for finding in found].count("DEV502") == said
+
+
+def test_branches_that_all_demand_cuda_ask_for_nothing(tmp_path: Path):
+    code = (
+        "import torch\nfrom torch import nn\n\n\ndef main(args, net):\n"
+        "    if args.gpu is not None:\n        net = net{one}\n"
+        "    else:\n        net = nn.DataParallel(net).cuda()\n"
+        "    net.load_state_dict(torch.load(args.resume))\n"
+        "    return net\n"
+    )
+    assert shown(tmp_path, code.format(one=".cuda(args.gpu)"), setup="") == []
+    assert {f.rule for f in shown(tmp_path, code.format(one=".eval()"), setup="")} == {"DEV502"}

@@ -135,6 +135,7 @@ class Net(nn.Module):
 if __name__ == "__main__":
     {main}
     net = Net().cuda()
+    print(torch.ones(3, device="cpu"))
     print(sum(p.numel() for p in net.parameters()))
 """
 
@@ -260,3 +261,219 @@ class Loss(nn.Module):
 def test_what_only_shows_what_a_class_does_may_wait(tmp_path, head, more, said):
     found = shown(tmp_path, DEMO.format(head=head, more=more))
     assert len([s for s in found if s[:6] == "DEV303"]) == said
+
+
+COUNT = """\
+from torch.utils.data import DataLoader
+
+
+def {name}(model, dataset, optimizer):
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    model.to(device)
+    hits, shares = 0, []
+    for x, y in DataLoader(dataset):
+        scores = model(x.to(device))
+        {work}
+        {count}
+    return hits, shares
+"""
+TRAIN = "scores.mean().backward(); optimizer.step()"
+ADDED = "hits += scores.argmax(1).eq(y.to(device)).cpu().sum()"
+
+
+@pytest.mark.parametrize(
+    ("name", "work", "count", "said"),
+    [
+        ("train", TRAIN, ADDED, 1),
+        ("evaluate", "pass", ADDED, 0),
+        ("train", TRAIN, "shares.append((scores.argmax(1) == y.to(device)).cpu().sum())", 0),
+        ("train", TRAIN, "shares.append((y.to(device) != scores).float().cpu().mean())", 0),
+        ("train", TRAIN, "shares.append((scores == 0).cpu().sum())", 1),
+        ("evaluate", "pass", "shares.append(scores.cpu().mean())", 1),
+    ],
+)
+def test_answers_are_no_more_to_copy_than_their_number(tmp_path, name, work, count, said):
+    found = shown(tmp_path, COUNT.format(name=name, work=work, count=count))
+    assert len([s for s in found if s[:6] == "DEV309"]) == said
+
+
+def test_answers_that_a_training_loop_adds_up_stay_on_the_device(tmp_path):
+    found = shown(tmp_path, COUNT.format(name="train", work=TRAIN, count=ADDED))
+    (said,) = [s for s in found if s[:6] == "DEV309"]
+    assert "add up on the device" in said and ".cpu()" not in said
+
+
+PARTS = """\
+class Boxes(nn.Module):
+    def forward(self, boxes: torch.Tensor, picture: torch.Tensor):
+        parts = []
+        for box in boxes:
+            x, y, w, h = list(map(int, box))
+            parts.append(picture[y : y + h, x : x + w] * {weight})
+        return parts
+"""
+
+
+@pytest.mark.parametrize(
+    ("weight", "said"), [("torch.cat([picture[picture > x]])", 0), ("(picture > x)", 1)]
+)
+def test_elements_are_read_in_passing_where_each_turn_waits_anyway(tmp_path, weight, said):
+    found = shown(tmp_path, PARTS.format(weight=weight))
+    assert len([s for s in found if s[:6] == "DEV305"]) == said
+
+
+LEFT = """\
+from torch.utils.data import DataLoader
+
+
+def resume(model, dataset, optimizer, path):
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    model.load_state_dict(torch.load(path))
+    model.to(device)
+    for x in DataLoader(dataset):
+        loss = model(x.to(device)).sum()
+        print(loss.item())
+        loss.backward()
+        optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("train.py", ["DEV303", "DEV502"]),
+        ("scripts/archive/train.py", []),
+        ("old_code/train.py", []),
+        ("train_bkp.py", []),
+        ("third_party/train.py", []),
+        ("older/train.py", ["DEV303", "DEV502"]),
+    ],
+)
+def test_what_was_put_aside_is_left_alone(tmp_path, path, said):
+    assert sorted(each[:6] for each in shown(tmp_path, LEFT, path)) == said
+
+
+FETCH = """\
+from torch.utils.data import DataLoader
+
+
+def fetch(model, dataset):
+    model.cuda()
+    kept = []
+    for rows, marks in DataLoader(dataset, pin_memory=True):
+        kept.append({work})
+    return kept
+"""
+
+
+@pytest.mark.parametrize(
+    ("work", "said"),
+    [("(rows.cuda(), marks.cuda())", 0), ("model(rows.cuda(), marks.cuda())", 1)],
+)
+def test_a_loop_that_only_copies_has_nothing_to_do_meanwhile(tmp_path, work, said):
+    found = shown(tmp_path, FETCH.format(work=work))
+    assert len([s for s in found if s[:6] == "DEV306"]) == said
+
+
+ZERO = """\
+class Loss(nn.Module):
+    def forward(self, scores: torch.Tensor, labels):
+        total = torch.tensor(0.0, device=scores.device)
+        for score, label in zip(scores, labels):
+            total = total + (score - {label}).sum()
+        return total
+"""
+
+
+@pytest.mark.parametrize(
+    ("label", "said"), [("torch.tensor(label, device=scores.device)", 0), ("label", 1)]
+)
+def test_a_number_is_copied_in_passing_where_other_data_are(tmp_path, label, said):
+    found = shown(tmp_path, ZERO.format(label=label))
+    assert len([s for s in found if s[:6] == "DEV304"]) == said
+
+
+READ = """\
+net = nn.Linear(3, 3)
+net.load_state_dict(torch.load("net.pt"))
+print(net(torch.ones(3){moved}))
+
+if __name__ == "__main__":
+    print(net)
+"""
+
+
+@pytest.mark.parametrize(
+    ("moved", "said"), [("", 0), (", device='cuda' if torch.cuda.is_available() else 'cpu'", 1)]
+)
+def test_a_script_without_accelerators_loads_what_its_like_have_saved(tmp_path, moved, said):
+    found = shown(tmp_path, READ.format(moved=moved))
+    assert len([s for s in found if s[:6] == "DEV502"]) == said
+
+
+SPARE = """\
+def weights(net, path):
+    net.load_state_dict(torch.load(path))
+    return net
+
+
+def device_of(net):
+    return next(net.parameters()).device
+"""
+
+
+@pytest.mark.parametrize(("also", "said"), [("", 0), ("weights(net, 1)\n", 1)])
+def test_a_load_that_nothing_in_the_project_calls_is_left_alone(tmp_path, also, said):
+    (tmp_path / "train.py").write_text(f"from work import *\nprint(device_of(net))\n{also}")
+    assert len([s for s in shown(tmp_path, SPARE) if s[:6] == "DEV502"]) == said
+
+
+TRIP = """\
+def both(frame: torch.Tensor, device: str):
+    frame = frame.to(device)
+    return torch.cat([frame.cpu().abs(), {other}]).to(device)
+"""
+
+
+@pytest.mark.parametrize(("other", "said"), [("torch.zeros(1, 3)", 0), ("frame.cpu()", 1)])
+def test_what_met_another_tensor_on_its_trip_was_needed_there(tmp_path, other, said):
+    found = shown(tmp_path, TRIP.format(other=other))
+    assert len([s for s in found if s[:6] == "DEV302"]) == said
+
+
+FIRST = """\
+def first(model, loader):
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    model.to(device)
+    for batch in loader:
+        loss = model(batch.to(device)).mean()
+        {skip}
+        print(loss.item())
+        {leave}
+"""
+
+
+@pytest.mark.parametrize(
+    ("skip", "leave", "said"),
+    [("pass", "pass", 1), ("pass", "break", 0), ("if not batch.shape[0]: continue", "break", 1)],
+)
+def test_a_loop_that_leaves_in_its_first_turn_waits_once(tmp_path, skip, leave, said):
+    found = shown(tmp_path, FIRST.format(skip=skip, leave=leave))
+    assert len([s for s in found if s[:6] == "DEV303"]) == said
+
+
+KEPT = """\
+class Sampler{base}:
+    def __init__(self):
+        super().__init__()
+        self.rows = torch.tensor([1, 2])
+
+    def step(self, x: torch.Tensor):
+        return x[self.rows] * 2
+"""
+
+
+@pytest.mark.parametrize(("base", "advised"), [("(nn.Module)", True), ("", False)])
+def test_only_a_module_has_buffers(tmp_path, base, advised):
+    (said,) = [s for s in shown(tmp_path, KEPT.format(base=base)) if s[:6] == "DEV308"]
+    assert ("register_buffer" in said) == advised

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from devlint.inference.collect.availability_guards import Demands
 from devlint.inference.conventions import found, holds
 from devlint.inference.program.accelerator_notes import MentionNote, Mentions, functions
 from devlint.inference.program.functions import Function
@@ -26,6 +27,8 @@ def reason(unit: Unit, note: MentionNote) -> str:
         return "it makes all its tensors on CUDA by default"
     if beside.tells(note, beside.wrapping):
         return "it wraps its model for several cards"
+    if note.kind == "load" and note.function in beside.demanding and _is_for_one_card(text):
+        return "what loads it demands CUDA anyway"
     if importer is not None and importer.needs_cuda(unit.source.path):
         return _BUILT
     if note.kind == "device" and _is_brought_back(note):
@@ -60,14 +63,45 @@ class _Unguarded:
     for once the file was walked."""
 
     def __init__(self, unit: Unit) -> None:
-        notes = [note for note in unit.kept(Mentions).notes.values() if not note.guarded]
-        self.setting_default = {note.function for note in notes if _sets_default(note)}
-        self.wrapping = {note.function for note in notes if _wraps_for_cards(note)}
+        notes = list(unit.kept(Mentions).notes.values())
+        unguarded = [note for note in notes if not note.guarded]
+        self.demanding = {note.function for note in unguarded if note.kind == "device"}
+        self.setting_default = {note.function for note in unguarded if _sets_default(note)}
+        self.wrapping = {
+            note.function
+            for note in notes
+            if _wraps_for_cards(note) and (not note.guarded or _in_any_case(unit, note))
+        }
 
     @staticmethod
     def tells(note: MentionNote, functions: set[Function | None]) -> bool:
         """One is in the function of a mention, or in the file's own statements."""
         return note.function in functions or None in functions
+
+
+def _is_for_one_card(text: str) -> bool:
+    """Nothing in the file serves another machine, or several processes, of which each would put
+    what it loads on the card that saved it."""
+    return not holds("host-serving-text", text) and not holds("group-joining-text", text)
+
+
+def _in_any_case(unit: Unit, note: MentionNote) -> bool:
+    """Whatever the conditions around it ask, each of their branches demands CUDA: `if args.gpu is
+    not None: net.cuda(args.gpu) else: net = DataParallel(net).cuda()`."""
+    around = unit.kept(Demands).found_around(unit, note.function, note.node)
+    return all(isinstance(test, cst.If) and _demands_anyway(test) for test, _ in around)
+
+
+def _demands_anyway(node: cst.If) -> bool:
+    other = node.orelse
+    if not _demands(node.body) or other is None:
+        return False
+    return _demands_anyway(other) if isinstance(other, cst.If) else _demands(other.body)
+
+
+def _demands(branch: cst.CSTNode) -> bool:
+    calls = (call.func for call in every(branch, cst.Call))
+    return any(isinstance(func, cst.Attribute) and func.attr.value == "cuda" for func in calls)
 
 
 def _sets_default(note: MentionNote) -> bool:

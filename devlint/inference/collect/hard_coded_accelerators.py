@@ -42,6 +42,7 @@ from devlint.inference.program.accelerator_notes import (
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments, Function
 from devlint.inference.program.units import Unit
+from devlint.inference.program.usage import left_over
 from devlint.inference.program.values import FunctionValue, Instance, Super
 from devlint.inference.syntax.text import code, dotted, parts, shorten
 from devlint.inference.syntax.words import words
@@ -443,6 +444,10 @@ def settle(unit: Unit) -> None:
                 guarded = meant
             elif note.bare and _communicates(note.function):
                 guarded = True
+            if note.function is not None and not guarded:
+                unused = left_over(note.function)
+                if unused:
+                    unit.facts.left_over[note.function.node] = unused
             on_purpose = "" if guarded else cuda_on_purpose.reason(unit, note)
             at_hand = "" if guarded else cuda_on_purpose.device_at_hand(unit, note)
             unit.facts.mentions.append(

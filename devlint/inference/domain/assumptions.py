@@ -222,8 +222,8 @@ MEANINGS: Mapping[AssumptionKind, str] = {
     K.BOTH_DEVICES_ARE_MEANT: "Nothing out of sight brings two values together that the code puts "
     "on two devices.",
     K.TIME_MATTERS: "The time that could be spared matters where the code runs.",
-    K.COLD_FILE_COUNTS: "It matters in a test, an export or code that prepares data, by the path "
-    "of the file.",
+    K.COLD_FILE_COUNTS: "It matters in a test, an export, code that prepares data, or code that "
+    "was put aside or taken over, by the path of the file.",
     K.COLD_CODE_COUNTS: "It matters in code that runs once, now and then, only to evaluate, or "
     "that nothing in sight calls.",
     K.HOST_CAN_DO_WITHOUT: "The host does not need a value where it reads it.",

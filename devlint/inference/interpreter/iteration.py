@@ -24,7 +24,7 @@ from devlint.inference.models.modules import member, parameter_in
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
 from devlint.inference.program.values import FunctionValue, Instance, Parameters
-from devlint.inference.syntax.text import code, dotted, every, passed_through
+from devlint.inference.syntax.text import code, dotted, every, last_statement, passed_through
 from devlint.inference.syntax.words import words
 
 # Methods that only a training loop calls.
@@ -210,8 +210,16 @@ def _gone_through(frame: Frame, over: cst.BaseExpression) -> list[Value]:
     return [held for held in map(frame.lookup, paths) if held is not None]
 
 
+def _leaves_at_once(node: cst.For | cst.While) -> bool:
+    """`for batch in loader: …; break`: there is no second turn."""
+    leaves = isinstance(last_statement(node.body), (cst.Break, cst.Return, cst.Raise))
+    return leaves and not any(True for _ in every(node.body, cst.Continue))
+
+
 def hotness_of(frame: Frame, node: cst.For | cst.While | cst.CompFor, iterable: Value) -> Hotness:
     """How often the body runs for each unit of work, by what it iterates over."""
+    if not isinstance(node, cst.CompFor) and _leaves_at_once(node):
+        return Hotness.COLD
     if isinstance(node, cst.While):
         return Hotness.HOT
 

@@ -1,9 +1,9 @@
-"""Functions that nothing in sight uses, in files that the project does use; and what no call hands
-to a private function.
+"""Functions that nothing in sight uses, in files that are run or that the project does use; and
+what no call hands to a private function.
 
-A file whose other definitions are named elsewhere is no library for strangers only: what is named
-neither there nor in the file itself is left over. Of a file that nobody names nothing is known: it
-may be run, or be what a package offers.
+A file whose other definitions are named elsewhere is no library for strangers only, nor is one that
+runs itself: what is named neither there nor in the file itself is left over. Of any other file that
+nobody names nothing is known: it may be what a package offers.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from functools import cached_property
 
 import libcst as cst
 
+from devlint.inference.conventions import holds, without
 from devlint.inference.program.functions import Function
 from devlint.inference.program.units import Unit
 from devlint.inference.syntax.text import called_name, every
@@ -21,9 +22,9 @@ _BETWEEN_WORDS = {code: " " for code in range(128) if not f"_{chr(code)}".isiden
 
 
 def left_over(function: Function) -> str:
-    """The function's name, or that of its class, if nothing in sight names it while the project
-    names others of the file; else "". What is decorated is registered somewhere, what overrides a
-    method of a library is called by that."""
+    """The function's name, or that of its class, if nothing in sight names it while the file runs,
+    or the project names others of it; else "". What is decorated is registered somewhere, what
+    overrides a method of a library is called by that."""
     outer = _outermost(function)
     info, importer = outer.info, outer.unit.context.importer
     if importer is None or not isinstance(outer.node, cst.FunctionDef):
@@ -36,7 +37,8 @@ def left_over(function: Function) -> str:
     if info is not None and not info.library_bases and not outer.name.startswith("__"):
         names.append(outer.name)
     unnamed = next((name for name in names if usage.is_unnamed(name)), "")
-    return unnamed if unnamed and not usage.elsewhere <= {*names} else ""
+    in_use = unnamed and (usage.is_run or not usage.elsewhere <= {*names})
+    return unnamed if in_use else ""
 
 
 class _Usage:
@@ -52,14 +54,21 @@ class _Usage:
         return self._words[name] == 1 and not self._is_named_elsewhere(name)
 
     @cached_property
+    def is_run(self) -> bool:
+        """The file runs itself, by names that stand in it."""
+        runs = holds("runs-itself", self.unit.source.text)
+        return runs and not {"globals", "Fire"} & self._words.keys()
+
+    @cached_property
     def elsewhere(self) -> set[str]:
         """The functions and classes of the file that another file names."""
         return {name for name in self.defined.values() if self._is_named_elsewhere(name)}
 
     @cached_property
     def _words(self) -> Counter[str]:
-        """How often each word stands in the file."""
-        return Counter(self.unit.source.text.translate(_BETWEEN_WORDS).split())
+        """How often each word stands in the file, but for comments."""
+        code = without("comment", self.unit.source.text)
+        return Counter(code.translate(_BETWEEN_WORDS).split())
 
     def _is_named_elsewhere(self, name: str) -> bool:
         importer = self.unit.context.importer

@@ -31,7 +31,7 @@ def time_matters(facts: Facts, site: Site) -> Assumptions:
     matters = assume(AssumptionKind.TIME_MATTERS, site, "the time that this takes matters")
     shown = "what only shows what the classes of the file do has to be quick, too"
     demonstrates = warm_code(_is_demonstration(facts, site), site, shown)
-    return matters + warm_file(facts, site) + _is_used(facts, site) + demonstrates
+    return matters + warm_file(facts, site) + demonstrates
 
 
 def _is_demonstration(facts: Facts, site: Site) -> bool:
@@ -52,9 +52,20 @@ def _is_used(facts: Facts, site: Site) -> Assumptions:
 
 
 def warm_file(facts: Facts, site: Site) -> Assumptions:
-    """The assumption that a test, an export or code that prepares data is worth the remark, too."""
+    """The assumption that a test, an export or code that prepares data is worth the remark, too,
+    and that the code is in use."""
     message = "this file, one for tests, exports or data by its path, is worth it"
-    return assume_if(is_cold_file(facts), AssumptionKind.COLD_FILE_COUNTS, site, message)
+    cold = assume_if(is_cold_file(facts), AssumptionKind.COLD_FILE_COUNTS, site, message)
+    return cold + in_use(facts, site)
+
+
+def in_use(facts: Facts, site: Site) -> Assumptions:
+    """The assumptions that what was put aside or taken over, by the path of its file, is worked on,
+    and that somebody calls what nothing in sight does."""
+    aside = holds("left-behind-path", facts.source.path)
+    message = "this file, put aside or taken over by its path, is worked on"
+    worked_on = assume_if(aside, AssumptionKind.COLD_FILE_COUNTS, site, message)
+    return worked_on + _is_used(facts, site)
 
 
 def warm_code(needed: bool, site: Site, message: str) -> Assumptions:

@@ -1,30 +1,36 @@
 """One finding for each cause: what one change mends is said once, with all its places.
 
 A tensor made once and met in three places, a plain attribute and the operations that refuse it, one
-`.numpy()` of a value that two branches may have left: facts tell each of them, rules the cause.
+`.numpy()` of a value that two branches may have left: facts tell each of them, rules the cause. So
+is what a function does by habit: five tensors that it makes on the CPU and moves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
 import libcst as cst
 
+from devlint.inference.domain.placement import Device
 from devlint.inference.facts import (
     Facts,
     HostRead,
     Meeting,
     MeetingKind,
     Move,
+    Operand,
     PlainAttribute,
     Site,
     StepKind,
 )
+from devlint.rule import Claim, Note, Replacement
+from devlint_rules.helpers.blocks import path_to
 from devlint_rules.helpers.lost_moves import lost_moves
-from devlint_rules.helpers.ownership import rule_of_meeting
+from devlint_rules.helpers.ownership import rule_of_meeting, strays
 from devlint_rules.helpers.rewriting import is_path, text_of
-from devlint_rules.helpers.wording import is_host
+from devlint_rules.helpers.scopes import function_around
+from devlint_rules.helpers.wording import MAX_TWINS, and_more, is_host
 
 _BEGINNINGS = (StepKind.CREATED, StepKind.LOADED)
 
@@ -53,6 +59,49 @@ def causes(facts: Facts) -> list[Cause]:
     found = [Cause(meeting, tuple(twins.get(value, ()))) for value, meeting in kept.items()]
     order = {id(meeting): index for index, meeting in enumerate(facts.meetings)}
     return sorted(found, key=lambda cause: order[id(cause.meeting)])
+
+
+def habits(facts: Facts, claims: Iterable[Claim]) -> Iterator[Claim]:
+    """The claims of one rule, joined where they say the same of several places of a function.
+
+    The first place stands for all: the others are in its trace, each with what to write there, and
+    its fix mends them all. Claims that rest on different assumptions stay apart, and so do safe
+    fixes, unsafe ones and places without.
+    """
+    joined: dict[object, dict[cst.CSTNode, Claim]] = {}
+    for claim in claims:
+        joined.setdefault(_habit(facts, claim), {}).setdefault(claim.site.node, claim)
+    for places in joined.values():
+        first, *others = places.values()
+        yield _with_places(facts, first, others) if others else first
+
+
+def _habit(facts: Facts, claim: Claim) -> object:
+    assumed = frozenset(each.kind for each in claim.assumptions)
+    fix = (claim.applicability, bool(claim.fix))
+    how = (claim.severity, claim.confidence, assumed, fix)
+    return id(function_around(facts, claim.site.node)), how, claim.given
+
+
+def _with_places(facts: Facts, first: Claim, others: list[Claim]) -> Claim:
+    notes = (
+        Note(each.site, f"here, too: {each.advice}" if each.advice else "here, too")
+        for each in others[:MAX_TWINS]
+    )
+    return replace(
+        first,
+        message=f"{first.message}{and_more(len(others))}",
+        trace=(*first.trace, *notes),
+        fix=_apart(facts, [part for each in (first, *others) for part in each.fix]),
+    )
+
+
+def _apart(facts: Facts, parts: list[Replacement]) -> tuple[Replacement, ...]:
+    """Replacements but for those inside of what another one replaces."""
+    tree, replaced = getattr(facts.source, "tree", None), {part.site.node for part in parts}
+    if not isinstance(tree, cst.Module):
+        return tuple(parts)
+    return tuple(part for part in parts if replaced.isdisjoint(path_to(tree, part.site.node)))
 
 
 def uses_of(facts: Facts, attribute: PlainAttribute) -> list[Meeting]:
@@ -133,13 +182,25 @@ def _odd_operand(meeting: Meeting) -> object:
 
 def _owner(facts: Facts, meeting: Meeting) -> PlainAttribute | None:
     """The plain attribute under which a module keeps the odd operand, and that DEV205 reports."""
-    if meeting.kind is MeetingKind.CONTRACT or not is_host(meeting.left.placement):
+    odd = _fixed_operand(meeting)
+    if meeting.kind is MeetingKind.CONTRACT or odd is None:
         return None
-    steps = {step.site.node for step in meeting.left.steps}
+    steps = {step.site.node for step in odd.steps}
     for attribute in facts.plain_attributes:
         if attribute.site.node in steps and is_unregistered(attribute) and attribute.used_at:
             return attribute
     return None
+
+
+def _fixed_operand(meeting: Meeting) -> Operand | None:
+    """The operand that is on the host, or on the current card where the other is on a chosen
+    one."""
+    left, right = meeting.left, meeting.right
+    if is_host(left.placement):
+        return left
+    if not strays(meeting):
+        return None
+    return left if isinstance(left.placement, Device) else right
 
 
 def _lost_move(facts: Facts, meeting: Meeting) -> Move | None:

@@ -6,7 +6,7 @@ import libcst as cst
 
 from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.domain.placement import Variable, VariableKind
-from devlint.inference.facts import Facts, Sync
+from devlint.inference.facts import Facts, Loop, Sync
 from devlint.inference.syntax.text import dotted, every
 from devlint_rules.helpers.assumptions import assume, assume_if, time_matters
 from devlint_rules.helpers.blocks import path_to, statements_before
@@ -49,6 +49,27 @@ def is_only_asked_for(facts: Facts, sync: Sync) -> bool:
         )
         for step in path_to(tree, sync.site.node)
     )
+
+
+def wait_in_any_case(facts: Facts, loop: Loop) -> Sync | None:
+    """What makes the host wait in every turn of a loop, whatever becomes of its reads of elements:
+    rows that a mask picks, a number that it works on with, a callee that waits."""
+    for sync in facts.syncs:
+        is_other = not (sync.cold or sync.elementwise or sync.invariant)
+        is_there = sync.loop is not None and sync.loop.site.node is loop.site.node
+        waits = sync.operand.placement is not None and is_there and is_other
+        if waits and _is_needed(facts, sync):
+            return sync
+    return None
+
+
+def still_busy(facts: Facts, loop: Loop) -> Assumptions:
+    """The assumption that elements are worth reading at once in a loop that waits anyway."""
+    wait = wait_in_any_case(facts, loop)
+    if wait is None:
+        return ()
+    message = f"the device still works, though `{wait.call}` waits in every turn anyway"
+    return assume(K.DEVICE_IS_STILL_BUSY, wait.site, message)
 
 
 def assumptions(facts: Facts, sync: Sync) -> Assumptions:
