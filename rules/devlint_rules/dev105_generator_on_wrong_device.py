@@ -25,7 +25,13 @@ from devlint_rules.helpers.rewriting import (
     text_of,
 )
 from devlint_rules.helpers.scopes import function_around, means_the_same
-from devlint_rules.helpers.wording import HIDDEN, device_expression, meeting_trace, place_of
+from devlint_rules.helpers.wording import (
+    HIDDEN,
+    device_expression,
+    is_host,
+    meeting_trace,
+    place_of,
+)
 
 # Noise for what is at hand. Indices are drawn for data, whose generators are the host's.
 _NOISE = frozenset({"rand", "randn", "normal"})
@@ -50,6 +56,8 @@ def _fix(facts: Facts, meeting: Meeting) -> tuple[Replacement, ...]:
         return ()
     if meeting.right.by_default:
         return brought_there(facts, meeting.right, meeting.left)
+    if is_host(meeting.right.placement):
+        return ()
     device = _device(meeting)
     if device is None or not means_the_same(facts, device, meeting.right.site.node, made.node):
         device = device_for(facts, meeting.right, made.node)
@@ -98,6 +106,15 @@ def _refused(facts: Facts, move: Move, generator: str) -> Claim:
     )
 
 
+def _advice(meeting: Meeting) -> str:
+    if is_host(meeting.right.placement):
+        return "make the generator on the host: `torch.Generator()`"
+    if meeting.inside:  # where a callee fills it, which is told its device by that name, or by none
+        return "make the generator on the device of what it fills: `torch.Generator(device=…)`"
+    device = _device(meeting) or device_expression(meeting.right) or "device"
+    return f"make the generator there: `torch.Generator(device={device})`"
+
+
 def _check(facts: Facts) -> Iterator[Claim]:
     for move in facts.moves:
         generator = _drawn_for(facts, move)
@@ -107,7 +124,6 @@ def _check(facts: Facts) -> Iterator[Claim]:
         meeting = cause.meeting
         left, right = meeting.left, meeting.right
         fix = _fix(facts, meeting)
-        device = _device(meeting) or device_expression(right) or "device"
         yield Claim(
             meeting.site,
             Severity.ERROR,
@@ -116,7 +132,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
             f"`{left.name}`, which is on {place_of(left)}{HIDDEN if meeting.caught else ''}",
             advice=told(facts, fix, make="make what it fills where the generator is")
             if fix and right.by_default
-            else f"make the generator there: `torch.Generator(device={device})`",
+            else _advice(meeting),
             trace=meeting_trace(meeting, cause.twins),
             fix=fix,
             applicability=Applicability.UNSAFE,

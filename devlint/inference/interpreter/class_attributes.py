@@ -80,6 +80,8 @@ def _written_so_far(info: ClassInfo, name: str) -> Value | None:
         written = frame.state.env.get(f"self.{name}")
         if written is None:
             continue
+        if type(written) is Sequence or type(written) is Mapping:
+            return written  # the very one: what the reader puts into it the constructor holds
         found: list[Value] = []
         for value in alternatives(written):
             if type(value) is Instance and value.module:
