@@ -116,12 +116,16 @@ def _advice(meeting: Meeting) -> str:
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
+    refused = set()
     for move in facts.moves:
         generator = _drawn_for(facts, move)
-        if generator:
+        if generator and move.creation is not None:
+            refused.add(move.creation.node)
             yield _refused(facts, move, generator)
     for cause in causes_of(facts, "DEV105"):
         meeting = cause.meeting
+        if meeting.inside is not None and meeting.inside.node in refused:
+            continue  # said there, whoever hands in the generator
         left, right = meeting.left, meeting.right
         fix = _fix(facts, meeting)
         yield Claim(

@@ -18,7 +18,13 @@ from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.facts import Meeting, Operand
 from devlint.inference.models.elements import is_given_part
-from devlint.inference.models.unification import is_left_behind, is_told, left_behind, never_meet
+from devlint.inference.models.unification import (
+    comes_with_others,
+    is_left_behind,
+    is_told,
+    left_behind,
+    never_meet,
+)
 from devlint.inference.program.assumption_sites import at, of_code, of_value
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.meetings import MeetingDraft, Meetings
@@ -89,7 +95,7 @@ def _decide(frame: Frame, meetings: Meetings) -> None:
         if is_left_behind(frame, draft.left, draft.right):
             root = draft.left_node
             assumed = left_behind(frame, draft.left, root)
-        elif not is_given_part(draft.left) and draft.right.place in moves.goals.get(place, ()):
+        elif draft.right.place in moves.goals.get(place, ()) and _is_open(frame, draft.left):
             message = "{} is not where this function brings it"
             kind = AssumptionKind.SOURCE_OF_MOVE_IS_ELSEWHERE
             assumed = [of_value(frame, kind, draft.left, message)]
@@ -98,6 +104,10 @@ def _decide(frame: Frame, meetings: Meetings) -> None:
         whole = (*draft.assumptions, *assumed)
         meetings.drafts.setdefault((root, draft.right.place), replace(draft, assumptions=whole))
     meetings.undecided.clear()
+
+
+def _is_open(frame: Frame, tensor: Tensor) -> bool:
+    return not is_given_part(tensor) or comes_with_others(frame, tensor)
 
 
 def _of_sources(frame: Frame, *tensors: Tensor) -> Iterator[Assumption]:

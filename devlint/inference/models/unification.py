@@ -895,17 +895,18 @@ def belongs_to_moved_batch(frame: Frame, part: Tensor) -> bool:
     evidence, origin = part.evidence, part.origin
     if evidence is None or origin is None:
         return False
-    of_given = is_given_part(part) and not frame.unit.moves_batches
-    if of_given and frame.function is not None:
-        of_given = not fills(frame.function.node, _name_of_root(origin))
-    if not (of_given or (evidence.hints.part and part.traits & LOADED)):
+    if not (comes_with_others(frame, part) or (evidence.hints.part and part.traits & LOADED)):
         return False
     return origin.root.node in frame.kept(Moves).of_batches
 
 
-def _name_of_root(origin: Provenance) -> str:
-    node = origin.root.node
-    return node.name.value if isinstance(node, cst.Param) else ""
+def comes_with_others(frame: Frame, part: Tensor) -> bool:
+    """A part of what the function is handed in as a whole, and does not fill itself; no framework
+    has brought that to the device already."""
+    if not is_given_part(part) or frame.unit.moves_batches or frame.function is None:
+        return False
+    root = part.origin.root.node if part.origin is not None else None
+    return isinstance(root, cst.Param) and not fills(frame.function.node, root.name.value)
 
 
 def is_left_behind(frame: Frame, part: Tensor, other: Tensor) -> bool:
