@@ -131,6 +131,8 @@ def item_of(
     if type(base) is Host:
         if base.whole and not isinstance(node.slice[0].slice, cst.Slice):
             return Host(base.sizes)
+        if base.array:
+            _read_array_at(frame, node, indices)
         return base
     if type(base) is Instance and base.items is not None:
         return member(base, item_of(frame, node, base.items, indices))
@@ -248,6 +250,17 @@ def _tensor_item(
         frame.state.derived[key] = derived
         return derived
     return Tensor(base.place, origin, traits, evidence_of_item)
+
+
+def _read_array_at(
+    frame: Frame, node: cst.Subscript, indices: list[tuple[Value, cst.CSTNode]]
+) -> None:
+    """`colors[labels]`, of an array of NumPy: that takes an index of the host. An integer without
+    dimensions it reads as a number."""
+    for value, expression in indices:
+        for index in alternatives(value):
+            if type(index) is Tensor and not index.traits & (SCALAR | MAYBE_SCALAR):
+                frame.emit(HostReads(node, shorten(node), index, expression))
 
 
 def _is_whole_batch(tensor: Tensor) -> bool:
