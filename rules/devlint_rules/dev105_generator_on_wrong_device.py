@@ -151,8 +151,10 @@ RULE = Rule(
     summary="A `torch.Generator` on another device than what it fills.",
     what="""\
 Reports a random factory or in-place sampler that is given a `generator=` of another device than
-that of the tensor it fills; also noise (`torch.randn`) without `device=` that is drawn with the
-caller's generator, and moved to an input's or a module's device at once.""",
+that of the tensor it fills, also where a call hands it on, and a `DataLoader`, a sampler or a split
+that is given one of an accelerator: they draw on the host; also noise (`torch.randn`) without
+`device=` that is drawn with the caller's generator, and moved to an input's or a module's device at
+once.""",
     why="""\
 `torch.Generator()` is a CPU generator. Filling an accelerator's tensor with it raises
 `RuntimeError: Expected a 'cuda' device type for generator but found 'cpu'`. Draw on the host and
