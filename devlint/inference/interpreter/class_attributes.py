@@ -7,6 +7,7 @@ variable, δ(self): whoever writes the class does not choose it.
 
 from __future__ import annotations
 
+from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.host import Const, DeviceValue
 from devlint.inference.domain.kinds import Evidence
 from devlint.inference.domain.placement import Device
