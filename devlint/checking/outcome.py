@@ -53,4 +53,4 @@ def feed_rank(feed: Feed) -> tuple[str, ...]:
     """Their order, which no hash decides."""
     through = feed.through
     by = (through.function, through.parameter) if through else ()
-    return feed.function, str(feed.parameter), feed.source.value, *by
+    return feed.function, str(feed.parameter), feed.source.value, str(feed.one_of), *by

@@ -17,7 +17,7 @@ from devlint.checking.outcome import STAGES, Outcome, Told, feed_rank
 from devlint.checking.placing import Layouts, excerpts, finding_of, lay_out_claims
 from devlint.checking.resources import collect_recent
 from devlint.checking.setting import Setting
-from devlint.findings import FileError, Finding, Location, Severity
+from devlint.findings import Confidence, FileError, Finding, Location, Severity
 from devlint.inference.call_contexts import Feed, Given
 from devlint.inference.confidence.policy import severity as severity_by
 from devlint.inference.facts import Facts
@@ -180,9 +180,10 @@ class Session:
                     rule, parsed.path, "it claims something of a place not in the file"
                 )
                 continue
-            finding = self.setting.judged(finding)
-            if finding is None:
-                continue  # it rests on what is not to be assumed
+            judged = self.setting.judged(finding)
+            if judged is None and (claim.given is None or not claim.given.waits):
+                continue  # it rests on what is not to be assumed, nor may be shown by a call
+            finding = judged or replace(finding, confidence=Confidence.POSSIBLE)
             # A site that is inferred in several contexts may be claimed twice.
             findings.setdefault((rule.code, finding.location, claim.message), finding)
             if claim.given is not None:

@@ -21,6 +21,7 @@ class Fed(str, enum.Enum):
 
     HOST = "host"  # made, read or brought there
     DEVICE = "device"  # moved, or where a module is
+    TENSOR = "tensor"  # the same, of what is a tensor and nothing else
     CALLER = "caller"  # the caller's own parameter
     OTHERS = "others"  # the parameter of a function that others import, or that is handed to them
     AROUND = "around"  # nothing is handed in: the call runs under a default device that was chosen
@@ -43,6 +44,7 @@ class Given:
     minds: bool = False  # the code around it has to do with devices
     serves: bool = False  # of a function that others import
     waits: bool = False  # only a call that hands in something from a device makes it likely
+    may_be_array: bool = False  # nothing but a call that hands in a tensor shows that it is one
     inner: bool = False  # of a private function: its calls are all that it is for
 
     @property
@@ -62,6 +64,7 @@ class Feed:
     parameter: str | int | None
     source: Fed
     through: Given | None = None  # with CALLER
+    one_of: bool = False  # what is handed in is one of several values
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +101,9 @@ class Feeds:
             message = f"`{given.called}` is not only called under a default device that was chosen"
             return Verdict(((AssumptionKind.DEFAULT_DEVICE_IS_CPU, message),))
         if Fed.DEVICE in found:
-            return Verdict(is_met=True, rises=given.waits and Fed.HOST not in found)
+            is_tensor = Fed.TENSOR in found or not given.may_be_array
+            rises = given.waits and is_tensor and Fed.HOST not in found
+            return Verdict(is_met=True, rises=rises)
         if given.inner and Fed.CALLER not in found:
             message = f"a caller out of sight hands in `{name}` on an accelerator"
             return Verdict(((AssumptionKind.NO_CALLER_IN_SIGHT, message),))
@@ -121,7 +126,9 @@ class Feeds:
         seen = {given.function: {given.parameter}}
         waiting = [given]
         for each in waiting:  # grows on the way
-            for feed in self._of(each):
+            for feed in self._of(each, exact=given.may_be_array):
+                if feed.one_of and given.may_be_array:
+                    continue  # which of several is handed in may go by what the function asks
                 through = feed.through
                 if through is None:
                     found.add(feed.source)
@@ -137,13 +144,15 @@ class Feeds:
                         waiting.append(through)
         return found
 
-    def _of(self, given: Given) -> list[Feed]:
+    def _of(self, given: Given, exact: bool) -> list[Feed]:
         own = [
             feed
             for feed in self._feeds.get(given.function, ())
             if feed.parameter is None or feed.parameter == given.parameter
         ]
-        return own or [
+        if own or exact:  # by a name alone many functions may be called
+            return own
+        return [
             feed
             for feed in self._feeds.get(f".{given.called}", ())
             if feed.parameter in (given.index, given.parameter)

@@ -25,7 +25,13 @@ from devlint_rules.helpers.rewriting import (
     text_of,
 )
 from devlint_rules.helpers.scopes import function_around, means_the_same
-from devlint_rules.helpers.wording import HIDDEN, device_expression, meeting_trace, place_of
+from devlint_rules.helpers.wording import (
+    HIDDEN,
+    device_expression,
+    is_host,
+    meeting_trace,
+    place_of,
+)
 
 # Noise for what is at hand. Indices are drawn for data, whose generators are the host's.
 _NOISE = frozenset({"rand", "randn", "normal"})
@@ -50,6 +56,8 @@ def _fix(facts: Facts, meeting: Meeting) -> tuple[Replacement, ...]:
         return ()
     if meeting.right.by_default:
         return brought_there(facts, meeting.right, meeting.left)
+    if is_host(meeting.right.placement):
+        return ()
     device = _device(meeting)
     if device is None or not means_the_same(facts, device, meeting.right.site.node, made.node):
         device = device_for(facts, meeting.right, made.node)
@@ -98,16 +106,28 @@ def _refused(facts: Facts, move: Move, generator: str) -> Claim:
     )
 
 
+def _advice(meeting: Meeting) -> str:
+    if is_host(meeting.right.placement):
+        return "make the generator on the host: `torch.Generator()`"
+    if meeting.inside:  # where a callee fills it, which is told its device by that name, or by none
+        return "make the generator on the device of what it fills: `torch.Generator(device=…)`"
+    device = _device(meeting) or device_expression(meeting.right) or "device"
+    return f"make the generator there: `torch.Generator(device={device})`"
+
+
 def _check(facts: Facts) -> Iterator[Claim]:
+    refused = set()
     for move in facts.moves:
         generator = _drawn_for(facts, move)
-        if generator:
+        if generator and move.creation is not None:
+            refused.add(move.creation.node)
             yield _refused(facts, move, generator)
     for cause in causes_of(facts, "DEV105"):
         meeting = cause.meeting
+        if meeting.inside is not None and meeting.inside.node in refused:
+            continue  # said there, whoever hands in the generator
         left, right = meeting.left, meeting.right
         fix = _fix(facts, meeting)
-        device = _device(meeting) or device_expression(right) or "device"
         yield Claim(
             meeting.site,
             Severity.ERROR,
@@ -116,7 +136,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
             f"`{left.name}`, which is on {place_of(left)}{HIDDEN if meeting.caught else ''}",
             advice=told(facts, fix, make="make what it fills where the generator is")
             if fix and right.by_default
-            else f"make the generator there: `torch.Generator(device={device})`",
+            else _advice(meeting),
             trace=meeting_trace(meeting, cause.twins),
             fix=fix,
             applicability=Applicability.UNSAFE,
@@ -131,8 +151,10 @@ RULE = Rule(
     summary="A `torch.Generator` on another device than what it fills.",
     what="""\
 Reports a random factory or in-place sampler that is given a `generator=` of another device than
-that of the tensor it fills; also noise (`torch.randn`) without `device=` that is drawn with the
-caller's generator, and moved to an input's or a module's device at once.""",
+that of the tensor it fills, also where a call hands it on, and a `DataLoader`, a sampler or a split
+that is given one of an accelerator: they draw on the host; also noise (`torch.randn`) without
+`device=` that is drawn with the caller's generator, and moved to an input's or a module's device at
+once.""",
     why="""\
 `torch.Generator()` is a CPU generator. Filling an accelerator's tensor with it raises
 `RuntimeError: Expected a 'cuda' device type for generator but found 'cpu'`. Draw on the host and

@@ -91,9 +91,9 @@ RULE = Rule(
     ),
     what="""\
 Reports `.numpy()`, `np.asarray`, NumPy functions and other readers of host memory (PIL, matplotlib,
-scikit-learn, SciPy, OpenCV, pandas, a row or a slice of an array that is filled) on a tensor that
-lives on an accelerator, or where the module or the caller put it. One finding for each value, with
-all its reads.""",
+scikit-learn, SciPy, OpenCV, pandas, the index of an array, a row or a slice of one that is filled)
+on a tensor that lives on an accelerator, or where the module or the caller put it. One finding for
+each value, with all its reads.""",
     why="""\
 NumPy shares the tensor's memory, which it cannot do with an accelerator's: PyTorch raises
 `TypeError: can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu() to copy the tensor to
@@ -153,9 +153,11 @@ array = samples.numpy()
     fix="Puts `.detach().cpu()` behind the tensor. On the CPU both do nothing.",
     twin="The guard sees PyTorch refuse to convert an accelerator's tensor.",
     limits="""\
-A read of an input is only `possible` unless it is declared a tensor (`x: torch.Tensor`: the
-function takes one from any device), the function minds devices or calls hand in something from one;
-what the method of an unknown object returns is open. Lengths for `pack_padded_sequence`
+What may be an array, `plt.imshow(image)` of an input, is told where a call hands in a tensor from
+an accelerator, and nowhere else. A read of an input is only `possible` unless it is declared a
+tensor (`x: torch.Tensor`: the function takes one from any device), the function minds devices or
+copies what is with it to the host, or calls hand in something from one; what the method of an
+unknown object returns is open. Lengths for `pack_padded_sequence`
 that `forward` counts in its input are where that is: `likely`; so is a gradient of what a caller
 hands in that goes to a plot or to NumPy, and so are lengths that come with a batch, of which the
 method of a module reads other entries, too. `.numpy(force=True)` copies by itself and is right.""",

@@ -61,19 +61,22 @@ def test_what_is_certain_stays_so():
 
 PADDED = """
     def pad(rows: torch.Tensor, count):
-        {gathered}
+        found = []
         for at in range(count):
             {step}
-        return torch.cat([rows, torch.zeros(count, rows.shape[1])])
+        {last}
 """
+JOINED = "torch.cat([rows, torch.zeros(count, rows.shape[1])])"
 
 
 @pytest.mark.parametrize(
-    ("gathered", "step", "confidence"),
+    ("step", "last", "confidence"),
     [
-        ("means = rows.mean(0)", "rows = rows - means", "likely"),
-        ("means = []", "means.append(rows[at].mean())", "possible"),  # what is filled on the host
+        ("rows = rows - rows.mean(0)", f"return {JOINED}", "likely"),
+        ("found.append(rows[at].mean())", f"return {JOINED}", "likely"),  # what is joined is not
+        (f"found.append({JOINED})", "return found", "possible"),  # what is filled on the host
+        (f"more = {JOINED}; found.append(more)", "return found", "possible"),
     ],
 )
-def test_what_a_function_that_fills_lists_joins(gathered, step, confidence):
-    assert met(PADDED.format(gathered=gathered, step=step))[-1].endswith(confidence)
+def test_what_a_function_joins_to_fill_a_list_is_mostly_on_the_host(step, last, confidence):
+    assert met(PADDED.format(step=step, last=last))[-1].endswith(confidence)

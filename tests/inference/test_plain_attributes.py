@@ -3,7 +3,7 @@
 from textwrap import dedent
 
 import pytest
-from given import settled
+from given import given, settled
 
 HELD = """
 from layers import decode
@@ -114,3 +114,39 @@ def test_what_the_constructor_moves_does_not_follow_the_module_either(line, is_e
             return decode(x, self.priors)
     """
     assert [a.excused for a in settled(code).plain_attributes][:1] == [is_excused]
+
+
+HELPED = """
+class Tasks(nn.Module):
+    def __init__(self, names):
+        super().__init__()
+        self.heads = {empty}
+        for name in names:
+            self.put(name)
+        {after}
+
+    def put(self, name):
+        head = nn.Linear(3, 3)
+        {put}
+
+    def forward(self, x):
+        return x
+"""
+
+
+@pytest.mark.parametrize(
+    ("empty", "put"), [("[]", "self.heads.append(head)"), ("{}", "self.heads[name] = head")]
+)
+@pytest.mark.parametrize(
+    ("more", "after", "count"),
+    [
+        ("pass", "pass", 1),
+        ("self.add_module(name, head)", "pass", 0),
+        ("self.last = head", "pass", 0),
+        ("pass", "self.held = nn.ModuleList(self.heads)", 0),
+    ],
+)
+def test_a_helper_of_the_constructor_fills_what_that_holds(empty, put, more, after, count):
+    code = HELPED.format(empty=empty, put=f"{put}; {more}", after=after)
+    found = [fact for fact in given(code).plain_attributes if fact.of_modules]
+    assert len(found) == count

@@ -10,7 +10,7 @@ import libcst as cst
 from devlint.inference.call_contexts import Fed, Feed, Given
 from devlint.inference.conventions import holds
 from devlint.inference.domain.containers import Sequence
-from devlint.inference.domain.host import Const, Host
+from devlint.inference.domain.host import NONE, Const, Host
 from devlint.inference.domain.placement import Device, Variable, VariableKind
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import INDIRECT, LITERAL, LOADED, Tensor
@@ -25,7 +25,13 @@ from devlint.inference.summaries.arguments import Binding
 from devlint.inference.syntax.text import called_name, dotted
 
 
-def given(frame: Frame, *tensors: Tensor, waits: bool = False, meets: bool = False) -> Given | None:
+def given(
+    frame: Frame,
+    *tensors: Tensor,
+    waits: bool = False,
+    meets: bool = False,
+    may_be_array: bool = False,
+) -> Given | None:
     """The parameter of a plain function that one of these is where: of no module's own methods,
     since those live where the module does; but for those that only other methods call.
 
@@ -40,7 +46,7 @@ def given(frame: Frame, *tensors: Tensor, waits: bool = False, meets: bool = Fal
         if function is None:
             continue
         works = _works_with_module(function)
-        if works and holds("framework-method", function.name):
+        if works and not may_be_array and holds("framework-method", function.name):
             continue
         found = _parameter(function, place)
         if found is None:
@@ -48,7 +54,7 @@ def given(frame: Frame, *tensors: Tensor, waits: bool = False, meets: bool = Fal
         minds = works or minds_devices(function, place.name)
         alone = works or computes_loss(function) or asks_for_device(function)
         inner = meets and found.is_private and not alone
-        return replace(found, minds=minds, waits=waits, inner=inner)
+        return replace(found, minds=minds, waits=waits, inner=inner, may_be_array=may_be_array)
     return None
 
 
@@ -115,13 +121,15 @@ def note(frame: Frame, function: Function, binding: Binding) -> None:
         sources = list(_sources(frame, value))
         on_host = bool(sources) and all(source is Fed.HOST for source, _ in sources)
         if works and not on_host and type(value) is not Const:
-            sources = [(Fed.DEVICE, None)]  # what is open may well be where the module is
+            shown = [source for source in sources if source[0] is Fed.TENSOR]
+            sources = [(Fed.DEVICE, None), *shown]  # what is open may well be where the module is
         slots: list[tuple[str, str | int]] = [(function.key, parameter)]
         if is_method:  # an override of it is called in the same way
             slots.append((f".{function.name}", parameter))
             if parameter in function.positional:
                 slots.append((f".{function.name}", function.positional.index(parameter)))
-        feeds.update(Feed(*slot, source, through) for slot in slots for source, through in sources)
+        one_of = _is_one_of_several(value)
+        feeds.update(Feed(*slot, *source, one_of) for slot in slots for source in sources)
 
 
 def note_part(frame: Frame, info: ClassInfo) -> None:
@@ -150,7 +158,7 @@ def note_unknown(frame: Frame, node: cst.Call, arguments: Arguments) -> None:
     feeds = frame.unit.facts.feeds
     for slot, value in slots:
         for source, through in _sources(frame, value):
-            feeds.add(Feed(f".{name}", slot, source, through))
+            feeds.add(Feed(f".{name}", slot, source, through, _is_one_of_several(value)))
 
 
 def note_handed_over(frame: Frame, name: str, arguments: Arguments) -> None:
@@ -179,6 +187,10 @@ def _called_as(value: Value) -> list[Function]:
     return []
 
 
+def _is_one_of_several(value: Value) -> bool:
+    return sum(each is not NONE for each in alternatives(value)) > 1
+
+
 def _sources(frame: Frame, value: Value) -> Iterable[tuple[Fed, Given | None]]:
     """Where what is handed in comes from, as far as that is known."""
     for each in alternatives(value):
@@ -198,13 +210,13 @@ def _source(frame: Frame, tensor: Tensor) -> Iterable[tuple[Fed, Given | None]]:
         return
     if type(place) is Device:
         if place.is_accelerator:
-            yield Fed.DEVICE, None
+            yield from _on_device(tensor)
         elif place.type == "cpu" and (frame.function is not None or _was_read(tensor)):
             yield Fed.HOST, None  # what is made up at the end of a file only demonstrates
         return
     assert type(place) is Variable
     if place.kind is not VariableKind.INPUT:
-        yield Fed.DEVICE, None
+        yield from _on_device(tensor)
     elif frame.unit.feeds_host:
         yield Fed.HOST, None
     elif frame.in_module and tensor.is_sure:
@@ -214,6 +226,12 @@ def _source(frame: Frame, tensor: Tensor) -> Iterable[tuple[Fed, Given | None]]:
         through = _parameter(own, place) if own is not None else None
         if through is not None:
             yield Fed.CALLER, through
+
+
+def _on_device(tensor: Tensor) -> Iterable[tuple[Fed, None]]:
+    yield Fed.DEVICE, None
+    if tensor.is_sure:
+        yield Fed.TENSOR, None
 
 
 def _was_read(tensor: Tensor) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import libcst as cst
 
+from devlint.inference.call_contexts import Given
 from devlint.inference.collect import call_contexts
 from devlint.inference.collect.explanation import operand
 from devlint.inference.confidence.policy import strength
@@ -16,11 +17,19 @@ from devlint.inference.domain.placement import CPU, Variable, VariableKind
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.facts import Meeting, Operand
-from devlint.inference.models.unification import is_told, never_meet
+from devlint.inference.models.elements import is_given_part
+from devlint.inference.models.unification import (
+    comes_with_others,
+    is_left_behind,
+    is_told,
+    left_behind,
+    never_meet,
+)
 from devlint.inference.program.assumption_sites import at, of_code, of_value
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.meetings import MeetingDraft, Meetings
 from devlint.inference.program.traffic import HostReads, Moves
+from devlint.inference.syntax.filled_parts import fills_list_with
 from devlint.inference.syntax.text import shorten
 
 # Steps of a story. On code that works, one step of such a long one is wrong far more often than the
@@ -57,10 +66,18 @@ def settle(frame: Frame) -> None:
                 in_module=frame.in_module,
                 inside=draft.inside,
                 caught=draft.caught,
-                given=call_contexts.given(frame, draft.right, draft.left, meets=True),
+                given=_given(frame, draft),
             )
         )
     meetings.drafts.clear()
+
+
+def _given(frame: Frame, draft: MeetingDraft) -> Given | None:
+    """The parameter that has to be on a device; none, if a move says that it is not there."""
+    places = {type(draft.left.place), type(draft.right.place)}
+    if places == {Variable}:
+        return None
+    return call_contexts.given(frame, draft.right, draft.left, meets=True)
 
 
 def _decide(frame: Frame, meetings: Meetings) -> None:
@@ -72,18 +89,25 @@ def _decide(frame: Frame, meetings: Meetings) -> None:
     moves = frame.kept(Moves)
     for draft in meetings.undecided:
         place = draft.left.place
-        if type(place) is not Variable or draft.right.place not in moves.goals.get(place, ()):
+        if type(place) is not Variable or never_meet(frame, draft.left, draft.right):
             continue
-        if never_meet(frame, draft.left, draft.right):
-            continue
-        message = "{} is not where this function brings it"
-        kind = AssumptionKind.SOURCE_OF_MOVE_IS_ELSEWHERE
-        assumed = of_value(frame, kind, draft.left, message)
         root = draft.left.origin.root.node if draft.left.origin is not None else draft.left_node
-        meetings.drafts.setdefault(
-            (root, draft.right.place), replace(draft, assumptions=(assumed,))
-        )
+        if is_left_behind(frame, draft.left, draft.right):
+            root = draft.left_node
+            assumed = left_behind(frame, draft.left, root)
+        elif draft.right.place in moves.goals.get(place, ()) and _is_open(frame, draft.left):
+            message = "{} is not where this function brings it"
+            kind = AssumptionKind.SOURCE_OF_MOVE_IS_ELSEWHERE
+            assumed = [of_value(frame, kind, draft.left, message)]
+        else:
+            continue
+        whole = (*draft.assumptions, *assumed)
+        meetings.drafts.setdefault((root, draft.right.place), replace(draft, assumptions=whole))
     meetings.undecided.clear()
+
+
+def _is_open(frame: Frame, tensor: Tensor) -> bool:
+    return not is_given_part(tensor) or comes_with_others(frame, tensor)
 
 
 def _of_sources(frame: Frame, *tensors: Tensor) -> Iterator[Assumption]:
@@ -136,12 +160,12 @@ def _is_far_fetched(odd: Operand, anchor: Operand) -> bool:
 
 
 def _is_assembled(frame: Frame, left: Operand, right: Operand) -> bool:
-    """The two are joined, `[x, padding]`, by a function that fills lists: that is mostly done on
-    the host."""
+    """The two are joined, `[x, padding]`, by a function that fills a list with what comes of that:
+    that is mostly done on the host."""
     function, joined = frame.function, left.site.node
     if not (isinstance(joined, (cst.List, cst.Tuple)) and joined is right.site.node):
         return False
-    return function is not None and ".append(" in function.text
+    return function is not None and fills_list_with(function.node, joined)
 
 
 def _length(shown: Operand) -> int:

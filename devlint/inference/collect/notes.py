@@ -6,6 +6,7 @@ tensors, what a loop rebinds, and whether a discarded move's subject is read aga
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TypeVar
 
 import libcst as cst
@@ -15,7 +16,8 @@ from devlint.inference.collect.contradictions import FAR
 from devlint.inference.collect.explanation import operand
 from devlint.inference.confidence.policy import strength
 from devlint.inference.conventions import found, holds
-from devlint.inference.domain.assumptions import AssumptionKind
+from devlint.inference.domain.assumptions import SHOWN_BY_CALLS, AssumptionKind, Assumptions
+from devlint.inference.domain.placement import Variable
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import INDIRECT, Tensor
 from devlint.inference.facts import (
@@ -32,7 +34,7 @@ from devlint.inference.facts import (
     Sync,
 )
 from devlint.inference.program import roles
-from devlint.inference.program.assumption_sites import at
+from devlint.inference.program.assumption_sites import at, of_value
 from devlint.inference.program.class_state import kept_attribute
 from devlint.inference.program.events import (
     ComparisonNote,
@@ -46,7 +48,7 @@ from devlint.inference.program.events import (
     SyncNote,
 )
 from devlint.inference.program.frames import Frame
-from devlint.inference.program.traffic import HostCopies
+from devlint.inference.program.traffic import HostCopies, Moves
 from devlint.inference.summaries.element_reads import part_read, reads_the_same
 from devlint.inference.summaries.waits import (
     function_site,
@@ -55,7 +57,7 @@ from devlint.inference.summaries.waits import (
     invariant,
     loop_fact,
 )
-from devlint.inference.syntax.text import dotted
+from devlint.inference.syntax.text import dotted, shorten
 
 Sited = TypeVar("Sited", CardWideCall, DataCopy)
 
@@ -117,6 +119,8 @@ def settle(frame: Frame) -> None:
                 )
             )
             own(frame, "move", len(facts.moves) - 1)
+        elif kind is HostReadNote and not note.tensor.is_sure:
+            facts.host_reads.extend(_waiting_read(frame, note))
         elif not (note.tensor.is_sure if hasattr(note, "tensor") else _is_batch(note)):
             continue
         elif kind is SyncNote:
@@ -148,23 +152,7 @@ def settle(frame: Frame) -> None:
             )
             own(frame, "sync", len(facts.syncs) - 1)
         elif kind is HostReadNote:
-            shown = operand(frame, note.tensor, note.tensor_node)
-            assumed = note.assumptions
-            if strength(assumed) == 1 and _is_far_fetched(shown):
-                message = "each step of the long way to here is as it seems"
-                kind_of = AssumptionKind.LONG_STORY_HOLDS
-                assumed = (*assumed, at(frame, kind_of, note.node, message))
-            facts.host_reads.append(
-                HostRead(
-                    site=site(note.node),
-                    sink=note.sink,
-                    operand=shown,
-                    assumptions=assumed,
-                    caught=note.caught,
-                    given=call_contexts.given(frame, note.tensor, waits=note.waits),
-                    of_list=note.of_list,
-                )
-            )
+            facts.host_reads.append(_read(frame, note))
         elif kind is RoundTripNote:
             if note.away in frame.kept(HostCopies).needed:
                 continue
@@ -222,6 +210,55 @@ def settle(frame: Frame) -> None:
                 )
             )
     frame.notes.clear()
+
+
+def _read(frame: Frame, note: HostReadNote) -> HostRead:
+    shown = operand(frame, note.tensor, note.tensor_node)
+    assumed = _with_siblings(frame, note)
+    if strength(assumed) == 1 and _is_far_fetched(shown):
+        message = "each step of the long way to here is as it seems"
+        kind_of = AssumptionKind.LONG_STORY_HOLDS
+        assumed = (*assumed, at(frame, kind_of, note.node, message))
+    return HostRead(
+        site=frame.site(note.node),
+        sink=note.sink,
+        operand=shown,
+        assumptions=assumed,
+        caught=note.caught,
+        given=call_contexts.given(frame, note.tensor, waits=note.waits),
+        of_list=note.of_list,
+    )
+
+
+def _with_siblings(frame: Frame, note: HostReadNote) -> Assumptions:
+    """A move says where its source is not: what the function copies to the host, `targets.cpu()`,
+    is on no host, and neither is what lives where that does, `scores.numpy()`."""
+    place = note.tensor.place
+    if type(place) is not Variable:
+        return note.assumptions
+    home = frame.kept(Moves).home.get(place, set()) - {shorten(note.tensor_node)}
+    kinds = {each.kind for each in note.assumptions}
+    if not home or not kinds <= SHOWN_BY_CALLS | {AssumptionKind.NAME_SUGGESTS_MODEL}:
+        return note.assumptions
+    message = f"`{min(home)}`, which is copied to the host, was not there, and is where {{}} is"
+    kind = AssumptionKind.SOURCE_OF_MOVE_IS_ELSEWHERE
+    said = of_value(frame, kind, note.tensor, message)
+    kept = (each for each in note.assumptions if each.kind not in SHOWN_BY_CALLS)
+    return (said, *kept)
+
+
+def _waiting_read(frame: Frame, note: HostReadNote) -> Iterator[HostRead]:
+    """What the host reads, and may be an array for all that the function shows: a call that hands
+    in a tensor on an accelerator decides. `def show(image): plt.imshow(image)`"""
+    if not note.waits:
+        return
+    given = call_contexts.given(frame, note.tensor, waits=True, may_be_array=True)
+    if given is None:
+        return
+    message = f"a call hands in a tensor on an accelerator for `{given.parameter}`"
+    shown = at(frame, AssumptionKind.CALL_SHOWS_TENSOR, note.tensor_node, message)
+    kept = tuple(each for each in note.assumptions if each.kind not in SHOWN_BY_CALLS)
+    yield _read(frame, note)._replace(given=given, assumptions=(*kept, shown))
 
 
 def _is_far_fetched(shown: Operand) -> bool:

@@ -9,12 +9,12 @@ from devlint.inference.collect.availability_guards import Demands
 from devlint.inference.collect.explanation import operand
 from devlint.inference.conventions import holds
 from devlint.inference.domain.assumptions import AssumptionKind
-from devlint.inference.domain.containers import Sequence
+from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.heap import latest
 from devlint.inference.domain.placement import CPU, Variable
 from devlint.inference.domain.provenance import Site, StepKind
 from devlint.inference.domain.tensors import KEPT, MAYBE_SCALAR, PARAMETER, Tensor
-from devlint.inference.domain.value import UNKNOWN, alternatives
+from devlint.inference.domain.value import UNKNOWN, Value, alternatives
 from devlint.inference.facts import Meeting, MeetingKind, PlainAttribute
 from devlint.inference.interpreter.kept_tensors import keep_note
 from devlint.inference.interpreter.movers import moves_plain_attribute
@@ -77,24 +77,30 @@ def meets(frame: Frame, tensor: Tensor, node: cst.CSTNode) -> None:
 
 
 def _note_filled_lists(info: ClassInfo, frame: Frame) -> None:
-    """Modules appended to a plain list that an attribute holds."""
+    """Modules put into a plain list or dict that an attribute holds."""
     if not info.is_module:
         return
     registered = RegisteredModules(frame)
     for name, held in info.attributes.items():
         for value in alternatives(held):
             value = latest(value)
-            if type(value) is not Sequence or value.node is None or name in info.notes:
+            if not isinstance(value, (Sequence, Mapping)) or name in info.notes:
                 continue
-            if is_handed_on(info, name, value.node):
+            node = _begun_at(info, name, value)
+            if node is None or is_handed_on(info, name, node):
                 continue
             if any(is_own(frame, m, registered) for m in modules_in(value.any())):
-                stand_in = Tensor(CPU, frame.origin(StepKind.CREATED, value.node), 0)
-                keep_note(
-                    info,
-                    name,
-                    AttributeNote(value.node, value.node, name, stand_in, True, "__init__", ""),
-                )
+                stand_in = Tensor(CPU, frame.origin(StepKind.CREATED, node), 0)
+                note = AttributeNote(node, node, name, stand_in, True, "__init__", "")
+                keep_note(info, name, note)
+
+
+def _begun_at(info: ClassInfo, name: str, value: Value) -> cst.CSTNode | None:
+    """The list or dict that an attribute began with, as it is written."""
+    if type(value) is Sequence:
+        return value.node
+    assigned = [written for _, written in info.assigned.get(name, ())]
+    return assigned[0] if len(assigned) == 1 and isinstance(assigned[0], cst.Dict) else None
 
 
 def _meeting_of(info: ClassInfo, note: AttributeNote) -> Site | None:

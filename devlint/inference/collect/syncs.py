@@ -17,7 +17,7 @@ from devlint.inference.domain.placement import CPU, Variable, VariableKind
 from devlint.inference.domain.provenance import Site, StepKind
 from devlint.inference.domain.tensors import COPYING, INDIRECT, Tensor
 from devlint.inference.domain.value import Value, alternatives
-from devlint.inference.models.places import is_output, on_accelerator
+from devlint.inference.models.places import is_model_output, is_output, on_accelerator
 from devlint.inference.models.unification import in_test, tensors_in, with_device_data
 from devlint.inference.program.assumption_sites import at, guess, is_out_of_sight, of_value
 from devlint.inference.program.device_awareness import is_for_host, works_on_device
@@ -30,6 +30,9 @@ _GUESSED = frozenset(
     {"float()", "int()", "bool()", "round()", "f-string", "print()", "range()"}
     | {"str()", ".format()", "%"}
 )
+
+
+_BY_NAME = AssumptionKind.NAME_SUGGESTS_MODEL
 
 
 _CONVERTS = frozenset({"float", "int", "round", "str", "bool", "max", "min", "abs", "math.exp"})
@@ -244,8 +247,9 @@ def read_by_host(
                 assumed = [surer if each.kind in SHOWN_BY_CALLS else each for each in assumed]
         if is_weak and sink == ".numpy()" and tensor.is_sure and _is_input(tensor):
             frame.kept(HostReads).unshown.add(tensor.place)
-        is_open = is_weak and sink == ".numpy()" and not frame.control.choosing
-        is_open = is_open and not frame.unit.is_test and guessed is None
+        is_open = is_weak and not frame.control.choosing and not may_be_array
+        is_open = is_open and not frame.unit.is_test
+        is_open = is_open and (guessed is None or guessed.kind is _BY_NAME)
         caught, surmised = frame.control.caught, tuple(assumed)
         note = HostReadNote(node, sink, tensor, value_node, surmised, caught, is_open, is_list)
         frame.notes.append(note)
@@ -292,7 +296,8 @@ def _of_output(
     frame: Frame, node: cst.CSTNode, tensor: Tensor, assumed: list[Assumption]
 ) -> Iterator[Assumption]:
     """What has to be assumed of what came back from a callee out of sight."""
-    if strength(assumed) == 2 and is_output(frame, tensor):
+    of_input = {each.kind for each in assumed} <= SHOWN_BY_CALLS and is_model_output(frame, tensor)
+    if of_input or (strength(assumed) == 2 and is_output(frame, tensor)):
         message = "the callee that returns it is a model, by its name"
         yield at(frame, AssumptionKind.NAME_SUGGESTS_MODEL, node, message)
     else:

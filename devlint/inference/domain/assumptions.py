@@ -70,6 +70,7 @@ class AssumptionKind(str, enum.Enum):
     SOURCE_OF_MOVE_IS_ELSEWHERE = "source-of-move-is-elsewhere"
     SOURCE_OF_MOVE_IS_ACCELERATED = "source-of-move-is-accelerated"
     CALLER_HANDS_IN_TENSORS = "caller-hands-in-tensors"
+    CALL_SHOWS_TENSOR = "call-shows-tensor"
     CALLERS_ARE_NOT_ALL_ON_HOST = "callers-are-not-all-on-host"
     NO_CALLER_IN_SIGHT = "no-caller-in-sight"
     LOCAL_CALLS_HAND_IN_ACCELERATOR = "local-calls-hand-in-accelerator"
@@ -196,6 +197,8 @@ MEANINGS: Mapping[AssumptionKind, str] = {
     K.SOURCE_OF_MOVE_IS_ACCELERATED: "What a function brings to a device itself, elsewhere in it, "
     "is on one already.",
     K.CALLER_HANDS_IN_TENSORS: "Callers that may hand in arrays hand in tensors, too.",
+    K.CALL_SHOWS_TENSOR: "What a function of the host gets, and nothing in the function that hands "
+    "it on shows to be a tensor, is one on an accelerator.",
     K.CALLERS_ARE_NOT_ALL_ON_HOST: "The calls in sight hand in what is on the host, and others do "
     "not.",
     K.NO_CALLER_IN_SIGHT: "A private function of which no call is in sight gets tensors on an "
@@ -273,7 +276,9 @@ class Assumption:
 
 
 # Where an input is, as far as only its use says: a call in sight can show it.
-SHOWN_BY_CALLS = frozenset({K.INPUT_MAY_BE_ACCELERATED, K.DECLARED_TENSOR_IS_ANYWHERE})
+SHOWN_BY_CALLS = frozenset(
+    {K.INPUT_MAY_BE_ACCELERATED, K.DECLARED_TENSOR_IS_ANYWHERE, K.CALL_SHOWS_TENSOR}
+)
 
 
 Assumptions: TypeAlias = tuple[Assumption, ...]

@@ -138,7 +138,7 @@ def _of_tensor(frame: Frame, node: cst.Attribute, base: Tensor, name: str) -> Va
         return Method(base, name)
     if name not in frame.unit.context.knowledge.methods:
         evidence.effects.foreign = True
-        if evidence.is_tensor:
+        if evidence.is_tensor and not evidence.hints.output:
             return UNKNOWN  # of a subclass: it may hold anything
     # An attribute of something unknown: in the same place, a tensor if it is used as one.
     key = (id(evidence), name)
@@ -146,6 +146,11 @@ def _of_tensor(frame: Frame, node: cst.Attribute, base: Tensor, name: str) -> Va
     if type(held) is Tensor and held.place is base.place:
         return held
     derived = Tensor(base.place, base.origin, base.traits & ~SCALAR, Evidence())
+    if evidence.hints.output and derived.evidence is not None:
+        derived.evidence.hints.output = True  # what a model gives is where it is, and its parts are
+    if evidence.effects.foreign and base.origin is not None and derived.evidence is not None:
+        of_parameter = base.origin.kind is StepKind.PARAMETER
+        derived.evidence.hints.part = of_parameter and not evidence.hints.part
     frame.state.derived[key] = derived
     return derived
 

@@ -48,6 +48,7 @@ from devlint.inference.interpreter.iteration import TRAINING, note_training
 from devlint.inference.models import (
     builtins,
     elements,
+    generators,
     gradients,
     modules,
     objects,
@@ -95,6 +96,7 @@ from devlint.inference.program.values import (
     ProjectModule,
     Super,
 )
+from devlint.inference.syntax.moved_globals import MOVING_METHODS
 from devlint.inference.syntax.text import called, dotted, shorten
 from devlint.inference.syntax.words import names_module
 
@@ -162,6 +164,7 @@ def evaluate_arguments(frame: Frame, node: cst.Call) -> Arguments:
     positional: list[tuple[Value, cst.CSTNode]] = []
     keywords: dict[str, tuple[Value, cst.CSTNode]] = {}
     is_open = False
+    spreads: list[int] = []
     if not node.args:
         return Arguments([], {})
     with frame.under(consumer=node):
@@ -176,6 +179,7 @@ def evaluate_arguments(frame: Frame, node: cst.Call) -> Arguments:
                     positional.extend((item, argument.value) for item in value.items)
                 else:
                     is_open = True
+                    spreads.append(len(positional))
                     positional.append(
                         (frame.interpreter.element_of(frame, value, argument.value), argument.value)
                     )
@@ -189,7 +193,7 @@ def evaluate_arguments(frame: Frame, node: cst.Call) -> Arguments:
                 if type(value) is Instance:
                     inner = objects.elements(frame, argument.value, value)
                 keywords["**"] = (inner, argument.value)
-    return Arguments(positional, keywords, is_open)
+    return Arguments(positional, keywords, is_open, spreads[0] if len(spreads) == 1 else None)
 
 
 def call_attribute(
@@ -211,6 +215,10 @@ def call_attribute(
         return call_external(frame, node, f"{base.name}.{name}", arguments)
     if name == "forward" and type(base) is Tensor:
         return call_unknown(frame, node, base, arguments)  # no tensor has one: it is called
+    only = _method_of_only_class(frame, base, func)
+    if only is not None:
+        called_there = frame.interpreter.call_function(frame, node, only, arguments)
+        return call_unknown(frame, node, base, arguments) if called_there is None else called_there
     if type(base) is Tensor:
         result = call_tensor_method(frame, node, base, name, arguments)
         return gradients.after_call(frame, name, base, arguments, result)
@@ -247,6 +255,40 @@ def call_attribute(
     if name in ("cuda", "cpu", "to") and type(base) is not DeviceValue:
         return _move_of_unknown(frame, node, base, name, arguments)
     return call_unknown(frame, node, base, arguments)
+
+
+def _method_of_only_class(frame: Frame, base: Value, func: cst.Attribute) -> FunctionValue | None:
+    """A method of what a caller hands in as a model, of which one class of the file has one of this
+    name: `model.init_hidden(n)`."""
+    name, knowledge = func.attr.value, frame.unit.context.knowledge
+    if not frame.unit.classes or name in knowledge.methods or name in MOVING_METHODS:
+        return None
+    if not _is_open_model(base, func.value):
+        return None
+    assert isinstance(base, (Instance, Tensor))
+    place, origin = placed(frame, base) if type(base) is Instance else (base.place, base.origin)
+    found = {
+        function: info
+        for info in frame.unit.classes
+        if info.is_module and (function := info.method(name)) is not None
+    }
+    if len(found) != 1:
+        return None
+    ((function, info),) = found.items()
+    if function.is_property or function.is_abstract:
+        return None
+    bound = Instance(info, "", True, place, origin)
+    return FunctionValue(function, None if function.is_static else bound)
+
+
+def _is_open_model(value: Value, node: cst.BaseExpression) -> bool:
+    """A module of a class out of sight, by its use or by its name; no part of another one."""
+    if type(value) is Instance:
+        return value.module and value.info is None and not value.library and value.parent is None
+    if type(value) is not Tensor or value.evidence is None or value.evidence.is_tensor:
+        return False
+    is_named = names_module(dotted(node).rpartition(".")[2])
+    return value.place is not None and (value.evidence.effects.in_place or is_named)
 
 
 def _of_either(callees: Union, results: list[tuple[Value, PathCondition]]) -> Value:
@@ -401,6 +443,7 @@ def call_external(frame: Frame, node: cst.Call, name: str, arguments: Arguments)
     if name.startswith("<refused>"):
         frame.emit(UnknownCalled(node, arguments))
         return UNKNOWN  # a function of the project that was not read: it may do anything
+    generators.check_data(frame, node, name, arguments)
     handler = builtins.FUNCTIONS.get(name)
     if handler is not None:
         return handler(frame, node, arguments)

@@ -7,6 +7,7 @@ variable, δ(self): whoever writes the class does not choose it.
 
 from __future__ import annotations
 
+from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.host import Const, DeviceValue
 from devlint.inference.domain.kinds import Evidence
 from devlint.inference.domain.placement import Device
@@ -80,6 +81,8 @@ def _written_so_far(info: ClassInfo, name: str) -> Value | None:
         written = frame.state.env.get(f"self.{name}")
         if written is None:
             continue
+        if type(written) is Sequence or type(written) is Mapping:
+            return written  # the very one: what the reader puts into it the constructor holds
         found: list[Value] = []
         for value in alternatives(written):
             if type(value) is Instance and value.module:

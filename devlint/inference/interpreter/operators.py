@@ -31,6 +31,7 @@ from devlint.inference.interpreter.comparisons import compare, truth_of
 from devlint.inference.interpreter.conditions import handles_none, truth
 from devlint.inference.interpreter.narrowing import beside
 from devlint.inference.models import gradients
+from devlint.inference.models.elements import is_given_part
 from devlint.inference.models.unification import belongs_to_moved_batch, meet, written
 from devlint.inference.program import tests
 from devlint.inference.program.events import (
@@ -145,7 +146,8 @@ def _show_computed(frame: Frame, operand: Tensor) -> None:
     if evidence is None:
         return
     is_part = evidence.hints.part and evidence.hints.output
-    if is_part or evidence.was_moved or belongs_to_moved_batch(frame, operand):
+    of_batch = belongs_to_moved_batch(frame, operand) and not is_given_part(operand)
+    if is_part or evidence.was_moved or of_batch:
         evidence.mark_tensor()
 
 

@@ -24,6 +24,7 @@ class RegisteredModules:
     def __init__(self, frame: Frame) -> None:
         self._frame = frame
         self._found: set[Value] | None = None
+        self._made: set[cst.CSTNode] = set()  # the calls that make those of methods called here
 
     def __contains__(self, module: Instance) -> bool:
         if self._found is None:
@@ -34,7 +35,13 @@ class RegisteredModules:
                         self._found.add(value)
                         if type(value) is Instance and value.items is not None:
                             self._found.update(modules_in(value.items.any()))
-        return module in self._found
+            info = self._frame.info
+            for held in info.attributes.values() if info is not None else ():
+                for value in alternatives(held):
+                    if type(value) is Instance and value.module and value.origin is not None:
+                        self._made.add(value.origin.root.node)
+        made = module.origin.root.node if module.origin is not None else None
+        return module in self._found or made in self._made
 
 
 def holds_modules(value: Value) -> bool:

@@ -131,6 +131,8 @@ def item_of(
     if type(base) is Host:
         if base.whole and not isinstance(node.slice[0].slice, cst.Slice):
             return Host(base.sizes)
+        if base.array:
+            _read_array_at(frame, node, indices)
         return base
     if type(base) is Instance and base.items is not None:
         return member(base, item_of(frame, node, base.items, indices))
@@ -242,11 +244,23 @@ def _tensor_item(
             return held
         evidence_of_item = Evidence(parents=(evidence,) if _is_number(indices[0][0]) else ())
         evidence_of_item.hints.own = _is_own_entry(frame, indices[0][1])
-        evidence_of_item.hints.part = _is_whole_batch(base)
+        is_whole = _is_whole_batch(base) or _is_given_whole(base, indices[0][1])
+        evidence_of_item.hints.part = is_whole
         derived = Tensor(base.place, base.origin, traits, evidence_of_item)
         frame.state.derived[key] = derived
         return derived
     return Tensor(base.place, origin, traits, evidence_of_item)
+
+
+def _read_array_at(
+    frame: Frame, node: cst.Subscript, indices: list[tuple[Value, cst.CSTNode]]
+) -> None:
+    """`colors[labels]`, of an array of NumPy: that takes an index of the host. An integer without
+    dimensions it reads as a number."""
+    for value, expression in indices:
+        for index in alternatives(value):
+            if type(index) is Tensor and not index.traits & (SCALAR | MAYBE_SCALAR):
+                frame.emit(HostReads(node, shorten(node), index, expression))
 
 
 def _is_whole_batch(tensor: Tensor) -> bool:
@@ -255,6 +269,15 @@ def _is_whole_batch(tensor: Tensor) -> bool:
     if evidence is None or evidence.hints.part or origin is None or not tensor.traits & LOADED:
         return False
     return origin.kind is StepKind.LOADED
+
+
+def _is_given_whole(tensor: Tensor, key: cst.CSTNode) -> bool:
+    """What a caller hands in, asked for a part of a fixed name or number: `data["image"]`."""
+    evidence, origin = tensor.evidence, tensor.origin
+    if evidence is None or evidence.is_tensor or evidence.hints.part or origin is None:
+        return False
+    fixed = isinstance(key, (cst.SimpleString, cst.Integer))
+    return fixed and origin.kind is StepKind.PARAMETER
 
 
 def _is_own_entry(frame: Frame, key: cst.CSTNode) -> bool:
@@ -457,6 +480,8 @@ def assign_item(frame: Frame, target: cst.Subscript, value: Value, source: cst.C
                 for part in tensors_in(value):
                     frame.emit(PlaceSettled(part))
                     frame.emit(ItemWritten(holder, part))
+            if path and base is holder and _fills_host(holder, value):
+                frame.state.hold(path, holder.with_place(CPU, holder.origin, drop=DEFAULT))
         if path and type(base) is Tensor:
             _move_parts(frame, path, base, indices[0], value)
     if path and len(target.slice) == 1 and type(base) is not Sequence and type(base) is not Mapping:
@@ -464,6 +489,15 @@ def assign_item(frame: Frame, target: cst.Subscript, value: Value, source: cst.C
         is_tensor = type(base) is Tensor and base.evidence is None
         if key and not is_tensor:
             frame.state.hold(key, value)
+
+
+def _fills_host(tensor: Tensor, value: Value) -> bool:
+    """`rows[i] = out.cpu()`: what is filled with what was brought to the host is there on
+    purpose."""
+    return bool(tensor.traits & DEFAULT) and any(
+        part.place == CPU and part.origin is not None and part.origin.kind is StepKind.MOVED
+        for part in tensors_in(value)
+    )
 
 
 def _move_parts(

@@ -47,6 +47,14 @@ def is_open_batch(tensor: Tensor) -> bool:
     return bool(tensor.traits & COLLATED) or not evidence.hints.part
 
 
+def is_given_part(tensor: Tensor) -> bool:
+    """A part of what a function is handed in as a whole: `data["image"]`, `image, label = data`."""
+    evidence, origin = tensor.evidence, tensor.origin
+    if evidence is None or origin is None or not evidence.hints.part or tensor.traits & LOADED:
+        return False
+    return origin.root.kind is StepKind.PARAMETER
+
+
 def names_loader(frame: Frame, node: cst.CSTNode) -> bool:
     """By its name an iterable is a DataLoader that yields host tensors."""
     if frame.unit.moves_batches:

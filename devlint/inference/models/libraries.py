@@ -41,12 +41,13 @@ from devlint.inference.domain.value import (
     union,
 )
 from devlint.inference.facts import MeetingKind
+from devlint.inference.models import generators
 from devlint.inference.models.devices import known_among, place_of
 from devlint.inference.models.module_inputs import feed
 from devlint.inference.models.module_places import carry, placed, stateful
 from devlint.inference.models.moves import chosen
 from devlint.inference.models.sizes import show_numbers
-from devlint.inference.models.unification import contradiction, meet, note, tensors_in
+from devlint.inference.models.unification import meet, note, tensors_in
 from devlint.inference.program.assumption_sites import of_value
 from devlint.inference.program.events import (
     ArrayTaken,
@@ -59,7 +60,7 @@ from devlint.inference.program.events import (
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
 from devlint.inference.program.predicates import NO_TENSOR
-from devlint.inference.program.values import Generator, Instance, Parameters
+from devlint.inference.program.values import Instance, Parameters
 from devlint.inference.syntax.text import called_name, dotted, names_in, shorten
 from devlint.knowledge import Agreement, Call, ClassInfo, ModuleClass, Result
 from devlint.knowledge.autograd import NUMPY_DELEGATES
@@ -152,7 +153,7 @@ def apply_call(
             indices=index_nodes(known, arguments),
         )
     if known.random and not name.startswith("torch.utils."):
-        check_generator(frame, node, result, arguments)
+        generators.check(frame, node, result, arguments)
     if known.result is Result.HOST:
         return HOST
     if known.result is Result.NONE:
@@ -474,7 +475,7 @@ def factory_result(
     frame.emit(TensorMade(node, result))
     generator = arguments.keywords.get("generator")
     if generator is not None:
-        _compare_generator(frame, node, result, generator[0], generator[1])
+        generators.compare(frame, node, result, generator[0], generator[1])
     return result
 
 
@@ -600,7 +601,7 @@ def _like(
         origin = frame.origin(StepKind.CREATED, node, source.origin)
         made = Tensor(source.place, origin, source.traits & (DEFAULT | LOADED | EMPTY))
         if known.random:
-            check_generator(frame, node, made, arguments)
+            generators.check(frame, node, made, arguments)
         results.append(made)
     return union(results)
 
@@ -659,35 +660,6 @@ def _on_cpu(frame: Frame, node: cst.Call, last: str, known: Call, arguments: Arg
         zero_dim = data is not None and is_number(data)  # an array made of a number
         return Tensor(CPU, origin, DEFAULT | SCALAR if zero_dim else DEFAULT)
     return shape_result(frame, node, Tensor(CPU, origin, DEFAULT), known, arguments)
-
-
-def check_generator(frame: Frame, node: cst.Call, result: Value, arguments: Arguments) -> None:
-    generator = arguments.keywords.get("generator")
-    if generator is not None and type(result) is Tensor:
-        _compare_generator(frame, node, result, generator[0], generator[1])
-
-
-def _compare_generator(
-    frame: Frame, node: cst.Call, result: Tensor, value: Value, argument: cst.CSTNode
-) -> None:
-    """A generator fills only tensors of its own device type (ATen, check_generator)."""
-    for generator in alternatives(value):
-        if type(generator) is not Generator or generator.place is None or result.place is None:
-            continue
-        own = Tensor(generator.place, generator.origin, DEFAULT if generator.place == CPU else 0)
-        found = contradiction(frame, own, result, pointwise=False)
-        if found is not None:
-            note(
-                frame,
-                node,
-                MeetingKind.GENERATOR,
-                shorten(node.func),
-                own,
-                argument,
-                result,
-                node,
-                found,
-            )
 
 
 _STATELESS = "torch.nn.Identity"  # what a module without state is, as far as devices go

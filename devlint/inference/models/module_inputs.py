@@ -16,7 +16,7 @@ from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.tensors import DEFAULT, EMPTY, LOADED, SCALAR, Tensor
 from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.facts import MeetingKind
-from devlint.inference.models.elements import is_open_batch
+from devlint.inference.models.elements import is_given_part, is_open_batch
 from devlint.inference.models.loaders import is_measure
 from devlint.inference.models.module_places import placed, stateful
 from devlint.inference.models.unification import (
@@ -165,7 +165,7 @@ def check_inputs(
             if found is None:
                 if Variable in (type(place), type(tensor.place)):
                     add_pending(frame, node, *said, tensor, own, False, assumptions=open_to)
-                    if is_moved_by_another_branch(inputs, own):
+                    if is_given_part(tensor) or is_moved_by_another_branch(inputs, own):
                         leave_undecided(frame, node, *said, tensor, argument, own, module)
                 continue
             assumed = [*found, *open_to, *taken]

@@ -36,6 +36,7 @@ from devlint.inference.models.devices import (
     names_device,
     place_of,
 )
+from devlint.inference.models.elements import is_given_part
 from devlint.inference.models.module_places import move_module, move_what_was_handed_in, placed
 from devlint.inference.models.places import on_accelerator
 from devlint.inference.models.unification import note
@@ -52,7 +53,7 @@ from devlint.inference.program.functions import Arguments
 from devlint.inference.program.meetings import Meetings
 from devlint.inference.program.traffic import HostCopies, Moves
 from devlint.inference.program.values import Instance
-from devlint.inference.syntax.text import code, dotted, every, receiver_of
+from devlint.inference.syntax.text import code, dotted, every, receiver_of, shorten
 
 
 class _Stay:
@@ -155,6 +156,8 @@ def move_of_tensor(
         batch.mark_tensor()  # a whole batch may move in place, its parts are tensors
         if batch.hints.part and tensor.origin is not None:
             frame.kept(Moves).of_batches.setdefault(tensor.origin.root.node, []).append(place)
+    elif is_given_part(tensor) and tensor.origin is not None and place is not tensor.place:
+        frame.kept(Moves).of_batches.setdefault(tensor.origin.root.node, []).append(place)
     frame.emit(PlaceSettled(tensor))
     module_node = _itself(subject_node)
     alone = discarded or module_node is not subject_node or _is_set_alone(frame, node)
@@ -187,6 +190,8 @@ def move_of_tensor(
         frame.control.loop.feeds_device = True
     if type(tensor.place) is Variable and place != CPU and not discarded:
         frame.kept(Moves).goals.setdefault(tensor.place, set()).add(place)
+    if type(tensor.place) is Variable and to_host and not discarded:
+        frame.kept(Moves).home.setdefault(tensor.place, set()).add(shorten(subject_node))
     evidence = tensor.evidence
     if evidence is not None:
         evidence.effects.moved = True

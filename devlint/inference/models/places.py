@@ -46,7 +46,12 @@ def is_output(frame: Frame, tensor: Tensor) -> bool:
     `criterion(model(x), y)`."""
     place = tensor.place
     chosen = type(place) is Variable and place.kind is VariableKind.DEVICE
-    if not (chosen or type(place) is Device) or tensor.origin is None:
+    return (chosen or type(place) is Device) and is_model_output(frame, tensor)
+
+
+def is_model_output(frame: Frame, tensor: Tensor) -> bool:
+    """A model made it, by its name, or a loss of what one made."""
+    if tensor.origin is None:
         return False
     of_loss = False
     for step in tensor.origin.chain():

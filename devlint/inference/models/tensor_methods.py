@@ -27,10 +27,9 @@ from devlint.inference.domain.tensors import (
 )
 from devlint.inference.domain.value import UNKNOWN, Value, is_untold
 from devlint.inference.facts import MeetingKind
-from devlint.inference.models import gradients, moves
+from devlint.inference.models import generators, gradients, moves
 from devlint.inference.models.devices import is_dtype
 from devlint.inference.models.libraries import (
-    check_generator,
     factory_result,
     index_nodes,
     mark_operands,
@@ -249,7 +248,7 @@ def call_tensor_method(
             return factory_result(frame, node, name, device[0], device[1], arguments)
         return _computed(frame, node, tensor, drop=SCALAR | GRAD | EMPTY)
     if known.random:
-        check_generator(frame, node, tensor, arguments)
+        generators.check(frame, node, tensor, arguments)
     if known.agreement is Agreement.FREE:
         if known.in_place or name.endswith("_"):
             _wrote(frame, node)

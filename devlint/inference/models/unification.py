@@ -46,6 +46,7 @@ from devlint.inference.domain.tensors import (
 from devlint.inference.domain.value import UNKNOWN, Unknown, Value, alternatives, choose
 from devlint.inference.facts import MeetingKind
 from devlint.inference.models.current_device import strays
+from devlint.inference.models.elements import is_given_part
 from devlint.inference.models.factories import FROM_HOST
 from devlint.inference.program.accelerator_notes import Mentions
 from devlint.inference.program.assumption_sites import at, guess, of_code, of_value
@@ -59,6 +60,7 @@ from devlint.inference.program.predicates import want_two_settings
 from devlint.inference.program.traffic import HostReads, Moves
 from devlint.inference.program.unplaced_factories import UnplacedFactories
 from devlint.inference.program.values import Instance
+from devlint.inference.syntax.filled_parts import fills
 from devlint.inference.syntax.text import called_name, dotted, shorten
 
 MAX_PENDING = 24
@@ -560,6 +562,8 @@ def _together(
             rival, anchor = anchor, max(sure_ones, key=_weight)[0]
             if _exempt(anchor) or (indirect and _is_made_up(anchor)):
                 return Tensor(None, anchor.origin)  # it goes along with a tensor of any device
+            if known.hints.output and anchor.traits & KEPT and _on_cpu(anchor):
+                return Tensor(None, anchor.origin)  # as beside one of unknown place
             result = _result(frame, node, sure_ones, anchor, pointwise, indirect)
             if result.origin is not None and rival.place is not anchor.place:
                 result.origin.rival = rival
@@ -773,7 +777,7 @@ def _compare(
             if kind is MeetingKind.CALLEE:
                 assumed += _of_callee(frame, node, operation, tensor, expression, candidates)
             elif assumed and _belongs_with(frame, tensor, candidates):
-                assumed.append(_with_its_batch(frame, expression))
+                assumed.append(with_its_batch(frame, expression))
             several = counts[number] > 1 and number != -1
             if several:
                 several = not stands_in(frame, tensor, [t for t, _, n in candidates if n == number])
@@ -797,7 +801,7 @@ def _compare(
         elif not indirect and Variable in (type(tensor.place), type(anchor.place)):
             add_pending(frame, node, kind, operation, tensor, anchor, pointwise)
             own = [t for t, _, n in candidates if n == number and n != -1]
-            if is_moved_by_another_branch(own, anchor):
+            if is_given_part(tensor) or is_moved_by_another_branch(own, anchor):
                 leave_undecided(
                     frame, node, kind, operation, tensor, expression, anchor, anchor_node
                 )
@@ -911,10 +915,10 @@ def _of_callee(
     if _are_inputs(operation, odd, expression, candidates):
         message = f"`{operation}` is a model, by its name"
         named = at(frame, AssumptionKind.NAME_SUGGESTS_MODEL, node, message)
-        return (named, _with_its_batch(frame, expression)) if in_batch else (named,)
+        return (named, with_its_batch(frame, expression)) if in_batch else (named,)
     if in_batch and _is_criterion(frame, node, operation):
         odd.show()
-        return (_with_its_batch(frame, expression),)
+        return (with_its_batch(frame, expression),)
     if _is_made_up(odd) and holds("criterion-callee", operation.rpartition(".")[2]):
         message = f"`{operation}` is a loss, by its name"
         return (at(frame, AssumptionKind.NAME_SUGGESTS_MODEL, node, message),)
@@ -945,24 +949,52 @@ def belongs_to_moved_batch(frame: Frame, part: Tensor) -> bool:
     """A part of a batch of which the function moved another part: `images.to(device)` says that
     `labels` is on the host, and that both are tensors."""
     evidence, origin = part.evidence, part.origin
-    if evidence is None or origin is None or not (evidence.hints.part and part.traits & LOADED):
+    if evidence is None or origin is None:
+        return False
+    if not (comes_with_others(frame, part) or (evidence.hints.part and part.traits & LOADED)):
         return False
     return origin.root.node in frame.kept(Moves).of_batches
 
 
+def comes_with_others(frame: Frame, part: Tensor) -> bool:
+    """A part of what the function is handed in as a whole, and does not fill itself; no framework
+    has brought that to the device already."""
+    if not is_given_part(part) or frame.unit.moves_batches or frame.function is None:
+        return False
+    root = part.origin.root.node if part.origin is not None else None
+    return isinstance(root, cst.Param) and not fills(frame.function.node, root.name.value)
+
+
+def is_left_behind(frame: Frame, part: Tensor, other: Tensor) -> bool:
+    """A part of a batch meets what is where another part of the batch was moved to."""
+    if not belongs_to_moved_batch(frame, part) or part.origin is None:
+        return False
+    goals = frame.kept(Moves).of_batches[part.origin.root.node]
+    return any(same_place(other.place, goal) for goal in goals)
+
+
 def _belongs_with(frame: Frame, odd: Tensor, candidates: list[Candidate]) -> bool:
     """A part of a batch meets something where another part of the batch was moved to."""
-    if not belongs_to_moved_batch(frame, odd) or odd.origin is None or odd.traits & INDIRECT:
+    if odd.traits & INDIRECT:
         return False
-    goals = frame.kept(Moves).of_batches[odd.origin.root.node]
-    return any(
-        same_place(t.place, goal) for t, _, _ in candidates if t is not odd for goal in goals
-    )
+    return any(t is not odd and is_left_behind(frame, odd, t) for t, _, _ in candidates)
 
 
-def _with_its_batch(frame: Frame, expression: cst.CSTNode) -> Assumption:
+def with_its_batch(frame: Frame, expression: cst.CSTNode) -> Assumption:
+    """The assumption that a part is needed where the rest of its batch was moved to."""
     message = f"`{shorten(expression)}` is needed where the rest of its batch was moved to"
     return at(frame, AssumptionKind.BATCH_BELONGS_TOGETHER, expression, message)
+
+
+def left_behind(frame: Frame, part: Tensor, expression: cst.CSTNode) -> list[Assumption]:
+    """What has to be assumed of a part that stayed behind when the rest of its batch was moved. Of
+    what a loader yields all that counts are tensors; what a caller hands in may hold a number."""
+    assumed = [with_its_batch(frame, expression)]
+    if not part.is_sure and is_given_part(part):
+        message = f"`{shorten(expression)}` is a tensor"
+        assumed.append(at(frame, AssumptionKind.VALUE_IS_TENSOR, expression, message))
+    part.show()
+    return assumed
 
 
 def _is_criterion(frame: Frame, node: cst.CSTNode, operation: str) -> bool:
@@ -1027,10 +1059,13 @@ def leave_undecided(
     here or further down."""
     is_input = type(odd.place) is Variable and odd.place.kind is VariableKind.INPUT
     undecided = frame.kept(Meetings).undecided
-    if is_input and authority(anchor) == _CHOSEN and len(undecided) < MAX_PENDING:
+    fits = authority(anchor) == _CHOSEN or (authority(anchor) == _MODULE and is_given_part(odd))
+    if is_input and fits and len(undecided) < MAX_PENDING:
         caught = frame.control.caught
+        guessed = guess(frame, anchor)
+        assumed = () if guessed is None else (guessed,)
         draft = MeetingDraft(
-            node, kind, operation, odd, odd_node, anchor, anchor_node, (), None, caught
+            node, kind, operation, odd, odd_node, anchor, anchor_node, assumed, None, caught
         )
         undecided.append(draft)
 

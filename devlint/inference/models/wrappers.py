@@ -9,9 +9,11 @@ import libcst as cst
 
 from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.host import Const, External, Host
+from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import UNKNOWN, Value, alternatives, is_untold, union
 from devlint.inference.models import module_places
+from devlint.inference.models.devices import place_of
 from devlint.inference.models.handlers import Handler
 from devlint.inference.models.module_inputs import feed
 from devlint.inference.program.frames import Frame
@@ -44,6 +46,13 @@ def _replaced(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     copied.given = None
     copied.fields.entries.update({name: v for name, (v, _) in arguments.keywords.items()})
     return copied
+
+
+def _script_module(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    """`torch.jit.load`: a module, where `map_location` says, else where it was saved from."""
+    value = arguments.get(1, "map_location")
+    place = place_of(frame, value) if value is not None else None
+    return Instance(None, "", True, place, frame.origin(StepKind.LOADED, node, None, "loaded here"))
 
 
 def _traced(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
@@ -99,6 +108,7 @@ WRAPPERS: dict[str, Handler] = {
     "torch.compile": _same,
     "torch.jit.script": _same,
     "torch.jit.trace": _traced,
+    "torch.jit.load": _script_module,
     "torch.jit.freeze": _same,
     "torch.vmap": _same,
     "torch.func.vmap": _same,

@@ -129,7 +129,7 @@ class FileText:
         if not self.is_script:
             return False
         if not self.accelerated:
-            return True
+            return not self.moves_batches  # such a framework runs it where it puts its batches
         rest = without("pinned-text", text)
         return (
             rest != text

@@ -29,17 +29,28 @@ if TYPE_CHECKING:
 class Arguments:
     """The arguments of one call, evaluated."""
 
-    __slots__ = ("keywords", "open", "positional")
+    __slots__ = ("keywords", "open", "positional", "spread")
 
     def __init__(
         self,
         positional: list[tuple[Value, cst.CSTNode]],
         keywords: dict[str, tuple[Value, cst.CSTNode]],
         is_open: bool = False,
+        spread: int | None = None,
     ) -> None:
         self.positional = positional
         self.keywords = keywords
         self.open = is_open  # `*args` or `**kwargs` of unknown content may give more
+        self.spread = spread  # the position of the one `*args` of unknown length
+
+    def fitted(self, required: int) -> list[tuple[Value, cst.CSTNode]]:
+        """The positional arguments of a call that gives as many as there have to be: what stands
+        behind `*xs` of unknown length comes last, `locations(*x.shape[-2:], stride)`."""
+        missing = required - len(self.positional)
+        if self.spread is None or missing <= 0:
+            return self.positional
+        before, rest = self.positional[: self.spread], self.positional[self.spread :]
+        return [*before, *rest[:1] * missing, *rest]
 
     def get(self, index: int, name: str) -> Value | None:
         """The argument at a position or by a keyword."""

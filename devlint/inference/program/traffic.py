@@ -14,6 +14,7 @@ class Moves:
     """Where a function moves what."""
 
     goals: dict[Variable, set[Placement]] = field(default_factory=dict)  # by where that was
+    home: dict[Variable, set[str]] = field(default_factory=dict)  # what, to the host
     # Of parts of batches, by what the batches came from.
     of_batches: dict[cst.CSTNode, list[Placement]] = field(default_factory=dict)
 

@@ -13,7 +13,7 @@ from devlint.contracts import is_contract_comment
 from devlint.inference.conventions import found
 from devlint.inference.domain.host import NONE, External
 from devlint.inference.domain.placement import CPU, Placement, Variable
-from devlint.inference.domain.value import UNKNOWN, Value
+from devlint.inference.domain.value import UNKNOWN, Value, alternatives
 from devlint.inference.facts import DroppedArgument, Facts, MistakenDevice
 from devlint.inference.program.file_text import FileText
 from devlint.inference.program.loops import Environment
@@ -226,8 +226,9 @@ class Unit(FileText):
         value = read(self.globals, name)
         if value is None and self.globals is not self.env:
             value = read(self.env, name)
-        if type(value) is Instance and value.module and name in self.moved_in_functions:
-            value.others_move_it = True
+        for each in alternatives(value) if value is not None else ():
+            if type(each) is Instance and each.module and name in self.moved_in_functions:
+                each.others_move_it = True
         if value is not None:
             return UNKNOWN if value is NONE and name in self.rebound else value
         path = _UNIMPORTED.get(name)

@@ -41,7 +41,7 @@ from devlint.inference.models.module_places import placed, replaced, stateful
 from devlint.inference.program import shape_tests, tests
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Function, Parameter
-from devlint.inference.program.values import Instance, Placed
+from devlint.inference.program.values import Generator, Instance, Placed
 from devlint.inference.syntax.text import code
 
 _ARRAYS = frozenset({"np.ndarray", "numpy.ndarray"})
@@ -233,6 +233,8 @@ class Binding:
             return Tensor(place, origin, 0, None if actual.module else Evidence())
         if type(actual) is DeviceValue:
             return Tensor(actual.place, None, 0)
+        if type(actual) is Generator:
+            return Tensor(actual.place, actual.origin, DEFAULT if actual.place == CPU else 0)
         found = unification.tensors_in(actual)
         if not found:
             return Tensor(None, None, 0, Evidence())  # perhaps no tensor at all
@@ -343,8 +345,8 @@ class Binding:
             if step.kind is StepKind.MOVED:
                 return None
             rival = step.rival
-            if type(rival) is not Tensor or rival.evidence is None:
-                continue
+            if type(rival) is not Tensor or rival.evidence is None or rival.evidence.is_host:
+                continue  # by its use in the callee it is a number, whatever is handed in
             if type(rival.place) is not Variable:
                 continue
             stand_in = self.places.get(rival.place)

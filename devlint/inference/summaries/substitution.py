@@ -115,8 +115,9 @@ def _bind(
             binding.inside = True
     if function.outer is not None and function.outer is frame:
         binding.inside = True  # a closure, called where the parameters that it reads are bound
-    positional = list(arguments.positional)
     keywords = dict(arguments.keywords)
+    needed = (p for p in parameters[start:] if p.default is None and not p.keyword_only)
+    positional = list(arguments.fitted(sum(p.name not in keywords for p in needed)))
     if callee.given is not None:
         given_positional, given_keywords = callee.given
         positional = [(v, node) for v in given_positional] + positional
@@ -201,6 +202,10 @@ def _check_pending(
                     )
                 continue
             assumed = [*found, *pending.assumptions]
+            for odd, other, inside in ((a, b, pending.left), (b, a, pending.right)):
+                if not is_index and unification.is_left_behind(frame, odd, other):
+                    argument = _argument(inside, binding, node)
+                    assumed += unification.left_behind(frame, odd, argument)
             if _fed_by_its_holder(a, b, binding) or _fed_by_its_holder(b, a, binding):
                 assumed.append(unification.fed_from_elsewhere(frame, call_name(node)))
             left_node = _argument(pending.left, binding, node)

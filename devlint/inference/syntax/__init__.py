@@ -11,4 +11,5 @@ Its modules:
     attribute_moves: attributes of a class that its methods move
     moved_globals: globals that functions move where they are
     filled_lists: lists that the methods of a class fill, and hand to a constructor
+    filled_parts: parts of values, and lists, that a function fills
 """

@@ -1,0 +1,98 @@
+"""What the host reads of a parameter, and may be an array: a call that hands in a tensor from an
+accelerator shows that it is none."""
+
+import pytest
+from given import host_reads, settled
+
+SHOW = """
+import numpy as np
+import matplotlib.pyplot as plt
+
+def show(images):
+    {read}
+
+{calls}
+"""
+MADE = "x = torch.zeros(3, device='cuda')"
+
+
+@pytest.mark.parametrize(
+    "read", ["plt.imshow(images[0])", "np.mean(images)", "plt.plot(images * 2)"]
+)
+def test_a_call_that_hands_in_a_tensor_shows_the_read(read):
+    calls = f"def main():\n    {MADE}\n    show(x)"
+    (found,) = host_reads(settled(SHOW.format(read=read, calls=calls)))
+    assert found.endswith("likely")
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        "",
+        "def main(rows):\n    show(np.asarray(rows))",
+        f"def main():\n    {MADE}\n    show(x.cpu())",
+        # for arrays as well: whoever calls knows
+        f"def main():\n    {MADE}\n    show(x)\n    show(np.zeros(3))",
+        # which of several is handed in may go by what the function asks
+        f"def main(rows, flag):\n    {MADE}\n    show(x if flag else rows)",
+        # a method of that name, of whatever object
+        f"def main(view):\n    {MADE}\n    view.show(x)",
+    ],
+)
+def test_without_one_nothing_is_said(calls):
+    found = host_reads(settled(SHOW.format(read="np.mean(images)", calls=calls)))
+    assert not any(each.endswith(("likely", "certain")) for each in found)
+
+
+LENGTHS = """
+from torch.nn.utils.rnn import pack_padded_sequence
+
+class Reader(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn = nn.GRU(3, 3)
+
+    def forward(self, rows, lengths):
+        return self.rnn(pack_padded_sequence(rows, lengths))
+
+def train(loader, device):
+    reader = Reader().to(device)
+    for rows, lengths in loader:
+        reader(rows.to(device), {lengths})
+"""
+
+
+@pytest.mark.parametrize(("lengths", "count"), [("lengths.to(device)", 1), ("lengths", 0)])
+def test_lengths_that_a_call_brings_to_the_device(lengths, count):
+    found = host_reads(settled(LENGTHS.format(lengths=lengths)))
+    assert sum(each.endswith("likely") for each in found) == count
+
+
+SCORES = """
+def score(net, rows, labels):
+    device = next(net.parameters()).device
+    found = net(rows.to(device)).argmax(1)
+    labels = labels.to(device)
+    return {labels}, found.numpy()
+"""
+
+
+@pytest.mark.parametrize(
+    ("labels", "confidence"), [("labels.cpu().numpy()", "likely"), ("labels", "possible")]
+)
+def test_what_is_copied_to_the_host_was_not_there(labels, confidence):
+    *_, found = host_reads(settled(SCORES.format(labels=labels)))
+    assert found.endswith(confidence)
+
+
+def test_an_array_takes_indices_of_the_host():
+    code = """
+    import numpy as np
+    COLORS = np.zeros((4, 3))
+    def paint(net, x):
+        net.cuda()
+        found = net(x.cuda())
+        labels, best = found.argmax(1), found.argmax()
+        return COLORS[labels], COLORS[labels.cpu()], COLORS[best]
+    """
+    assert len(host_reads(settled(code))) == 1
