@@ -110,16 +110,22 @@ def test_what_a_script_does_not_name_is_left_over(main, names):
     assert set(given(RUN.format(main=main), {}).left_over.values()) == names
 
 
-def test_a_function_with_nothing_but_a_load_may_be_left_over_too():
-    code = """
-        import torch
+LOAD = """
+    import torch
 
-        def weights(path):
-            return torch.load(path)
+    def weights(path):
+        return torch.load(path)
 
-        def other(net):
-            return net
-    """
-    assert set(
-        given(code, {"train.py": "from main import other\nother(1)"}).left_over.values()
-    ) == {"weights"}
+    def other(net):
+        return net
+
+    {main}
+"""
+
+
+@pytest.mark.parametrize(
+    ("main", "names"), [("if __name__ == '__main__': other(1)", {"weights"}), ("", set())]
+)
+def test_a_load_that_a_script_does_not_call_is_left_over_and_a_library_s_is_not(main, names):
+    facts = given(LOAD.format(main=main), {"train.py": "from main import other\nother(1)"})
+    assert set(facts.left_over.values()) == names

@@ -417,14 +417,15 @@ def weights(net, path):
     return net
 
 
-def device_of(net):
-    return next(net.parameters()).device
+if __name__ == "__main__":
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    print(nn.Linear(3, 3).to(device))
 """
 
 
 @pytest.mark.parametrize(("also", "said"), [("", 0), ("weights(net, 1)\n", 1)])
 def test_a_load_that_nothing_in_the_project_calls_is_left_alone(tmp_path, also, said):
-    (tmp_path / "train.py").write_text(f"from work import *\nprint(device_of(net))\n{also}")
+    (tmp_path / "train.py").write_text(f"from work import *\nprint(net)\n{also}")
     assert len([s for s in shown(tmp_path, SPARE) if s[:6] == "DEV502"]) == said
 
 

@@ -444,8 +444,8 @@ def settle(unit: Unit) -> None:
                 guarded = meant
             elif note.bare and _communicates(note.function):
                 guarded = True
-            if note.function is not None and not guarded:
-                unused = left_over(note.function)
+            if note.function is not None and is_script and not guarded:
+                unused = left_over(note.function)  # a library's are for others
                 if unused:
                     unit.facts.left_over[note.function.node] = unused
             on_purpose = "" if guarded else cuda_on_purpose.reason(unit, note)

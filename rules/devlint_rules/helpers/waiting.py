@@ -53,12 +53,13 @@ def is_only_asked_for(facts: Facts, sync: Sync) -> bool:
 
 def wait_in_any_case(facts: Facts, loop: Loop) -> Sync | None:
     """What makes the host wait in every turn of a loop, whatever becomes of its reads of elements:
-    rows that a mask picks, a number that it works on with, a callee that waits."""
+    rows that a mask picks, or a callee that waits."""
     for sync in facts.syncs:
-        is_other = not (sync.cold or sync.elementwise or sync.invariant)
         is_there = sync.loop is not None and sync.loop.site.node is loop.site.node
-        waits = sync.operand.placement is not None and is_there and is_other
-        if waits and _is_needed(facts, sync):
+        is_other = sync.inside is not None or (
+            sync.call == MASKED and not is_reduced(facts, sync.site.node)
+        )
+        if is_there and is_other and not (sync.cold or sync.invariant):
             return sync
     return None
 
