@@ -223,7 +223,7 @@ def append_to(facts: Facts, operand: Operand, suffix: str) -> tuple[Replacement,
 def moved_to(facts: Facts, operand: Operand, device: str) -> tuple[Replacement, ...]:
     """Move an operand to a device; one that is moved right there goes to this device instead, and
     one that is made right there is made on it: `x + 2 * torch.eye(n, device=x.device)`."""
-    moved, made = operand.site.node, sole_factory(operand)
+    moved, made = operand.site.node, factory_of(operand)
     if operand.by_default and made is not None and takes_device(made):
         if made.node is moved:
             return add_argument(made, f"device={device}") if in_file(facts, made) else ()
