@@ -129,3 +129,21 @@ SUPPORT = """
 def test_a_parameter_may_move_with_what_it_was_handed_to(made, handed, read, sure):
     (found,) = met(SUPPORT.format(made=made, handed=handed, read=read))
     assert found.endswith("certain" if sure else "possible")
+
+
+@pytest.mark.parametrize(("callee", "sure"), [("Outside", False), ("torch.optim.Adam", True)])
+def test_a_class_out_of_sight_may_register_a_parameter_and_an_optimizer_moves_none(callee, sure):
+    code = f"""
+    from elsewhere import Outside
+
+    class Agent:
+        def __init__(self, device):
+            self.support = nn.Parameter(torch.ones(3))
+            self.other = {callee}([self.support])
+            self.device = device
+
+        def step(self):
+            return self.support * torch.ones(3, device=self.device)
+    """
+    (found,) = met(code)
+    assert found.endswith("certain" if sure else "possible")

@@ -62,6 +62,7 @@ class Provenance:
         "_root",
         "assumed",
         "before",
+        "handed",
         "kind",
         "mended",
         "mixes",
@@ -94,6 +95,8 @@ class Provenance:
         self.rival: Value | None = None
         # Of a contradiction: where its result is once it is mended.
         self.mended: Placement = None
+        # Of a parameter: an object was handed it, which may register it, and move it in place.
+        self.handed = False
         # Of a computation: another operand, made elsewhere, is where its result is, too.
         self.mixes = False
         self.when: PathCondition = ALWAYS if parent is None else parent.when
@@ -116,6 +119,7 @@ class Provenance:
         """The same step, of a value that comes about under this condition."""
         step = Provenance(self.kind, self.node, self.source, self.parent, self.note, self.before)
         step.rival, step.mended, step.mixes = self.rival, self.mended, self.mixes
+        step.handed = self.handed
         step.when, step.assumed = when, self.assumed
         return step
 

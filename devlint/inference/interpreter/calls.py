@@ -81,7 +81,6 @@ from devlint.inference.program.events import (
 )
 from devlint.inference.program.frames import EVALUATORS, Frame
 from devlint.inference.program.functions import Arguments, Function
-from devlint.inference.program.handed_parameters import HandedParameters
 from devlint.inference.program.traffic import HostCopies
 from devlint.inference.program.values import (
     ClassValue,
@@ -441,6 +440,7 @@ def _call_one_of(frame: Frame, node: cst.Call, callee: Union, arguments: Argumen
 def call_external(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> Value:
     """A function or class of a library, by its dotted name."""
     if name.startswith("<refused>"):
+        _hand_over_parameters(arguments)
         frame.emit(UnknownCalled(node, arguments))
         return UNKNOWN  # a function of the project that was not read: it may do anything
     generators.check_data(frame, node, name, arguments)
@@ -463,6 +463,8 @@ def call_external(frame: Frame, node: cst.Call, name: str, arguments: Arguments)
             frame.emit(HostReads(node, shorten(node.func), value, argument))
         return ARRAY
     if holds("class-name", last):
+        if not name.startswith("torch.optim."):
+            _hand_over_parameters(arguments)
         return construct_library(frame, node, name, arguments)
     return call_unknown(frame, node, External(name), arguments)
 
@@ -516,6 +518,7 @@ def call_unknown(frame: Frame, node: cst.Call, callee: Value, arguments: Argumen
             output = _call_moved(frame, node, callee, arguments)
             return gradients.after_unknown(frame, node, output)
     if holds("class-name", last):
+        _hand_over_parameters(arguments)
         return UNKNOWN
     if names_module(last):
         show_moved(values)
@@ -593,7 +596,7 @@ def _no_record(value: Value) -> Value:
 def construct(frame: Frame, node: cst.Call, callee: ClassValue, arguments: Arguments) -> Value:
     """An object of a project class."""
     info = callee.info
-    _hand_over_parameters(frame, arguments)
+    _hand_over_parameters(arguments)
     origin = frame.origin(StepKind.CREATED, node, None, "made here, on the default device")
     if info.is_module:
         place = frame.default_device
@@ -642,13 +645,12 @@ def construct(frame: Frame, node: cst.Call, callee: ClassValue, arguments: Argum
     return instance
 
 
-def _hand_over_parameters(frame: Frame, arguments: Arguments) -> None:
+def _hand_over_parameters(arguments: Arguments) -> None:
     """The object may register them."""
-    handed = frame.unit.kept(HandedParameters)
     for value, _ in arguments.all():
         for tensor in tensors_in(value):
-            if tensor.traits & PARAMETER:
-                handed.add(tensor)
+            if tensor.traits & PARAMETER and tensor.origin is not None:
+                tensor.origin.root.handed = True
 
 
 def _check_fields(frame: Frame, node: cst.Call, info: ClassInfo, arguments: Arguments) -> None:

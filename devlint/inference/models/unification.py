@@ -54,7 +54,6 @@ from devlint.inference.program.constructors import runs_in_constructor
 from devlint.inference.program.device_awareness import notes_host
 from devlint.inference.program.events import KeptMeets, TensorRead
 from devlint.inference.program.frames import Frame
-from devlint.inference.program.handed_parameters import HandedParameters
 from devlint.inference.program.meetings import MeetingDraft, Meetings, Pending
 from devlint.inference.program.predicates import want_two_settings
 from devlint.inference.program.traffic import HostReads, Moves
@@ -263,10 +262,14 @@ def _made_by_default(frame: Frame, *tensors: Tensor) -> Iterator[Assumption]:
 
 
 def _left_behind(frame: Frame, *tensors: Tensor) -> Iterator[Assumption]:
-    """The assumption that a parameter which another object was handed is not moved with it."""
-    handed = frame.unit.kept(HandedParameters)
+    """The assumption that a parameter which another object was handed is not moved with it: a move
+    of a module changes its parameters in place, whoever else has them.
+
+    self.support = nn.Parameter(torch.linspace(0, 1, 3))
+    self.net = Net(self.support).cuda()    # `self.support` is on CUDA from here on
+    """
     for tensor in tensors:
-        if _on_cpu(tensor) and handed.has(tensor):
+        if _on_cpu(tensor) and tensor.origin is not None and tensor.origin.root.handed:
             message = "{} is not moved with what it was handed to"
             yield of_value(frame, AssumptionKind.PARAMETER_STAYS_BEHIND, tensor, message)
             return

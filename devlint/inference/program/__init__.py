@@ -22,7 +22,6 @@ Its modules:
     type_expressions: types that names stand for
     constructors, roles: functions that build, prepare, evaluate, run once per step
     usage: functions that nothing in sight uses, and parameters that no call hands in
-    handed_parameters: parameters that move with what they were handed to
     class_state: attributes that only a constructor sets
     device_awareness: code that is written with devices in mind
     accelerator_notes: accelerators that a file names, as noted on the way
