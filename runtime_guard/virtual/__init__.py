@@ -4,6 +4,7 @@ The modules:
 
     context, machine, profiles: the block, the machine that it stands for, and its cards
     function_mode, handlers, looking_into: the hook that sees calls, and who answers them
+    single_operations: functions that are one operation, which the second hook need not see
     dispatch_mode, thread_hook, meeting, copies, results, refusals: the hook that sees operations
     races, accesses, reuse: which streams wait for which, who does not, and what memory they share
     moves, legacy_types: how tensors get from one device to another

@@ -53,6 +53,7 @@ from runtime_guard.virtual.dispatch_mode import DispatchMode
 from runtime_guard.virtual.function_mode import FunctionMode
 from runtime_guard.virtual.handlers import LEGACY_DTYPES, build_handlers, legacy_type
 from runtime_guard.virtual.legacy_types import legacy_sparse_types, legacy_types
+from runtime_guard.virtual.looking_into import override_checks
 from runtime_guard.virtual.machine import (
     Machine,
     UnsupportedVirtually,
@@ -156,6 +157,7 @@ class _ThreadHooks:
     def __init__(self, machine: Machine, handlers: dict[Any, Any]) -> None:
         self.function_mode = FunctionMode(machine, handlers)
         self.dispatch_mode = DispatchMode(machine, self.function_mode)
+        self.function_mode.operation_hook = self.dispatch_mode
         self.outer: list[FunctionMode] = []
         """The modes of the blocks around this one, which it covers."""
 
@@ -333,6 +335,8 @@ class _Installed:
         patches.set(torch, "get_device_module", self._get_device_module)
         patches.set(torch._C, "_get_accelerator", lambda *_: torch.device(machine.primary))
         patches.set(torch.overrides, "has_torch_function", has_torch_function)
+        for module in (torch.nn.functional, torch.functional, torch._tensor):
+            patches.update(module, override_checks(module, self.handlers))
         self._patch_wrappers()
         patches.set(torch.nested, "nested_tensor", self._nested_tensor(torch.nested.nested_tensor))
         patches.set(torch._C, "_group_tensors_by_device_and_dtype", moves.grouped)

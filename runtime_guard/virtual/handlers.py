@@ -35,6 +35,7 @@ from runtime_guard.virtual.autocast import cast_all, lower_dtype
 from runtime_guard.virtual.function_mode import FunctionMode, Handler
 from runtime_guard.virtual.machine import UnsupportedVirtually
 from runtime_guard.virtual.refusals import check_generator
+from runtime_guard.virtual.single_operations import CONVERSION, pass_by
 
 __tracebackhide__ = True  # pytest shows the user's frames only
 
@@ -278,6 +279,12 @@ def _parse_module_to(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) 
 
 
 def _to(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:
+    if len(args) == 2 and type(args[1]) is torch.dtype and not kwargs:
+        refuse_dtype = args[1] is torch.float64 and "mps" in mode.machine.counts
+        if not refuse_dtype and mode.operation_hook is not None:
+            converted = pass_by(mode.operation_hook, CONVERSION, func, args, None)
+            if converted is not NotImplemented:
+                return converted
     wish = parse_to(mode, args[1:], kwargs)
     return moves.move(
         mode.machine,
