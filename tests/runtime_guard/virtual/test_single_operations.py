@@ -16,6 +16,7 @@ from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 from torch.utils._pytree import tree_leaves  # noqa: E402
 
 from runtime_guard import DeviceGuard, virtual_devices  # noqa: E402
+from runtime_guard.core.torch_internals import without_dispatch_modes  # noqa: E402
 from runtime_guard.virtual.dispatch_mode import DispatchMode  # noqa: E402
 from runtime_guard.virtual.single_operations import (  # noqa: E402
     IN_CPP,
@@ -279,6 +280,12 @@ class TestSeen:
         with Functions():
             F.dropout(x + x)
         assert names[:2] == ["add", "dropout"]
+
+    def test_a_mode_instead_of_ours(self, machine):
+        x = torch.ones(2, device="cuda")
+        with without_dispatch_modes(), Seeing() as seeing:
+            x + x
+        assert seeing.names == ["aten::add"]
 
     def test_subclasses(self, machine):
         class Named(torch.Tensor):
