@@ -51,8 +51,13 @@ from runtime_guard.virtual.autocast import patch_autocast
 from runtime_guard.virtual.compilers import compiled_code_runs_eagerly, patch_compilers, say_once
 from runtime_guard.virtual.dispatch_mode import DispatchMode
 from runtime_guard.virtual.function_mode import FunctionMode
-from runtime_guard.virtual.handlers import LEGACY_DTYPES, build_handlers, legacy_type
-from runtime_guard.virtual.legacy_types import legacy_sparse_types, legacy_types
+from runtime_guard.virtual.handlers import build_handlers
+from runtime_guard.virtual.legacy_types import (
+    LEGACY_DTYPES,
+    legacy_sparse_types,
+    legacy_type,
+    legacy_types,
+)
 from runtime_guard.virtual.looking_into import override_checks
 from runtime_guard.virtual.machine import (
     Machine,

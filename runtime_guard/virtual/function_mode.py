@@ -43,7 +43,9 @@ from runtime_guard.virtual.single_operations import (
 
 __tracebackhide__ = True  # pytest shows the user's frames only
 
-Handler = Callable[["FunctionMode", Any, tuple[Any, ...], dict[str, Any]], Any]
+Args = tuple[Any, ...]
+Kwargs = dict[str, Any]
+Handler = Callable[["FunctionMode", Any, Args, Kwargs], Any]
 
 _UNKNOWN: Any = object()
 _PLAIN_TYPES: dict[tuple[type, ...], bool] = {(): True}
