@@ -61,14 +61,27 @@ def override_checks(module: Any, handlers: Iterable[Any]) -> dict[str, Callable[
     them do: what they call asks us.  Those that have a handler do, and where a subclass or another
     mode has to be asked all do.
     """
-    answered = {id(code) for code in map(_code_of, handlers)}
+    codes = {id(code) for code in map(_code_of, handlers)}
+    answered = set(handlers)
+    hands_over: dict[int, bool] = {}
+    """Code by its identity: does it hand over a function that has a handler?"""
+
+    def asks_handler(code: Any) -> bool:
+        known = hands_over.get(id(code))
+        if known is None:  # `torch.meshgrid` is handed over by a helper
+            named = [vars(module).get(name) for name in code.co_names]
+            known = hands_over[id(code)] = id(code) in codes or any(
+                type(function) is python_types.FunctionType and function in answered
+                for function in named
+            )
+        return known
 
     def check(real: Callable[..., bool], packed: bool) -> Callable[..., bool]:
         def asks(*tensors: Any) -> bool:
             if (
                 function_mode_count() == 1
                 and _PLAIN.issuperset(map(type, tensors[0] if packed else tensors))
-                and id(sys._getframe(1).f_code) not in answered
+                and not asks_handler(sys._getframe(1).f_code)
             ):
                 return not isinstance(function_mode_stack()[0], FunctionHook)
             return real(*tensors)

@@ -327,6 +327,8 @@ class TestOverrideChecks:
         x = torch.ones(2, device="cuda")
         assert "cuda:0" in repr(x)
         assert not hasattr(x, "__cuda_array_interface__")
+        with pytest.raises(RuntimeError, match="meshgrid expects all tensors"):
+            torch.meshgrid(x, torch.ones(2), indexing="ij")
 
     def test_torch_has_its_own_afterwards(self):
         before = F.has_torch_function_unary, torch._tensor.has_torch_function
