@@ -85,7 +85,7 @@ class Placement:
     (``computed_at``).
     """
 
-    __slots__ = ("_of_result", "computed", "device", "made", "meter", "move", "moved", "passed_by")
+    __slots__ = ("computed", "device", "made", "meter", "move", "moved", "passed_by", "result")
 
     def __init__(
         self,
@@ -102,23 +102,22 @@ class Placement:
         """Is it of what an operation gave, which is neither made nor moved itself?"""
         self.meter: Meter | None = meter_of(device)
         self.passed_by: PassedBy | None = None
-        self._of_result: Placement | None = None
+        self.result: Placement | None = None
+        """``of_result``, once it was asked for."""
 
     def of_result(self) -> Placement:
         """Where the results of an operation are that ran here."""
-        result = self._of_result
+        result = self.result
         if result is None:
-            if self.computed and self.passed_by is None:
-                return self
             result = Placement(self.device, self.made, self.moved)
             result.computed, result.meter = True, self.meter
-            self._of_result = result
+            self.result = result.result = result
         return result
 
     def of_attribute(self, passed_by: PassedBy) -> Placement:
         """The same, of a tensor that a module's move has passed by."""
         found = copy.copy(self)
-        found.passed_by, found._of_result = passed_by, None
+        found.passed_by, found.result = passed_by, None
         return found
 
     def describe(self, computed: Site | None) -> str:

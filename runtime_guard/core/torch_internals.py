@@ -51,6 +51,17 @@ _has_torch_function: Callable[[Any], bool] = torch.overrides.has_torch_function
 dispatch_mode_stack: Callable[[], list[Any]] = _dispatch._get_current_dispatch_mode_stack
 without_dispatch_modes: Callable[[], AbstractContextManager[Any]] = _dispatch._disable_current_modes
 
+dispatch_mode_count: Callable[[], int] = _c._len_torch_dispatch_stack
+dispatch_mode_at: Callable[[int], Any] = _c._get_dispatch_stack_at
+is_any_autocast_enabled: Callable[[], bool] = _c._is_any_autocast_enabled
+_saved_tensors_hooks: Any = getattr(_c._autograd, "_top_saved_tensors_default_hooks", None)
+saved_tensors_hooks: Callable[[bool], Any] = _saved_tensors_hooks or (lambda _: "unknown")
+"""What packs and unpacks what autograd saves, None where nothing does."""
+set_key_excluded: Callable[[Any, bool], None] = _c._dispatch_tls_set_dispatch_key_excluded
+"""From now on this thread's operations pass by what the dispatcher has for a key, or no longer."""
+PYTHON, PYTHON_SNAPSHOT = _c.DispatchKey.Python, _c.DispatchKey.PythonTLSSnapshot
+"""The keys by which dispatch modes are called."""
+
 FAKE = _c._TorchDispatchModeKey.FAKE
 PROXY = _c._TorchDispatchModeKey.PROXY
 is_tracing: Callable[[Any], Any] = _c._get_dispatch_mode

@@ -3,12 +3,16 @@
 The modules:
 
     context, machine, profiles: the block, the machine that it stands for, and its cards
-    function_mode, handlers, looking_into: the hook that sees calls, and who answers them
+    function_mode, looking_into: the hook that sees calls
+    handlers: who answers them: factories, conversions, host_reads, writes, composites
+    single_operations: functions that are one operation, which the second hook need not see
     dispatch_mode, thread_hook, meeting, copies, results, refusals: the hook that sees operations
     races, accesses, reuse: which streams wait for which, who does not, and what memory they share
     moves, legacy_types: how tensors get from one device to another
     autocast, attention, kernels: what an accelerator computes otherwise than the host
-    accelerator_api: what `torch.cuda` and the others say
+    accelerator_api, device_context: what `torch.cuda` and the others say
+    streams, generators, data_parallel: and what they make
+    storages, autograd: what is below tensors, and behind them
     torch_imports, stand_ins, compilers: what has to be told that it is on such a machine
     sharing: tensors that go to other processes
     process_groups, collectives: NCCL by means of gloo

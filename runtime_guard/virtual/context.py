@@ -11,7 +11,7 @@ import functools
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any, cast
+from typing import Any
 
 import torch
 import torch.nn.parallel._functions
@@ -19,15 +19,12 @@ import torch.nn.parallel.comm
 import torch.utils.dlpack
 
 from runtime_guard.core import inheritance
-from runtime_guard.core.memory import install_meters, recount
+from runtime_guard.core.memory import install_meters
 from runtime_guard.core.patches import Patches, show_originals
 from runtime_guard.core.placement import (
     CPU,
-    TAG,
-    Placement,
     intern_device,
     placement_of,
-    tag_storage,
 )
 from runtime_guard.core.torch_internals import (
     as_subclass,
@@ -39,32 +36,38 @@ from runtime_guard.core.torch_internals import (
     has_torch_function,
     pop_function_mode,
     push_function_mode,
-    push_saved_tensors_hooks,
     real_device,
-    storage_base,
     without_dispatch_modes,
 )
 from runtime_guard.core.warning_places import keep_places
 from runtime_guard.recording.module_moves import watch_module_moves
-from runtime_guard.virtual import accelerator_api, moves
+from runtime_guard.virtual import accelerator_api, data_parallel, generators, moves
 from runtime_guard.virtual.autocast import patch_autocast
+from runtime_guard.virtual.autograd import patch_backward, patch_functions, patch_saved_tensors
 from runtime_guard.virtual.compilers import compiled_code_runs_eagerly, patch_compilers, say_once
 from runtime_guard.virtual.dispatch_mode import DispatchMode
 from runtime_guard.virtual.function_mode import FunctionMode
-from runtime_guard.virtual.handlers import LEGACY_DTYPES, build_handlers, legacy_type
-from runtime_guard.virtual.legacy_types import legacy_sparse_types, legacy_types
+from runtime_guard.virtual.handlers import build_handlers
+from runtime_guard.virtual.legacy_types import (
+    LEGACY_DTYPES,
+    legacy_sparse_types,
+    legacy_type,
+    legacy_types,
+)
+from runtime_guard.virtual.looking_into import override_checks
 from runtime_guard.virtual.machine import (
     Machine,
     UnsupportedVirtually,
     no_such_part,
     parse_machine,
     parts_that_need_a_driver,
-    unsupported,
 )
 from runtime_guard.virtual.process_groups import patch_process_groups
 from runtime_guard.virtual.races import record_stream
 from runtime_guard.virtual.sharing import rebuild, share_between_processes
 from runtime_guard.virtual.stand_ins import give_originals_back
+from runtime_guard.virtual.storages import patch_storages
+from runtime_guard.virtual.streams import VirtualEvent, VirtualStream
 from runtime_guard.virtual.torch_imports import TorchImports
 
 _WRAPPED_DEVICE = 6
@@ -156,6 +159,7 @@ class _ThreadHooks:
     def __init__(self, machine: Machine, handlers: dict[Any, Any]) -> None:
         self.function_mode = FunctionMode(machine, handlers)
         self.dispatch_mode = DispatchMode(machine, self.function_mode)
+        self.function_mode.operation_hook = self.dispatch_mode
         self.outer: list[FunctionMode] = []
         """The modes of the blocks around this one, which it covers."""
 
@@ -312,38 +316,40 @@ class _Installed:
                     patches.update(torch.backends.cudnn, accelerator_api.cudnn_api())
                 patches.update(torch.cuda.nvtx, accelerator_api.nvtx_api())
                 patches.update(torch.cuda.profiler, accelerator_api.profiler_api())
-                patches.update(torch.nn.parallel.comm, accelerator_api.comm_api())
+                patches.update(torch.nn.parallel.comm, data_parallel.comm_api())
                 # a list with a place for each card, made where it is first asked for
                 patches.set(torch.nn.parallel._functions, "_streams", None)
         patches.update(torch, base.types(machine, "cpu"))
         if hasattr(torch, "accelerator"):  # since torch 2.6
             patches.update(torch.accelerator, accelerator_api.accelerator_api(machine))
-        patches.set(torch, "Generator", accelerator_api.generator_factory(machine, base.generator))
-        set_rng_state = accelerator_api.rng_state_setter(torch.set_rng_state)
+        patches.set(torch, "Generator", generators.generator_factory(machine, base.generator))
+        set_rng_state = generators.rng_state_setter(torch.set_rng_state)
         patches.set(torch, "set_rng_state", set_rng_state)
         patches.set(torch.random, "set_rng_state", set_rng_state)
         stream = type(
             "Stream",
-            (accelerator_api.VirtualStream,),
+            (VirtualStream,),
             {"machine": machine, "kind": machine.primary},
         )
         patches.set(torch, "Stream", stream)
-        patches.set(torch, "Event", accelerator_api.VirtualEvent)
+        patches.set(torch, "Event", VirtualEvent)
         patches.set(torch, "set_default_tensor_type", self._set_default_tensor_type)
         patches.set(torch, "get_device_module", self._get_device_module)
         patches.set(torch._C, "_get_accelerator", lambda *_: torch.device(machine.primary))
         patches.set(torch.overrides, "has_torch_function", has_torch_function)
+        for module in (torch.nn.functional, torch.functional, torch._tensor):
+            patches.update(module, override_checks(module, self.handlers))
         self._patch_wrappers()
         patches.set(torch.nested, "nested_tensor", self._nested_tensor(torch.nested.nested_tensor))
         patches.set(torch._C, "_group_tensors_by_device_and_dtype", moves.grouped)
         self._patch_dlpack()
         self._patch_tensor()
-        self._patch_storage()
+        patch_storages(patches, machine)
         self.end_autocast = patch_autocast(machine, patches)
         self._patch_profiler()
-        self._patch_saved_tensors()
-        self._patch_functions()
-        self._patch_backward()
+        patch_saved_tensors(patches)
+        patch_functions(patches)
+        patch_backward(patches, machine)
         patch_compilers(patches)
         if "cuda" in machine.counts:
             patch_process_groups(patches)
@@ -412,162 +418,6 @@ class _Installed:
         # its C++ signature knows no streams but real ones
         self.patches.set(tensor, "record_stream", record_stream)
 
-    def _patch_storage(self) -> None:
-        """``UntypedStorage``: what saving, loading, deep copies and ``share_memory_`` ask of it."""
-        machine, patches, storage = self.machine, self.patches, torch.UntypedStorage
-        real = storage_base.device.__get__
-
-        def device(self: Any) -> torch.device:
-            placement = getattr(self, TAG, None)
-            found: torch.device = real(self) if placement is None else placement.device
-            return found
-
-        def copied(self: Any, placement: Placement | None) -> Any:
-            with disable_torch_function():
-                copy: Any = cast(Any, storage)(self.nbytes())
-                if placement is not None:  # before the copy: it may be a transfer
-                    tag_storage(copy, placement)
-                copy.copy_(self, False)
-            return copy
-
-        def clone(self: Any) -> Any:
-            return copied(self, getattr(self, TAG, None))
-
-        def to(self: Any, *, device: Any, non_blocking: bool = False) -> Any:
-            target = machine.parse(device)
-            if target == self.device:
-                return self
-            if target.type == "meta":
-                return cast(Any, storage)(self.nbytes(), device="meta")
-            return copied(self, Placement(intern_device(target)))
-
-        def cpu(self: Any) -> Any:
-            return to(self, device=CPU)
-
-        def cuda(self: Any, device: Any = None, non_blocking: bool = False) -> Any:
-            return to(self, device="cuda" if device is None else torch.device("cuda", device))
-
-        def mps(self: Any) -> Any:
-            return to(self, device="mps")
-
-        def share(self: Any, *args: Any, **kwargs: Any) -> Any:
-            return self if self.device.type != "cpu" else base_share(self, *args, **kwargs)
-
-        def is_shared(self: Any) -> bool:
-            return self.device.type != "cpu" or base_is_shared(self)
-
-        def resize(self: Any, size: int) -> Any:
-            resized = base_resize(self, size)
-            recount(self)
-            return resized
-
-        base_resize: Any = storage.resize_
-        patches.set(storage, "resize_", resize)
-        base_share, base_is_shared = storage.share_memory_, storage.is_shared
-        patches.set(storage, "is_shared", is_shared)
-        no_memory = "its memory is the host's"
-        patches.set(storage, "_share_cuda_", unsupported("sharing with other processes", no_memory))
-        patches.set(storage, "device", property(device))
-        patches.set(storage, "is_cuda", property(lambda self: self.device.type == "cuda"))
-        patches.set(storage, "clone", clone)
-        patches.set(storage, "to", to)
-        patches.set(storage, "cpu", cpu)
-        patches.set(storage, "cuda", cuda)
-        patches.set(storage, "mps", mps)
-        patches.set(storage, "share_memory_", share)
-
-    def _patch_profiler(self) -> None:
-        """The profiler has no events of a virtual device to time, and nobody listens to NVTX."""
-        machine, profile = self.machine, torch.autograd.profiler.profile
-        make: Any = profile.__init__
-
-        @functools.wraps(make)
-        def init(self: Any, *args: Any, use_device: str | None = None, **options: Any) -> None:
-            if options.get("use_cuda"):  # deprecated
-                options["use_cuda"], use_device = False, "cuda"
-            if use_device in machine.counts:
-                say_once(f"profiler: no events of the virtual {use_device} device, only the CPU's")
-                use_device = None
-            make(self, *args, use_device=use_device, **options)
-
-        self.patches.set(profile, "__init__", init)
-        emit_nvtx = torch.autograd.profiler.emit_nvtx
-        self.patches.set(emit_nvtx, "__enter__", lambda self: self)
-        self.patches.set(emit_nvtx, "__exit__", lambda self, *exc: None)
-
-    def _patch_saved_tensors(self) -> None:
-        """Hooks for what autograd saves are called from C++ in the middle of an operation."""
-
-        def hooked(hook: Any, mode: FunctionMode) -> Any:
-            def call(value: Any) -> Any:
-                if function_mode_count():
-                    return hook(value)
-                with mode.in_sight():
-                    return hook(value)
-
-            return call
-
-        def enter_hooks(self: Any) -> None:
-            pack, unpack = self.pack_hook, self.unpack_hook
-            for mode in reversed(function_mode_stack()):
-                if isinstance(mode, FunctionMode):
-                    pack, unpack = hooked(pack, mode), hooked(unpack, mode)
-                    break
-            push_saved_tensors_hooks(pack, unpack)
-
-        self.patches.set(torch.autograd.graph.saved_tensors_hooks, "__enter__", enter_hooks)
-
-    def _patch_functions(self) -> None:
-        """Custom autograd functions: a gradient is where the input is that it is for."""
-        function = torch.autograd.Function
-        real = vars(function)["apply"]  # of Python's making, of C's since torch 2.14
-
-        def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
-            result = real.__get__(None, cls)(*args, **kwargs)
-            with disable_torch_function():
-                moves.gradients_stay(result, args, cls.__name__)
-            return result
-
-        self.patches.set(function, "apply", classmethod(functools.wraps(function.apply)(apply)))
-
-    def _patch_backward(self) -> None:
-        """``y.backward(g)``: the gradient is where ``y`` is; a 0-dim one is brought there."""
-        machine, autograd = self.machine, cast("Any", torch.autograd)
-        real = autograd._make_grads
-
-        @functools.wraps(real)
-        def make_grads(outputs: Any, grads: Any, *args: Any, **kwargs: Any) -> Any:
-            made = real(outputs, grads, *args, **kwargs)
-            with disable_torch_function():
-                return tuple(
-                    moves.root_gradient(machine, position, output, grad)
-                    for position, (output, grad) in enumerate(zip(outputs, made, strict=True))
-                )
-
-        self.patches.set(autograd, "_make_grads", make_grads)
-
-    def _patch_threads(self) -> None:
-        """Threads started inside the block get hooks of their own."""
-        machine, handlers = self.machine, self.handlers
-        start = threading.Thread.start
-
-        @functools.wraps(start)
-        def start_hooked(thread: threading.Thread) -> None:
-            run = thread.run
-
-            def run_hooked() -> None:
-                hooks = _ThreadHooks(machine, handlers)
-                hooks.push()
-                try:
-                    run()
-                finally:
-                    hooks.pop()
-
-            thread.run = run_hooked  # type: ignore[method-assign]
-            start(thread)
-
-        self.patches.set(threading.Thread, "start", start_hooked)
-
     def _patch_wrappers(self) -> None:
         """Tensors that wrap others: autograd asks the device of their C++ half for its stream."""
         machine = self.machine
@@ -590,6 +440,47 @@ class _Installed:
             return wrapper
 
         self.patches.set(torch.Tensor, "_make_wrapper_subclass", staticmethod(make))
+
+    def _patch_profiler(self) -> None:
+        """The profiler has no events of a virtual device to time, and nobody listens to NVTX."""
+        machine, profile = self.machine, torch.autograd.profiler.profile
+        make: Any = profile.__init__
+
+        @functools.wraps(make)
+        def init(self: Any, *args: Any, use_device: str | None = None, **options: Any) -> None:
+            if options.get("use_cuda"):  # deprecated
+                options["use_cuda"], use_device = False, "cuda"
+            if use_device in machine.counts:
+                say_once(f"profiler: no events of the virtual {use_device} device, only the CPU's")
+                use_device = None
+            make(self, *args, use_device=use_device, **options)
+
+        self.patches.set(profile, "__init__", init)
+        emit_nvtx = torch.autograd.profiler.emit_nvtx
+        self.patches.set(emit_nvtx, "__enter__", lambda self: self)
+        self.patches.set(emit_nvtx, "__exit__", lambda self, *exc: None)
+
+    def _patch_threads(self) -> None:
+        """Threads started inside the block get hooks of their own."""
+        machine, handlers = self.machine, self.handlers
+        start = threading.Thread.start
+
+        @functools.wraps(start)
+        def start_hooked(thread: threading.Thread) -> None:
+            run = thread.run
+
+            def run_hooked() -> None:
+                hooks = _ThreadHooks(machine, handlers)
+                hooks.push()
+                try:
+                    run()
+                finally:
+                    hooks.pop()
+
+            thread.run = run_hooked  # type: ignore[method-assign]
+            start(thread)
+
+        self.patches.set(threading.Thread, "start", start_hooked)
 
     def _nested_tensor(self, make: Any) -> Any:
         """``torch.nested.nested_tensor`` calls C++ past every hook."""

@@ -33,11 +33,21 @@ from runtime_guard.virtual.looking_into import (
 )
 from runtime_guard.virtual.machine import Machine
 from runtime_guard.virtual.refusals import check_generator
+from runtime_guard.virtual.single_operations import (
+    IN_CPP,
+    SINGLE_OPERATIONS,
+    OperationHook,
+    pass_by,
+    single_operation,
+)
 
 __tracebackhide__ = True  # pytest shows the user's frames only
 
-Handler = Callable[["FunctionMode", Any, tuple[Any, ...], dict[str, Any]], Any]
+Args = tuple[Any, ...]
+Kwargs = dict[str, Any]
+Handler = Callable[["FunctionMode", Any, Args, Kwargs], Any]
 
+_UNKNOWN: Any = object()
 _PLAIN_TYPES: dict[tuple[type, ...], bool] = {(): True}
 
 
@@ -77,6 +87,8 @@ class FunctionMode(FunctionHook):
         self.machine = machine
         self.handlers = handlers
         self.handled = names_of(handlers)
+        self.operation_hook: OperationHook | None = None
+        """The hook that sees the operations of this thread."""
         self.covered = 0
         """Above 0 a block inside of this one is in force."""
         self.call: tuple[Any, ...] | None = None
@@ -103,8 +115,17 @@ class FunctionMode(FunctionHook):
             if is_tracing(FAKE):  # its tensors have devices of their own, and no values
                 return func(*args, **kwargs) if kwargs else func(*args)
             return handler(self, func, args, dict(kwargs) if kwargs else {})
-        if (
-            type(func) is python_types.FunctionType
+        kind = type(func)
+        if kind in IN_CPP:
+            single = SINGLE_OPERATIONS.get(func, _UNKNOWN)
+            if single is _UNKNOWN:
+                single = single_operation(func)
+            if single is not None and self.operation_hook is not None:
+                result = pass_by(self.operation_hook, single, func, args, kwargs)
+                if result is not NotImplemented:
+                    return result
+        elif (
+            kind is python_types.FunctionType
             # a method that calls the C++ method of its own name comes back under its own name
             and sys._getframe(1).f_code is not func.__code__
             and body_of(func) is not None

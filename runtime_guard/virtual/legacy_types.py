@@ -13,8 +13,35 @@ import torch
 from runtime_guard.core.placement import CPU
 from runtime_guard.core.torch_internals import disable_torch_function
 from runtime_guard.virtual import moves
-from runtime_guard.virtual.handlers import LEGACY_DTYPES
 from runtime_guard.virtual.machine import Machine
+
+LEGACY_DTYPES = {
+    "FloatTensor": torch.float32,
+    "DoubleTensor": torch.float64,
+    "HalfTensor": torch.float16,
+    "BFloat16Tensor": torch.bfloat16,
+    "ByteTensor": torch.uint8,
+    "CharTensor": torch.int8,
+    "ShortTensor": torch.int16,
+    "IntTensor": torch.int32,
+    "LongTensor": torch.int64,
+    "BoolTensor": torch.bool,
+}
+
+
+def legacy_type(wanted: Any) -> tuple[str, torch.dtype]:
+    """``torch.cuda.FloatTensor`` or its name -> ``("cuda", torch.float32)``.
+
+    Raises ``ValueError("invalid type")`` for other names, as PyTorch does.
+    """
+    name = wanted if isinstance(wanted, str) else f"{wanted.__module__}.{wanted.__name__}"
+    name = name.removeprefix("builtins.")
+    parts = name.removeprefix("torch.").split(".")
+    leaf = parts[-1]
+    dtype = torch.get_default_dtype() if leaf == "Tensor" else LEGACY_DTYPES.get(leaf)
+    if dtype is None:
+        raise ValueError(f"invalid type: '{name}'")
+    return (parts[0] if len(parts) > 1 else "cpu"), dtype
 
 
 class LegacyTypeMeta(type):

@@ -6,11 +6,18 @@ question lets the mode see what its body calls.
 
 from __future__ import annotations
 
+import sys
 import types as python_types
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
+
+from runtime_guard.core.torch_internals import (
+    FunctionHook,
+    function_mode_count,
+    function_mode_stack,
+)
 
 _OVERRIDE_CHECKS = frozenset(
     {"has_torch_function", "has_torch_function_unary", "has_torch_function_variadic"}
@@ -42,6 +49,50 @@ class _LiveGlobals(dict[str, Any]):
 
 def _never(*_: object) -> bool:
     return False
+
+
+_PLAIN = frozenset({torch.Tensor, torch.nn.Parameter, type(None), int, float, bool})
+
+
+def override_checks(module: Any, handlers: Iterable[Any]) -> dict[str, Callable[..., bool]]:
+    """What stands for ``has_torch_function`` and its siblings in a module of torch.
+
+    For our mode alone its functions need not hand themselves over, which costs more than most of
+    them do: what they call asks us.  Those that have a handler do, and where a subclass or another
+    mode has to be asked all do.
+    """
+    codes = {id(code) for code in map(_code_of, handlers)}
+    answered = set(handlers)
+    hands_over: dict[int, bool] = {}
+    """Code by its identity: does it hand over a function that has a handler?"""
+
+    def asks_handler(code: Any) -> bool:
+        known = hands_over.get(id(code))
+        if known is None:  # `torch.meshgrid` is handed over by a helper
+            named = [vars(module).get(name) for name in code.co_names]
+            known = hands_over[id(code)] = id(code) in codes or any(
+                type(function) is python_types.FunctionType and function in answered
+                for function in named
+            )
+        return known
+
+    def check(real: Callable[..., bool], packed: bool) -> Callable[..., bool]:
+        def asks(*tensors: Any) -> bool:
+            if (
+                function_mode_count() == 1
+                and _PLAIN.issuperset(map(type, tensors[0] if packed else tensors))
+                and not asks_handler(sys._getframe(1).f_code)
+            ):
+                return not isinstance(function_mode_stack()[0], FunctionHook)
+            return real(*tensors)
+
+        return asks
+
+    return {
+        name: check(getattr(module, name), name == "has_torch_function")
+        for name in _OVERRIDE_CHECKS
+        if hasattr(module, name)
+    }
 
 
 _bodies: dict[Any, Any] = {}
@@ -126,6 +177,14 @@ def _code_asks(code: Any, globals_: dict[str, Any], handled: frozenset[str]) -> 
         asks_about_devices(function, handled)
         for function in called
         if type(function) is python_types.FunctionType
+    )
+
+
+def _code_of(function: Any) -> Any:
+    """The code of a function in Python, or of a property's ``__get__``; None of those in C++."""
+    described = getattr(function, "__self__", None)
+    return getattr(
+        described.fget if isinstance(described, property) else function, "__code__", None
     )
 
 

@@ -51,6 +51,16 @@ def tag_results(result: Any, placement: Placement, plan: Plan) -> None:
     for position, item in enumerate(result if isinstance(result, (tuple, list)) else [result]):
         if position in plan.host_results:
             continue
-        for tensor in tensors_of(item):
-            if placement_of(tensor) is None:
+        for tensor in (item,) if isinstance(item, torch.Tensor) else tensors_of(item):
+            try:
+                storage = tensor.untyped_storage()
+            except (NotImplementedError, RuntimeError):
+                if placement_of(tensor) is None:
+                    tag(tensor, placement.of_result())
+                continue
+            if getattr(storage, TAG, None) is not None:
+                continue
+            if type(tensor) is torch.Tensor:
+                tag_new(storage, placement.of_result())
+            elif placement_of(tensor) is None:
                 tag(tensor, placement.of_result())
