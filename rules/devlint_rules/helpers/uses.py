@@ -31,8 +31,8 @@ class Use(enum.IntEnum):
 
 _CONVERTS = re.compile(r"float|int|round|str|bool|max|min|abs|sum|len|list|tuple|math\.\w+")
 _SIZES = re.compile(
-    r"range|view|reshape|expand|repeat|zeros|ones|empty|full|arange|rand\w*|linspace|narrow|split"
-    r"|chunk|topk|pad|eye"
+    r"range|view|reshape|expand|repeat|(new_)?(zeros|ones|empty|full)|arange|rand\w*|linspace"
+    r"|narrow|split|chunk|topk|pad|eye"
 )
 _SHOWS = re.compile(
     r"print|log\w*|info|debug|warning|write\w*|add_\w+|set_\w+|format|report\w*|update\w*|record\w*"

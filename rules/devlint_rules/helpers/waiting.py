@@ -100,9 +100,12 @@ def assumptions(facts: Facts, sync: Sync) -> Assumptions:
 
 
 def _runs_seldom(sync: Sync) -> str:
-    """The code around a sync that need not be quick; nothing if there is none."""
+    """The code around a sync that need not be quick; nothing if there is none. What runs once per
+    step does so with gradients or without: a matcher, the update of a queue, an optimizer."""
     if sync.guards_error:
         return "the check for an error"
+    if sync.in_step:
+        return ""
     loop = sync.loop
     trains = loop is not None and loop.trains
     logged = sync.for_logging and not sync.invariant
@@ -118,8 +121,8 @@ def _is_needed(facts: Facts, sync: Sync) -> bool:
         return False
     if use_of(facts, sync) is Use.INDEX:
         return True
-    if sync.call == MASKED and not is_reduced(facts, sync.site.node):
-        return True  # rows of which nobody knows how many: the host has to ask
+    if sync.call == MASKED:  # rows of which nobody knows how many: the host has to ask
+        return not is_reduced(facts, sync.site.node)
     if sync.invariant or sync.call in _NUMBERS:
         return False
     return sync.needed or (sync.loop is None and not sync.call.startswith("torch."))
@@ -132,4 +135,5 @@ def _on_accelerator(facts: Facts, sync: Sync) -> bool:
         return True
     if sync.in_module or sync.in_step or (sync.loop is not None and sync.loop.trains):
         return True
-    return (sync.elementwise or sync.invariant) and facts.accelerated
+    many = sync.loop is not None and sync.loop.nested and sync.loop.feeds_device
+    return (sync.elementwise or sync.invariant or many) and facts.accelerated
