@@ -24,34 +24,6 @@ def waits(root: Path, code: str) -> list[int]:
     return [finding.location.line - begin for finding in found]
 
 
-QUEUE = """\
-class Queue(nn.Module):
-    def __init__(self, encoder, size):
-        super().__init__()
-        self.encoder = encoder
-        self.register_buffer("rows", torch.randn(size, 8))
-        self.register_buffer("at", torch.zeros(1, dtype=torch.long))
-
-    @torch.no_grad()
-    def {name}(self, keys):
-        at = int(self.at)
-        self.rows[at : at + keys.size(0)] = keys
-
-    def forward(self, images):
-        keys = self.encoder(images)
-        {call}
-        return keys @ self.rows.T
-"""
-
-
-def test_what_each_step_does_without_gradients_has_to_be_quick_all_the_same(tmp_path):
-    assert waits(tmp_path, QUEUE.format(name="enqueue", call="self.enqueue(keys)")) == [10]
-
-
-def test_what_evaluates_without_gradients_now_and_then_need_not_be(tmp_path):
-    assert waits(tmp_path, QUEUE.format(name="evaluate", call="pass")) == []
-
-
 SCATTER = """\
 class Conv(nn.Module):
     def forward(self, x, index: torch.Tensor):

@@ -97,8 +97,8 @@ def _uses(
 
 
 def is_reduced(facts: Facts, node: cst.CSTNode) -> bool:
-    """A value, or the name that it is bound to, is made smaller at once: `x[mask].mean()`,
-    `torch.sum(x[mask])`."""
+    """A value is made smaller at once: `x[mask].mean()`, `torch.sum(x[mask])`; or all that reads
+    the name that it is bound to does so, or asks how many there are."""
     tree = getattr(facts.source, "tree", None)
     if not isinstance(tree, cst.Module):
         return False
@@ -108,12 +108,16 @@ def is_reduced(facts: Facts, node: cst.CSTNode) -> bool:
     bound = next((step for step in path if isinstance(step, (cst.Assign, cst.AnnAssign))), None)
     if bound is None or bound.value is not node:
         return False
-    reads = _reads_in(tree, function_around(facts, node) or tree)
-    return any(
-        _is_reduced_in(list(path_to(tree, read)))
-        for name in _names(bound)
-        for read in reads.get(name, ())
-    )
+    known = _reads_in(tree, function_around(facts, node) or tree)
+    paths = [list(path_to(tree, read)) for n in _names(bound) for read in known.get(n, ())]
+    used = [path for path in paths if not _is_counted(path)]
+    return bool(used) and all(map(_is_reduced_in, used))
+
+
+def _is_counted(path: list[cst.CSTNode]) -> bool:
+    """`len(rows)`, `rows.numel()`."""
+    call = next((step for step in path if isinstance(step, (cst.Call, cst.BaseStatement))), None)
+    return isinstance(call, cst.Call) and (_method(call) or dotted(call.func)) in ("len", "numel")
 
 
 def _is_reduced_in(path: list[cst.CSTNode]) -> bool:

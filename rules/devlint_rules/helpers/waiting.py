@@ -100,12 +100,9 @@ def assumptions(facts: Facts, sync: Sync) -> Assumptions:
 
 
 def _runs_seldom(sync: Sync) -> str:
-    """The code around a sync that need not be quick; nothing if there is none. What runs once per
-    step does so with gradients or without: a matcher, the update of a queue, an optimizer."""
+    """The code around a sync that need not be quick; nothing if there is none."""
     if sync.guards_error:
         return "the check for an error"
-    if sync.in_step:
-        return ""
     loop = sync.loop
     trains = loop is not None and loop.trains
     logged = sync.for_logging and not sync.invariant
@@ -135,5 +132,6 @@ def _on_accelerator(facts: Facts, sync: Sync) -> bool:
         return True
     if sync.in_module or sync.in_step or (sync.loop is not None and sync.loop.trains):
         return True
-    many = sync.loop is not None and sync.loop.nested and sync.loop.feeds_device
+    if sync.given is None and sync.loop is not None and sync.loop.nested:
+        return facts.accelerated and sync.loop.feeds_device  # an object's method: of all its turns
     return (sync.elementwise or sync.invariant or many) and facts.accelerated
