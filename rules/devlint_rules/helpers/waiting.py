@@ -132,6 +132,6 @@ def _on_accelerator(facts: Facts, sync: Sync) -> bool:
         return True
     if sync.in_module or sync.in_step or (sync.loop is not None and sync.loop.trains):
         return True
-    if sync.given is None and sync.loop is not None and sync.loop.nested:
-        return facts.accelerated and sync.loop.feeds_device  # an object's method: of all its turns
+    loop = sync.loop  # two of them around what the method of an object is given
+    many = sync.given is None and loop is not None and loop.nested and loop.feeds_device
     return (sync.elementwise or sync.invariant or many) and facts.accelerated
