@@ -129,6 +129,7 @@ class Move(NamedTuple):
     cold: bool = False  # in code that runs once, or now and then
     to_tensor: bool = False  # `.to(other)`: the target is a tensor, its dtype counts too
     kept: str = ""  # the subject's attribute of the object, which only its constructor sets
+    apart: bool = False  # other statements stand between the creation and the move
 
 
 class RoundTrip(NamedTuple):
@@ -381,6 +382,8 @@ class Mention(NamedTuple):
     on_purpose: str = ""  # why the code around it is for CUDA and nothing else, or runs once
     at_hand: str = ""  # a device that the code around it has, and that this is not: `q.device`
     strays: bool = False  # on purpose, and to another card than the one that the code is given
+    stays_on_first: bool = False  # its code names the card of its rank, and makes none current
+    follows: str = ""  # the tensor that it is for: `"cuda" if x.is_cuda else "cpu"`
 
 
 class ElementAccess(NamedTuple):

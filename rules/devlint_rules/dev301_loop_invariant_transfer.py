@@ -9,12 +9,13 @@ import libcst as cst
 from devlint.findings import Applicability, Severity
 from devlint.inference.confidence.policy import confidence_of
 from devlint.inference.domain.placement import CPU
-from devlint.inference.facts import DataCopy, DataKind, Facts, Hotness, Move, Site
+from devlint.inference.facts import DataCopy, Facts, Hotness, Move, Site
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.helpers.assumptions import time_matters
 from devlint_rules.helpers.blocks import line_before
+from devlint_rules.helpers.repetition import is_copied_each_step
 from devlint_rules.helpers.rewriting import in_file, receiver, short, text_of
-from devlint_rules.helpers.wording import history, loop_note, may_be_accelerator
+from devlint_rules.helpers.wording import history, loop_note
 
 
 def _is_repeated(move: Move) -> bool:
@@ -76,24 +77,22 @@ def _of_data(facts: Facts, copy: DataCopy) -> Claim:
         Severity.PERFORMANCE,
         confidence_of(assumed),
         f"`{data}` does not change, and `{made}` copies it to the device in every call of "
-        f"`{copy.in_step}`: the host waits for the copy",
+        f"{_called(copy)}: the host waits for the copy",
         advice=buffer if copy.in_module else "make the tensor once for each device, and keep it",
         assumptions=assumed,
     )
 
 
-def _is_copied_each_step(copy: DataCopy) -> bool:
-    return (
-        bool(copy.in_step)
-        and copy.kind is not DataKind.NUMBER  # DEV304 says how to do without data
-        and not copy.cold
-        and may_be_accelerator(copy.target)
-    )
+def _called(copy: DataCopy) -> str:
+    """The function that each call makes the copy, by name."""
+    node = copy.function.node if copy.function is not None else None
+    name = node.name.value if isinstance(node, cst.FunctionDef) else copy.in_step
+    return f"`{copy.in_step or name}`" if name else "the function"
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
     for copy in facts.data_copies:
-        if _is_copied_each_step(copy):
+        if is_copied_each_step(copy):
             yield _of_data(facts, copy)
     for move in facts.moves:
         if not _is_repeated(move) or move.loop is None:

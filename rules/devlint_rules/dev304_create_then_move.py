@@ -17,7 +17,7 @@ from devlint_rules.helpers.assumptions import time_matters, warm_code
 from devlint_rules.helpers.blocks import path_to
 from devlint_rules.helpers.causes import habits
 from devlint_rules.helpers.legacy_types import meaning, of_sizes
-from devlint_rules.helpers.repetition import goes_through_host, is_set_up
+from devlint_rules.helpers.repetition import goes_through_host, is_copied_each_step, is_set_up
 from devlint_rules.helpers.rewriting import (
     argument,
     in_file,
@@ -214,14 +214,17 @@ def _assumptions(facts: Facts, move: Move, factory: cst.Call, hot: bool) -> Assu
     runs = hot or move.in_step or move.function is not None
     copies = _COPYING.fullmatch(_name(factory)) and of_sizes(factory) is None
     written = copies and not _is_literal(factory)
-    once = not (hot or move.in_step) and is_set_up(facts, site.node)
+    often = hot or bool(move.in_step)
+    once = not often and is_set_up(facts, site.node)
     on_host = not trains and goes_through_host(facts, move.loop)
     return (
         time_matters(facts, site)
         + warm_code(on_host, site, "the loop has to be quick, though it works on the host as well")
         + warm_code(bool(written) and not hot, site, "the copy of what Python holds is worth it")
         + warm_code(
-            not runs or once or move.cold, site, "what runs once or seldom has to be quick, too"
+            not runs or once or move.cold or (move.apart and not often),
+            site,
+            "what runs once or seldom has to be quick, too",
         )
     )
 
@@ -273,9 +276,10 @@ def _copies_others(facts: Facts, number: cst.Call) -> bool:
 
 
 def _of_moves(facts: Facts) -> Iterator[Claim]:
+    copied = {id(c.site.node) for c in facts.data_copies if is_copied_each_step(c)}  # DEV301's
     for move in facts.moves:
         factory = _factory(move)
-        if factory is None:
+        if factory is None or id(move.site.node) in copied:
             continue
         ahead = move.guarded and factory not in every(move.site.node, cst.Call)
         text = _told_behind_condition(facts, move, factory) if ahead else _told(move, factory)

@@ -105,11 +105,20 @@ def test_a_name_that_goes_with_the_move_hides_nothing(lines, expected):
 """,
             [],
         ),
-        # something else comes in between
+        # what comes in between does not read it
         (
             """
     r = torch.arange(n)
     print(n)
+    wide = r.unsqueeze(0) * 2
+    return wide.to(x.device)
+""",
+            ["torch.arange(n)"],
+        ),
+        (
+            """
+    r = torch.arange(n)
+    print(r)
     wide = r.unsqueeze(0) * 2
     return wide.to(x.device)
 """,
@@ -119,3 +128,118 @@ def test_a_name_that_goes_with_the_move_hides_nothing(lines, expected):
 )
 def test_a_chain_may_change_its_name_where_nobody_else_reads_it(lines, expected):
     assert made(lines.strip()) == expected
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        # every read of what was made leads to a move to one device
+        (
+            """
+    step = torch.arange(n).float()
+    rate = 1.0 / 100 ** (torch.arange(0, n, 2) / n)
+    table = torch.outer(step, rate)
+    return table.cos().to(device), table.sin().to(device)
+""",
+            ["torch.arange(n)", "torch.arange(n)"],
+        ),
+        (
+            """
+    step = torch.arange(n)
+    print(step.shape)
+    return x + step.to(x.device)
+""",
+            ["torch.arange(n)"],
+        ),
+        # what a size is given as is a number, where it divides as well
+        (
+            """
+    rate = torch.arange(0, self.width, 2) / self.width
+    print(n)
+    return rate.to(device)
+""",
+            ["torch.arange(0, self.width, 2)"],
+        ),
+        (
+            """
+    rate = torch.arange(0, n, 2) / self.width
+    print(n)
+    return rate.to(device)
+""",
+            [],
+        ),
+        # to two devices: it can't be made on both
+        (
+            """
+    step = torch.arange(n)
+    print(n)
+    return step.to(device), step.to(x.device)
+""",
+            [],
+        ),
+        # the host counts with it, one branch leaves it there, the loop moves it again and again
+        (
+            """
+    step = torch.arange(n)
+    rows = [rows[i] for i in step]
+    return step.to(device)
+""",
+            [],
+        ),
+        (
+            """
+    step = torch.arange(n)
+    if n > 3:
+        step = torch.ones(n)
+    return (step * 2).to(device)
+""",
+            [],
+        ),
+        (
+            """
+    step = torch.arange(n)
+    for row in rows:
+        x = x + step.to(device)
+    return x
+""",
+            [],
+        ),
+        # the function inside reads it when it is called
+        (
+            """
+    step = torch.arange(n)
+    later = lambda: step.sum()
+    return step.to(device), later
+""",
+            [],
+        ),
+    ],
+)
+def test_names_hold_what_is_made_to_be_moved_if_all_that_reads_them_leads_to_a_move(
+    lines, expected
+):
+    assert made(lines.strip()) == expected
+
+
+GRID = """
+def grid(width, height, x):
+    ys, xs = torch.meshgrid(torch.arange(height), torch.arange(width), indexing="ij")
+    {lines}
+class Head(nn.Module):
+    def forward(self, x: torch.Tensor):
+        return x + grid(x.size(0), x.size(1), x).to(x.device)
+"""
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ("return torch.stack((xs, ys), 2).float()", ["torch.arange(height)"]),
+        ("return torch.stack((xs, ys), 2) * x", []),
+        ("return torch.stack((xs, ys), 2) if width else x", []),
+    ],
+)
+def test_what_a_function_returns_may_be_made_where_its_caller_moves_it_to(lines, expected):
+    facts = given(GRID.format(lines=lines))
+    found = [code(move.creation.node) for move in facts.moves if move.creation is not None]
+    assert found == expected

@@ -84,3 +84,42 @@ def test_a_constructor_may_fill_what_it_keeps(filled):
 )
 def test_what_another_method_fills_does_change(change):
     assert copies(f"{change}; made = torch.tensor(self.seen, device=x.device)") == []
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("made = torch.tensor(self.order).to(x.device)", "kept"),
+        ("made = torch.tensor(self.order).view(1, -1).to(x.device)", "kept"),
+        ("made = torch.tensor([0.5, 0.25]).to(x)", "written"),
+        ("made = torch.tensor(self.seen).to(x.device)", ""),  # `forward` may fill it
+        ("made = torch.tensor(self.order) + 1", ""),  # it stays
+        ("made = torch.tensor(1.0).to(x.device)", ""),  # the move tells of one number
+    ],
+)
+def test_data_that_are_made_a_tensor_and_moved_are_the_same_copy(line, kind):
+    grown = "self.seen.append(1); " if "seen" in line else ""
+    assert [copy.kind.value for copy in copies(grown + line)] == ([kind] if kind else [])
+
+
+CLASS = """
+import torch
+
+class Predictor:
+    mean = [0.5, 0.25]
+
+    def prepared(self, batch, device):
+        return batch.to(device) - torch.tensor(self.mean).to(device)
+
+    def run(self, loader, device):
+        for batch in loader:
+            {call}
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "step"), [("self.prepared(batch, device)", "prepared"), ("print(batch)", "")]
+)
+def test_what_a_class_declares_is_copied_by_each_call_in_a_hot_loop(call, step):
+    (copy,) = given(CLASS.format(call=call)).data_copies
+    assert copy.in_step == step

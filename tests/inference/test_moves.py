@@ -375,3 +375,23 @@ def test_a_module_that_gives_itself_back_is_moved_itself(move, found):
         return net(sample.to("cuda"))
     """
     assert [meeting.split("@")[0].rpartition(" ")[2] for meeting in met(code)] == found
+
+
+@pytest.mark.parametrize(
+    ("back", "trips"),
+    [
+        ("x = torch.nn.functional.relu(x.to(device))", 1),
+        ("y = torch.nn.functional.relu(x.to(device))", 1),
+        ("y = x.to(device) + x", 0),  # the host has a use for it
+        ("other = device; y = x.to(device)", 0),  # it makes room on the device
+    ],
+)
+def test_what_the_statement_behind_brings_back_has_made_no_room(back, trips):
+    facts = given(f"""
+def f(x: torch.Tensor, device):
+    x = x.to(device)
+    x = x.sin().cpu()
+    {back}
+    return x
+""")
+    assert len(facts.round_trips) == trips

@@ -85,7 +85,7 @@ def test_a_tensor_that_is_made_over_several_names_to_be_moved(second, moved, mad
         return t[:, None] * rates
     """
     (move,) = given(code).moves
-    assert (move.creation is not None) is made
+    assert (move.creation is not None and not move.apart) is made
 
 
 @pytest.mark.parametrize(

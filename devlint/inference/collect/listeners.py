@@ -43,6 +43,7 @@ from devlint.inference.program.events import (
     Called,
     Chosen,
     Compared,
+    CreatedThenMoved,
     DefaultEvaluated,
     DefaultTaken,
     DeviceChosen,
@@ -185,6 +186,11 @@ def _called(frame: Frame, event: Called) -> None:
     card_wide_calls.of_call(frame, event.node, event.callee)
     stream_races.of_call(frame, event.node, event.callee, event.arguments)
     forbidden_waits.of_call(frame, event.node, event.callee, event.arguments)
+
+
+@_listens(CreatedThenMoved)
+def _created_then_moved(frame: Frame, event: CreatedThenMoved) -> None:
+    data_copies.of_move(frame, event)
 
 
 @_listens(Operated)

@@ -87,14 +87,15 @@ def settle(frame: Frame) -> None:
             invalid_devices.settle_comparison(frame, note)
         elif kind is MoveNote:
             move: MoveNote = note
-            of_module = move.of_module or (_is_called(move) and not move.subject.is_sure)
-            if move.discarded and not of_module and (_is_guess(move.subject) or _is_called(move)):
+            is_called = _is_called(frame, move)
+            of_module = move.of_module or (is_called and not move.subject.is_sure)
+            if move.discarded and not of_module and (_is_guess(move.subject) or is_called):
                 continue  # perhaps a module, which moves in place
             if move.discarded and _is_stub(frame):
                 continue
             if move.discarded and not of_module and _is_no_tensor(frame, move):
                 continue
-            if not of_module and not move.subject.is_sure and move.method != "cuda":
+            if not (of_module or _is_of_tensor(move) or move.method == "cuda"):
                 continue
             facts.moves.append(
                 Move(
@@ -116,6 +117,7 @@ def settle(frame: Frame) -> None:
                     function=function_site(frame),
                     cold=move.cold,
                     kept="" if move.subject.was_given else kept_attribute(frame, move.subject_node),
+                    apart=move.apart,
                 )
             )
             own(frame, "move", len(facts.moves) - 1)
@@ -277,6 +279,11 @@ def _is_guess(tensor: Tensor) -> bool:
     return bool(tensor.traits & INDIRECT) and not shown
 
 
+def _is_of_tensor(move: MoveNote) -> bool:
+    """What is moved is a tensor, or what the move leaves is used as one."""
+    return move.subject.is_sure or (move.result is not None and move.result.is_sure)
+
+
 def _is_stub(frame: Frame) -> bool:
     """The `to` of a class that a test made for itself: it may do less on purpose."""
     function = frame.function
@@ -298,14 +305,16 @@ def _is_no_tensor(frame: Frame, move: MoveNote) -> bool:
     return any(method not in known and method not in _UNLISTED for method in called)
 
 
-def _is_called(move: MoveNote) -> bool:
-    """By its name the subject of a discarded move is a module."""
+def _is_called(frame: Frame, move: MoveNote) -> bool:
+    """By its name the subject of a discarded move is a module, or since the class calls it."""
     if move.subject.evidence is None:
         return False
     node = move.subject_node
     if isinstance(node, cst.Subscript):
         node = node.value
-    return holds("module-name", dotted(node).rpartition(".")[2])
+    name = dotted(node)
+    called = name.startswith("self.") and frame.info is not None and f"{name}(" in frame.info.text
+    return called or holds("module-name", name.rpartition(".")[2])
 
 
 def _is_batch(note: RoundTripNote) -> bool:

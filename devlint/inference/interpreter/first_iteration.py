@@ -14,9 +14,9 @@ import libcst as cst
 from devlint.inference.domain.host import Const
 from devlint.inference.domain.tensors import DEFAULT, SCALAR, Tensor
 from devlint.inference.domain.value import Value, alternatives, union
-from devlint.inference.interpreter.iteration import targets_of
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.loops import Environment, LoopState
+from devlint.inference.syntax.loops import targets_of
 from devlint.inference.syntax.text import dotted
 from devlint.inference.syntax.words import none_test
 

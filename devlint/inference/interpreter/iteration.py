@@ -112,24 +112,6 @@ def _yielded(frame: Frame, value: Instance, node: cst.CSTNode) -> Value:
     return UNKNOWN
 
 
-def targets_of(loop: cst.CSTNode) -> set[str]:
-    """The names that a loop binds itself."""
-    if isinstance(loop, cst.For):
-        return _names(loop.target)
-    found: set[str] = set()
-    clause = getattr(loop, "for_in", None)
-    while isinstance(clause, cst.CompFor):
-        found |= _names(clause.target)
-        clause = clause.inner_for_in
-    return found
-
-
-def _names(target: cst.BaseExpression) -> set[str]:
-    if isinstance(target, (cst.Tuple, cst.List)):
-        return {name for element in target.elements for name in _names(element.value)}
-    return {target.value} if isinstance(target, cst.Name) else set()
-
-
 def replaced_elements(loop: cst.For | cst.While) -> cst.Subscript | None:
     """`xs[i]` of `for i, x in enumerate(xs): xs[i] = f(x)`, assigned in each turn."""
     if not isinstance(loop, cst.For):

@@ -23,6 +23,7 @@ from devlint.inference.interpreter.definitions import declare_function
 from devlint.inference.interpreter.files import run_all
 from devlint.inference.interpreter.loops import run_for, run_while
 from devlint.inference.interpreter.narrowing import narrow
+from devlint.inference.models import creations
 from devlint.inference.models.module_places import baked
 from devlint.inference.program.events import Asserted, Tested
 from devlint.inference.program.frames import EXECUTORS, Frame
@@ -83,6 +84,8 @@ def _nonlocal(frame: Frame, node: cst.Nonlocal) -> bool:
 
 def _return(frame: Frame, node: cst.Return) -> bool:
     value = frame.eval(node.value) if node.value is not None else Const(None)
+    if node.value is not None:
+        creations.note_result(frame, node.value, value)
     if frame.function is not None:
         value = baked(frame, value)
         if type(value) is Tensor or (type(value) is Sequence and value.kind == "tuple"):

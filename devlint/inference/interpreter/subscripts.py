@@ -39,7 +39,6 @@ from devlint.inference.domain.value import (
 )
 from devlint.inference.facts import Hotness, MeetingKind
 from devlint.inference.interpreter import contracts
-from devlint.inference.interpreter.iteration import targets_of
 from devlint.inference.models import gradients, library_attributes, objects
 from devlint.inference.models.elements import told_by_position, under_key
 from devlint.inference.models.modules import member, parameter_in
@@ -64,6 +63,7 @@ from devlint.inference.program.events import (
 from devlint.inference.program.frames import EVALUATORS, Frame
 from devlint.inference.program.outcomes import MovedEntry
 from devlint.inference.program.values import Instance
+from devlint.inference.syntax.loops import targets_of
 from devlint.inference.syntax.text import code, dotted, shorten
 
 

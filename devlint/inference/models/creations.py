@@ -1,19 +1,28 @@
 """Tensors that are made only to be moved: the factory, where all that is moved is made here.
 
 `torch.zeros(n).to(d)`, `torch.triu(torch.ones(n, n)).to(d)`, `(torch.ones(n) * k).to(d)`: there is
-no tensor in it that anybody else has made, so that it could be made where it goes to.
+no tensor in it that anybody else has made, so that it could be made where it goes to. It may come
+by way of names, if all that reads these leads to a move, and out of a function of the file that
+makes all that it returns.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import libcst as cst
 
+from devlint.inference.domain.containers import Sequence
 from devlint.inference.domain.host import Const, External, Host
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import DEFAULT, Tensor
-from devlint.inference.domain.value import alternatives
+from devlint.inference.domain.value import UNKNOWN, Value, alternatives
 from devlint.inference.program.frames import Assigned, Frame
-from devlint.inference.syntax.text import dotted, every, parts
+from devlint.inference.program.functions import Function
+from devlint.inference.program.units import Unit
+from devlint.inference.program.values import FunctionValue
+from devlint.inference.syntax.definitions import Definition, Definitions
+from devlint.inference.syntax.text import called_name, code, dotted, every, names_in, parts
 from devlint.knowledge import Call, Result
 
 # They give no tensor whatever they are given; so do all functions of `math`.
@@ -21,32 +30,93 @@ _COUNTS = frozenset({"len", "int", "float", "round", "range"})
 
 
 _SIZES = frozenset({"size", "dim", "numel", "stride"})
+# To ask for these, nothing has to be on the host.
+_SHAPES = _SIZES | {"shape", "ndim", "dtype"}
+
+_WRITING = (cst.Assign, cst.AugAssign)
+_OF_DATA = ("torch.tensor", "torch.as_tensor")
+# On the way from a name to what is moved.
+_PASSING = (
+    cst.Arg,
+    cst.Call,
+    cst.BinaryOperation,
+    cst.UnaryOperation,
+    cst.Comparison,
+    cst.ComparisonTarget,
+    cst.Tuple,
+    cst.List,
+    cst.Element,
+    cst.Subscript,
+    cst.SubscriptElement,
+    cst.Index,
+)
 
 
 # The generator, or the host's own memory, is what the numbers come from.
 _BOUND = frozenset({"device", "generator", "out", "pin_memory"})
 
 
-def factory_of(frame: Frame, tensor: Tensor, node: cst.BaseExpression) -> cst.CSTNode | None:
-    """The factory call of a tensor that is moved at once: in the same expression, or by a name
-    that the statement before assigned."""
+class Creation(NamedTuple):
+    """The factory call of a tensor that is moved. `apart`: other statements stand in between."""
+
+    factory: cst.CSTNode
+    apart: bool = False
+
+
+def creation_of(frame: Frame, tensor: Tensor, node: cst.BaseExpression) -> Creation | None:
+    """The creation of a tensor that is only made to be moved: in the same expression, by a name
+    that the statement before assigned, or by names that are read for nothing else."""
+    origin = tensor.origin
+    if origin is None or not _is_made_by_default(tensor):
+        return None
+    factory = origin.root.node
+    if _is_made_at_once(frame, factory, node):
+        return Creation(factory)
+    if frame.function is None:
+        return None
+    flow = _Flow(frame, factory)
+    return Creation(factory, apart=True) if flow.leads_from_factory(node) else None
+
+
+def _is_made_by_default(tensor: Tensor) -> bool:
+    """Made on the default device, and nothing but computed with since then."""
     origin = tensor.origin
     if origin is None or origin.root.kind is not StepKind.CREATED or not tensor.traits & DEFAULT:
-        return None
-    if any(step.kind is not StepKind.COMPUTED for step in origin.chain() if step.parent):
-        return None
+        return False
+    return all(step.kind is StepKind.COMPUTED for step in origin.chain() if step.parent)
+
+
+def _is_made_at_once(frame: Frame, factory: cst.CSTNode, node: cst.BaseExpression) -> bool:
     latest = frame.fresh
     if latest is not None and not _is_last_use(frame, latest, node):
         latest = None
     if isinstance(node, cst.Name):
         if latest is None or latest.name != node.value:
-            return None
+            return False
         node, latest = latest.value, _before(frame, latest)
     made = _Made(frame, latest)
-    factory = origin.root.node
     if factory is node or is_receiver(factory, node):
-        return factory
-    return factory if made.holds(node) and factory in made.factories else None
+        return True
+    return made.holds(node) and factory in made.factories
+
+
+def note_result(frame: Frame, node: cst.BaseExpression, value: Value) -> None:
+    """Remember of a function whether it makes all that it returns here: whoever moves that could
+    have it made there."""
+    function = frame.function
+    if function is None:
+        return
+    tensors = (value.items or ()) if type(value) is Sequence else (value,)
+    roots: list[cst.CSTNode] = []
+    for tensor in tensors:
+        if type(tensor) is not Tensor or not _is_made_by_default(tensor):
+            roots.clear()
+            break
+        assert tensor.origin is not None
+        roots.append(tensor.origin.root.node)
+    flow = _Flow(frame, None)
+    made = bool(roots) and flow.is_returned(node) and all(each in flow.factories for each in roots)
+    function.makes[node] = tuple(flow.factories) if made else ()
 
 
 def _is_last_use(frame: Frame, latest: Assigned, moved: cst.BaseExpression) -> bool:
@@ -117,7 +187,7 @@ class _Made:
 
     def holds(self, node: cst.BaseExpression) -> bool:
         if isinstance(node, cst.Name):
-            return self._holds_before(node.value)
+            return self._holds_name(node)
         if isinstance(node, cst.Call):
             return self._is_made_by(node)
         if isinstance(node, cst.UnaryOperation):
@@ -131,9 +201,9 @@ class _Made:
             return picked and self.holds(node.value)
         return False
 
-    def _holds_before(self, name: str) -> bool:
+    def _holds_name(self, node: cst.Name) -> bool:
         """`x = torch.ones(n)`, then `x = x * 2`."""
-        if self.latest is None or self.latest.name != name:
+        if self.latest is None or self.latest.name != node.value:
             return False
         before = _Made(self.frame, _before(self.frame, self.latest))
         made = before.holds(self.latest.value)
@@ -153,6 +223,11 @@ class _Made:
             words = {each.keyword.value for each in call.args if each.keyword is not None}
             return not words & _BOUND
         operands: list[cst.BaseExpression] = []
+        if known is None:
+            returned = _returned_by(self.frame, func)
+            self.factories += returned
+            if returned:
+                return True
         if known is None and isinstance(func, cst.Attribute):
             known = self.frame.unit.context.knowledge.methods.get(func.attr.value)
             operands.append(func.value)
@@ -160,6 +235,159 @@ class _Made:
             return False
         given = _operands(known, call)
         return given is not None and self._hold(*operands, *given)
+
+
+class _Flow(_Made):
+    """Whether names hold what is made in the function, and all that reads them leads to moves to
+    one device, or to what the function returns."""
+
+    def __init__(self, frame: Frame, factory: cst.CSTNode | None) -> None:
+        super().__init__(frame, None)
+        assert frame.function is not None
+        self.factory = factory
+        self.definitions = _definitions_in(frame.function)
+        self.known: dict[Definition, bool] = {}  # taken for granted while it is being asked for
+        self.targets: set[str] = set()
+        self.returns = False
+        self.loop: cst.CSTNode | None = None
+
+    def _is_made_by(self, call: cst.Call) -> bool:
+        if dotted(call.func) in _OF_DATA and self._is_of_data(call):
+            self.factories.append(call)
+            return True
+        return super()._is_made_by(call)
+
+    def _is_of_data(self, call: cst.Call) -> bool:
+        """`torch.tensor(rows)`, of what is no tensor as far as names show."""
+        words = {each.keyword.value for each in call.args if each.keyword is not None}
+        names = [name for each in call.args[:1] for name in names_in(each.value)]
+        held = [self.frame.lookup(name) or UNKNOWN for name in names]
+        known = [each for value in held for each in alternatives(value)]
+        return not words & _BOUND and all(type(v) is not Tensor or _is_host(v) for v in known)
+
+    def leads_from_factory(self, node: cst.BaseExpression) -> bool:
+        """Of what is moved."""
+        self.loop = self.definitions.loop_around(node)
+        return self.holds(node) and self.factory in self.factories and len(self.targets) < 2
+
+    def is_returned(self, node: cst.BaseExpression) -> bool:
+        """Of what is returned: the elements of a tuple one by one."""
+        self.returns, self.loop = True, self.definitions.loop_around(node)
+        parts = [e.value for e in node.elements] if isinstance(node, cst.Tuple) else [node]
+        return all(map(self.holds, parts))
+
+    def _holds_name(self, node: cst.Name) -> bool:
+        found = self.definitions.reaching(node)
+        return found is not None and self._is_spent(found)
+
+    def _is_spent(self, found: Definition) -> bool:
+        """It holds what is made here, and nothing reads it but on the way to a move."""
+        if found not in self.known:
+            self.known[found] = True
+            self.known[found] = (
+                found.loop is self.loop
+                and self.holds(found.value)
+                and all(map(self._is_led_on, found.reads))
+            )
+        return self.known[found]
+
+    def _is_led_on(self, read: cst.Name) -> bool:
+        inner: cst.CSTNode = read
+        for around in self.definitions.around(read):
+            if isinstance(around, cst.Attribute):
+                if around.attr.value in _SHAPES:
+                    return True
+            elif isinstance(around, cst.Call) and around.func is inner:
+                target = _moved_to(around)
+                if target:
+                    self.targets.add(target)
+                    return self.definitions.loop_around(around) is self.loop and self._is_made(
+                        around
+                    )
+            elif isinstance(around, (cst.AssignTarget, cst.AugAssign, cst.Expr)):
+                return self._is_written_with(around, inner)
+            elif isinstance(around, cst.Assign):
+                made = self.definitions.made_by(around.value)
+                return bool(made) and all(map(self._is_spent, made))
+            elif isinstance(around, cst.Return):
+                return self.returns
+            elif not isinstance(around, _PASSING):
+                return False
+            inner = around
+        return False
+
+    def _is_written_with(self, around: cst.CSTNode, inner: cst.CSTNode) -> bool:
+        """`mask[rows] = 1`, `mask.fill_diagonal_(0)`: with nothing but what is made here."""
+        if isinstance(around, cst.Expr):
+            in_place = isinstance(inner, cst.Call) and called_name(inner).endswith("_")
+            return in_place and self.holds(around.value)
+        statement = next(self.definitions.around(around), around)
+        written = around if isinstance(around, cst.AugAssign) else statement
+        if not isinstance(inner, cst.Subscript) or not isinstance(written, _WRITING):
+            return False
+        if not all(_is_number(self.frame, element) for element in inner.slice):
+            return False  # a list of rows would be copied to the device
+        return _is_number(self.frame, written.value) or self.holds(written.value)
+
+    def _is_made(self, move: cst.Call) -> bool:
+        assert isinstance(move.func, cst.Attribute)
+        return self.holds(move.func.value)
+
+
+def _moved_to(call: cst.Call) -> str:
+    """The device that a call moves to, as it is written; "" where it moves to none."""
+    func = call.func
+    name = func.attr.value if isinstance(func, cst.Attribute) else ""
+    given = [code(each.value) for each in call.args]
+    if name == "cuda":
+        return f"cuda {given}"
+    if name not in ("to", "type_as") or not given:
+        return ""
+    is_dtype = given[0].startswith("torch.") and not given[0].startswith("torch.device")
+    return "" if is_dtype else given[0].removesuffix(".device")
+
+
+def _returned_by(frame: Frame, func: cst.BaseExpression) -> list[cst.CSTNode]:
+    """The factories of what a function of the file returns, if it makes all of it."""
+    if not isinstance(func, cst.Name) and not dotted(func).startswith("self."):
+        return []
+    value = frame.eval(func)
+    if type(value) is not FunctionValue or value.function.unit is not frame.unit:
+        return []
+    makes = value.function.makes
+    return [each for made in makes.values() for each in made] if all(makes.values()) else []
+
+
+class _DefinitionsOf:
+    """Of the functions of one file."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.known: dict[Function, Definitions] = {}
+        self.sizes: dict[Function, frozenset[str]] = {}
+
+
+def _definitions_in(function: Function) -> Definitions:
+    known = function.unit.kept(_DefinitionsOf).known
+    if function not in known:
+        names = [each.name for each in function.parameters]
+        known[function] = Definitions(function.node.body, names)
+    return known[function]
+
+
+# What their arguments count: sizes, bounds of counting.
+_SIZED = frozenset({"arange", "zeros", "ones", "empty", "eye", "rand", "randn", "randperm"})
+
+
+def _sizes_in(function: Function) -> frozenset[str]:
+    """The names and attributes that a function gives to a factory for a size: numbers."""
+    known = function.unit.kept(_DefinitionsOf).sizes
+    if function not in known:
+        calls = [c for c in every(function.node, cst.Call) if dotted(c.func).startswith("torch.")]
+        sized = [c for c in calls if dotted(c.func)[6:] in _SIZED]
+        known[function] = frozenset(
+            dotted(each.value) for c in sized for each in c.args if each.keyword is None
+        ) - {""}
+    return known[function]
 
 
 def _operands(known: Call, call: cst.Call) -> list[cst.BaseExpression] | None:
@@ -198,6 +426,11 @@ def _function(frame: Frame, func: cst.BaseExpression) -> Call | None:
 def _is_number(frame: Frame, node: cst.CSTNode) -> bool:
     """No tensor for sure: literals, sizes, counts, and names of what was shown to be none."""
     if isinstance(node, (cst.Name, cst.Attribute)):
+        function, path = frame.function, dotted(node)
+        if function is not None and path in _sizes_in(function):
+            return True
+        if function is not None and function.says("counted-name", path):
+            return True
         return all(map(_is_host, alternatives(frame.eval(node))))
     if isinstance(node, cst.Call):
         path, _, last = dotted(node.func).rpartition(".")

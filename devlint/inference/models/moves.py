@@ -42,6 +42,7 @@ from devlint.inference.models.places import on_accelerator
 from devlint.inference.models.unification import note
 from devlint.inference.program.assumption_sites import of_value
 from devlint.inference.program.events import (
+    CreatedThenMoved,
     HostWaits,
     MoveNote,
     NonLeafNote,
@@ -166,7 +167,9 @@ def move_of_tensor(
         tensor.evidence.effects.in_place = True
         _rebind_moved(frame, module_node, tensor, place, node)
     non_blocking = _is_non_blocking(name, arguments)
-    _note_move(frame, node, name, tensor, subject_node, place, target_node, discarded, non_blocking)
+    note = _note_move(
+        frame, node, name, tensor, subject_node, place, target_node, discarded, non_blocking
+    )
     step = Provenance(
         StepKind.MOVED, node, frame.unit.source, tensor.origin, "", before=tensor.place
     )
@@ -196,7 +199,8 @@ def move_of_tensor(
     if evidence is not None:
         evidence.effects.moved = True
         evidence = Evidence(parents=(evidence,))
-    return Tensor(place, step, traits, evidence)
+    note.result = Tensor(place, step, traits, evidence)
+    return note.result
 
 
 def _note_index_moved_before(
@@ -348,27 +352,30 @@ def _note_move(
     target_node: cst.CSTNode | None,
     discarded: bool,
     non_blocking: bool,
-) -> None:
-    creation = creations.factory_of(frame, tensor, subject_node)
-    frame.notes.append(
-        MoveNote(
-            node=node,
-            method=name,
-            subject=tensor,
-            subject_node=subject_node,
-            target=place,
-            target_node=target_node,
-            of_module=False,
-            discarded=discarded,
-            non_blocking=non_blocking,
-            loop=frame.control.loop,
-            creation=creation,
-            guarded=frame.control.guarded,
-            cold=frame.control.cold,
-            to_tensor=_to_tensor(frame, node, target_node),
-        )
+) -> MoveNote:
+    creation = creations.creation_of(frame, tensor, subject_node)
+    if creation is not None:
+        frame.emit(CreatedThenMoved(node, creation.factory, place, target_node))
+    note = MoveNote(
+        node=node,
+        method=name,
+        subject=tensor,
+        subject_node=subject_node,
+        target=place,
+        target_node=target_node,
+        of_module=False,
+        discarded=discarded,
+        non_blocking=non_blocking,
+        loop=frame.control.loop,
+        creation=creation.factory if creation is not None else None,
+        guarded=frame.control.guarded,
+        cold=frame.control.cold,
+        apart=creation is not None and creation.apart,
+        to_tensor=_to_tensor(frame, node, target_node),
     )
+    frame.notes.append(note)
     _note_round_trip(frame, node, tensor, subject_node, place)
+    return note
 
 
 def _to_tensor(frame: Frame, node: cst.Call, target_node: cst.CSTNode | None) -> bool:
@@ -424,15 +431,16 @@ def _is_idle(
     around = frame.control
     if noted is None or noted.loop is not around.loop or around.guarded or around.cold:
         return False
-    if type(middle) is Device and not middle.is_accelerator:
-        return computed > 0  # else it makes room on the device
-    name = dotted(subject)
-    fresh = frame.fresh
-    if not name or fresh is None or frame.current is None:
-        return False
-    if fresh.name != name or fresh.value is not away:
-        return False
-    return len(found("mention", code(frame.current), name)) == 1
+    name, fresh = dotted(subject), frame.fresh
+    if fresh is not None and frame.current is not None and name and fresh.name == name:
+        bound = isinstance(frame.current, cst.Assign) and any(
+            dotted(target.target) == name for target in frame.current.targets
+        )
+        reads = len(found("mention", code(frame.current), name)) - bound
+        if fresh.value is away and reads == 1:
+            return True  # the statement behind brings it back
+    # else it makes room on the device
+    return type(middle) is Device and not middle.is_accelerator and computed > 0
 
 
 def _same_device(a: Placement, b: Placement) -> bool:

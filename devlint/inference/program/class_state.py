@@ -1,4 +1,4 @@
-"""Attributes of a class that only its constructor sets and fills."""
+"""Attributes of a class that only its body or its constructor sets and fills."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _CHANGING = frozenset(
 
 
 def kept_attribute(frame: Frame, node: cst.CSTNode) -> str:
-    """`window` of `self.window`, which nobody sets but the constructor, on any of its paths, and
-    which no other method fills."""
+    """`window` of `self.window`, which nobody sets but the class's body or the constructor, on any
+    of its paths, and which no other method fills."""
     owner, _, name = dotted(node).partition(".")
     if owner != "self" or frame.info is None or not name:
         return ""
@@ -30,7 +30,8 @@ def kept_attribute(frame: Frame, node: cst.CSTNode) -> str:
         if maker is not None and suites
         for suite in every(maker.node.body, cst.IndentedBlock)
     }
-    if not suites or any(id(suite) not in made for suite in suites):
+    declared = any(name in info.members and name not in info.methods for info in lineage)
+    if not (suites or declared) or any(id(suite) not in made for suite in suites):
         return ""
     return "" if any(_is_filled_by_others(info, name) for info in lineage) else name
 

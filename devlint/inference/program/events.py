@@ -37,6 +37,8 @@ class MoveNote:
     guarded: bool
     cold: bool = False
     to_tensor: bool = False
+    apart: bool = False
+    result: Tensor | None = None  # what it leaves: a tensor, if that is used as one
 
 
 @dataclass(slots=True, eq=False)
@@ -133,6 +135,15 @@ class HostWaits(NamedTuple):
     value: Value
     value_node: cst.CSTNode
     inside: Site | None = None
+
+
+class CreatedThenMoved(NamedTuple):
+    """What `factory` made on the default device is moved to `target`."""
+
+    node: cst.CSTNode
+    factory: cst.CSTNode
+    target: Placement
+    target_node: cst.CSTNode | None
 
 
 class Tested(NamedTuple):

@@ -106,6 +106,8 @@ class Function:
     signature: Signature | None = None  # its contracts, once they were read
     stored: dict[str, Value] = field(default_factory=dict)  # in `ctx`, see autograd.py
     trains: set[str] = field(default_factory=set)  # of "backward" and "step", outside of its loops
+    # By what it returns: the factories that make all of it on the default device, if they do.
+    makes: dict[cst.BaseExpression, tuple[cst.CSTNode, ...]] = field(default_factory=dict)
 
     @cached_property
     def is_local(self) -> bool:

@@ -15,6 +15,7 @@ from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import CallSite, Function
 from devlint.inference.program.units import Unit
 from devlint.inference.program.usage import left_over
+from devlint.inference.syntax.text import dotted
 
 
 def by_default(frame: Frame) -> Given | None:
@@ -45,11 +46,21 @@ def note_call(frame: Frame, function: Function, node: cst.CSTNode) -> None:
         function.callers.append(call)
 
 
+_CACHES = frozenset({"lru_cache", "cache", "cached_property"})  # of functools
+
+
 def is_cold(function: Function | None) -> bool:
-    """A function that by its name runs once, or now and then."""
+    """A function that by its name runs once, or now and then, or whose results are kept."""
     return function is not None and bool(
-        holds("cold-function", function.name) or holds("building-function", function.name)
+        holds("cold-function", function.name)
+        or holds("building-function", function.name)
+        or _is_cached(function)
     )
+
+
+def _is_cached(function: Function) -> bool:
+    """Its results are kept: one call for each argument."""
+    return any(each.rpartition(".")[2] in _CACHES for each in function.decorators)
 
 
 def _is_compared(function: Function) -> bool:
@@ -132,7 +143,9 @@ def runs_per_step(function: Function) -> bool:
     if info is not None and info.is_module and name == "__call__":
         return True
     if name == "step":
-        return _is_of_optimizer(info)
+        return _is_of_optimizer(info) or _advances(function)
+    if _counts_its_calls(function):
+        return True
     if name in ("update", "_update"):
         return any(holds("metric-class", c) for c in classes)
     params = _parameters(function)
@@ -146,6 +159,36 @@ def runs_per_step(function: Function) -> bool:
         any(holds("output-name", p) for p in params)
         and any(holds("target-name", p) for p in params)
         and not holds("evaluating-function", name)
+    )
+
+
+def _counts_its_calls(function: Function) -> bool:
+    """`self.steps += 1`, of a buffer, in each call: the calls are steps."""
+    info = function.info
+    body = function.node.body
+    lines = body.body if isinstance(body, cst.IndentedBlock) and info is not None else ()
+    small = [s for line in lines if isinstance(line, cst.SimpleStatementLine) for s in line.body]
+    counted = [
+        dotted(s.target)
+        for s in small
+        if isinstance(s, cst.AugAssign) and isinstance(s.value, cst.Integer)
+    ]
+    return info is not None and any(
+        owner == "self" and info.registered.get(name, "module") != "module"
+        for owner, _, name in (each.partition(".") for each in counted)
+    )
+
+
+def _advances(function: Function) -> bool:
+    """The step of a sampler or a solver, which is given what it works on. Schedulers of learning
+    rates are given a number or nothing; an environment, which starts anew as well, is no part of
+    the device's work."""
+    info = function.info
+    return (
+        info is not None
+        and info.method("reset") is None
+        and not any(base.endswith("Env") for base in info.library_bases)
+        and sum(p.default is None for p in function.node.params.params) > 2
     )
 
 
@@ -171,6 +214,7 @@ def settle(unit: Unit) -> None:
     if not unit.owned:
         return
     reached = _reached(unit)
+    per_item = _called_per_item(unit)
     facts = unit.facts
     for function in {owner[2]: None for owner in unit.owned}:
         name = left_over(function)
@@ -178,6 +222,8 @@ def settle(unit: Unit) -> None:
             facts.left_over[function.node] = name
     for kind, index, function, constructing in unit.owned:
         found = reached.get(function)
+        if kind in ("move", "data"):
+            found = found or per_item.get(function)
         building = constructing and found is None
         recursive = any(c.caller is function and c.loop is not None for c in function.callers)
         if kind == "move":
@@ -210,9 +256,23 @@ def settle(unit: Unit) -> None:
                 in_step=function.name if found is not None else "",
                 called_in=found.called_in if found is not None else None,
                 trains=found is not None and found.trains,
+                evaluates=sync.evaluates
+                and (found is None or holds("evaluating-function", function.name)),
                 cold=sync.cold or building or (found is None and _is_compared(function)),
             )
     unit.owned.clear()
+
+
+def _called_per_item(unit: Unit) -> dict[Function, PerStep]:
+    """The functions of a file that a hot loop calls in each turn, be it only to evaluate: what each
+    call copies to a device costs the same."""
+    return {
+        function: PerStep(Site(unit.source, call.node))
+        for function in unit.functions
+        for call in function.callers
+        if not is_cold(function) and not call.cold and call.caller is not function
+        if call.loop is not None and call.loop.hotness is Hotness.HOT
+    }
 
 
 def _reached(unit: Unit) -> dict[Function, PerStep]:
@@ -242,6 +302,7 @@ def _reached(unit: Unit) -> dict[Function, PerStep]:
             name = function.name
             if (
                 function in reached
+                or _is_cached(function)
                 or holds("cold-function", name)
                 or holds("checking-function", name)
             ):

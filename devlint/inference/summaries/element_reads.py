@@ -9,11 +9,11 @@ import libcst as cst
 
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import LOADED, Tensor
-from devlint.inference.interpreter.iteration import targets_of
 from devlint.inference.program.events import SyncNote
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.loops import LoopState
 from devlint.inference.summaries.waits import hot_one, prefixes
+from devlint.inference.syntax.loops import targets_of
 from devlint.inference.syntax.text import called_name, dotted, passed_through
 
 _NUMBERS = frozenset({".item()", "float()", "int()", "bool()", "if", "while", "assert"})

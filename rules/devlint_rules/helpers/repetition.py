@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from devlint.inference.facts import Facts, Loop, Site
+from devlint.inference.facts import DataCopy, DataKind, Facts, Loop, Site
 from devlint.inference.syntax.text import parts
 from devlint_rules.helpers.blocks import path_to
+from devlint_rules.helpers.wording import may_be_accelerator
 
 _LOOPS = (cst.For, cst.While)
 _COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)
@@ -62,4 +63,16 @@ def goes_through_host(facts: Facts, loop: Loop | None) -> bool:
         and sync.loop is not None
         and sync.loop.site.node is loop.site.node
         for sync in facts.syncs
+    )
+
+
+def is_copied_each_step(copy: DataCopy) -> bool:
+    """`torch.tensor(self.rows, device=d)` wherever one call is one step, or one input; how to do
+    without data, for one number, is another question."""
+    per_input = copy.of_tensor and copy.function is not None and copy.kind is DataKind.KEPT
+    return (
+        (bool(copy.in_step) or per_input)
+        and copy.kind is not DataKind.NUMBER
+        and not copy.cold
+        and may_be_accelerator(copy.target)
     )
