@@ -201,8 +201,28 @@ def _advice(mention: Mention) -> str:
     return _ADVICE[0] if mention.in_main else _ADVICE[1]
 
 
+def _follow(facts: Facts) -> Iterator[Claim]:
+    """`"cuda" if x.is_cuda else "cpu"`: where `x` is, but for other cards."""
+    for mention in facts.mentions:
+        if mention.follows and rule_of_mention(mention) in ("DEV501", "DEV505"):
+            assumed = _other_cards(mention.site)
+            yield Claim(
+                mention.site,
+                Severity.WARNING,
+                confidence_of(assumed),
+                f"`{mention.text}` is the current card, and not that of `{mention.follows}`",
+                advice=f"take the device as it is: `{mention.follows}.device`",
+                fix=(Replacement(mention.site, f"{mention.follows}.device"),)
+                if in_file(facts, mention.site)
+                else (),
+                applicability=Applicability.UNSAFE,
+                assumptions=assumed,
+            )
+
+
 def _check(facts: Facts) -> Iterator[Claim]:
     yield from _returns(facts)
+    yield from _follow(facts)
     for mentions in unguarded(facts, "DEV501"):
         meant = [mention for mention in mentions if mention.on_purpose]
         strays = [mention for mention in meant if mention.strays]

@@ -75,6 +75,10 @@ def _verdict(mention: Mention) -> tuple[Severity, Assumptions, str]:
         harm = "changes the device with the dtype: it is a legacy tensor type"
         return Severity.WARNING, elsewhere, harm
     usual = "is a legacy tensor type: it fixes the device with the dtype"
+    if mention.follows:
+        message = "the code runs on machines with several cards"
+        cards = assume(AssumptionKind.OTHER_CARDS_ARE_USED, mention.site, message)
+        return Severity.WARNING, cards, f"{usual}, to the current card, not `{mention.follows}`'s"
     if not _names_cuda(mention):
         message = "what is made here is wanted on other devices, too"
         host = assume(AssumptionKind.HOST_CODE_RUNS_ELSEWHERE, mention.site, message)

@@ -47,7 +47,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
         assumed = assume(
             AssumptionKind.OTHER_CARDS_ARE_USED, mention.site, "each rank has a card of its own"
         ) + assume_if(
-            not fixed,
+            not (fixed or mention.stays_on_first),
             AssumptionKind.RANK_SETS_NO_DEVICE,
             mention.site,
             "`torch.cuda.set_device` does not come first",

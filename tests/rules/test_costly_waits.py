@@ -78,3 +78,103 @@ def centres(rows, count, device="cuda"):
 @pytest.mark.parametrize(("use", "lines"), [("members.mean(0)", [7]), ("refine(members)", [])])
 def test_a_mask_may_weigh_where_what_it_selects_is_only_reduced_by_its_name(tmp_path, use, lines):
     assert waits(tmp_path, CENTRES.format(use=use)) == lines
+
+
+QUEUE = """\
+class Queue(nn.Module):
+    def __init__(self, encoder, size):
+        super().__init__()
+        self.encoder = encoder
+        self.register_buffer("rows", torch.randn(size, 8))
+        self.register_buffer("at", torch.zeros(1, dtype=torch.long))
+
+    @torch.no_grad()
+    def {name}(self, keys):
+        at = int(self.at)
+        self.rows[at : at + keys.size(0)] = keys
+
+    def forward(self, images):
+        keys = self.encoder(images)
+        {call}
+        return keys @ self.rows.T
+"""
+
+
+def test_what_each_step_does_without_gradients_has_to_be_quick_all_the_same(tmp_path):
+    assert waits(tmp_path, QUEUE.format(name="enqueue", call="self.enqueue(keys)")) == [10]
+
+
+def test_what_evaluates_without_gradients_now_and_then_need_not_be(tmp_path):
+    assert waits(tmp_path, QUEUE.format(name="evaluate", call="pass")) == []
+
+
+NORM = """\
+def global_norm(params):
+    total = 0.0
+    for p in params:
+        {line}
+    return total**0.5
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "lines"),
+    [
+        ("total += p.grad.norm().item() ** 2", [4]),  # one wait for each parameter
+        ("total += float(p.grad.norm())", [4]),
+        ("total += p.norm().item() ** 2", []),  # once, for all that is known
+        ("total += p.numel(); p.grad = None", []),
+    ],
+)
+def test_gradients_are_there_once_per_step_so_a_loop_over_them_is_hot(tmp_path, line, lines):
+    assert waits(tmp_path, NORM.format(line=line)) == lines
+
+
+def test_one_wait_for_all_gradients_is_not_said_of_the_loop(tmp_path):
+    code = """\
+def overflows(params):
+    sums = [p.grad.sum() for p in params]
+    return not torch.isfinite(torch.stack(sums)).all().item()
+"""
+    assert waits(tmp_path, code) == []
+
+
+SAMPLER = """\
+class {name}:
+    def set_steps(self, count, device):
+        self.steps = torch.linspace(999, 0, count, device=device)
+
+    def step(self, {parameters}):
+        self.index = self.steps.eq({at}).float().max().item()
+        return sample
+
+    {other}
+"""
+
+
+@pytest.mark.parametrize(
+    ("parameters", "at", "other", "lines"),
+    [
+        ("noise, t, sample", "t", "", [6]),
+        ("sample, metric=3", "metric", "", []),  # of a learning rate, once per epoch
+        ("noise, t, sample", "t", "def reset(self): ...", []),  # an environment
+    ],
+)
+def test_the_step_of_a_sampler_runs_once_per_step(tmp_path, parameters, at, other, lines):
+    code = SAMPLER.format(name="Euler", parameters=parameters, at=at, other=other or "...")
+    assert waits(tmp_path, code) == lines
+
+
+COUNTED = """\
+class Loss(nn.Module):
+    def forward(self, found, foreground):
+        count = foreground.sum()
+        if count == 0:
+            return {empty}
+        return (found * foreground).sum() / {count}
+"""
+
+
+@pytest.mark.parametrize(("count", "lines"), [("count.clamp(min=1)", [4]), ("max(count, 1)", [])])
+def test_a_count_is_a_tensor_if_it_is_used_as_one_behind_the_question(tmp_path, count, lines):
+    assert waits(tmp_path, COUNTED.format(empty="None", count=count)) == lines

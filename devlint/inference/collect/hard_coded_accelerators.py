@@ -145,6 +145,9 @@ def _of_library(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
             _note(frame, node, "load", mapped="mmap" in arguments.keywords)
         else:
             loads.of_mapped(frame, arguments.node(1, "map_location"))
+            value, given = arguments.get(1, "map_location"), arguments.node(1, "map_location")
+            if value is not None and given is not None:
+                _of_device(frame, node, (value, given))
     elif name in _URL_LOADS:
         parameters = frame.function.parameters if frame.function is not None else ()
         asked = any(each.name == "map_location" for each in parameters)
@@ -315,8 +318,29 @@ def of_comparison(frame: Frame, node: cst.Comparison) -> None:
                 notes.pop(operand.value, None)
 
 
+def _is_current_card(node: cst.BaseExpression) -> str:
+    """What takes the current card: "device" for `"cuda"` and `torch.device("cuda")`, "legacy-type"
+    for `torch.cuda.FloatTensor`; else ""."""
+    text = code(node).replace("'", '"')
+    if text in ('"cuda"', 'torch.device("cuda")'):
+        return "device"
+    return "legacy-type" if holds("legacy-tensor-type", text) and ".cuda." in text else ""
+
+
+def _of_follower(frame: Frame, node: cst.IfExp) -> None:
+    """`torch.device("cuda") if x.is_cuda else torch.device("cpu")`: where `x` is, on one card."""
+    test = node.test
+    if not isinstance(test, cst.Attribute) or test.attr.value != "is_cuda" or not dotted(test):
+        return
+    kind = _is_current_card(node.body)
+    if kind and not _is_current_card(node.orelse):
+        frame.unit.kept(Mentions).notes.pop(node.body, None)
+        _note(frame, node, kind, bare=True, follows=dotted(test.value))
+
+
 def of_choice(frame: Frame, node: cst.IfExp, chosen: Value) -> None:
     """`rank if torch.cuda.is_available() else "cpu"`: the number is a card's."""
+    _of_follower(frame, node)
     other = node.orelse.evaluated_value if isinstance(node.orelse, cst.SimpleString) else None
     if chosen is GLOBAL_RANK and other == "cpu":
         _note(frame, node, "device", global_rank=True)
@@ -357,6 +381,7 @@ def _note(
     mapped: bool = False,
     subject: Tensor | None = None,
     loader: Function | None = None,
+    follows: str = "",
 ) -> None:
     mentions = frame.unit.kept(Mentions)
     if isinstance(node, cst.Call):
@@ -383,6 +408,7 @@ def _note(
         mapped,
         subject,
         loader=loader,
+        follows=follows,
     )
 
 
@@ -420,7 +446,11 @@ def settle(unit: Unit) -> None:
             if note.loader is not None and not loads.is_loader(note.loader):
                 continue
             in_main = note.function is None or is_script
-            per_rank = group and note.kind == "device" and _runs_per_rank(note, is_script)
+            per_rank = note.kind == "device" and (
+                (group and _runs_per_rank(note, is_script))
+                # what goes through a process group is there once per rank
+                or (note.index is not None and not note.guarded and _communicates(note.function))
+            )
             per_rank = per_rank and not _has_own_cards(note.function)
             per_rank = per_rank and not _is_alone(note.function)
             meant = mentions.meant or named_for_accelerators(note.function)
@@ -461,7 +491,7 @@ def settle(unit: Unit) -> None:
                     per_rank=per_rank or note.global_rank,
                     serves_host=_offers_host(note, mentions)
                     if note.kind == "backend"
-                    else serves_host,
+                    else serves_host or _is_asked_elsewhere(note, mentions),
                     near_input=note.in_module or _has_tensor(note.function),
                     weights=note.kind == "load" and loads.holds_weights(unit, note),
                     moves=note.moves
@@ -473,9 +503,24 @@ def settle(unit: Unit) -> None:
                     on_purpose=on_purpose,
                     at_hand=at_hand,
                     strays=cuda_on_purpose.strays(note, on_purpose, at_hand),
+                    stays_on_first=per_rank and note.bare and _knows_its_card(unit, note),
+                    follows=note.follows,
                 )
             )
     unit.kept(Workers).settle(unit)
+
+
+def _is_asked_elsewhere(note: MentionNote, mentions: Mentions) -> bool:
+    """The same class moves something else only where a condition asks for the card: where that does
+    not hold, this move fails."""
+    info = note.function.info if note.function is not None else None
+    return info is not None and any(
+        other.kind == "device"
+        and other.guarded
+        and other.function is not None
+        and other.function.info is info
+        for other in mentions.notes.values()
+    )
 
 
 def _has_reason(unit: Unit, note: MentionNote) -> bool:
@@ -492,9 +537,11 @@ def _has_reason(unit: Unit, note: MentionNote) -> bool:
 
 
 def _offers_host(note: MentionNote, mentions: Mentions) -> bool:
-    """The code around a backend's call is given its device, or its file offers the host; and it
-    has not taken CUDA's itself."""
+    """The code around a backend's call is given its device, or the call its object's, which its
+    constructor is given; or its file offers the host; and it has not taken CUDA's itself."""
     around = functions(note.function)
+    if _asks_about_object(note, around):
+        around += [f.info.methods["__init__"] for f in around if f.info is not None]
     if _asks_about_card(note) or any(
         holds("cuda-device-text", function.text) for function in around
     ):
@@ -505,6 +552,14 @@ def _offers_host(note: MentionNote, mentions: Mentions) -> bool:
     if note.node in mentions.unit.kept(Demands).classes.values():
         return False  # an object with a stream is for CUDA
     return holds("host-offering-text", mentions.text)
+
+
+def _asks_about_object(note: MentionNote, around: list[Function]) -> bool:
+    """`torch.cuda.reset_peak_memory_stats(self.device)`, of an object with a constructor."""
+    made = all(f.info is None or "__init__" in f.info.methods for f in around)
+    given = note.node.args if isinstance(note.node, cst.Call) else ()
+    own = (dotted(argument.value).rpartition(".") for argument in given)
+    return made and any(owner == "self" and holds("device-name", name) for owner, _, name in own)
 
 
 def _asks_about_card(note: MentionNote) -> bool:
@@ -551,6 +606,16 @@ def _runs_per_rank(note: MentionNote, is_script: bool) -> bool:
         ):
             return True
     return is_script
+
+
+def _knows_its_card(unit: Unit, note: MentionNote) -> bool:
+    """The code that joins the process group names the card of its rank, for the model's wrapper or
+    from the environment, and makes it the current one nowhere."""
+    text = unit.source.text
+    if holds("current-device-text", text) or not holds("own-card-text", text):
+        return False
+    joins = [f for f in functions(note.function) if holds("group-joining-text", f.text)]
+    return bool(joins) or (note.function is None and holds("group-joining-text", text))
 
 
 def _communicates(function: Function | None) -> bool:

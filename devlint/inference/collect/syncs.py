@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeGuard
 
 import libcst as cst
 
@@ -24,7 +25,7 @@ from devlint.inference.program.device_awareness import is_for_host, works_on_dev
 from devlint.inference.program.events import HostReadNote, LateReadNote, NumberTaken, SyncNote
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.traffic import HostCopies, HostReads
-from devlint.inference.syntax.text import dotted, every, shorten
+from devlint.inference.syntax.text import called_name, dotted, every, shorten
 
 _GUESSED = frozenset(
     {"float()", "int()", "bool()", "round()", "f-string", "print()", "range()"}
@@ -132,7 +133,7 @@ def test_of(frame: Frame, node: cst.CSTNode, value: Value, keyword: str) -> None
         shown = shown or (value is tensor and is_computed(frame, tensor))
         if _is_counter(frame, tensor):
             continue
-        if tensor.evidence is None or shown or _is_result(node):
+        if tensor.evidence is None or shown or _is_result(node) or _is_of_reduced(frame, node):
             sync(frame, node, keyword, tensor, node)
             return
 
@@ -171,7 +172,8 @@ def of_number(frame: Frame, event: NumberTaken) -> None:
     value = event.value
     if type(value) is not Tensor:
         return
-    if _is_declared(value) or is_computed(frame, value):
+    picked = event.call == "slice bound" and isinstance(event.value_node, cst.Subscript)
+    if _is_declared(value) or is_computed(frame, value) or picked:
         before = len(frame.notes)
         sync(frame, event.node, event.call, value, event.value_node)
         for note in frame.notes[before:]:
@@ -179,16 +181,37 @@ def of_number(frame: Frame, event: NumberTaken) -> None:
                 note.is_operand, note.needed = True, False
 
 
+def _is_order(node: cst.CSTNode) -> TypeGuard[cst.Comparison]:
+    """`a < b`, `a == b`, and no question of identity or membership."""
+    return isinstance(node, cst.Comparison) and not any(
+        isinstance(target.operator, (cst.Is, cst.IsNot, cst.In, cst.NotIn))
+        for target in node.comparisons
+    )
+
+
 def _is_result(node: cst.CSTNode) -> bool:
     """What is tested is computed there, and no plain name."""
     if isinstance(node, cst.Comparison):
-        operators = (target.operator for target in node.comparisons)
-        if any(isinstance(o, (cst.Is, cst.IsNot, cst.In, cst.NotIn)) for o in operators):
+        if not _is_order(node):
             return False
         # `if index == 0`, `if count > limit`: plain names are mostly numbers
         sides = (node.left, *(target.comparator for target in node.comparisons))
         return any(isinstance(side, (cst.Call, cst.Subscript)) for side in sides)
     return isinstance(node, cst.Call)
+
+
+_REDUCING = frozenset({"sum", "any", "all", "max", "min", "mean", "norm", "count_nonzero"})
+
+
+def _is_of_reduced(frame: Frame, node: cst.CSTNode) -> bool:
+    """`count == 0`, of `count = mask.sum()`: a tensor, if the mask turns out to be one."""
+    sides = [node.left, *(t.comparator for t in node.comparisons)] if _is_order(node) else []
+    held = (frame.lookup(side.value) for side in sides if isinstance(side, cst.Name))
+    for value in held:
+        made = value.origin.node if type(value) is Tensor and value.origin is not None else None
+        if isinstance(made, cst.Call) and called_name(made) in _REDUCING:
+            return True
+    return False
 
 
 def read_by_host(

@@ -35,6 +35,7 @@ class MentionNote:
     mapped: bool = False  # mapped into memory, as files of the host are
     subject: Tensor | None = None
     loader: Function | None = None  # of a load: the function of the project that is called
+    follows: str = ""  # the tensor that it is for: `"cuda" if x.is_cuda else "cpu"`
     joins_host: bool = False  # of a conversion: its result meets what is on the host anyway
 
 

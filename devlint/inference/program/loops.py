@@ -32,6 +32,7 @@ class LoopState:
     trains: bool = False  # a backward pass or an optimizer's step is in its body
     evaluates: bool = False  # something in its body runs without gradients
     wraps_training: bool = False  # a hot loop in its body trains
+    of_gradients: bool | None = None  # it reads those of what it goes through; once asked for
     breaks: list[Environment] = field(default_factory=list)
     continues: list[Environment] = field(default_factory=list)
     assigned: set[str] = field(default_factory=set)  # names the body rebinds or writes in place

@@ -10,6 +10,7 @@ from devlint.inference.program import roles
 from devlint.inference.program.events import MoveNote, SyncNote
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.loops import LoopState
+from devlint.inference.syntax.loops import reads_gradients
 from devlint.inference.syntax.text import dotted, shorten
 
 _FEW = (cst.List, cst.Tuple, cst.Set)  # a loop over what is written out
@@ -27,7 +28,7 @@ def loop_fact(frame: Frame, loop: LoopState | None) -> Loop | None:
     if loop is None:
         return None
     over = shorten(loop.over) if loop.over is not None else ""
-    trains, around = loop.trains, loop.outer
+    trains, around = loop.trains or _is_of_gradients(loop), loop.outer
     while around is not None and _heat(around) is Hotness.HOT and not trains:
         trains, around = around.trains, around.outer
     nested = loop.outer is not None and _heat(loop.outer) is Hotness.HOT
@@ -35,7 +36,7 @@ def loop_fact(frame: Frame, loop: LoopState | None) -> Loop | None:
         frame.site(loop.node),
         over,
         _heat(loop),
-        loop.feeds_device,
+        loop.feeds_device or _is_of_gradients(loop),
         loop.depth,
         trains,
         nested,
@@ -45,6 +46,8 @@ def loop_fact(frame: Frame, loop: LoopState | None) -> Loop | None:
 def _heat(loop: LoopState) -> Hotness:
     """What a loop does says more than what it is called: one that takes a step of its own is hot,
     one around the training loop turns once per epoch."""
+    if loop.hotness is Hotness.COLD and _is_of_gradients(loop):
+        return Hotness.HOT
     if loop.hotness is Hotness.COLD and loop.trains and not isinstance(loop.over, _FEW):
         return Hotness.HOT
     if loop.hotness is Hotness.HOT and loop.wraps_training and not loop.trains:
@@ -52,11 +55,18 @@ def _heat(loop: LoopState) -> Hotness:
     return loop.hotness
 
 
+def _is_of_gradients(loop: LoopState) -> bool:
+    """One turn for each parameter, once per step."""
+    if loop.of_gradients is None:
+        loop.of_gradients = reads_gradients(loop.node)
+    return loop.of_gradients
+
+
 def in_evaluation(loop: LoopState | None) -> bool:
     """A loop around it runs something without gradients, and none trains."""
     around, evaluates = loop, False
     while around is not None:
-        if around.trains:
+        if around.trains or _is_of_gradients(around):
             return False
         evaluates = evaluates or around.evaluates
         around = around.outer

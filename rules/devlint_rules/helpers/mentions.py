@@ -14,7 +14,8 @@ def unguarded(facts: Facts, code: str) -> list[list[Mention]]:
 
     A script's main part and the library code beside it are two causes, since the mending differs.
     """
-    mentions = [m for m in facts.mentions if rule_of_mention(m) == code and not m.guarded]
+    asked = [m for m in facts.mentions if not (m.guarded or m.follows)]
+    mentions = [m for m in asked if rule_of_mention(m) == code]
     groups = ([m for m in mentions if not m.in_main], [m for m in mentions if m.in_main])
     return [group for group in groups if group]
 

@@ -122,7 +122,15 @@ def _is_needed(facts: Facts, sync: Sync) -> bool:
         return not is_reduced(facts, sync.site.node)
     if sync.invariant or sync.call in _NUMBERS:
         return False
+    if sync.call == ".cpu()" and _is_collected(facts, sync):
+        return True
     return sync.needed or (sync.loop is None and not sync.call.startswith("torch."))
+
+
+def _is_collected(facts: Facts, sync: Sync) -> bool:
+    """`rows.append(distances(q, table).cpu())`: the device may not hold all of them."""
+    trains = sync.trains or (sync.loop is not None and sync.loop.trains)
+    return use_of(facts, sync) is Use.KEPT and not trains and not sync.operand.scalar
 
 
 def _on_accelerator(facts: Facts, sync: Sync) -> bool:

@@ -1,0 +1,151 @@
+"""What code shows of the machines that it is to run on: DEV501, DEV503, DEV504 and DEV505."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from rule_checking import RULES
+
+from devlint import engine
+from devlint.config import Config
+
+PORTABLE = ("DEV501", "DEV503", "DEV504", "DEV505")
+
+
+def said(root: Path, code: str) -> list[tuple[str, int]]:
+    """The rules on portable code that say something at least likely, and where."""
+    file = root / "work.py"
+    file.write_text(code)
+    report = engine.check([file], Config(root), tuple(RULES.values()))
+    assert not report.errors
+    found = [f for f in report.findings if f.rule in PORTABLE]
+    return [(finding.rule, finding.location.line) for finding in found]
+
+
+PEAK = """\
+import torch
+
+class Peak:
+    def __init__(self, {parameter}):
+        self.device = {device}
+
+    def begin(self):
+        torch.cuda.reset_peak_memory_stats({given})
+"""
+
+
+@pytest.mark.parametrize(
+    ("parameter", "device", "given", "found"),
+    [
+        ("device", "torch.device(device)", "self.device", [("DEV504", 8)]),
+        ("device", "torch.device(device)", "", []),  # of the current card
+        ("size", "size", "self.device", []),  # nobody chooses it
+    ],
+)
+def test_a_call_that_is_given_the_device_of_its_object_meets_any_device(
+    tmp_path, parameter, device, given, found
+):
+    code = PEAK.format(parameter=parameter, device=device, given=given)
+    assert said(tmp_path, code) == found
+
+
+MEAN = """\
+import torch
+import torch.distributed as dist
+
+def reduced(total):
+    value = torch.tensor([total], device="cuda:0")
+    {then}
+    return value
+"""
+
+
+def test_what_goes_through_a_process_group_is_there_once_per_rank(tmp_path):
+    assert said(tmp_path, MEAN.format(then="dist.all_reduce(value)")) == [("DEV505", 5)]
+
+
+def test_what_does_not_is_a_card_as_any_other(tmp_path):
+    assert "DEV505" not in dict(said(tmp_path, MEAN.format(then="value += 1")))
+
+
+LAUNCHED = """\
+import os
+
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+def main(build):
+    dist.init_process_group(backend="nccl")
+    {rank}
+    model = build().to(torch.device("cuda"))
+    return DistributedDataParallel(model{cards})
+"""
+
+
+@pytest.mark.parametrize(
+    ("rank", "cards", "found"),
+    [
+        ('rank = int(os.environ["LOCAL_RANK"])', ", device_ids=[rank]", [("DEV505", 10)]),
+        ('rank = int(os.environ["LOCAL_RANK"])', "", [("DEV505", 10)]),
+        # the launcher may give each process a card of its own
+        ("pass", "", []),
+        ('torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))', "", []),
+    ],
+)
+def test_who_knows_the_card_of_its_rank_and_makes_it_current_nowhere_is_on_the_first(
+    tmp_path, rank, cards, found
+):
+    assert said(tmp_path, LAUNCHED.format(rank=rank, cards=cards)) == found
+
+
+FLAG = """\
+import torch
+
+class Extractor:
+    def __init__(self, net, gpu):
+        self.net = net
+        {first}
+
+    def rows(self, images):
+        return self.net(images.cuda())
+"""
+
+
+def test_a_class_that_asks_a_flag_for_one_move_runs_on_the_host_as_well(tmp_path):
+    code = FLAG.format(first="self.net = net.cuda() if gpu else net")
+    assert said(tmp_path, code) == [("DEV501", 9)]
+
+
+def test_a_class_that_never_asks_may_be_for_cuda_alone(tmp_path):
+    assert said(tmp_path, FLAG.format(first="self.net = net.cuda()")) == []
+
+
+CHOSEN = """\
+import torch
+
+def embed(rows: torch.Tensor, flag):
+    {line}
+    return rows, made
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ('made = torch.device("cuda") if rows.is_cuda else torch.device("cpu")', "DEV501"),
+        ('made = "cuda" if rows.is_cuda else "cpu"', "DEV501"),
+        ("made = torch.cuda.LongTensor if rows.is_cuda else torch.LongTensor", "DEV503"),
+        ('made = torch.device("cuda:1") if rows.is_cuda else torch.device("cpu")', ""),
+        ('made = "cuda" if torch.cuda.is_available() else "cpu"', ""),
+        ('made = "cuda" if flag else "cpu"', ""),
+        ("made = 1 if rows.is_cuda else 2", ""),
+    ],
+)
+def test_a_choice_by_an_input_takes_the_current_card_and_not_that_of_the_input(
+    tmp_path, line, found
+):
+    assert [rule for rule, _ in said(tmp_path, CHOSEN.format(line=line))] == (
+        [found] if found else []
+    )
