@@ -123,8 +123,9 @@ RULE = Rule(
     what="""\
 Reports a move inside a hot loop (over batches, steps, tokens or time steps) whose tensor and whose
 target both stay the same in that loop, or in `forward`, or what else runs once per step, the move
-of a tensor that the constructor made on the host, or the copy of a list that it made, or that is
-written out there: `torch.tensor(self.rows, device=x.device)`.""",
+of a tensor that the constructor made on the host, or the copy of a list that it or the class's body
+made, or that is written out there: `torch.tensor(self.rows, device=x.device)`, or with
+`.to(x.device)` behind it.""",
     why="""\
 Each iteration copies the same bytes across the bus and allocates for them, and from pageable memory
 the host waits for the copy. One transfer before the loop does the same.""",

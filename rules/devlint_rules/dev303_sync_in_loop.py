@@ -158,8 +158,9 @@ RULE = Rule(
 Reports reads of a device tensor by the host (`.item()`, `float(t)`, `if t:`, `print(t)`,
 `.tolist()`, `.cpu()`, `nonzero`, boolean-mask indexing, …) in a hot loop that also feeds the
 device, and in functions that run once per step: `forward` of a module, `training_step`, a loss, a
-metric's `update`, the clipping of gradients, and what these call in the same file. One finding for
-each loop or function, with all places in its trace.""",
+metric's `update`, the step of an optimizer or a sampler, what counts its calls in a buffer, and
+what these call in the same file. A loop that reads the gradients of what it goes through is hot.
+One finding for each loop or function, with all places in its trace.""",
     why="""\
 Kernels are queued and run behind the host's back. A read of their result makes the host wait for
 all queued kernels, and then the device waits for the host to queue the next ones. A read every

@@ -24,6 +24,7 @@ from devlint_rules.helpers.rewriting import (
     is_path,
     move_target,
     parsed,
+    receiver,
     short,
     takes_device,
     text_of,
@@ -64,7 +65,7 @@ def _factory(move: Move) -> cst.Call | None:
     if legacy is not None and legacy[0] != "cpu":
         return None
     copies = _COPYING.fullmatch(_name(call)) and of_sizes(call) is None
-    if copies and not (_is_written(call) or _is_number(move, call)):
+    if copies and (move.apart or not (_is_written(call) or _is_number(move, call))):
         return None
     if isinstance(call.func, cst.Call):  # `ToTensor()(image)`
         return None
@@ -222,11 +223,19 @@ def _assumptions(facts: Facts, move: Move, factory: cst.Call, hot: bool) -> Assu
         + warm_code(on_host, site, "the loop has to be quick, though it works on the host as well")
         + warm_code(bool(written) and not hot, site, "the copy of what Python holds is worth it")
         + warm_code(
-            not runs or once or move.cold or (move.apart and not often),
+            not runs or once or move.cold or (move.apart and not (often and _is_computed(move))),
             site,
             "what runs once or seldom has to be quick, too",
         )
     )
+
+
+def _is_computed(move: Move) -> bool:
+    """Random numbers that are moved as they are, under a name, mostly stand for data."""
+    moved = receiver(move.site.node)
+    made = move.creation.node if move.creation is not None else None
+    is_random = isinstance(made, cst.Call) and _name(made) in _RANDOM
+    return not (is_random and isinstance(moved, cst.Name))
 
 
 def _is_filled(copy: DataCopy) -> bool:
@@ -275,6 +284,19 @@ def _copies_others(facts: Facts, number: cst.Call) -> bool:
     )
 
 
+def _advice(facts: Facts, move: Move, text: str | None) -> str:
+    """Where several statements make it, several factories may have part in it."""
+    if move.apart and move.creation is not None:
+        maker = function_around(facts, move.creation.node)
+        outside = maker is not function_around(facts, move.site.node)
+        name = maker.name.value if outside and isinstance(maker, cst.FunctionDef) else ""
+        given = f"let `{name}` take the device, and pass" if name else "make it there: pass"
+        return f"{given} `device=` to each factory that it comes of"
+    if text is not None and "\n" not in text:
+        return f"make it there: `{text}`"
+    return "make it there: by a factory that is given `device=`"
+
+
 def _of_moves(facts: Facts) -> Iterator[Claim]:
     copied = {id(c.site.node) for c in facts.data_copies if is_copied_each_step(c)}  # DEV301's
     for move in facts.moves:
@@ -290,12 +312,11 @@ def _of_moves(facts: Facts) -> Iterator[Claim]:
             Severity.PERFORMANCE,
             confidence_of(assumed),
             f"`{short(factory)}` is made on the CPU only to be moved",
-            advice=(
-                f"make it there: `{text}`"
-                if text is not None and "\n" not in text
-                else "make it there: by a factory that is given `device=`"
+            advice=_advice(facts, move, text),
+            trace=(
+                *((Note(move.creation, "made here"),) if move.apart and move.creation else ()),
+                *((loop_note(move.loop),) if hot and move.loop is not None else ()),
             ),
-            trace=(loop_note(move.loop),) if hot and move.loop is not None else (),
             fix=_fix(facts, move, factory),
             applicability=(
                 Applicability.UNSAFE if _name(factory) in _RANDOM else Applicability.SAFE
@@ -316,7 +337,9 @@ RULE = Rule(
     summary="Made on the CPU only to be moved: pass `device=`.",
     what="""\
 Reports a factory call whose result is moved at once: `torch.zeros(n).to(device)`, and what is
-computed of such tensors alone and then moved: `torch.triu(torch.ones(n, n)).to(device)`. Copies
+computed of such tensors alone and then moved: `torch.triu(torch.ones(n, n)).to(device)`. It may
+come by way of names, if all that reads them leads to moves to one device, and out of a function of
+the file that makes all that it returns. Copies
 that cannot be avoided are no finding: `torch.from_numpy(a).to(device)`, and a list that a name
 holds, of which `torch.tensor(xs, device=device)` makes the same copies. One number a kernel can
 fill in, `torch.full((), value, device=device)`, so it is reported with `device=`, too, where a
@@ -398,9 +421,11 @@ other numbers on an accelerator from the same seed.""",
     twin="The guard sees the transfer of what was made on the host.",
     limits="""\
 A tensor that gets a name before it is moved is reported where the next line moves it and nothing
-else reads it (`x = x.to(device)`, `return x.to(device)`). What is computed with a value that may be
-a tensor of somebody else's is not. Python data that are written out are `possible` only outside of
-a hot loop, but for one number, unless the function copies other data beside it. So is what a
+else reads it (`x = x.to(device)`, `return x.to(device)`); with other lines in between only in what
+runs once per step or in a hot loop, and not where it is filled element by element, or random
+numbers are moved as they are, which mostly stand for data. What is computed with a value that may
+be a tensor of somebody else's is not. Python data that are written out are `possible` only outside
+of a hot loop, but for one number, unless the function copies other data beside it. So is what a
 script's function makes before its loops, and what a loop makes that works on the host in each
 turn.""",
 )

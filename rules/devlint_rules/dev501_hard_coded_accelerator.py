@@ -242,8 +242,8 @@ RULE = Rule(
     summary='`.cuda()` or `device="cuda"` that nothing guards or configures.',
     what="""\
 Reports code that names an accelerator without asking whether it is there, and without letting
-anybody choose; and a bare `.cuda()` that brings an input back from the host to the current card
-instead of its own. In code that nothing but CUDA runs, only what takes the current card, or a
+anybody choose; and what takes the current card instead of an input's own: a bare `.cuda()` that
+brings an input back from the host, or `"cuda" if x.is_cuda else "cpu"`. In code that nothing but CUDA runs, only what takes the current card, or a
 numbered one, although a device is at hand (`self.device`, `q.device`, `args.device`). One finding
 for the main part of a file and one for its functions and classes, with all places in the trace.""",
     why="""\

@@ -70,7 +70,7 @@ RULE = Rule(
     summary="`cuda:0` or a bare `.cuda()` in code that runs once per rank.",
     what="""\
 Reports a fixed index, or the current device without `torch.cuda.set_device`, in code that every
-rank of a distributed job runs; and the global rank (`torch.distributed.get_rank()`, or `RANK` of
+rank of a distributed job runs, or that calls a collective; and the global rank (`torch.distributed.get_rank()`, or `RANK` of
 the environment) as the number of a card.""",
     why="""\
 All ranks put their tensors on the same card: it runs out of memory, NCCL refuses two ranks on one
@@ -167,6 +167,8 @@ A process uses another card than the one of its local rank, or one that its mach
 (`mp.spawn`) are not watched.""",
     limits="""\
 Code counts as per-rank where it starts or joins a process group, or is what `mp.spawn` runs; a
-helper that such code calls from another file is not seen. Where the function, or the set-up of its
+helper that such code calls from another file is not seen. The current device is a `possible` one
+unless the code that joins the group names the card of its rank (`device_ids=[local_rank]`,
+`LOCAL_RANK`): else a launcher may have chosen it. Where the function, or the set-up of its
 tests, says that there is one process (`world_size=1`), there is but one card to name.""",
 )

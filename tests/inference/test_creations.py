@@ -243,3 +243,62 @@ def test_what_a_function_returns_may_be_made_where_its_caller_moves_it_to(lines,
     facts = given(GRID.format(lines=lines))
     found = [code(move.creation.node) for move in facts.moves if move.creation is not None]
     assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (
+            """
+    mask = torch.zeros(n, n)
+    mask[0, :] = 1
+    mask.fill_diagonal_(2)
+    print(n)
+    return mask.to(device)
+""",
+            ["torch.zeros(n, n)"],
+        ),
+        (
+            """
+    mask = torch.zeros(n, n)
+    count = 0
+    for part in (slice(0, 2), slice(2, None)):
+        mask[part, 1] = count
+        count += 1
+    return mask.view(-1).to(device)
+""",
+            ["torch.zeros(n, n)"],
+        ),
+        # a kernel for each of many elements takes longer than the host does
+        (
+            """
+    mask = torch.zeros(n, n)
+    for i in range(n):
+        mask[i, :i] = 1
+    return mask.to(device)
+""",
+            [],
+        ),
+        # what is written, or where, is the host's
+        (
+            """
+    mask = torch.zeros(n, n)
+    mask[rows] = 1
+    print(n)
+    return mask.to(device)
+""",
+            [],
+        ),
+        (
+            """
+    mask = torch.zeros(n, n)
+    mask[0] = x.cpu()
+    print(n)
+    return mask.to(device)
+""",
+            [],
+        ),
+    ],
+)
+def test_a_few_numbers_may_be_written_into_it(lines, expected):
+    assert made(lines.strip()) == expected

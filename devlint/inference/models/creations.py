@@ -8,6 +8,7 @@ makes all that it returns.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import libcst as cst
@@ -22,6 +23,7 @@ from devlint.inference.program.functions import Function
 from devlint.inference.program.units import Unit
 from devlint.inference.program.values import FunctionValue
 from devlint.inference.syntax.definitions import Definition, Definitions
+from devlint.inference.syntax.loops import targets_of
 from devlint.inference.syntax.text import called_name, code, dotted, every, names_in, parts
 from devlint.knowledge import Call, Result
 
@@ -325,9 +327,35 @@ class _Flow(_Made):
         written = around if isinstance(around, cst.AugAssign) else statement
         if not isinstance(inner, cst.Subscript) or not isinstance(written, _WRITING):
             return False
-        if not all(_is_number(self.frame, element) for element in inner.slice):
+        loops = [*self._loops_around(written)]
+        if not all(map(self._goes_over_slices, loops)):
+            return False  # the host fills it sooner than as many kernels would
+        bound = {name for loop in loops for name in targets_of(loop)}
+        given = [e for e in inner.slice if not bound.issuperset(names_in(e)) or not names_in(e)]
+        if not all(_is_number(self.frame, element) for element in given):
             return False  # a list of rows would be copied to the device
         return _is_number(self.frame, written.value) or self.holds(written.value)
+
+    def _loops_around(self, node: cst.CSTNode) -> Iterator[cst.For | cst.While]:
+        """Those inside the loop that is around the move."""
+        for around in self.definitions.around(node):
+            if around is self.loop:
+                return
+            if isinstance(around, (cst.For, cst.While)):
+                yield around
+
+    def _goes_over_slices(self, loop: cst.For | cst.While) -> bool:
+        """`for rows in (slice(0, 3), slice(3, None))`: they are written out, and few."""
+        over = loop.iter if isinstance(loop, cst.For) else None
+        found = self.definitions.reaching(over) if isinstance(over, cst.Name) else None
+        held = found.value if found is not None else over
+        elements = held.elements if isinstance(held, (cst.Tuple, cst.List)) else ()
+        calls = [e.value for e in elements if isinstance(e.value, cst.Call)]
+        return (
+            bool(calls)
+            and len(calls) == len(elements)
+            and all(dotted(call.func) == "slice" for call in calls)
+        )
 
     def _is_made(self, move: cst.Call) -> bool:
         assert isinstance(move.func, cst.Attribute)
