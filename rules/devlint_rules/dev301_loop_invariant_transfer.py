@@ -9,7 +9,7 @@ import libcst as cst
 from devlint.findings import Applicability, Severity
 from devlint.inference.confidence.policy import confidence_of
 from devlint.inference.domain.placement import CPU
-from devlint.inference.facts import DataCopy, Facts, Hotness, Move, Site
+from devlint.inference.facts import DataCopy, Facts, Hotness, Loop, Move, Site
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.helpers.assumptions import time_matters
 from devlint_rules.helpers.blocks import line_before
@@ -18,8 +18,13 @@ from devlint_rules.helpers.rewriting import in_file, receiver, short, text_of
 from devlint_rules.helpers.wording import history, loop_note
 
 
+def _is_hot(loop: Loop) -> bool:
+    """A loop over epochs that takes the steps itself has one of all the data in each."""
+    return loop.hotness is Hotness.HOT or (loop.hotness is Hotness.EPOCHS and loop.trains)
+
+
 def _is_repeated(move: Move) -> bool:
-    if move.loop is None or move.loop.hotness is not Hotness.HOT or not move.invariant:
+    if move.loop is None or not _is_hot(move.loop) or not move.invariant:
         return False
     if move.of_module or move.discarded or move.creation is not None:
         return False  # DEV307, DEV201 and DEV304 say it better

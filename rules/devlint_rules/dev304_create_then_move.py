@@ -12,7 +12,7 @@ from devlint.inference.confidence.policy import confidence_of
 from devlint.inference.domain.assumptions import Assumptions
 from devlint.inference.facts import DataCopy, DataKind, Facts, Hotness, Move
 from devlint.inference.syntax.text import every
-from devlint.rule import Claim, Replacement, Rule
+from devlint.rule import Claim, Note, Replacement, Rule
 from devlint_rules.helpers.assumptions import time_matters, warm_code
 from devlint_rules.helpers.blocks import path_to
 from devlint_rules.helpers.causes import habits

@@ -243,9 +243,10 @@ RULE = Rule(
     what="""\
 Reports code that names an accelerator without asking whether it is there, and without letting
 anybody choose; and what takes the current card instead of an input's own: a bare `.cuda()` that
-brings an input back from the host, or `"cuda" if x.is_cuda else "cpu"`. In code that nothing but CUDA runs, only what takes the current card, or a
-numbered one, although a device is at hand (`self.device`, `q.device`, `args.device`). One finding
-for the main part of a file and one for its functions and classes, with all places in the trace.""",
+brings an input back from the host, or `"cuda" if x.is_cuda else "cpu"`. In code that nothing but
+CUDA runs, only what takes the current card, or a numbered one, although a device is at hand
+(`self.device`, `q.device`, `args.device`). One finding for the main part of a file and one for its
+functions and classes, with all places in the trace.""",
     why="""\
 On a machine without that accelerator the line raises `AssertionError: Torch not compiled with CUDA
 enabled` or `RuntimeError: Found no NVIDIA driver`; on one with MPS or XPU it leaves the accelerator

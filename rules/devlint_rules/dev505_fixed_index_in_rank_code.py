@@ -70,8 +70,8 @@ RULE = Rule(
     summary="`cuda:0` or a bare `.cuda()` in code that runs once per rank.",
     what="""\
 Reports a fixed index, or the current device without `torch.cuda.set_device`, in code that every
-rank of a distributed job runs, or that calls a collective; and the global rank (`torch.distributed.get_rank()`, or `RANK` of
-the environment) as the number of a card.""",
+rank of a distributed job runs, or that calls a collective; and the global rank
+(`torch.distributed.get_rank()`, or `RANK` of the environment) as the number of a card.""",
     why="""\
 All ranks put their tensors on the same card: it runs out of memory, NCCL refuses two ranks on one
 device (`Duplicate GPU detected`) or hangs, and the other cards idle. The global rank counts the

@@ -395,3 +395,25 @@ def f(x: torch.Tensor, device):
     return x
 """)
     assert len(facts.round_trips) == trips
+
+
+@pytest.mark.parametrize(("where", "trips"), [("Sorter(nn.Module)", 1), ("Sorter", 0)])
+def test_the_inputs_of_a_module_are_all_in_one_place(where, trips):
+    facts = given(f"""
+class {where}:
+    def forward(self, x: torch.Tensor, scores: torch.Tensor):
+        order = scores.cpu().argsort().to(x.device)
+        return x[order]
+""")
+    assert len(facts.round_trips) == trips
+
+
+@pytest.mark.parametrize(
+    ("call", "moves"), [("model(x, edges.to(device))", 1), ("save(x, edges.to(device))", 0)]
+)
+def test_what_is_moved_straight_into_a_model_is_a_tensor(call, moves):
+    facts = given(f"""
+def f(model, save, x: torch.Tensor, edges, device):
+    return {call}
+""")
+    assert len(facts.moves) == moves

@@ -178,3 +178,17 @@ class Loss(nn.Module):
 @pytest.mark.parametrize(("count", "lines"), [("count.clamp(min=1)", [4]), ("max(count, 1)", [])])
 def test_a_count_is_a_tensor_if_it_is_used_as_one_behind_the_question(tmp_path, count, lines):
     assert waits(tmp_path, COUNTED.format(empty="None", count=count)) == lines
+
+
+MINED = """\
+class Mined(nn.Module):
+    def forward(self, rows, ids):
+        near = torch.cdist(rows, rows)
+        same = ids[:, None] == ids[None]
+        return torch.stack([{taken} for i in range(len(rows))])
+"""
+
+
+@pytest.mark.parametrize(("taken", "lines"), [("near[i][same[i]].max()", [5]), ("near[i][0]", [])])
+def test_what_comes_of_a_comparison_is_a_mask_where_it_indexes_a_tensor(tmp_path, taken, lines):
+    assert waits(tmp_path, MINED.format(taken=taken)) == lines

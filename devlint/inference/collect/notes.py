@@ -281,7 +281,8 @@ def _is_guess(tensor: Tensor) -> bool:
 
 def _is_of_tensor(move: MoveNote) -> bool:
     """What is moved is a tensor, or what the move leaves is used as one."""
-    return move.subject.is_sure or (move.result is not None and move.result.is_sure)
+    used = move.handed or (move.result is not None and move.result.is_sure)
+    return move.subject.is_sure or used
 
 
 def _is_stub(frame: Frame) -> bool:

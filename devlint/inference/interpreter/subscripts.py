@@ -210,8 +210,10 @@ def _tensor_item(
             if not beside and index.is_sure:
                 _copy_index(frame, node, base, index, expression)
                 _check_index(frame, node, base, index, expression)
-            if index.is_sure:
-                masked = masked or bool(index.traits & MASK) or _is_boolean(expression, index)
+            compared = bool(index.traits & MASK) and not (
+                index.evidence is not None and index.evidence.is_host
+            )
+            masked = masked or compared or (index.is_sure and _is_boolean(expression, index))
     if masked:
         frame.emit(HostWaits(node, "mask indexing", base, node.value))
     origin = frame.origin(StepKind.COMPUTED, node, base.origin)

@@ -8,7 +8,7 @@ from devlint.inference.conventions import found
 from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.inference.domain.host import HOST, Const, DeviceValue, External, Host
 from devlint.inference.domain.kinds import Evidence
-from devlint.inference.domain.placement import CPU, CUDA, Device, Placement, Variable
+from devlint.inference.domain.placement import CPU, CUDA, Device, Placement, Variable, VariableKind
 from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.tensors import (
     COPYING,
@@ -54,7 +54,15 @@ from devlint.inference.program.functions import Arguments
 from devlint.inference.program.meetings import Meetings
 from devlint.inference.program.traffic import HostCopies, Moves
 from devlint.inference.program.values import Instance
-from devlint.inference.syntax.text import code, dotted, every, receiver_of, shorten
+from devlint.inference.syntax.text import (
+    called_name,
+    code,
+    dotted,
+    every,
+    receiver_of,
+    shorten,
+)
+from devlint.inference.syntax.words import names_module
 
 
 class _Stay:
@@ -371,11 +379,18 @@ def _note_move(
         guarded=frame.control.guarded,
         cold=frame.control.cold,
         apart=creation is not None and creation.apart,
+        handed=_is_handed_to_model(frame),
         to_tensor=_to_tensor(frame, node, target_node),
     )
     frame.notes.append(note)
     _note_round_trip(frame, node, tensor, subject_node, place)
     return note
+
+
+def _is_handed_to_model(frame: Frame) -> bool:
+    """`model(features, edges.to(device))`."""
+    consumers = frame.control.consumers
+    return bool(consumers) and names_module(called_name(consumers[-1]))
 
 
 def _to_tensor(frame: Frame, node: cst.Call, target_node: cst.CSTNode | None) -> bool:
@@ -408,7 +423,7 @@ def _note_round_trip(
                 return
             start, middle = step.before, tensor.place
             if (
-                _same_device(start, place)
+                (_same_device(start, place) or _are_inputs_of_module(frame, start, place))
                 and not _same_device(middle, place)
                 and (
                     (creations.is_receiver(step.node, node) and not frame.control.guarded)
@@ -441,6 +456,13 @@ def _is_idle(
             return True  # the statement behind brings it back
     # else it makes room on the device
     return type(middle) is Device and not middle.is_accelerator and computed > 0
+
+
+def _are_inputs_of_module(frame: Frame, a: Placement, b: Placement) -> bool:
+    """All inputs of a module are where it is: `scores.cpu().argsort().to(x.device)`."""
+    return frame.in_module and all(
+        type(each) is Variable and each.kind is VariableKind.INPUT for each in (a, b)
+    )
 
 
 def _same_device(a: Placement, b: Placement) -> bool:

@@ -38,6 +38,7 @@ class MoveNote:
     cold: bool = False
     to_tensor: bool = False
     apart: bool = False
+    handed: bool = False  # straight to what is called like a model, as one of its inputs
     result: Tensor | None = None  # what it leaves: a tensor, if that is used as one
 
 
