@@ -302,3 +302,33 @@ def test_what_a_function_returns_may_be_made_where_its_caller_moves_it_to(lines,
 )
 def test_a_few_numbers_may_be_written_into_it(lines, expected):
     assert made(lines.strip()) == expected
+
+
+BUCKETS = """
+class Bias(nn.Module):
+    def __init__(self, far):
+        super().__init__()
+        self.far = far
+        self.edges = torch.ones(3)
+
+    def bucket(self, distance):
+        return {bucket}
+
+    def forward(self, n, x: torch.Tensor):
+        distance = torch.arange(n)[None] - torch.arange(n)[:, None]
+        return x + self.bucket({given}).to(x.device)
+"""
+
+
+@pytest.mark.parametrize(
+    ("bucket", "given_to", "expected"),
+    [
+        ("distance.abs().clamp(max=8)", "distance", ["torch.arange(n)"]),
+        ("distance * self.edges", "distance", []),  # which is on the host, too
+        ("distance.abs()", "distance * x.cpu()", []),
+    ],
+)
+def test_what_a_method_computes_of_it_alone_is_made_here_as_well(bucket, given_to, expected):
+    facts = given(BUCKETS.format(bucket=bucket, given=given_to))
+    found = [code(m.creation.node) for m in facts.moves if m.creation is not None]
+    assert found == expected

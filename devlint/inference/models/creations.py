@@ -21,7 +21,7 @@ from devlint.inference.domain.value import UNKNOWN, Value, alternatives
 from devlint.inference.program.frames import Assigned, Frame
 from devlint.inference.program.functions import Function
 from devlint.inference.program.units import Unit
-from devlint.inference.program.values import FunctionValue
+from devlint.inference.program.values import FunctionValue, Instance
 from devlint.inference.syntax.definitions import Definition, Definitions
 from devlint.inference.syntax.loops import targets_of
 from devlint.inference.syntax.text import called_name, code, dotted, every, names_in, parts
@@ -257,7 +257,19 @@ class _Flow(_Made):
         if dotted(call.func) in _OF_DATA and self._is_of_data(call):
             self.factories.append(call)
             return True
-        return super()._is_made_by(call)
+        return super()._is_made_by(call) or self._is_computed_by(call)
+
+    def _is_computed_by(self, call: cst.Call) -> bool:
+        """By a function of the file that is given nothing but what is made here, and that reads no
+        tensors of its object."""
+        function = _function_called(self.frame, call.func)
+        if function is None:
+            return False
+        own = [a for a in every(function.node, cst.Attribute) if dotted(a).startswith("self.")]
+        held = [each for a in own for each in alternatives(self.frame.eval(a))]
+        if any(type(each) in (Tensor, Instance, FunctionValue) for each in held):
+            return False
+        return self._hold(*(argument.value for argument in call.args))
 
     def _is_of_data(self, call: cst.Call) -> bool:
         """`torch.tensor(rows)`, of what is no tensor as far as names show."""
@@ -377,13 +389,18 @@ def _moved_to(call: cst.Call) -> str:
 
 def _returned_by(frame: Frame, func: cst.BaseExpression) -> list[cst.CSTNode]:
     """The factories of what a function of the file returns, if it makes all of it."""
-    if not isinstance(func, cst.Name) and not dotted(func).startswith("self."):
-        return []
-    value = frame.eval(func)
-    if type(value) is not FunctionValue or value.function.unit is not frame.unit:
-        return []
-    makes = value.function.makes
+    function = _function_called(frame, func)
+    makes = function.makes if function is not None else {}
     return [each for made in makes.values() for each in made] if all(makes.values()) else []
+
+
+def _function_called(frame: Frame, func: cst.BaseExpression) -> Function | None:
+    """A function of the file, or a method of the object."""
+    if not isinstance(func, cst.Name) and not dotted(func).startswith("self."):
+        return None
+    value = frame.eval(func)
+    is_own = type(value) is FunctionValue and value.function.unit is frame.unit
+    return value.function if is_own and type(value) is FunctionValue else None
 
 
 class _DefinitionsOf:
