@@ -56,7 +56,7 @@ def _is_written(factory: cst.Call) -> bool:
 
 def _factory(move: Move) -> cst.Call | None:
     """The factory call that the move follows, where `device=` would have done instead."""
-    if move.creation is None or move.discarded or move.subject.pinned:
+    if move.creation is None or move.discarded or move.subject.pinned or _is_data(move):
         return None
     call = move.creation.node
     if not isinstance(call, cst.Call) or _name(call).removeprefix("pil_") in _SHARING:
@@ -223,19 +223,19 @@ def _assumptions(facts: Facts, move: Move, factory: cst.Call, hot: bool) -> Assu
         + warm_code(on_host, site, "the loop has to be quick, though it works on the host as well")
         + warm_code(bool(written) and not hot, site, "the copy of what Python holds is worth it")
         + warm_code(
-            not runs or once or move.cold or (move.apart and not (often and _is_computed(move))),
+            not runs or once or move.cold or (move.apart and not often),
             site,
             "what runs once or seldom has to be quick, too",
         )
     )
 
 
-def _is_computed(move: Move) -> bool:
+def _is_data(move: Move) -> bool:
     """Random numbers that are moved as they are, under a name, mostly stand for data."""
     moved = receiver(move.site.node)
     made = move.creation.node if move.creation is not None else None
     is_random = isinstance(made, cst.Call) and _name(made) in _RANDOM
-    return not (is_random and isinstance(moved, cst.Name))
+    return move.apart and is_random and isinstance(moved, cst.Name)
 
 
 def _is_filled(copy: DataCopy) -> bool:
