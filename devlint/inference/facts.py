@@ -68,6 +68,7 @@ class Loop(NamedTuple):
     depth: int  # 1 is the outermost
     trains: bool = False  # its body runs a backward pass or an optimizer's step
     nested: bool = False  # inside another hot loop
+    goes_back: bool = False  # each turn runs a backward pass itself, and no loop inside does
 
 
 class MeetingKind(str, enum.Enum):

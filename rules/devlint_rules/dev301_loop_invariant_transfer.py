@@ -19,8 +19,8 @@ from devlint_rules.helpers.wording import history, loop_note
 
 
 def _is_hot(loop: Loop) -> bool:
-    """A loop over epochs that takes the steps itself has one of all the data in each."""
-    return loop.hotness is Hotness.HOT or (loop.hotness is Hotness.EPOCHS and loop.trains)
+    """A loop over epochs that goes back itself has one step, of all the data, in each."""
+    return loop.hotness is Hotness.HOT or (loop.hotness is Hotness.EPOCHS and loop.goes_back)
 
 
 def _is_repeated(move: Move) -> bool:

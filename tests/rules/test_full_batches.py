@@ -28,7 +28,9 @@ def train(model, rows, edges, epochs, device):
     ("step", "said"),
     [
         ("optimizer.zero_grad(); loss.backward(); optimizer.step()", 1),
-        ("print(epoch)", 0),  # it shows the loss of each epoch
+        ("print(epoch)", 0),
+        # the steps are in a loop inside, one for each batch
+        ("optimizer.zero_grad(); [(loss / n).backward() for n in (1, 2)]", 0),
     ],
 )
 def test_an_epoch_that_is_a_step_transfers_what_never_changes_in_each(

@@ -40,6 +40,7 @@ def note_training(frame: Frame, func: cst.Attribute) -> None:
     if frame.control.loops:
         loop = frame.control.loops[-1]
         loop.trains = loop.feeds_device = True
+        loop.goes_back |= func.attr.value.endswith("backward")
     elif frame.function is not None:
         name = func.attr.value.removeprefix("manual_")
         if name == "backward" or not _is_bound_here(frame, func.value):

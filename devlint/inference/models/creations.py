@@ -225,11 +225,6 @@ class _Made:
             words = {each.keyword.value for each in call.args if each.keyword is not None}
             return not words & _BOUND
         operands: list[cst.BaseExpression] = []
-        if known is None:
-            returned = _returned_by(self.frame, func)
-            self.factories += returned
-            if returned:
-                return True
         if known is None and isinstance(func, cst.Attribute):
             known = self.frame.unit.context.knowledge.methods.get(func.attr.value)
             operands.append(func.value)
@@ -257,7 +252,9 @@ class _Flow(_Made):
         if dotted(call.func) in _OF_DATA and self._is_of_data(call):
             self.factories.append(call)
             return True
-        return super()._is_made_by(call) or self._is_computed_by(call)
+        returned = _returned_by(self.frame, call.func)
+        self.factories += returned
+        return bool(returned) or super()._is_made_by(call) or self._is_computed_by(call)
 
     def _is_computed_by(self, call: cst.Call) -> bool:
         """By a function of the file that is given nothing but what is made here, and that reads no

@@ -30,6 +30,7 @@ class LoopState:
     outer: LoopState | None = None
     nests: bool = False  # another one is in its body
     trains: bool = False  # a backward pass or an optimizer's step is in its body
+    goes_back: bool = False  # a backward pass, and in no loop inside
     evaluates: bool = False  # something in its body runs without gradients
     wraps_training: bool = False  # a hot loop in its body trains
     of_gradients: bool | None = None  # it reads those of what it goes through; once asked for

@@ -40,6 +40,7 @@ def loop_fact(frame: Frame, loop: LoopState | None) -> Loop | None:
         loop.depth,
         trains,
         nested,
+        loop.goes_back,
     )
 
 
