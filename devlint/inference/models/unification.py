@@ -969,8 +969,9 @@ def comes_with_others(frame: Frame, part: Tensor) -> bool:
 
 
 def is_left_behind(frame: Frame, part: Tensor, other: Tensor) -> bool:
-    """A part of a batch meets what is where another part of the batch was moved to."""
-    if not belongs_to_moved_batch(frame, part) or part.origin is None:
+    """A part of a batch meets what is where another part of the batch was moved to. What a callee
+    out of sight makes of a part is none: a model's output is where the model is."""
+    if part.traits & INDIRECT or part.origin is None or not belongs_to_moved_batch(frame, part):
         return False
     goals = frame.kept(Moves).of_batches[part.origin.root.node]
     return any(same_place(other.place, goal) for goal in goals)
@@ -978,8 +979,6 @@ def is_left_behind(frame: Frame, part: Tensor, other: Tensor) -> bool:
 
 def _belongs_with(frame: Frame, odd: Tensor, candidates: list[Candidate]) -> bool:
     """A part of a batch meets something where another part of the batch was moved to."""
-    if odd.traits & INDIRECT:
-        return False
     return any(t is not odd and is_left_behind(frame, odd, t) for t, _, _ in candidates)
 
 
