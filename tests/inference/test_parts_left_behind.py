@@ -82,20 +82,3 @@ def test_what_a_loader_yields_is_followed_into_methods():
     """
     (found,) = met(code)
     assert found.startswith("alike@cpu")
-
-
-def test_what_a_model_makes_of_a_part_is_no_part():
-    """Where `gpu` is given the images are moved, too, and so is what the model makes of them."""
-    code = """
-    def accuracy(output, target):
-        return output.argmax(1).eq(target.view(-1)).sum()
-
-    def train(train_loader, model, args):
-        for images, target in train_loader:
-            if args.gpu is not None:
-                images = images.cuda(args.gpu)
-            target = target.cuda(args.gpu)
-            output = model(images)
-            found = accuracy(output, target)
-    """
-    assert all(each.endswith("possible") for each in met(code))
