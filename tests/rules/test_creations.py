@@ -65,3 +65,30 @@ def test_a_legacy_type_with_several_arguments_makes_an_empty_tensor(made, there)
     code = MADE.format(kind="list", data="0").replace("torch.tensor(0)", made)
     found = [each.advice for each in check_text(code) if each.rule == "DEV304"]
     assert found == ([f"make it there: `{there}`"] if there else [])
+
+
+KEPT = """
+import torch
+
+
+class Learner:
+    def __init__(self, **options):
+        self.{name} = options["{name}"]
+
+    def observe(self, rows):
+        for row in rows:
+            loss = torch.tensor(0.0).to(self.{name})
+            self.step(loss + row)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "made"),
+    [
+        ("device", "torch.full((), 0.0, device=self.device)"),
+        ("like", "self.like.new_zeros(())"),
+    ],
+)
+def test_an_option_under_a_device_s_name_is_a_device_and_no_tensor(name, made):
+    (found,) = [each for each in check_text(KEPT.format(name=name)) if each.rule == "DEV304"]
+    assert found.advice == f"make it there: `{made}`"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from devlint.inference.conventions import found
+from devlint.inference.conventions import found, holds
 from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.inference.domain.host import HOST, Const, DeviceValue, External, Host
 from devlint.inference.domain.kinds import Evidence
@@ -394,11 +394,14 @@ def _is_handed_to_model(frame: Frame) -> bool:
 
 
 def _to_tensor(frame: Frame, node: cst.Call, target_node: cst.CSTNode | None) -> bool:
-    """`x.to(other)`, `x.type_as(other)`: what is asked for is where a tensor is."""
+    """`x.to(other)`, `x.type_as(other)`: what is asked for is where a tensor is. An option that is
+    kept under a device's name, `self.device = options["device"]`, is none unless it is shown."""
     if isinstance(target_node, (cst.Name, cst.Attribute)):
         target = frame.eval(target_node)
+        by_name = holds("device-like-name", dotted(target_node).rpartition(".")[2])
         return any(
-            type(v) is Tensor and (v.is_sure or not names_device(v)) for v in alternatives(target)
+            type(v) is Tensor and (v.is_sure or not (by_name or names_device(v)))
+            for v in alternatives(target)
         )
     return not isinstance(target_node, (cst.SimpleString, cst.Integer, type(None)))
 
