@@ -50,22 +50,27 @@ def short_path(file: str) -> str:
     return file[len(prefix) :] if file.startswith(prefix) else file
 
 
+def _hidden_packages() -> tuple[str, ...]:
+    """The folders of this package, of devlint, whose command runs the program, and of torch."""
+    folders = [os.path.dirname(os.path.dirname(os.path.abspath(__file__)))]
+    for name in ("devlint", "torch"):
+        file = getattr(sys.modules.get(name), "__file__", None)
+        if file:
+            folders.append(os.path.dirname(os.path.abspath(str(file))))
+    return tuple(folder + os.sep for folder in folders)
+
+
 def _hidden_directories() -> tuple[str, ...]:
-    here = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
     paths = sysconfig.get_paths()
     stdlib = {os.path.realpath(paths["stdlib"]), paths["stdlib"], paths["platstdlib"]}
     scripts = paths["scripts"]  # they import a program, and call it
-    hidden = [here, *(d.rstrip(os.sep) + os.sep for d in (*stdlib, scripts))]
-    torch = sys.modules.get("torch")
-    if torch is not None and getattr(torch, "__file__", None):
-        hidden.append(os.path.dirname(os.path.abspath(str(torch.__file__))) + os.sep)
-    return tuple(hidden)
+    return tuple(directory.rstrip(os.sep) + os.sep for directory in (*stdlib, scripts))
 
 
 _PACKAGE_DIRECTORIES = ("site-packages" + os.sep, "dist-packages" + os.sep)
 _RUNNERS = tuple(
     f"{os.sep}{package}{os.sep}"
-    for package in ("_pytest", "pluggy", "pytest", "xdist", "execnet", "coverage")
+    for package in ("_pytest", "pluggy", "pytest", "xdist", "execnet", "coverage", "click")
 )
 
 
@@ -77,16 +82,11 @@ def _rank_of_file(file: str) -> int:
     if file.startswith("<") and not file.startswith(("<ipython", "<string>", "<stdin>")):
         return 2
     installed = any(directory in file for directory in _PACKAGE_DIRECTORIES)
-    for hidden in _hidden_directories():
-        if file.startswith(hidden):
-            # site-packages usually lies below the standard library's directory
-            if (
-                installed
-                and f"{os.sep}torch{os.sep}" not in hidden
-                and "runtime_guard" not in hidden
-            ):
-                continue
-            return 2
+    if file.startswith(_hidden_packages()):
+        return 2
+    # site-packages usually lies below the standard library's directory
+    if not installed and file.startswith(_hidden_directories()):
+        return 2
     if any(runner in file for runner in _RUNNERS):
         return 2
     return 1 if installed else 0

@@ -1,6 +1,7 @@
 """Collectives as NCCL has them, on the host's process groups.
 
 NCCL gathers and scatters by numbers of elements, whatever the shapes; gloo wants shapes that match.
+NCCL has a mean of integers.
 """
 
 from __future__ import annotations
@@ -77,7 +78,31 @@ def _exchange_lists(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     return outputs, work.boxed()
 
 
+def _reduce_everywhere(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """``all_reduce``: ``([tensor], group, operation, …)``.
+
+    The mean of integers is NCCL's: their sum, divided without a rest; gloo divides as floats do.
+    """
+    tensors, boxed, operation = args[:3]
+    mean: Any = dist.ReduceOp.AVG
+    if operation.op() != int(mean) or _are_floats(tensors):
+        return func(*args, **kwargs)
+    group = dist.ProcessGroup.unbox(boxed)
+    options = dist.AllreduceOptions()
+    options.reduceOp = dist.ReduceOp(dist.ReduceOp.SUM)
+    work = group.allreduce(tensors, options)
+    work.wait()
+    for tensor in tensors:
+        tensor.div_(group.size(), rounding_mode="trunc")
+    return tensors, work.boxed()
+
+
+def _are_floats(tensors: list[torch.Tensor]) -> bool:
+    return all(tensor.is_floating_point() or tensor.is_complex() for tensor in tensors)
+
+
 BY_ELEMENTS: dict[str, Callable[..., Any]] = {
+    "allreduce_": _reduce_everywhere,
     "allgather_": _gather_list,
     "alltoall_": _exchange_lists,
     "_allgather_base_": _gather,

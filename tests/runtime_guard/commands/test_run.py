@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import html
 import json
+import os
+import subprocess
+import sys
 from html.parser import HTMLParser
 
 import pytest
@@ -175,3 +178,25 @@ def test_a_name_that_would_steer_the_terminal_is_shown_and_not_sent(program, cap
     said = capsys.readouterr().err
     assert "device guard: a␛[31m\ufffdb.py\n" in said and "  a␛[31m\ufffdb.py:2  1x .cuda" in said
     assert all(c.isprintable() or c == "\n" for c in said)
+
+
+def test_a_program_that_is_installed_has_lines_of_its_own(tmp_path):
+    package = tmp_path / "site-packages" / "app"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "__main__.py").write_text("from app.loop import epoch\n\nepoch()\n")
+    (package / "loop.py").write_text(
+        "import torch\n\n\ndef epoch():\n    torch.ones(2).cuda().sum().item()\n"
+    )
+    path = os.pathsep.join((str(package.parent), *sys.path))
+    done = subprocess.run(
+        [sys.executable, "-m", "devlint", "run", "--virtual", "cuda:1", "-m", "app"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    loop = os.path.join("site-packages", "app", "loop.py")
+    assert f"{loop}:5  1x item" in done.stderr
+    assert "run.py" not in done.stderr

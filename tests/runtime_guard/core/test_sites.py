@@ -5,6 +5,7 @@ import sysconfig
 
 import pytest
 
+import devlint
 from runtime_guard.core.sites import Site, _rank_of_file, is_users, nearest
 
 
@@ -16,6 +17,8 @@ from runtime_guard.core.sites import Site, _rank_of_file, is_users, nearest
         ("/venv/lib/python3.11/site-packages/_pytest/runner.py", False),
         ("/venv/lib/python3.11/site-packages/xdist/remote.py", False),
         ("/venv/lib/python3.11/site-packages/execnet/gateway_base.py", False),
+        ("/venv/lib/python3.11/site-packages/click/core.py", False),
+        (devlint.__file__, False),
         ("<frozen importlib._bootstrap>", False),
     ],
 )

@@ -66,6 +66,12 @@ def flat_scatter(rank, world):
     return part.tolist()
 
 
+def mean_of_integers(rank, world):
+    number = torch.tensor([rank + 3, -rank - 3], device="cuda")
+    dist.all_reduce(number, op=dist.ReduceOp.AVG)
+    return [*number.tolist(), str(number.device), str(number.dtype)]
+
+
 def coalesced(rank, world):
     parts = [torch.ones(2, device="cuda") * rank for _ in range(2)]
     for module in (dist, dist.distributed_c10d):
@@ -253,6 +259,7 @@ with virtual_devices("cuda:2"):
     torch.cuda.set_device(rank)
     dist.init_process_group("nccl", device_id=torch.device("cuda", rank))
     for case in (flat_gather, stacked_gather, gather_of_the_wrong_size, flat_scatter, coalesced,
+                 mean_of_integers,
                  gather_of_several_sizes, scatter_of_several_sizes, exchange_of_several_sizes,
                  attention_over_a_cut_sequence, attention_over_cut_heads,
                  attention_with_dropout_over_cut_heads, gradient_of_another_layout,
@@ -274,6 +281,7 @@ EXPECTED = {
     "gather_of_the_wrong_size": "ValueError: output tensor size must be equal to world_size times "
     "input tensor size",
     "flat_scatter": [[12.0, 14.0, 16.0], [18.0, 20.0, 22.0]],
+    "mean_of_integers": [3, -3, "cuda:1", "torch.int64"],
     "coalesced": [[2.0, 2.0], [2.0, 2.0]],
     "gather_of_several_sizes": [[1.0], [2.0, 2.0], "cuda:1"],
     "scatter_of_several_sizes": [5.0, 5.0],
