@@ -194,6 +194,8 @@ def _enter(frame: Frame, clause: cst.CompFor, whole: cst.CSTNode, loops: ExitSta
         loop = LoopState(
             whole, clause.iter, heat, depth, outer=frame.control.loop, since=frame.state.clock.now
         )
+        if not frame.unit.contains(".grad"):
+            loop.of_gradients = False
         loops.enter_context(frame.under(loop=loop))
         assign(
             frame,

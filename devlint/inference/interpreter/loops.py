@@ -107,6 +107,8 @@ def _loop(
     depth = len(frame.control.loops) + 1
     loop = LoopState(node=node, over=over, hotness=heat, depth=depth, outer=outer)
     loop.replacing = replaced_elements(node)
+    if not frame.unit.contains(".grad"):
+        loop.of_gradients = False
     loop.entry = frame.state.env
     if outer is not None:
         outer.nests = True

@@ -9,6 +9,7 @@ makes all that it returns.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import NamedTuple
 
 import libcst as cst
@@ -234,6 +235,9 @@ class _Made:
         return given is not None and self._hold(*operands, *given)
 
 
+MAX_READS = 16  # of one value: what so many read serves more than one move
+
+
 class _Flow(_Made):
     """Whether names hold what is made in the function, and all that reads them leads to moves to
     one device, or to what the function returns."""
@@ -297,6 +301,7 @@ class _Flow(_Made):
             self.known[found] = True
             self.known[found] = (
                 found.loop is self.loop
+                and len(found.reads) <= MAX_READS
                 and self.holds(found.value)
                 and all(map(self._is_led_on, found.reads))
             )
@@ -479,7 +484,7 @@ def _is_number(frame: Frame, node: cst.CSTNode) -> bool:
         return last in _SIZES if path not in ("", "math") else path == "math" or last in _COUNTS
     if isinstance(node, cst.Subscript) and isinstance(node.value, cst.Attribute):
         return node.value.attr.value == "shape"
-    return all(_is_number(frame, part) for part in parts(node))
+    return all(map(partial(_is_number, frame), parts(node)))
 
 
 def _is_host(value: object) -> bool:

@@ -11,6 +11,7 @@ of its definitions reaches a read depends on the way that was taken.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -62,8 +63,8 @@ class Definitions:
         place = self._place_in(read, known[0].block) if known else None
         if place is None:
             return None
-        before = [each for each in known if each.place < place]
-        return before[-1] if before else None
+        before = bisect_left(known, place, key=_place_of)
+        return known[before - 1] if before else None
 
     def made_by(self, value: cst.BaseExpression) -> list[Definition]:
         """The definitions of which this is the value; none where one of its names is unclear."""
@@ -162,6 +163,10 @@ class Definitions:
             if type(around) in _LATER:
                 return True
         return True
+
+
+def _place_of(definition: Definition) -> int:
+    return definition.place
 
 
 def _names_of(binding: cst.CSTNode) -> list[str] | None:
