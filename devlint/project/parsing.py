@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from abc import ABCMeta
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -73,6 +74,24 @@ def _compare_in_c(kind: type) -> None:
             each.__hash__, each.__eq__ = object.__hash__, object.__eq__
         _compare_in_c(each)
 
+
+class _Kind(ABCMeta):
+    """The metaclass of LibCST's nodes, but that `isinstance` is answered in C. An abstract class
+    looks in Python for classes that were registered with it, which is done with none of these."""
+
+    __instancecheck__ = type.__instancecheck__
+    __subclasscheck__ = type.__subclasscheck__
+
+
+def _ask_in_c(kind: type) -> None:
+    """Instances of a class and of those below it are told in C."""
+    kind.__class__ = _Kind
+    each: type
+    for each in kind.__subclasses__():
+        _ask_in_c(each)
+
+
+_ask_in_c(cst.CSTNode)
 
 _HASH: Any = cst.CSTNode.__hash__
 _EQUAL: Any = cst.CSTNode.__eq__

@@ -41,3 +41,12 @@ def test_after_many_parses_nodes_are_checked_again() -> None:
         parse(PAGE)
     with pytest.raises(cst.CSTValidationError):
         cst.Name("")
+
+
+def test_instances_of_nodes_are_told_as_ever() -> None:
+    call = cst.ensure_type(cst.parse_expression("f(x)"), cst.Call)
+    assert isinstance(call, cst.BaseExpression)
+    assert not isinstance(call, (cst.Name, cst.BaseStatement))
+    assert issubclass(cst.Call, cst.CSTNode)
+    with pytest.raises(TypeError, match="abstract"):
+        cst.CSTNode()  # type: ignore[abstract]
