@@ -14,18 +14,16 @@ import os
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import reduce
 from importlib.machinery import PathFinder
-from typing import Any
+from typing import Any, NamedTuple
 
 RULE_PACKS = "devlint.rules"  # the group of packs of rules
 _SUFFIXES = (".dist-info", ".egg-info")
 _SEPARATORS = re.compile("[-_.]+")
 
 
-@dataclass(frozen=True, slots=True)
-class EntryPoint:
+class EntryPoint(NamedTuple):
     """A line of `entry_points.txt`: `name = package.module:attribute`."""
 
     name: str

@@ -14,9 +14,8 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
 
@@ -30,8 +29,7 @@ if TYPE_CHECKING:
 _FORM_FEED = re.compile("\f")
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """Where something is in a text, as offsets and as line and column (which start at 1)."""
 
     start: int
@@ -45,16 +43,14 @@ class Span:
         return Location(path, self.line, self.column, self.end_line, self.end_column)
 
 
-@dataclass(frozen=True, slots=True)
-class Comment:
+class Comment(NamedTuple):
     """A comment, from its `#` to the end of the line."""
 
     span: Span
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(NamedTuple):
     """The places of the nodes asked for (those that are in the tree), and the comments."""
 
     spans: dict[cst.CSTNode, Span]

@@ -11,8 +11,7 @@ import json
 import pathlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 _FILE = pathlib.Path(__file__).parent / "accelerators.json"
 _RELEASE = re.compile(r"(\d+)\.(\d+)(\.\d+)?")
@@ -20,8 +19,7 @@ _RELEASE = re.compile(r"(\d+)\.(\d+)(\.\d+)?")
 Release = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class StandIn:
+class StandIn(NamedTuple):
     """A function of `torch.accelerator` for one of `torch.cuda`.
 
     alike: where there is no accelerator, it does as that one does.

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from devlint.knowledge.reading import KnowledgeError
 
@@ -18,8 +17,7 @@ DOTTED = ("functions", "modules", "classes")  # the sections whose keys are dott
 METHODS = "methods"
 
 
-@dataclass(frozen=True, slots=True)
-class Ban:
+class Ban(NamedTuple):
     """One ban. `key` is the name or pattern that says so, `file` the file that it stands in."""
 
     key: str

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from devlint.project.asked import Asked
 from devlint.project.cuda_builds import CudaBuilds
@@ -31,8 +30,7 @@ IMPORT_SHARE = 0.2
 CHANGED = ""  # the digest of no content
 
 
-@dataclass(frozen=True, slots=True)
-class ModuleName:
+class ModuleName(NamedTuple):
     """The name under which a file is imported, and the directory that it is imported from."""
 
     dotted: str

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from devlint.findings import (
     Applicability,
@@ -29,8 +29,7 @@ WORDS = {
 _NO_CHARACTER = re.compile("[\ufffe\uffff]")
 
 
-@dataclass(frozen=True, slots=True)
-class Remark:
+class Remark(NamedTuple):
     """What is said of a finding beside its claim and its trace."""
 
     word: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import libcst as cst
 
@@ -19,8 +19,7 @@ from devlint_rules.helpers.waiting import assumptions, still_busy
 from devlint_rules.helpers.wording import and_more, history, loop_note, may_be_accelerator
 
 
-@dataclass(frozen=True, slots=True)
-class _Access:
+class _Access(NamedTuple):
     """A read or a write of one element, from whichever fact it comes."""
 
     site: Site

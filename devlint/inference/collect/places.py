@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import libcst as cst
 
@@ -28,8 +29,7 @@ from devlint.inference.syntax.text import shorten
 MAX_HELD = 8  # values in a container, and of one name
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(NamedTuple):
     """One of the things that a value is, as seen where it is."""
 
     kind: ValueKind

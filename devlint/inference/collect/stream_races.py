@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect, bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import libcst as cst
 
@@ -263,8 +264,7 @@ def _bound_in(assignments: Iterator[cst.Assign]) -> dict[str, cst.CSTNode]:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class _Use:
+class _Use(NamedTuple):
     """A name is mentioned. `reads`: for what the device has of it."""
 
     node: cst.Name

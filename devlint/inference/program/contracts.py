@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import libcst as cst
 
@@ -10,8 +11,7 @@ from devlint.contracts import Requirement
 from devlint.inference.domain.provenance import Provenance, Source, StepKind
 
 
-@dataclass(frozen=True, slots=True)
-class Declared:
+class Declared(NamedTuple):
     """What a declaration says of a value, or of the parts of a tuple."""
 
     requirement: Requirement | None

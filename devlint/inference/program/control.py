@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import libcst as cst
 
@@ -11,8 +11,7 @@ from devlint.inference.program.contracts import Declared
 from devlint.inference.program.loops import Flag, LoopState
 
 
-@dataclass(frozen=True, slots=True)
-class ControlContext:
+class ControlContext(NamedTuple):
     """The loops, conditions, handlers and calls around a place.
 
     `Frame.under` replaces it for what is inside, and only ever adds: what is cold is cold all

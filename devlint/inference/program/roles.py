@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import libcst as cst
 
@@ -29,8 +29,7 @@ def by_default(frame: Frame) -> Given | None:
 MAX_CALLS = 4  # from a function that runs once per step to one that it reaches
 
 
-@dataclass(frozen=True, slots=True)
-class PerStep:
+class PerStep(NamedTuple):
     """Why a function runs once per step: by its own name, since it takes the step, or by the call
     in a hot loop."""
 

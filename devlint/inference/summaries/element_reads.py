@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import libcst as cst
 
@@ -23,8 +23,7 @@ _TRUTHS = frozenset({"if", "while", "assert", "bool()"})
 _CUTTING = frozenset({"split", "split_with_sizes", "chunk", "tensor_split", "unbind"})
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """What a turn of a loop reads of a tensor: an element, or a number made of one piece of it."""
 
     whole: cst.CSTNode

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import libcst as cst
 
@@ -13,8 +13,7 @@ _LATER = frozenset({cst.FunctionDef, cst.Lambda, cst.ClassDef})  # whose bodies 
 Loops = tuple[cst.For | cst.While, ...]  # outermost first
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(NamedTuple):
     """When a node is evaluated: after all that it is made of, and before what stands below it."""
 
     number: int

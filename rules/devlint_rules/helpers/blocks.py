@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import libcst as cst
 
@@ -12,8 +12,7 @@ from devlint.inference.facts import Facts
 from devlint.inference.syntax.text import parts
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(NamedTuple):
     """The statements of one body, and what each of its lines starts with."""
 
     statements: Sequence[cst.CSTNode]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import libcst as cst
 
@@ -22,8 +22,7 @@ _PASSES = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """One method call of a chain."""
 
     call: cst.Call

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import libcst as cst
 
@@ -41,8 +41,7 @@ def means_the_same(facts: Facts, text: str, read: cst.CSTNode, there: cst.CSTNod
     return isinstance(bindings[0], cst.Param) or _is_before(tree, scope, bindings[0], there)
 
 
-@dataclass(frozen=True, slots=True)
-class _Bound:
+class _Bound(NamedTuple):
     """What a scope binds: names, each at its nodes, and attributes and elements by their text."""
 
     names: dict[str, list[cst.CSTNode]]
