@@ -8,7 +8,7 @@ nobody names nothing is known: it may be what a package offers.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from functools import cached_property
 
 import libcst as cst
@@ -96,30 +96,24 @@ def left_at_default(function: Function, parameter: str) -> bool:
 
 
 class _Calls:
-    """The calls of a file, by the name of what they call."""
+    """The calls of a file, by the name of what they call; all is counted in one walk."""
 
     def __init__(self, unit: Unit) -> None:
-        self.unit = unit
+        self._by_name: defaultdict[str, list[cst.Call]] = defaultdict(list)
+        self._names: Counter[str] = Counter()
+        self._defined: Counter[str] = Counter()
+        for node in every(unit.tree, cst.CSTNode):  # type: ignore[type-abstract]
+            if type(node) is cst.Name:
+                self._names[node.value] += 1
+            elif type(node) is cst.Call:
+                self._by_name[called_name(node)].append(node)
+            elif type(node) is cst.FunctionDef:
+                self._defined[node.name.value] += 1
 
     def all_of(self, name: str) -> list[cst.Call]:
         """The calls of what has this name; none if it is read otherwise: who calls it is open."""
-        calls = self._by_name.get(name, [])
+        calls = self._by_name[name]
         return calls if self._names[name] == len(calls) + self._defined[name] else []
-
-    @cached_property
-    def _by_name(self) -> dict[str, list[cst.Call]]:
-        found: dict[str, list[cst.Call]] = {}
-        for call in every(self.unit.tree, cst.Call):
-            found.setdefault(called_name(call), []).append(call)
-        return found
-
-    @cached_property
-    def _names(self) -> Counter[str]:
-        return Counter(node.value for node in every(self.unit.tree, cst.Name))
-
-    @cached_property
-    def _defined(self) -> Counter[str]:
-        return Counter(node.name.value for node in every(self.unit.tree, cst.FunctionDef))
 
 
 def _hands_in(call: cst.Call, function: Function, parameter: str) -> bool:
