@@ -89,10 +89,10 @@ def left_at_default(function: Function, parameter: str) -> bool:
     if not name.startswith("_") or name.endswith("__"):
         return False
     importer = unit.context.importer
-    if importer is None or importer.is_named_elsewhere(name, unit.source.path):
+    calls = unit.kept(_Calls).all_of(name) if importer is not None else []
+    if not calls or any(_hands_in(call, function, parameter) for call in calls):
         return False
-    calls = unit.kept(_Calls).all_of(name)
-    return bool(calls) and not any(_hands_in(call, function, parameter) for call in calls)
+    return importer is not None and not importer.is_named_elsewhere(name, unit.source.path)
 
 
 class _Calls:

@@ -19,10 +19,11 @@ import libcst as cst
 
 from devlint.inference.syntax.text import parts
 
-_BLOCKS = (cst.IndentedBlock, cst.SimpleStatementSuite)
+# By type: an `isinstance` of a node takes ten times as long, and each node of a function is asked.
 _LATER = frozenset({cst.FunctionDef, cst.Lambda, cst.ClassDef})  # they read when they are called
 _BINDING = (cst.For, cst.CompFor, cst.NamedExpr, cst.AnnAssign, cst.AugAssign)
-_WITHIN = (cst.Tuple, cst.List, cst.Element, cst.StarredElement)  # of a target
+_NAMING = frozenset({cst.AsName, cst.Del, cst.NameItem, cst.Param, cst.FunctionDef})
+_WITHIN = frozenset({cst.Tuple, cst.List, cst.Element, cst.StarredElement})  # of a target
 
 
 @dataclass(slots=True, eq=False)
@@ -87,7 +88,7 @@ class Definitions:
         while waiting:
             node = waiting.pop()
             yield node
-            if isinstance(node, _BLOCKS):
+            if type(node) is cst.IndentedBlock or type(node) is cst.SimpleStatementSuite:
                 self._note_statements(node)
             below = parts(node)
             self._parents.update((part, node) for part in below)
@@ -104,23 +105,23 @@ class Definitions:
     def _is_label(self, node: cst.Name) -> bool:
         """`attr` of `x.attr`, `key` of `f(key=x)`: no name of a variable."""
         parent = self._parents.get(node)
-        return (isinstance(parent, cst.Attribute) and parent.attr is node) or (
-            isinstance(parent, cst.Arg) and parent.keyword is node
+        return (type(parent) is cst.Attribute and parent.attr is node) or (
+            type(parent) is cst.Arg and parent.keyword is node
         )
 
     def _bound_at(self, node: cst.CSTNode) -> cst.CSTNode | None:
         """What binds a name, if the name stands where it is bound."""
         inner = node
         for around in self.around(node):
-            if isinstance(around, cst.AssignTarget):
+            kind = type(around)
+            if kind is cst.AssignTarget:
                 return self._parents[around]
-            if isinstance(around, _WITHIN):
+            if kind in _WITHIN:
                 inner = around
-            elif isinstance(around, _BINDING):
-                return around if around.target is inner else None
+            elif kind in _NAMING:
+                return around if inner is node else None
             else:
-                others = (cst.AsName, cst.Del, cst.NameItem, cst.Param, cst.FunctionDef)
-                return around if isinstance(around, others) and inner is node else None
+                return around if isinstance(around, _BINDING) and around.target is inner else None
         return None
 
     def _define(self, name: str, binding: cst.CSTNode) -> None:
