@@ -4,7 +4,7 @@ The modules:
 
     context, machine, profiles: the block, the machine that it stands for, and its cards
     function_mode, looking_into: the hook that sees calls
-    handlers: who answers them: factories, conversions, host_reads, writes, composites
+    handlers, factories, conversions, host_reads, writes, composites: who answers them
     single_operations: functions that are one operation, which the second hook need not see
     dispatch_mode, thread_hook, meeting, copies, results, refusals: the hook that sees operations
     races, accesses, reuse: which streams wait for which, who does not, and what memory they share

@@ -12,8 +12,8 @@ Its modules:
     sizes: numbers that PyTorch asks for
     attribute_tests: `hasattr`
     tensor_methods: methods of tensors
-    builtins: functions known one by one, of these tables:
-    device_functions, tensor_constructors, data_loaders, constructors, wrappers, iterables
-    python_functions: Python's own
-    handlers: the type of all of them
+    builtins, handlers: functions known one by one, and the type of what answers their calls
+    device_functions, tensor_constructors, data_loaders: those of torch that make something
+    constructors, wrappers, iterables, python_functions: those of other libraries, and Python's own
+    generators: random numbers and where they are drawn
 """
