@@ -172,8 +172,9 @@ class Session:
         findings: dict[tuple[str, Location, str], Finding] = {}
         for rule, claim in claims:
             self.setting.interrupt()
-            unmet = self.severity(rule, claim, parsed.path)
-            severity = self.severity(rule, claim, parsed.path, met=claim.given is not None)
+            severity = unmet = self.severity(rule, claim, parsed.path)
+            if claim.given is not None:
+                severity = self.severity(rule, claim, parsed.path, met=True)
             finding = finding_of(rule, claim, severity, parsed, layouts)
             if finding is None:
                 self.rule_failed(

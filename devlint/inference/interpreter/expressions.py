@@ -23,11 +23,10 @@ from devlint.inference.interpreter.assignments import assign
 from devlint.inference.interpreter.attributes import attribute_of
 from devlint.inference.interpreter.branches import enter_branch
 from devlint.inference.interpreter.definitions import lambda_value
-from devlint.inference.interpreter.iteration import hotness_of
+from devlint.inference.interpreter.iteration import hotness_of, loop_of
 from devlint.inference.models.devices import named_device
 from devlint.inference.program.events import DeviceFormatted, HostWaits, TypeNamed
 from devlint.inference.program.frames import EVALUATORS, Frame
-from devlint.inference.program.loops import LoopState
 from devlint.inference.program.values import read
 from devlint.inference.syntax.text import dotted
 
@@ -190,12 +189,7 @@ def _enter(frame: Frame, clause: cst.CompFor, whole: cst.CSTNode, loops: ExitSta
     while True:
         iterable = frame.eval(clause.iter)
         heat = hotness_of(frame, clause, iterable)
-        depth = len(frame.control.loops) + 1
-        loop = LoopState(
-            whole, clause.iter, heat, depth, outer=frame.control.loop, since=frame.state.clock.now
-        )
-        if not frame.unit.contains(".grad"):
-            loop.of_gradients = False
+        loop = loop_of(frame, whole, clause.iter, heat, since=frame.state.clock.now)
         loops.enter_context(frame.under(loop=loop))
         assign(
             frame,

@@ -23,6 +23,7 @@ from devlint.inference.models.elements import (
 from devlint.inference.models.modules import member, parameter_in
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
+from devlint.inference.program.loops import LoopState
 from devlint.inference.program.values import FunctionValue, Instance, Parameters
 from devlint.inference.syntax.text import code, dotted, every, last_statement, passed_through
 from devlint.inference.syntax.words import words
@@ -197,6 +198,17 @@ def _leaves_at_once(node: cst.For | cst.While) -> bool:
     """`for batch in loader: …; break`: there is no second turn."""
     leaves = isinstance(last_statement(node.body), (cst.Break, cst.Return, cst.Raise))
     return leaves and not any(True for _ in every(node.body, cst.Continue))
+
+
+def loop_of(
+    frame: Frame, node: cst.CSTNode, over: cst.CSTNode | None, hotness: Hotness, since: int = 0
+) -> LoopState:
+    """The state of a loop that begins here, inside those that are around."""
+    outer, depth = frame.control.loop, len(frame.control.loops) + 1
+    loop = LoopState(node, over, hotness, depth, outer=outer, since=since)
+    if not frame.unit.contains(".grad"):
+        loop.of_gradients = False  # without a look at its body
+    return loop
 
 
 def hotness_of(frame: Frame, node: cst.For | cst.While | cst.CompFor, iterable: Value) -> Hotness:

@@ -41,7 +41,7 @@ from devlint.inference.interpreter import first_iteration
 from devlint.inference.interpreter.assignments import assign
 from devlint.inference.interpreter.branches import enter_branch
 from devlint.inference.interpreter.files import run_all
-from devlint.inference.interpreter.iteration import hotness_of, replaced_elements
+from devlint.inference.interpreter.iteration import hotness_of, loop_of, replaced_elements
 from devlint.inference.models import objects
 from devlint.inference.program import tests
 from devlint.inference.program.environments import join_environments
@@ -104,11 +104,8 @@ def _loop(
     """Walk a loop to its fixpoint, and leave it. `runs`: whoever wrote it counts on one turn at
     least."""
     outer = frame.control.loop
-    depth = len(frame.control.loops) + 1
-    loop = LoopState(node=node, over=over, hotness=heat, depth=depth, outer=outer)
+    loop = loop_of(frame, node, over, heat)
     loop.replacing = replaced_elements(node)
-    if not frame.unit.contains(".grad"):
-        loop.of_gradients = False
     loop.entry = frame.state.env
     if outer is not None:
         outer.nests = True
