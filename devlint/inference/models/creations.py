@@ -117,9 +117,11 @@ def note_result(frame: Frame, node: cst.BaseExpression, value: Value) -> None:
             break
         assert tensor.origin is not None
         roots.append(tensor.origin.root.node)
-    flow = _Flow(frame, None)
-    made = bool(roots) and flow.is_returned(node) and all(each in flow.factories for each in roots)
-    function.makes[node] = tuple(flow.factories) if made else ()
+    function.makes[node] = ()
+    if roots:  # most functions return something else, and need no look at their names
+        flow = _Flow(frame, None)
+        if flow.is_returned(node) and all(each in flow.factories for each in roots):
+            function.makes[node] = tuple(flow.factories)
 
 
 def _is_last_use(frame: Frame, latest: Assigned, moved: cst.BaseExpression) -> bool:

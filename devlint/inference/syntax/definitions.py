@@ -91,7 +91,8 @@ class Definitions:
             if type(node) is cst.IndentedBlock or type(node) is cst.SimpleStatementSuite:
                 self._note_statements(node)
             below = parts(node)
-            self._parents.update((part, node) for part in below)
+            for part in below:
+                self._parents[part] = node
             waiting += reversed(below)
 
     def _note_statements(self, block: cst.IndentedBlock | cst.SimpleStatementSuite) -> None:
