@@ -54,14 +54,16 @@ from devlint.inference.models import (
     objects,
     python_functions,
 )
+from devlint.inference.models.collectives import check_collective
 from devlint.inference.models.devices import place_of
 from devlint.inference.models.elements import is_open_batch, names_loader, under_key
-from devlint.inference.models.libraries import check_collective, construct_library, is_number
 from devlint.inference.models.library_calls import call_library
+from devlint.inference.models.library_modules import construct_library
 from devlint.inference.models.loaders import is_indifferent, is_measure, makes_batch
 from devlint.inference.models.module_inputs import leave_inputs_to_callers, show_moved
 from devlint.inference.models.module_places import placed
 from devlint.inference.models.moves import module_alone, target_of, wait_for_copies
+from devlint.inference.models.operands import is_number
 from devlint.inference.models.places import brought_to_host, on_accelerator
 from devlint.inference.models.tensor_methods import call_tensor_method
 from devlint.inference.models.tokenizers import tokenized
@@ -454,7 +456,7 @@ def call_external(frame: Frame, node: cst.Call, name: str, arguments: Arguments)
     result = call_library(frame, node, name, arguments)
     last = name.rpartition(".")[2]
     root = name.partition(".")[0]
-    if root == "numpy" and last in _OF_NUMBERS and not _holds_array(arguments):
+    if root == "numpy" and last in OF_NUMBERS and not _holds_array(arguments):
         return HOST if all(is_number(value) for value, _ in arguments.all()) else UNKNOWN
     if result is not None:
         return gradients.after_call(frame, last, None, arguments, result)
@@ -470,7 +472,7 @@ def call_external(frame: Frame, node: cst.Call, name: str, arguments: Arguments)
 
 
 # Functions of NumPy that turn a number into a number.
-_OF_NUMBERS = frozenset(
+OF_NUMBERS = frozenset(
     {"log", "log2", "log10", "exp", "sqrt", "radians", "deg2rad", "degrees", "rad2deg", "sin"}
     | {"cos", "tan", "arctan", "arctan2", "abs", "prod", "ceil", "floor", "power", "tanh"}
 )

@@ -2,13 +2,16 @@
 
 Its modules:
 
-    devices, places, factories, elements, loaders, contracts: what names a device, where a value is
+    devices, places, elements, loaders, contracts: what names a device, where a value is
     unification, current_device: operands that must live together
     gradients, autograd: what autograd records, and functions that define their own backward
     module_places, registration, module_inputs, modules: modules as wholes, their state, their calls
     moves, creations: `.to` and its kin, and the factories that they follow
-    libraries, library_calls, library_attributes, objects, optimizers, tokenizers: libraries, by the
-    knowledge
+    library_calls, library_functions, operands, call_results, collectives: calls of libraries, by
+    the knowledge
+    library_modules, library_objects, library_attributes, objects, optimizers, tokenizers: what
+    libraries make
+    factories, factory_calls, factory_shapes: tensors made here, and their shapes
     sizes: numbers that PyTorch asks for
     attribute_tests: `hasattr`
     tensor_methods: methods of tensors

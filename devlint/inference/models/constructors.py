@@ -11,7 +11,8 @@ from devlint.inference.domain.containers import Sequence
 from devlint.inference.domain.value import Value
 from devlint.inference.models.data_loaders import load_batches
 from devlint.inference.models.handlers import Handler
-from devlint.inference.models.libraries import made, operands_of
+from devlint.inference.models.library_objects import made
+from devlint.inference.models.operands import operands_of
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
 from devlint.inference.program.values import Instance

@@ -8,3 +8,7 @@ CONVERTERS = frozenset({"tensor", "as_tensor", "asarray", "from_numpy"})
 
 # Those that share the memory of the host, whatever the default device is.
 FROM_HOST = frozenset({"from_numpy", "frombuffer", "from_file"})
+
+
+# Those that take a list or a number: a tensor only beside others.
+OF_DATA = frozenset({"tensor", "as_tensor", "asarray"})

@@ -10,7 +10,7 @@ from devlint.inference.domain.placement import CPU
 from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import UNKNOWN, Value
-from devlint.inference.models.libraries import class_of
+from devlint.inference.models.library_objects import class_of
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.values import Instance
 from devlint.knowledge import Result

@@ -7,7 +7,8 @@ import libcst as cst
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import UNKNOWN, Value
 from devlint.inference.models import constructors
-from devlint.inference.models.libraries import apply_call, construct_library
+from devlint.inference.models.library_functions import apply_call
+from devlint.inference.models.library_modules import construct_library
 from devlint.inference.models.tensor_methods import call_tensor_method
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments

@@ -22,9 +22,10 @@ from devlint.inference.domain.value import (
 from devlint.inference.facts import MeetingKind
 from devlint.inference.models import moves
 from devlint.inference.models.elements import output
-from devlint.inference.models.libraries import apply_call, operands_of
+from devlint.inference.models.library_functions import apply_call
 from devlint.inference.models.module_inputs import check_inputs
 from devlint.inference.models.module_places import placed, replaced, stateful
+from devlint.inference.models.operands import operands_of
 from devlint.inference.models.registration import register_attribute
 from devlint.inference.models.unification import (
     meet,

@@ -28,21 +28,21 @@ from devlint.inference.domain.tensors import (
 from devlint.inference.domain.value import UNKNOWN, Value, is_untold
 from devlint.inference.facts import MeetingKind
 from devlint.inference.models import generators, gradients, moves
+from devlint.inference.models.call_results import shape_result
 from devlint.inference.models.devices import is_dtype
-from devlint.inference.models.libraries import (
-    factory_result,
-    index_nodes,
-    mark_operands,
-    operands_of,
-    shape_result,
-    syncs_for,
-    without_zero_dim,
-)
+from devlint.inference.models.factory_calls import factory_result
+from devlint.inference.models.library_functions import syncs_for
 from devlint.inference.models.loaders import is_indifferent, is_measure, makes_batch
 from devlint.inference.models.module_inputs import (
     check_made,
     leave_inputs_to_callers,
     show_moved,
+)
+from devlint.inference.models.operands import (
+    index_nodes,
+    mark_operands,
+    operands_of,
+    without_zero_dim,
 )
 from devlint.inference.models.places import on_accelerator
 from devlint.inference.models.sizes import show_numbers

@@ -11,7 +11,7 @@ import libcst as cst
 from devlint.inference.domain.host import Const
 from devlint.inference.domain.tensors import DEFAULT, LOADED, Tensor
 from devlint.inference.domain.value import Value
-from devlint.inference.models.libraries import apply_call
+from devlint.inference.models.library_functions import apply_call
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
 from devlint.inference.syntax.text import shorten

@@ -1,0 +1,81 @@
+"""New objects of libraries: the tensors that they hold, by the table of their class."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from devlint.inference.domain.host import Const, Host
+from devlint.inference.domain.kinds import Evidence
+from devlint.inference.domain.placement import CPU, CUDA
+from devlint.inference.domain.provenance import StepKind
+from devlint.inference.domain.tensors import DEFAULT, INHERITED, LOADED, SCALAR, Tensor
+from devlint.inference.domain.value import Value
+from devlint.inference.models.factory_calls import factory_result
+from devlint.inference.models.unification import tensors_in
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.functions import Arguments
+from devlint.inference.program.values import Instance
+from devlint.knowledge import ClassInfo, Result
+
+
+def made(
+    frame: Frame,
+    node: cst.Call,
+    name: str,
+    result: Result,
+    operands: list[tuple[Value, cst.CSTNode]],
+    arguments: Arguments,
+) -> Instance:
+    """A new object, where `result` says."""
+    held = _content(frame, node, result, operands, arguments)
+    instance = Instance(None, name, False, held.place, held.origin)
+    if _holds_tensors(frame, name):
+        instance.tensor = held
+    return instance
+
+
+def _content(
+    frame: Frame,
+    node: cst.Call,
+    result: Result,
+    operands: list[tuple[Value, cst.CSTNode]],
+    arguments: Arguments,
+) -> Tensor:
+    """What stands for the tensors of a new object."""
+    made_here = frame.origin(StepKind.CREATED, node)
+    if result is Result.CPU and frame.has_default_device:
+        return Tensor(frame.default_device, made_here)  # by `torch.tensor`
+    if result is Result.CPU:
+        return Tensor(CPU, made_here, LOADED, Evidence())
+    if result is Result.CUDA:
+        return Tensor(CUDA, made_here)
+    if result is Result.DEVICE:
+        device, device_node = arguments.keywords.get("device", (None, None))
+        return factory_result(frame, node, "", device, device_node, arguments)
+    if result not in (Result.OPERANDS, Result.FIRST, Result.LIKE):
+        return Tensor(None, made_here)
+    tensors = [tensor for value, _ in operands for tensor in tensors_in(value)]
+    if result is Result.FIRST:
+        tensors = tensors[:1]
+    if not tensors:
+        plain = operands and all(type(value) in (Const, Host) for value, _ in operands)
+        if plain and not frame.has_default_device:
+            return Tensor(CPU, made_here, DEFAULT | SCALAR)  # of numbers
+        return Tensor(None, made_here)
+    first = max(tensors, key=lambda tensor: not tensor.traits & SCALAR)
+    if any(t.place is not first.place and t.place != first.place for t in tensors):
+        return Tensor(None, made_here)
+    origin = frame.origin(StepKind.COMPUTED, node, first.origin)
+    traits = first.traits & (INHERITED | SCALAR)
+    return Tensor(first.place, origin, traits, first.evidence)
+
+
+def class_of(frame: Frame, name: str) -> list[ClassInfo]:
+    """What is known of a class and of its bases, nearest first."""
+    knowledge = frame.unit.context.knowledge
+    found = [knowledge.class_(each) for each in knowledge.lineage(name)]
+    return [each for each in found if each is not None]
+
+
+def _holds_tensors(frame: Frame, name: str) -> bool:
+    return any(Result.FIRST in info.attributes.values() for info in class_of(frame, name))
