@@ -8,7 +8,8 @@ Its modules:
     narrowing, branches: what a test says of names, and what holds in a branch
     iteration, first_iteration: what a loop goes through, and its first turn
     expressions, operators, subscripts, attributes, module_attributes: what an expression gives
-    calls, parameters, definitions: calls, and the functions and lambdas that are defined
+    calls, call_arguments, construction, external_calls, unknown_calls, devirtualization: calls
+    parameters, definitions: the functions and lambdas that are defined
     part_moves: functions that move each part of an object
     class_bodies, class_attributes: classes, and their attributes through all methods
     attribute_writes, kept_tensors, submodules: what a method leaves in the attributes of its object

@@ -17,6 +17,7 @@ Its modules:
     tensor_methods: methods of tensors
     builtins, handlers: functions known one by one, and the type of what answers their calls
     device_functions, tensor_constructors, data_loaders: those of torch that make something
-    constructors, wrappers, iterables, python_functions: those of other libraries, and Python's own
+    constructors, wrappers, iterables, python_functions, container_methods: those of other
+    libraries, and Python's own
     generators: random numbers and where they are drawn
 """

@@ -9,8 +9,10 @@ from devlint.inference.domain.placement import Device
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import DEFAULT, GRAD, PARAMETER, RECORDED, SCALAR, Tensor
 from devlint.inference.domain.value import Value, alternatives, join_branches, union
+from devlint.inference.models.unification import tensors_in
 from devlint.inference.program.classes import ClassInfo, Written
 from devlint.inference.program.frames import Frame
+from devlint.inference.program.functions import Arguments
 from devlint.inference.program.values import Instance
 
 
@@ -61,3 +63,11 @@ def as_submodule(info: ClassInfo, value: Instance) -> Instance:
     )
     kept.fields = value.fields
     return kept
+
+
+def hand_over_parameters(arguments: Arguments) -> None:
+    """A call out of sight may register the parameters that it is given."""
+    for value, _ in arguments.all():
+        for tensor in tensors_in(value):
+            if tensor.traits & PARAMETER and tensor.origin is not None:
+                tensor.origin.root.handed = True

@@ -1,0 +1,178 @@
+"""Construction of objects of the project's classes: where they are, and what they are given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from devlint.inference.conventions import holds
+from devlint.inference.domain.containers import Sequence
+from devlint.inference.domain.host import Const, DeviceValue
+from devlint.inference.domain.provenance import StepKind
+from devlint.inference.domain.tensors import Tensor
+from devlint.inference.domain.value import UNKNOWN, Value, is_untold
+from devlint.inference.interpreter import contract_checks, declared_fields
+from devlint.inference.interpreter.conditions import asks_for_host
+from devlint.inference.models.module_places import placed
+from devlint.inference.models.registration import hand_over_parameters
+from devlint.inference.program.classes import ClassInfo
+from devlint.inference.program.events import PartMade
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.functions import Arguments, Function
+from devlint.inference.program.values import ClassValue, FunctionValue, Instance
+from devlint.inference.syntax.text import dotted
+
+
+def construct(frame: Frame, node: cst.Call, callee: ClassValue, arguments: Arguments) -> Value:
+    """An object of a project class."""
+    info = callee.info
+    hand_over_parameters(arguments)
+    origin = frame.origin(StepKind.CREATED, node, None, "made here, on the default device")
+    place = frame.default_device if info.is_module else None
+    instance = Instance(info, "", info.is_module, place, origin)
+    if not info.is_module:
+        if info.declared:
+            _check_fields(frame, node, info, arguments)
+        if _is_named_tuple(info):
+            return named_tuple(tuple(info.declared_fields()), node, arguments)
+        frame.emit(PartMade(info))
+    elif _is_placed_by_library(info):
+        instance.place = None
+        return instance
+    function = info.method("__init__")
+    if function is None:
+        fields = _declared_fields(info, arguments)
+        instance.fields.entries.update(fields)
+        instance.given = declared_fields.given_to(info, fields)
+        return instance
+    frame.interpreter.call_function(frame, node, FunctionValue(function, instance), arguments)
+    if any(asks_for_host(key, value) for key, (value, _) in arguments.keywords.items()):
+        return UNKNOWN  # `use_gpu=False`: what the class was taken to do is not done here
+    if not info.is_module:
+        _fields_from(instance, info, function, arguments)
+    elif _may_be_elsewhere(frame, info, arguments):
+        instance.place = None
+    _flags_from(instance, info, function, arguments)
+    return instance
+
+
+def _is_placed_by_library(info: ClassInfo) -> bool:
+    """A trainer puts the module somewhere."""
+    return any("lightning" in base.lower() for base in info.library_bases)
+
+
+def _may_be_elsewhere(frame: Frame, info: ClassInfo, arguments: Arguments) -> bool:
+    """The constructor, or what it is given, may put the new module on another device."""
+    return (
+        any(ancestor.places_itself for ancestor in info.lineage())
+        or _library_built(info)
+        or "device" in arguments.keywords
+        or any(
+            type(value) is DeviceValue
+            or _is_given_module(value)
+            or _is_moved(frame, value, node)
+            or _is_open_module(value, node)
+            for value, node in arguments.all()
+        )
+    )
+
+
+def _declared_fields(info: ClassInfo, arguments: Arguments) -> dict[str, Value]:
+    """What a generated constructor puts into the fields of an object."""
+    declared = info.declared_fields()
+    is_own = not _library_built(info)  # a base out of sight makes of it what it likes
+    named = arguments.keywords.items()
+    fields = {key: value for key, (value, _) in named if is_own or key in declared}
+    if not info.is_module:
+        values = (value for value, _ in arguments.positional)
+        fields.update(zip(declared, values, strict=False))
+    return fields
+
+
+def _check_fields(frame: Frame, node: cst.Call, info: ClassInfo, arguments: Arguments) -> None:
+    """What a dataclass or named tuple is made of, against the contracts of its fields."""
+    if info.method("__init__") is None:
+        given = dict(zip(info.declared_fields(), arguments.positional, strict=False))
+        contract_checks.check_fields(frame, node, info, {**given, **arguments.keywords})
+
+
+def _is_given_module(value: Value) -> bool:
+    """A module that the caller handed in, by its name: it may be anywhere, and so its wrapper."""
+    origin = value.origin if type(value) is Tensor and not value.is_sure else None
+    node = origin.node if origin is not None and origin.kind is StepKind.PARAMETER else None
+    return isinstance(node, cst.Param) and holds("module-name", node.name.value)
+
+
+def _is_open_module(value: Value, node: cst.CSTNode) -> bool:
+    """Something out of sight that is called a module, `Acquisition(self.model)`: what is made of it
+    is where that is."""
+    name = dotted(node).rpartition(".")[2]
+    is_open = is_untold(value) or (type(value) is Tensor and not value.is_sure)
+    return is_open and bool(name) and holds("module-name", name)
+
+
+def _is_moved(frame: Frame, value: Value, node: cst.CSTNode) -> bool:
+    """A part that is put somewhere before the whole is made of it, `Pair(critic.cuda())`, or that
+    may be anywhere."""
+    if type(value) is Instance:
+        return value.module and placed(frame, value)[0] != frame.default_device
+    func = node.func if isinstance(node, cst.Call) else None
+    return isinstance(func, cst.Attribute) and func.attr.value in ("to", "cuda")
+
+
+def _library_built(info: ClassInfo) -> bool:
+    """A base outside of sight, which may place itself, or take over a module that is somewhere
+    already (`torch.fx.GraphModule`), other than those of torch.nn."""
+    return any(
+        not base.startswith(("torch.nn.", "builtins.", "abc.", "typing."))
+        for base in info.library_bases
+    )
+
+
+def _fields_from(
+    instance: Instance, info: ClassInfo, function: Function, arguments: Arguments
+) -> None:
+    """`self.x = x` in a constructor: the field holds what this call handed in."""
+    parameters = function.summary.parameters if function.summary is not None else ()
+    own = {parameter.name: parameter.value for parameter in parameters}
+    for name, actual in _given_by_name(function, arguments):
+        held = info.attributes.get(name)
+        if actual is not None and held is not None and held is own.get(name):
+            instance.fields.entries[name] = actual
+
+
+def _flags_from(
+    instance: Instance, info: ClassInfo, function: Function, arguments: Arguments
+) -> None:
+    """`self.flag = flag` in a constructor, and nowhere else: what this call said, or left out."""
+    given = dict(_given_by_name(function, arguments))
+    for name, assigned in function.info.assigned.items() if function.info is not None else ():
+        suite, value = assigned[0]
+        if suite is not function.node.body or not isinstance(value, cst.Name):
+            continue
+        if sum(len(each.writers.get(name, ())) for each in info.lineage()) > 1:
+            continue
+        actual = given[value.value] if value.value in given else arguments.get(-1, value.value)
+        if actual is None and not arguments.open:
+            actual = function.defaults.get(value.value)
+        if len(assigned) == 1 and type(actual) is Const and type(actual.value) is bool:
+            instance.fields.entries[name] = actual
+
+
+def _given_by_name(function: Function, arguments: Arguments) -> Iterator[tuple[str, Value | None]]:
+    """What a call gives for each parameter of a constructor."""
+    for index, parameter in enumerate(function.node.params.params[1:]):
+        yield parameter.name.value, arguments.get(index, parameter.name.value)
+
+
+def named_tuple(names: tuple[str, ...], node: cst.CSTNode, arguments: Arguments) -> Value:
+    """A named tuple of what its constructor is given; a field that is left out has a default."""
+    if arguments.open:
+        return UNKNOWN
+    found = [arguments.get(index, name) for index, name in enumerate(names)]
+    return Sequence([UNKNOWN if v is None else v for v in found], None, "tuple", node, names)
+
+
+def _is_named_tuple(info: ClassInfo) -> bool:
+    return any(base in ("typing.NamedTuple", "NamedTuple") for base in info.library_bases)
