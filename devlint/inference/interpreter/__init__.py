@@ -7,7 +7,9 @@ Its modules:
     conditions, comparisons: which tests are true in the accelerated world
     narrowing, branches: what a test says of names, and what holds in a branch
     iteration, first_iteration: what a loop goes through, and its first turn
-    expressions, operators, subscripts, attributes, module_attributes: what an expression gives
+    expressions, operators, attributes, module_attributes: what an expression gives
+    subscripts, tensor_items, tensor_indices, item_assignments, tensor_item_writes: what is picked,
+    and put, under an index
     calls, call_arguments, construction, external_calls, unknown_calls, devirtualization: calls
     parameters, definitions: the functions and lambdas that are defined
     part_moves: functions that move each part of an object

@@ -10,7 +10,7 @@ from devlint.inference.domain.tensors import PARAMETER, Tensor
 from devlint.inference.domain.value import UNKNOWN, Union, Value, alternatives, cases, choose
 from devlint.inference.interpreter import contract_checks, contracts
 from devlint.inference.interpreter.attribute_writes import write_attribute, write_parameter_data
-from devlint.inference.interpreter.subscripts import assign_item
+from devlint.inference.interpreter.item_assignments import assign_item
 from devlint.inference.models import gradients
 from devlint.inference.models.elements import told_by_position, unpacked
 from devlint.inference.models.module_places import placed
