@@ -56,6 +56,7 @@ from devlint.inference.models import (
 )
 from devlint.inference.models.devices import place_of
 from devlint.inference.models.elements import is_open_batch, names_loader, under_key
+from devlint.inference.models.held_tensors import tensors_in
 from devlint.inference.models.libraries import check_collective, construct_library, is_number
 from devlint.inference.models.library_calls import call_library
 from devlint.inference.models.loaders import is_indifferent, is_measure, makes_batch
@@ -65,7 +66,7 @@ from devlint.inference.models.moves import module_alone, target_of, wait_for_cop
 from devlint.inference.models.places import brought_to_host, on_accelerator
 from devlint.inference.models.tensor_methods import call_tensor_method
 from devlint.inference.models.tokenizers import tokenized
-from devlint.inference.models.unification import meet, tensors_in
+from devlint.inference.models.unification.meeting import meet
 from devlint.inference.program.classes import ClassInfo
 from devlint.inference.program.events import (
     Called,

@@ -41,16 +41,14 @@ from devlint.inference.facts import Hotness, MeetingKind
 from devlint.inference.interpreter import contracts
 from devlint.inference.models import gradients, library_attributes, objects
 from devlint.inference.models.elements import told_by_position, under_key
+from devlint.inference.models.held_tensors import tensors_in
 from devlint.inference.models.modules import member, parameter_in
 from devlint.inference.models.places import on_accelerator
-from devlint.inference.models.unification import (
-    contradiction,
-    has_dimensions,
-    index_contradiction,
-    leave_index_to_callers,
-    note,
-    tensors_in,
-)
+from devlint.inference.models.unification.contradictions import contradiction
+from devlint.inference.models.unification.drafts import note
+from devlint.inference.models.unification.exemptions import has_dimensions
+from devlint.inference.models.unification.indices import index_contradiction
+from devlint.inference.models.unification.pending import leave_index_to_callers
 from devlint.inference.program.events import (
     ElementNote,
     HiddenCopyNote,

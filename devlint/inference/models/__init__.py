@@ -3,7 +3,8 @@
 Its modules:
 
     devices, places, factories, elements, loaders, contracts: what names a device, where a value is
-    unification, current_device: operands that must live together
+    held_tensors: the tensors that a value is or holds
+    unification, current_device: operands that must live together (a package, see there)
     gradients, autograd: what autograd records, and functions that define their own backward
     module_places, registration, module_inputs, modules: modules as wholes, their state, their calls
     moves, creations: `.to` and its kin, and the factories that they follow

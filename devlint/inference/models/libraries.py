@@ -43,11 +43,13 @@ from devlint.inference.domain.value import (
 from devlint.inference.facts import MeetingKind
 from devlint.inference.models import generators
 from devlint.inference.models.devices import known_among, place_of
+from devlint.inference.models.held_tensors import tensors_in
 from devlint.inference.models.module_inputs import feed
 from devlint.inference.models.module_places import carry, placed, stateful
 from devlint.inference.models.moves import chosen
 from devlint.inference.models.sizes import show_numbers
-from devlint.inference.models.unification import meet, note, tensors_in
+from devlint.inference.models.unification.drafts import note
+from devlint.inference.models.unification.meeting import meet
 from devlint.inference.program.assumption_sites import of_value
 from devlint.inference.program.events import (
     ArrayTaken,

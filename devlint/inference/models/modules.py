@@ -22,14 +22,12 @@ from devlint.inference.domain.value import (
 from devlint.inference.facts import MeetingKind
 from devlint.inference.models import moves
 from devlint.inference.models.elements import output
+from devlint.inference.models.held_tensors import tensors_in
 from devlint.inference.models.libraries import apply_call, operands_of
 from devlint.inference.models.module_inputs import check_inputs
 from devlint.inference.models.module_places import placed, replaced, stateful
 from devlint.inference.models.registration import register_attribute
-from devlint.inference.models.unification import (
-    meet,
-    tensors_in,
-)
+from devlint.inference.models.unification.meeting import meet
 from devlint.inference.program.classes import ClassInfo
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments, Function

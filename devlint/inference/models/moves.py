@@ -39,7 +39,7 @@ from devlint.inference.models.devices import (
 from devlint.inference.models.elements import is_given_part
 from devlint.inference.models.module_places import move_module, move_what_was_handed_in, placed
 from devlint.inference.models.places import on_accelerator
-from devlint.inference.models.unification import note
+from devlint.inference.models.unification.drafts import note
 from devlint.inference.program.assumption_sites import of_value
 from devlint.inference.program.events import (
     CreatedThenMoved,

@@ -17,10 +17,10 @@ from devlint.inference.domain.tensors import DEFAULT, LOADED, MAYBE_SCALAR, SCAL
 from devlint.inference.domain.value import UNKNOWN, Value, alternatives, is_untold
 from devlint.inference.models import moves
 from devlint.inference.models.constructors import CHAINS
+from devlint.inference.models.held_tensors import tensors_in
 from devlint.inference.models.libraries import apply_call, class_of, operands_of
 from devlint.inference.models.library_attributes import part, result_of_attribute
 from devlint.inference.models.module_places import carry
-from devlint.inference.models.unification import tensors_in
 from devlint.inference.program.events import HostReads
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments

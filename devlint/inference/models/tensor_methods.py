@@ -29,6 +29,7 @@ from devlint.inference.domain.value import UNKNOWN, Value, is_untold
 from devlint.inference.facts import MeetingKind
 from devlint.inference.models import generators, gradients, moves
 from devlint.inference.models.devices import is_dtype
+from devlint.inference.models.held_tensors import tensors_in
 from devlint.inference.models.libraries import (
     factory_result,
     index_nodes,
@@ -47,7 +48,8 @@ from devlint.inference.models.module_inputs import (
 from devlint.inference.models.places import on_accelerator
 from devlint.inference.models.sizes import show_numbers
 from devlint.inference.models.tokenizers import tokenized
-from devlint.inference.models.unification import meet, tensors_in, written
+from devlint.inference.models.unification.exemptions import written
+from devlint.inference.models.unification.meeting import meet
 from devlint.inference.program.events import (
     ArrayTaken,
     HostReads,
