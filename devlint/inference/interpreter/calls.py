@@ -62,7 +62,9 @@ from devlint.inference.models.library_calls import call_library
 from devlint.inference.models.loaders import is_indifferent, is_measure, makes_batch
 from devlint.inference.models.module_inputs import leave_inputs_to_callers, show_moved
 from devlint.inference.models.module_places import placed
-from devlint.inference.models.moves import module_alone, target_of, wait_for_copies
+from devlint.inference.models.moves.copies import wait_for_copies
+from devlint.inference.models.moves.in_place import module_alone
+from devlint.inference.models.moves.targets import target_of
 from devlint.inference.models.places import brought_to_host, on_accelerator
 from devlint.inference.models.tensor_methods import call_tensor_method
 from devlint.inference.models.tokenizers import tokenized

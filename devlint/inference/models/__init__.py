@@ -7,7 +7,7 @@ Its modules:
     unification, current_device: operands that must live together (a package, see there)
     gradients, autograd: what autograd records, and functions that define their own backward
     module_places, registration, module_inputs, modules: modules as wholes, their state, their calls
-    moves, creations: `.to` and its kin, and the factories that they follow
+    moves, creations: `.to` and its kin (a package), and the factories that they follow
     libraries, library_calls, library_attributes, objects, optimizers, tokenizers: libraries, by the
     knowledge
     sizes: numbers that PyTorch asks for

@@ -46,7 +46,7 @@ from devlint.inference.models.devices import known_among, place_of
 from devlint.inference.models.held_tensors import tensors_in
 from devlint.inference.models.module_inputs import feed
 from devlint.inference.models.module_places import carry, placed, stateful
-from devlint.inference.models.moves import chosen
+from devlint.inference.models.moves.targets import chosen
 from devlint.inference.models.sizes import show_numbers
 from devlint.inference.models.unification.drafts import note
 from devlint.inference.models.unification.meeting import meet
