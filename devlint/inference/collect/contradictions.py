@@ -18,13 +18,13 @@ from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.facts import Meeting, Operand
 from devlint.inference.models.elements import is_given_part
-from devlint.inference.models.unification import (
+from devlint.inference.models.unification.batches import (
     comes_with_others,
     is_left_behind,
-    is_told,
     left_behind,
-    never_meet,
 )
+from devlint.inference.models.unification.contradictions import never_meet
+from devlint.inference.models.unification.drafts import is_told
 from devlint.inference.program.assumption_sites import at, of_code, of_value
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.meetings import MeetingDraft, Meetings

@@ -32,7 +32,7 @@ from devlint.inference.facts import Mention
 from devlint.inference.interpreter.submodules import has_state
 from devlint.inference.models import optimizers
 from devlint.inference.models.devices import place_of
-from devlint.inference.models.unification import mended_place
+from devlint.inference.models.unification.authority import mended_place
 from devlint.inference.program.accelerator_notes import (
     MentionNote,
     Mentions,

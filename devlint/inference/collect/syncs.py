@@ -18,8 +18,9 @@ from devlint.inference.domain.placement import CPU, Variable, VariableKind
 from devlint.inference.domain.provenance import Site, StepKind
 from devlint.inference.domain.tensors import COPYING, INDIRECT, Tensor
 from devlint.inference.domain.value import Value, alternatives
+from devlint.inference.models.held_tensors import tensors_in
 from devlint.inference.models.places import is_model_output, is_output, on_accelerator
-from devlint.inference.models.unification import in_test, tensors_in, with_device_data
+from devlint.inference.models.unification.accelerated_code import in_test, with_device_data
 from devlint.inference.program.assumption_sites import at, guess, is_out_of_sight, of_value
 from devlint.inference.program.device_awareness import is_for_host, works_on_device
 from devlint.inference.program.events import HostReadNote, LateReadNote, NumberTaken, SyncNote

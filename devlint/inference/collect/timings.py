@@ -20,8 +20,8 @@ from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.facts import Timing
 from devlint.inference.models import module_places
+from devlint.inference.models.held_tensors import tensors_in
 from devlint.inference.models.places import on_accelerator
-from devlint.inference.models.unification import tensors_in
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments, Function
 from devlint.inference.program.units import Unit

@@ -14,7 +14,8 @@ from devlint.inference.domain.assumptions import Assumption, AssumptionKind
 from devlint.inference.domain.placement import CPU, Variable
 from devlint.inference.domain.tensors import DEFAULT, SCALAR, Tensor
 from devlint.inference.facts import MeetingKind
-from devlint.inference.models.unification import code_is_accelerated, is_told, note
+from devlint.inference.models.unification.accelerated_code import code_is_accelerated
+from devlint.inference.models.unification.drafts import is_told, note
 from devlint.inference.program.assumption_sites import at
 from devlint.inference.program.constructors import runs_in_constructor
 from devlint.inference.program.device_awareness import makes_by_device

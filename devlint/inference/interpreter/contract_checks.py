@@ -19,8 +19,11 @@ from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.facts import MeetingKind
 from devlint.inference.interpreter.contract_places import place_of, trusted
 from devlint.inference.interpreter.contracts import of_class
-from devlint.inference.models import unification
+from devlint.inference.models.held_tensors import tensors_in
 from devlint.inference.models.module_places import placed
+from devlint.inference.models.unification.contradictions import clash
+from devlint.inference.models.unification.drafts import note
+from devlint.inference.models.unification.pending import add_pending
 from devlint.inference.program.assumption_sites import at, guess, of_value
 from devlint.inference.program.classes import ClassInfo
 from devlint.inference.program.contracts import Declared, Signature
@@ -98,7 +101,7 @@ def check(
     for alternative in alternatives(value):
         if type(alternative) is Instance and not alternative.module:
             continue
-        for tensor in unification.tensors_in(as_tensors(frame, alternative)):
+        for tensor in tensors_in(as_tensors(frame, alternative)):
             alone = alternative is value
             compare(frame, node, said, tensor, expression, expected, node, alone)
 
@@ -122,9 +125,7 @@ def compare(
     found = broken(frame, tensor, expected)
     if found is None:
         if is_open(tensor) or is_open(expected):
-            unification.add_pending(
-                frame, node, MeetingKind.CONTRACT, said, tensor, expected, pointwise=False
-            )
+            add_pending(frame, node, MeetingKind.CONTRACT, said, tensor, expected, pointwise=False)
         return
     guessed = guess(frame, tensor)
     assumed = [*found] if guessed is None else [*found, guessed]
@@ -133,7 +134,7 @@ def compare(
         assumed.append(at(frame, AssumptionKind.BRANCH_TAKEN, expression, message))
     tensor.show()
     expected.show()
-    unification.note(
+    note(
         frame,
         node,
         MeetingKind.CONTRACT,
@@ -159,7 +160,7 @@ def broken(frame: Frame, value: Tensor, contract: Tensor) -> Assumptions | None:
     if isinstance(actual, Device) and isinstance(expected, Device):
         if actual.type == expected.type and expected.index is None:
             return None
-        return unification.clash(frame, value, contract)
+        return clash(frame, value, contract)
     if isinstance(actual, Device):
         return None if actual.type != "cpu" else ()  # wherever the other one is put
     if isinstance(expected, Device) and expected.type == "cpu":
@@ -191,6 +192,6 @@ def check_fields(
                 check(frame, node, said, value, expression, known)
             elif other in fields:
                 anchor, anchor_node = fields[other]
-                for tensor in unification.tensors_in(value):
-                    for each in unification.tensors_in(anchor):
+                for tensor in tensors_in(value):
+                    for each in tensors_in(anchor):
                         compare(frame, node, said, tensor, expression, each, anchor_node)

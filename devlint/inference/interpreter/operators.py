@@ -32,7 +32,9 @@ from devlint.inference.interpreter.conditions import handles_none, truth
 from devlint.inference.interpreter.narrowing import beside
 from devlint.inference.models import gradients
 from devlint.inference.models.elements import is_given_part
-from devlint.inference.models.unification import belongs_to_moved_batch, meet, written
+from devlint.inference.models.unification.batches import belongs_to_moved_batch
+from devlint.inference.models.unification.exemptions import written
+from devlint.inference.models.unification.meeting import meet
 from devlint.inference.program import tests
 from devlint.inference.program.events import (
     Chosen,

@@ -14,7 +14,7 @@ from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Unknown, Value
 from devlint.inference.models.module_places import move_module
-from devlint.inference.models.moves import target_of
+from devlint.inference.models.moves.targets import target_of
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
 from devlint.inference.program.traffic import Moves

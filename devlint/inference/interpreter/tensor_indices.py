@@ -18,7 +18,8 @@ from devlint.inference.domain.tensors import MASK, SCALAR, Tensor
 from devlint.inference.domain.value import UNKNOWN, Unknown, Value, alternatives, without
 from devlint.inference.facts import MeetingKind
 from devlint.inference.models.places import on_accelerator
-from devlint.inference.models.unification import index_contradiction, note
+from devlint.inference.models.unification.drafts import note
+from devlint.inference.models.unification.indices import index_contradiction
 from devlint.inference.program.events import HiddenCopyNote, PlaceSettled
 from devlint.inference.program.frames import Frame
 

@@ -18,8 +18,11 @@ from devlint.inference.interpreter.tensor_indices import (
     is_beside,
     is_masked,
 )
+from devlint.inference.models.held_tensors import tensors_in
 from devlint.inference.models.places import on_accelerator
-from devlint.inference.models.unification import contradiction, has_dimensions, note, tensors_in
+from devlint.inference.models.unification.contradictions import contradiction
+from devlint.inference.models.unification.drafts import note
+from devlint.inference.models.unification.exemptions import has_dimensions
 from devlint.inference.program.events import ElementNote, HostWaits, ItemWritten, PlaceSettled
 from devlint.inference.program.frames import Frame
 from devlint.inference.syntax.loops import targets_of

@@ -31,7 +31,7 @@ from devlint.inference.interpreter.tensor_indices import (
     may_be_number,
 )
 from devlint.inference.models import gradients
-from devlint.inference.models.unification import leave_index_to_callers
+from devlint.inference.models.unification.pending import leave_index_to_callers
 from devlint.inference.program.events import HostReads, HostWaits
 from devlint.inference.program.frames import Frame
 from devlint.inference.syntax.text import code, dotted, shorten

@@ -17,13 +17,16 @@ from devlint.inference.models import elements, gradients, modules
 from devlint.inference.models.collectives import check_collective
 from devlint.inference.models.devices import place_of
 from devlint.inference.models.elements import is_open_batch, names_loader
+from devlint.inference.models.held_tensors import tensors_in
 from devlint.inference.models.loaders import is_indifferent, is_measure, makes_batch
 from devlint.inference.models.module_inputs import leave_inputs_to_callers, show_moved
-from devlint.inference.models.moves import module_alone, target_of, wait_for_copies
+from devlint.inference.models.moves.copies import wait_for_copies
+from devlint.inference.models.moves.in_place import module_alone
+from devlint.inference.models.moves.targets import target_of
 from devlint.inference.models.places import on_accelerator
 from devlint.inference.models.registration import hand_over_parameters
 from devlint.inference.models.tokenizers import tokenized
-from devlint.inference.models.unification import meet, tensors_in
+from devlint.inference.models.unification.meeting import meet
 from devlint.inference.program.events import HostNeeds, UnknownCalled
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments

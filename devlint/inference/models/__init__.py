@@ -3,10 +3,11 @@
 Its modules:
 
     devices, places, elements, loaders, contracts: what names a device, where a value is
-    unification, current_device: operands that must live together
+    held_tensors: the tensors that a value is or holds
+    unification, current_device: operands that must live together (a package, see there)
     gradients, autograd: what autograd records, and functions that define their own backward
     module_places, registration, module_inputs, modules: modules as wholes, their state, their calls
-    moves, creations: `.to` and its kin, and the factories that they follow
+    moves, creations: `.to` and its kin (a package), and the factories that they follow
     library_calls, library_functions, operands, call_results, collectives: calls of libraries, by
     the knowledge
     library_modules, library_objects, library_attributes, objects, optimizers, tokenizers: what

@@ -15,9 +15,9 @@ from devlint.inference.models.constructors import DATASETS
 from devlint.inference.models.data_loaders import DATA_LOADERS
 from devlint.inference.models.device_functions import DEVICE_FUNCTIONS
 from devlint.inference.models.handlers import Handler
+from devlint.inference.models.held_tensors import tensors_in
 from devlint.inference.models.iterables import ITERABLES
 from devlint.inference.models.tensor_constructors import TENSOR_CONSTRUCTORS
-from devlint.inference.models.unification import tensors_in
 from devlint.inference.models.wrappers import WRAPPERS
 from devlint.inference.program.events import NonLeafUsed
 from devlint.inference.program.frames import Frame

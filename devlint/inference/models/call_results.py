@@ -20,7 +20,7 @@ from devlint.inference.domain.tensors import (
     Tensor,
 )
 from devlint.inference.domain.value import UNKNOWN, Value, cases, choose
-from devlint.inference.models.unification import tensors_in
+from devlint.inference.models.held_tensors import tensors_in
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
 from devlint.inference.program.values import Instance, Parameters

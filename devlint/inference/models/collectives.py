@@ -11,7 +11,7 @@ from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import DEFAULT, INDIRECT, Tensor
 from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.facts import MeetingKind
-from devlint.inference.models.unification import note
+from devlint.inference.models.unification.drafts import note
 from devlint.inference.program.assumption_sites import of_value
 from devlint.inference.program.frames import Frame
 

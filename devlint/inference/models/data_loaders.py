@@ -16,8 +16,8 @@ from devlint.inference.domain.tensors import COLLATED, PAGEABLE, PINNED, Tensor
 from devlint.inference.domain.value import PLACED, UNKNOWN, Value
 from devlint.inference.models.elements import batch
 from devlint.inference.models.handlers import Handler
+from devlint.inference.models.held_tensors import tensors_in
 from devlint.inference.models.places import on_accelerator
-from devlint.inference.models.unification import tensors_in
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
 from devlint.inference.program.values import FunctionValue, Instance

@@ -25,7 +25,7 @@ from devlint.inference.domain.value import UNKNOWN, Unknown, Value
 from devlint.inference.models import devices
 from devlint.inference.models.devices import config_device, named_device, place_of
 from devlint.inference.models.handlers import Handler
-from devlint.inference.models.moves import chosen
+from devlint.inference.models.moves.targets import chosen
 from devlint.inference.program.events import DeviceRevealed
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments

@@ -24,9 +24,9 @@ from devlint.inference.models.call_results import shape_result
 from devlint.inference.models.devices import known_among, place_of
 from devlint.inference.models.factories import OF_DATA
 from devlint.inference.models.factory_shapes import OF_NUMBERS, shape_source, traits_of_data
-from devlint.inference.models.moves import chosen
+from devlint.inference.models.held_tensors import tensors_in
+from devlint.inference.models.moves.targets import chosen
 from devlint.inference.models.operands import is_number, operands_of
-from devlint.inference.models.unification import tensors_in
 from devlint.inference.program.events import HostWaits, NumberTaken, PlaceSettled, TensorMade
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments

@@ -9,7 +9,9 @@ from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import DEFAULT, LOADED, Tensor
 from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.facts import MeetingKind
-from devlint.inference.models.unification import add_pending, contradiction, note
+from devlint.inference.models.unification.contradictions import contradiction
+from devlint.inference.models.unification.drafts import note
+from devlint.inference.models.unification.pending import add_pending
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
 from devlint.inference.program.values import Generator

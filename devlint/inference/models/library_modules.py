@@ -11,8 +11,8 @@ from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import UNKNOWN, Value, alternatives, union
 from devlint.inference.models.devices import place_of
+from devlint.inference.models.held_tensors import tensors_in
 from devlint.inference.models.module_places import placed, stateful
-from devlint.inference.models.unification import tensors_in
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
 from devlint.inference.program.values import Instance

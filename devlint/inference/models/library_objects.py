@@ -11,7 +11,7 @@ from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import DEFAULT, INHERITED, LOADED, SCALAR, Tensor
 from devlint.inference.domain.value import Value
 from devlint.inference.models.factory_calls import factory_result
-from devlint.inference.models.unification import tensors_in
+from devlint.inference.models.held_tensors import tensors_in
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
 from devlint.inference.program.values import Instance

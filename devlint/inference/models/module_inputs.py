@@ -9,7 +9,7 @@ from __future__ import annotations
 import libcst as cst
 
 from devlint.inference.conventions import holds
-from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
+from devlint.inference.domain.assumptions import Assumption, AssumptionKind, Assumptions
 from devlint.inference.domain.containers import Sequence
 from devlint.inference.domain.placement import CPU, Placement, Variable, VariableKind
 from devlint.inference.domain.provenance import Provenance, StepKind
@@ -17,19 +17,13 @@ from devlint.inference.domain.tensors import DEFAULT, EMPTY, LOADED, SCALAR, Ten
 from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.facts import MeetingKind
 from devlint.inference.models.elements import is_given_part, is_open_batch
+from devlint.inference.models.held_tensors import tensors_in
 from devlint.inference.models.loaders import is_measure
 from devlint.inference.models.module_places import placed, stateful
-from devlint.inference.models.unification import (
-    add_pending,
-    contradiction,
-    fed_from_elsewhere,
-    is_moved_by_another_branch,
-    leave_undecided,
-    never_meet,
-    note,
-    stands_in,
-    tensors_in,
-)
+from devlint.inference.models.unification.branches import is_moved_by_another_branch, stands_in
+from devlint.inference.models.unification.contradictions import contradiction, never_meet
+from devlint.inference.models.unification.drafts import note
+from devlint.inference.models.unification.pending import add_pending, leave_undecided
 from devlint.inference.program.assumption_sites import at
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
@@ -197,6 +191,12 @@ def check_inputs(
                 odd, anchor = anchor, odd
             note(frame, node, *said, *odd, *anchor, tuple(assumed))
     return at_fault
+
+
+def fed_from_elsewhere(frame: Frame, module: cst.CSTNode) -> Assumption:
+    """An object that keeps its module on the host mostly feeds it from there."""
+    message = f"`{shorten(module)}` was left on the host, and its inputs are elsewhere"
+    return at(frame, K.HELD_MODULE_IS_FED_FROM_ELSEWHERE, module, message)
 
 
 def _is_left_where_it_came(frame: Frame, assumed: Assumptions) -> bool:

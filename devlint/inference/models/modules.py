@@ -20,17 +20,15 @@ from devlint.inference.domain.value import (
     is_untold,
 )
 from devlint.inference.facts import MeetingKind
-from devlint.inference.models import moves
 from devlint.inference.models.elements import output
+from devlint.inference.models.held_tensors import tensors_in
 from devlint.inference.models.library_functions import apply_call
 from devlint.inference.models.module_inputs import check_inputs
 from devlint.inference.models.module_places import placed, replaced, stateful
+from devlint.inference.models.moves.objects import move_of_module
 from devlint.inference.models.operands import operands_of
 from devlint.inference.models.registration import register_attribute
-from devlint.inference.models.unification import (
-    meet,
-    tensors_in,
-)
+from devlint.inference.models.unification.meeting import meet
 from devlint.inference.program.classes import ClassInfo
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments, Function
@@ -216,7 +214,7 @@ def call_method(
     """A method that every `nn.Module` has."""
 
     if name in MOVING_METHODS:
-        return moves.move_of_module(frame, node, module, name, arguments)
+        return move_of_module(frame, node, module, name, arguments)
     if name in _SAME:
         return module
     place, origin = placed(frame, module)

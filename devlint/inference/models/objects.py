@@ -15,14 +15,14 @@ from devlint.inference.domain.placement import CPU, Placement
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import DEFAULT, LOADED, MAYBE_SCALAR, SCALAR, Tensor
 from devlint.inference.domain.value import UNKNOWN, Value, alternatives, is_untold
-from devlint.inference.models import moves
 from devlint.inference.models.constructors import CHAINS
+from devlint.inference.models.held_tensors import tensors_in
 from devlint.inference.models.library_attributes import part, result_of_attribute
 from devlint.inference.models.library_functions import apply_call
 from devlint.inference.models.library_objects import class_of
 from devlint.inference.models.module_places import carry
+from devlint.inference.models.moves.objects import move_of_object
 from devlint.inference.models.operands import operands_of
-from devlint.inference.models.unification import tensors_in
 from devlint.inference.program.events import HostReads
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
@@ -130,7 +130,7 @@ def _move(frame: Frame, node: cst.Call, holder: Instance, name: str, arguments: 
     assert isinstance(node.func, cst.Attribute)
     in_place = _moves_by(frame, holder.library) == "in-place"
     held = holder.tensor if holder.tensor is not None else Tensor(holder.place, holder.origin)
-    moved = moves.move_of_object(frame, node, held, name, arguments, in_place)
+    moved = move_of_object(frame, node, held, name, arguments, in_place)
     instance = Instance(None, holder.library, False, moved.place, moved.origin)
     if holder.tensor is not None:
         instance.tensor = moved

@@ -8,7 +8,7 @@ from devlint.inference.domain.host import Const, Host
 from devlint.inference.domain.placement import CPU
 from devlint.inference.domain.tensors import EMPTY, SCALAR
 from devlint.inference.domain.value import Value, alternatives
-from devlint.inference.models.unification import tensors_in
+from devlint.inference.models.held_tensors import tensors_in
 from devlint.inference.program.functions import Arguments
 from devlint.knowledge import Call
 

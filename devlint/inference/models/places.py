@@ -30,15 +30,15 @@ def on_accelerator(tensor: Tensor) -> int:
     return -1
 
 
+def was_moved(tensor: Tensor) -> bool:
+    """The code moved it somewhere, or what it was computed from."""
+    steps = tensor.origin.chain() if tensor.origin is not None else ()
+    return any(step.kind is StepKind.MOVED for step in steps)
+
+
 def brought_to_host(value: Union) -> bool:
     """One branch moves it to the host: whoever wrote that knows when it must be there."""
-    return any(
-        type(v) is Tensor
-        and v.place == CPU
-        and v.origin is not None
-        and any(step.kind is StepKind.MOVED for step in v.origin.chain())
-        for v in value.alternatives
-    )
+    return any(type(v) is Tensor and v.place == CPU and was_moved(v) for v in value.alternatives)
 
 
 def is_output(frame: Frame, tensor: Tensor) -> bool:

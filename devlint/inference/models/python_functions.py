@@ -15,7 +15,7 @@ from devlint.inference.models.attribute_tests import has_attribute
 from devlint.inference.models.devices import parse_device
 from devlint.inference.models.handlers import Handler
 from devlint.inference.models.iterables import PYTHON_ITERABLES
-from devlint.inference.models.unification import meet
+from devlint.inference.models.unification.meeting import meet
 from devlint.inference.program.events import HostWaits, NumberTaken
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments

@@ -14,7 +14,7 @@ from devlint.inference.domain.containers import Sequence
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value
-from devlint.inference.models.unification import tensors_in
+from devlint.inference.models.held_tensors import tensors_in
 from devlint.inference.program.events import NumberTaken
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments

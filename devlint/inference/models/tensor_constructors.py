@@ -28,7 +28,7 @@ from devlint.inference.domain.tensors import (
 from devlint.inference.domain.value import UNKNOWN, Value, alternatives
 from devlint.inference.models.devices import LEGACY_TYPES, place_of
 from devlint.inference.models.handlers import Handler
-from devlint.inference.models.unification import tensors_in
+from devlint.inference.models.held_tensors import tensors_in
 from devlint.inference.program.events import HostWaits, TensorMade
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments

@@ -27,10 +27,11 @@ from devlint.inference.domain.tensors import (
 )
 from devlint.inference.domain.value import UNKNOWN, Value, is_untold
 from devlint.inference.facts import MeetingKind
-from devlint.inference.models import generators, gradients, moves
+from devlint.inference.models import generators, gradients
 from devlint.inference.models.call_results import shape_result
 from devlint.inference.models.devices import is_dtype
 from devlint.inference.models.factory_calls import factory_result
+from devlint.inference.models.held_tensors import tensors_in
 from devlint.inference.models.library_functions import syncs_for
 from devlint.inference.models.loaders import is_indifferent, is_measure, makes_batch
 from devlint.inference.models.module_inputs import (
@@ -38,6 +39,7 @@ from devlint.inference.models.module_inputs import (
     leave_inputs_to_callers,
     show_moved,
 )
+from devlint.inference.models.moves.tensors import move_of_tensor, type_as, type_of_tensor
 from devlint.inference.models.operands import (
     index_nodes,
     mark_operands,
@@ -47,7 +49,8 @@ from devlint.inference.models.operands import (
 from devlint.inference.models.places import on_accelerator
 from devlint.inference.models.sizes import show_numbers
 from devlint.inference.models.tokenizers import tokenized
-from devlint.inference.models.unification import meet, tensors_in, written
+from devlint.inference.models.unification.exemptions import written
+from devlint.inference.models.unification.meeting import meet
 from devlint.inference.program.events import (
     ArrayTaken,
     HostReads,
@@ -196,15 +199,15 @@ def call_tensor_method(
     if name in ("items", "keys", "named_children", "named_parameters"):
         return _pairs(tensor, name)
     if name in MOVING_METHODS:
-        return moves.move_of_tensor(frame, node, tensor, name, arguments)
+        return move_of_tensor(frame, node, tensor, name, arguments)
     if tensor.traits & COPYING and name not in _VIEWS:
         frame.emit(TensorRead(node, tensor, receiver_of(node)))
     if name == "copy_":
         _copy_without_waiting(frame, node, tensor, arguments)
     if name == "type_as":
-        return moves.type_as(frame, node, tensor, arguments)
+        return type_as(frame, node, tensor, arguments)
     if name == "type":
-        return moves.type_of_tensor(frame, node, tensor, arguments)
+        return type_of_tensor(frame, node, tensor, arguments)
     if name == "copy_":
         frame.emit(PlaceSettled(tensor))  # made to be filled from elsewhere
     if name in ("numpy", "__array__"):
@@ -388,9 +391,9 @@ def _method_of_unknown(
     evidence = tensor.evidence
     assert evidence is not None
     if name in ("to", "cuda", "cpu"):
-        return moves.move_of_tensor(frame, node, tensor, name, arguments)
+        return move_of_tensor(frame, node, tensor, name, arguments)
     if name == "type":
-        return moves.type_of_tensor(frame, node, tensor, arguments) if arguments.all() else HOST
+        return type_of_tensor(frame, node, tensor, arguments) if arguments.all() else HOST
     if name in _MODULE_METHODS:
         evidence.mark_host()
         module = Instance(None, "", True, tensor.place, tensor.origin)

@@ -35,9 +35,11 @@ from devlint.inference.domain.value import (
     under,
 )
 from devlint.inference.interpreter.comparisons import truth_of
-from devlint.inference.models import unification
 from devlint.inference.models.devices import place_of
+from devlint.inference.models.held_tensors import tensors_in
 from devlint.inference.models.module_places import placed, replaced, stateful
+from devlint.inference.models.places import was_moved
+from devlint.inference.models.unification.exemptions import joins
 from devlint.inference.program import shape_tests, tests
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Function, Parameter
@@ -235,7 +237,7 @@ class Binding:
             return Tensor(actual.place, None, 0)
         if type(actual) is Generator:
             return Tensor(actual.place, actual.origin, DEFAULT if actual.place == CPU else 0)
-        found = unification.tensors_in(actual)
+        found = tensors_in(actual)
         if not found:
             return Tensor(None, None, 0, Evidence())  # perhaps no tensor at all
         first = found[0]
@@ -255,8 +257,8 @@ class Binding:
         place = tensor.place
         actual = self.actuals.get(place) if type(place) is Variable else None
         if actual is None:
-            return unification.tensors_in(self.substitute(tensor))
-        found = [t for t in unification.tensors_in(actual) if t.place is not None]
+            return tensors_in(self.substitute(tensor))
+        found = [t for t in tensors_in(actual) if t.place is not None]
         scalar = tensor.traits & SCALAR  # what the callee computes of it
         return [
             Tensor(t.place, t.origin, t.traits & ~PARAMETER | scalar, t.evidence) for t in found
@@ -393,7 +395,10 @@ class Binding:
             traits = value.traits & ~(PARAMETER | SHAPED) | stand_in.traits & (INHERITED & ~DEFAULT)
             if value.traits & SHAPED:
                 traits |= stand_in.traits & (SCALAR | MAYBE_SCALAR | SHAPED)
-            if stand_in.traits & DEFAULT and not (is_device and _moved(value)):
+            # What the callee moves to the device that it is given is meant to be there, also where
+            # that is its host by default:
+            # `def rescale(x, scale, device=torch.device("cpu")): return x * scale.to(device)`.
+            if stand_in.traits & DEFAULT and not (is_device and was_moved(value)):
                 traits |= DEFAULT
             if not _joined(value):
                 traits |= stand_in.traits & EMPTY  # no part of a placeholder has elements
@@ -426,17 +431,7 @@ class Binding:
 def _joined(value: Tensor) -> bool:
     """The value was put together of several: of those one may be a placeholder."""
     steps = value.origin.chain() if value.origin is not None else ()
-    return any(
-        isinstance(step.node, cst.Call) and unification.joins(code(step.node.func))
-        for step in steps
-    )
-
-
-def _moved(value: Tensor) -> bool:
-    """The callee moves it to the device that it is given: on purpose, also where that is its host
-    by default, `def rescale(x, scale, device=torch.device("cpu")): return x * scale.to(device)`."""
-    steps = value.origin.chain() if value.origin is not None else ()
-    return any(step.kind is StepKind.MOVED for step in steps)
+    return any(isinstance(step.node, cst.Call) and joins(code(step.node.func)) for step in steps)
 
 
 def _by_operator(value: Tensor) -> bool:

@@ -7,7 +7,7 @@ import libcst as cst
 from devlint.contracts import SELF, SameDevice
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.interpreter.contract_checks import as_tensors, check, compare, fixed
-from devlint.inference.models import unification
+from devlint.inference.models.held_tensors import tensors_in
 from devlint.inference.program.contracts import Signature
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Function
@@ -39,9 +39,9 @@ def check_call(
                 anchor_node: cst.CSTNode = node.func if isinstance(node, cst.Call) else node
             elif other in binding.given:
                 anchor, anchor_node = binding.given[other]
-                anchors = unification.tensors_in(as_tensors(frame, anchor))
+                anchors = tensors_in(as_tensors(frame, anchor))
             else:
                 continue
-            for tensor in unification.tensors_in(value):
+            for tensor in tensors_in(value):
                 for place_of_other in anchors:
                     compare(frame, node, said, tensor, expression, place_of_other, anchor_node)

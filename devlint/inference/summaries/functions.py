@@ -16,7 +16,10 @@ from devlint.inference.interpreter import contract_checks, contract_places, cont
 from devlint.inference.interpreter.attribute_writes import settle_writes
 from devlint.inference.interpreter.control_flow import block
 from devlint.inference.interpreter.parameters import initial_value, says_host
-from devlint.inference.models import autograd, current_device, unification
+from devlint.inference.models import autograd, current_device
+from devlint.inference.models.held_tensors import tensors_in
+from devlint.inference.models.unification.authority import decider
+from devlint.inference.models.unification.pending import may_meet
 from devlint.inference.program import tests
 from devlint.inference.program.events import (
     FunctionLeft,
@@ -121,7 +124,7 @@ def _infer(function: Function) -> Summary:
     if frame.outcome.writes and function.info is not None:
         settle_writes(function.info, frame)
     for _, value in frame.outcome.returns:
-        for tensor in unification.tensors_in(value):
+        for tensor in tensors_in(value):
             frame.emit(TensorReturned(tensor))
     frame.emit(PlacesSettled())
     syncs = waits.lasting_syncs(frame)
@@ -130,7 +133,7 @@ def _infer(function: Function) -> Summary:
     return Summary(
         parameters,
         result,
-        [pending for pending in pendings if unification.may_meet(pending)],
+        [pending for pending in pendings if may_meet(pending)],
         syncs[:1],
         _fresh_modules(frame, result),
         frame.outcome.left_default,
@@ -273,10 +276,10 @@ def _without_tensors(value: Value) -> Value:
 def _decided(value: Value) -> Value:
     """A returned tensor lives where what was shown to be a tensor meanwhile says."""
     if type(value) is Tensor:
-        decider = unification.decider(value)
-        if decider is None:
+        shown = decider(value)
+        if shown is None:
             return value
-        return Tensor(decider.place, decider.origin, decider.traits & INHERITED)
+        return Tensor(shown.place, shown.origin, shown.traits & INHERITED)
     if type(value) is Union:
         return choose((_decided(v), when) for v, when in cases(value))
     if type(value) is Sequence and value.items is not None and value.kind == "tuple":

@@ -26,8 +26,10 @@ from devlint.inference.domain.tensors import (
 )
 from devlint.inference.domain.value import Union, Value, alternatives, cases, choose
 from devlint.inference.facts import MeetingKind
-from devlint.inference.models import unification
 from devlint.inference.models.factories import CONVERTERS
+from devlint.inference.models.unification.accelerated_code import code_is_accelerated, in_test
+from devlint.inference.models.unification.branches import is_optional
+from devlint.inference.models.unification.drafts import note
 from devlint.inference.program.assumption_sites import at, guess, of_value
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.meetings import Meetings
@@ -59,9 +61,9 @@ def compare(frame: Frame) -> bool:
     """Note each return on the default device beside a rigid one; whether a value was one."""
     said = False
     unit = frame.unit
-    on_host = unification.code_is_accelerated(frame)
+    on_host = code_is_accelerated(frame)
     if unit.is_test:
-        on_host.append(unification.in_test(frame))
+        on_host.append(in_test(frame))
     slots: dict[object, list[tuple[Tensor, cst.CSTNode]]] = {}
     for node, value in frame.outcome.returns:
         for alternative in alternatives(value):
@@ -76,7 +78,7 @@ def compare(frame: Frame) -> bool:
             if type(t.place) is Variable
             and t.is_sure
             and not (t.origin is not None and t.origin.kind is StepKind.PARAMETER)
-            and not (len(frame.outcome.returns) == 1 and unification.is_optional(frame, t))
+            and not (len(frame.outcome.returns) == 1 and is_optional(frame, t))
         ]
         if not made or not rigid:
             continue
@@ -112,7 +114,7 @@ def compare(frame: Frame) -> bool:
                 assumed.append(of_value(frame, kind, tensor, message))
             said = said or (slot == "value" and not on_host and guessed is None)
             noted.add(node)
-            unification.note(
+            note(
                 frame,
                 node,
                 MeetingKind.RETURN,

@@ -13,8 +13,18 @@ from devlint.inference.domain.tensors import DEFAULT, INDIRECT, LOADED, Tensor
 from devlint.inference.domain.value import UNKNOWN, Union, Unknown, Value, alternatives, possible
 from devlint.inference.facts import MeetingKind
 from devlint.inference.interpreter import contract_checks, contract_places, contracts
-from devlint.inference.models import gradients, places, unification
+from devlint.inference.models import gradients
+from devlint.inference.models.module_inputs import fed_from_elsewhere
 from devlint.inference.models.module_places import placed, stateful
+from devlint.inference.models.places import on_accelerator, was_moved
+from devlint.inference.models.unification.authority import authority
+from devlint.inference.models.unification.batches import is_left_behind, left_behind
+from devlint.inference.models.unification.branches import stands_in
+from devlint.inference.models.unification.contradictions import contradiction, never_meet
+from devlint.inference.models.unification.drafts import note
+from devlint.inference.models.unification.exemptions import is_placeholder
+from devlint.inference.models.unification.indices import index_contradiction
+from devlint.inference.models.unification.pending import add_pending, leave_to_callers
 from devlint.inference.program.assumption_sites import at
 from devlint.inference.program.events import ArgumentGiven, DefaultTaken, FunctionCalled, HostWaits
 from devlint.inference.program.frames import Frame
@@ -162,10 +172,10 @@ def _check_pending(
             return  # this call does not come there
     for a in _operands(pending.left, binding):
         for b in _operands(pending.right, binding):
-            if a is b or a.place is None or b.place is None or unification.never_meet(frame, a, b):
+            if a is b or a.place is None or b.place is None or never_meet(frame, a, b):
                 continue
             if called is not None:  # a parameter of this function, too: its callers know
-                unification.add_pending(
+                add_pending(
                     frame,
                     node,
                     pending.kind,
@@ -182,15 +192,15 @@ def _check_pending(
             if contract:
                 found = contract_checks.broken(frame, a, b)
             elif is_index:
-                found = unification.index_contradiction(frame, a, b)
+                found = index_contradiction(frame, a, b)
             else:
-                found = unification.contradiction(frame, a, b, pending.pointwise)
-                if found is not None and unification.is_placeholder(pending.operation, a, b):
+                found = contradiction(frame, a, b, pending.pointwise)
+                if found is not None and is_placeholder(pending.operation, a, b):
                     continue
             if found is None:
                 both = type(a.place) is Variable and type(b.place) is Variable
                 if contract_checks.is_open(a) or contract_checks.is_open(b) if contract else both:
-                    unification.add_pending(
+                    add_pending(
                         frame,
                         node,
                         pending.kind,
@@ -203,22 +213,22 @@ def _check_pending(
                 continue
             assumed = [*found, *pending.assumptions]
             for odd, other, inside in ((a, b, pending.left), (b, a, pending.right)):
-                if not is_index and unification.is_left_behind(frame, odd, other):
+                if not is_index and is_left_behind(frame, odd, other):
                     argument = _argument(inside, binding, node)
-                    assumed += unification.left_behind(frame, odd, argument)
+                    assumed += left_behind(frame, odd, argument)
             if _fed_by_its_holder(a, b, binding) or _fed_by_its_holder(b, a, binding):
-                assumed.append(unification.fed_from_elsewhere(frame, call_name(node)))
+                assumed.append(fed_from_elsewhere(frame, call_name(node)))
             left_node = _argument(pending.left, binding, node)
             right_node = _argument(pending.right, binding, node)
             holder, handed = pending.right, pending.left
-            if not (contract or is_index) and unification.authority(a) > unification.authority(b):
+            if not (contract or is_index) and authority(a) > authority(b):
                 a, b, left_node, right_node = b, a, right_node, left_node
                 holder, handed = pending.left, pending.right
             of_module = as_module and holder.place in binding.owners
             if not (of_module and _is_direct(frame, pending, handed, a, b, binding)):
                 message = f"this call comes to `{shorten(pending.node)}` with what it hands in"
                 assumed.append(at(frame, AssumptionKind.CALL_REACHES_OPERATION, node, message))
-            unification.note(
+            note(
                 frame,
                 node,
                 MeetingKind.INPUT if as_module and not contract else pending.kind,
@@ -230,9 +240,7 @@ def _check_pending(
                 tuple(assumed),
                 inside=Site(_source_of(pending, frame), pending.node),
             )
-            unification.leave_to_callers(
-                frame, node, pending.kind, pending.operation, a, b, pending.pointwise
-            )
+            leave_to_callers(frame, node, pending.kind, pending.operation, a, b, pending.pointwise)
             return
 
 
@@ -253,7 +261,7 @@ def _is_direct(
     handed, _ = binding.given.get(place.name if type(place) is Variable else "", (UNKNOWN, None))
     if type(handed) is Union:
         several = [v for v in handed.alternatives if type(v) is Tensor]
-        return unification.stands_in(frame, odd, several)
+        return stands_in(frame, odd, several)
     return type(handed) is Tensor
 
 
@@ -316,15 +324,9 @@ def _operands(inside: Tensor, binding: Binding) -> list[Tensor]:
     if inside.place not in binding.owners:
         return found
     return [
-        t.with_place(CPU, t.origin, add=DEFAULT) if t.place == CPU and not _was_moved(t) else t
+        t.with_place(CPU, t.origin, add=DEFAULT) if t.place == CPU and not was_moved(t) else t
         for t in found
     ]
-
-
-def _was_moved(tensor: Tensor) -> bool:
-    return tensor.origin is not None and any(
-        step.kind is StepKind.MOVED for step in tensor.origin.chain()
-    )
 
 
 def _moves(tensor: Tensor) -> bool:
@@ -356,6 +358,6 @@ def _sync_in_callee(frame: Frame, node: cst.CSTNode, site: Site, binding: Bindin
         return
 
     for stand_in in binding.places.values():
-        if places.on_accelerator(stand_in) >= 1:
+        if on_accelerator(stand_in) >= 1:
             frame.emit(HostWaits(node, "call", stand_in, node, inside=site))
             return

@@ -1,0 +1,65 @@
+"""Moves of modules, and of objects that hold tensors."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from devlint.inference.domain.provenance import Provenance, StepKind
+from devlint.inference.domain.tensors import DEFAULT, INDIRECT, KEPT, LOADED, Tensor
+from devlint.inference.domain.value import Value
+from devlint.inference.models.module_places import move_module, move_what_was_handed_in, placed
+from devlint.inference.models.moves.copies import is_non_blocking, wait_for_copies
+from devlint.inference.models.moves.notes import note_move
+from devlint.inference.models.moves.targets import Stay, target_of
+from devlint.inference.models.places import on_accelerator
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.functions import Arguments
+from devlint.inference.program.values import Instance
+from devlint.inference.syntax.text import receiver_of
+
+
+def move_of_object(
+    frame: Frame,
+    node: cst.Call,
+    held: Tensor,
+    name: str,
+    arguments: Arguments,
+    in_place: bool,
+) -> Tensor:
+    """A move of an object that holds tensors (`held` stands for them)."""
+    target, target_node = target_of(frame, name, arguments)
+    if isinstance(target, Stay):
+        return held
+    wait_for_copies(frame, name, target, arguments)
+    non_blocking = is_non_blocking(name, arguments)
+    note_move(frame, node, name, held, target, target_node, in_place, non_blocking)
+    if frame.control.loop is not None and on_accelerator(Tensor(target)) >= 1:
+        frame.control.loop.feeds_device = True
+    step = Provenance(StepKind.MOVED, node, frame.unit.source, held.origin, before=held.place)
+    return held.with_place(target, step, drop=DEFAULT | LOADED | INDIRECT | KEPT)
+
+
+def move_of_module(
+    frame: Frame, node: cst.Call, module: Instance, name: str, arguments: Arguments
+) -> Value:
+    """`Module.to`: in place, and returns the module."""
+    target, target_node = target_of(frame, name, arguments)
+    if isinstance(target, Stay):
+        return module
+    before, origin = placed(frame, module)
+    subject = Tensor(before, origin)
+    note_move(frame, node, name, subject, target, target_node, of_module=True)
+    if frame.instance is module and frame.info is not None:
+        frame.info.places_itself = True
+        frame.info.stands_on = target
+    wrapped = module.parent if module.library == "Parallel" else None
+    if wrapped is not None:
+        move_module(frame, wrapped, target, node)  # a wrapper has no parameters of its own
+    elif isinstance(receiver_of(node), cst.Call):
+        # A fresh module that no name holds yet.
+        module.place = target
+        module.origin = frame.origin(StepKind.MOVED, node, origin, "moved here")
+        move_what_was_handed_in(module)
+    else:
+        move_module(frame, module, target, node)
+    return module

@@ -1,0 +1,156 @@
+"""Moves of tensors, and of values that may be one."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from devlint.inference.domain.host import HOST, Const, External
+from devlint.inference.domain.kinds import Evidence
+from devlint.inference.domain.placement import CPU, CUDA, Placement, Variable
+from devlint.inference.domain.provenance import Provenance, StepKind
+from devlint.inference.domain.tensors import (
+    COPYING,
+    DEFAULT,
+    EMPTY,
+    GRAD,
+    INDIRECT,
+    KEPT,
+    LOADED,
+    NON_LEAF,
+    PAGEABLE,
+    PARAMETER,
+    PINNED,
+    Tensor,
+)
+from devlint.inference.domain.value import UNKNOWN, Value, alternatives
+from devlint.inference.models.devices import LEGACY_TYPES
+from devlint.inference.models.moves.copies import is_non_blocking, wait_for_copies
+from devlint.inference.models.moves.in_place import is_set_alone, itself, rebind
+from devlint.inference.models.moves.notes import note_move_of_tensor
+from devlint.inference.models.moves.sources import (
+    keep_batch,
+    keep_goal,
+    note_index_moved_before,
+)
+from devlint.inference.models.moves.targets import Stay, target_of
+from devlint.inference.models.places import on_accelerator
+from devlint.inference.program.events import HostWaits, NonLeafNote, PlaceSettled
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.functions import Arguments
+from devlint.inference.program.traffic import HostCopies
+from devlint.inference.syntax.text import code, every, receiver_of
+
+_CPU_TYPES = frozenset(f"torch.{name}Tensor" for name in LEGACY_TYPES)
+
+# What is no longer so of a tensor that was moved.
+LEFT = DEFAULT | LOADED | INDIRECT | KEPT | PARAMETER | PINNED | EMPTY | PAGEABLE
+
+
+def move_of_tensor(
+    frame: Frame, node: cst.Call, tensor: Tensor, name: str, arguments: Arguments
+) -> Value:
+    """The result of a move of a tensor (or of a value that may be one)."""
+    subject_node, discarded = receiver_of(node), frame.statement is node
+    place, target_node = target_of(frame, name, arguments)
+    if isinstance(place, Stay):
+        if tensor.traits & PARAMETER and _has_dtype_already(node, subject_node):
+            return tensor
+        return tensor.with_place(tensor.place, _computed(frame, node, tensor))
+    if name == "to" and type(place) is Variable and place.parameter:
+        frame.unit.context.none_handled.add(place)  # `x.to(None)` leaves it where it is
+    keep_batch(frame, tensor, place, discarded)
+    frame.emit(PlaceSettled(tensor))
+    step = _moved(frame, node, tensor)
+    if tensor.evidence is not None and not tensor.evidence.is_tensor:
+        module_node = itself(subject_node)
+        if discarded or module_node is not subject_node or is_set_alone(frame, node):
+            # In place if it is a module, lost if it is a tensor: most callers mean a module.
+            tensor.evidence.effects.in_place = True
+            rebind(frame, module_node, tensor, place, step)
+    non_blocking = is_non_blocking(name, arguments)
+    note = note_move_of_tensor(frame, node, name, tensor, place, target_node, non_blocking)
+    traits = tensor.traits & ~LEFT
+    if tensor.traits & GRAD and _is_leaf(tensor) and _changes(tensor.place, place):
+        traits |= NON_LEAF
+        frame.notes.append(NonLeafNote(node, tensor, subject_node))
+    if place == CPU and on_accelerator(tensor) >= 0:
+        if non_blocking:
+            traits |= COPYING
+            frame.kept(HostCopies).landing.add(node)
+        else:
+            frame.emit(HostWaits(node, f".{name}()", tensor, subject_node))
+    elif tensor.place is None:
+        wait_for_copies(frame, name, place, arguments)
+    if place is None:
+        return Tensor(None, step, traits, tensor.evidence)
+    note_index_moved_before(frame, subject_node, tensor, place)
+    if frame.control.loop is not None and on_accelerator(Tensor(place)) >= 1:
+        frame.control.loop.feeds_device = True
+    if not discarded:
+        keep_goal(frame, subject_node, tensor, place)
+    evidence = tensor.evidence
+    if evidence is not None:
+        evidence.effects.moved = True
+        evidence = Evidence(parents=(evidence,))
+    note.result = Tensor(place, step, traits, evidence)
+    return note.result
+
+
+def _has_dtype_already(node: cst.Call, subject: cst.BaseExpression) -> bool:
+    """`nn.Parameter(torch.ones(3, dtype=torch.float32)).to(torch.float32)` is the parameter."""
+    if len(node.args) != 1:
+        return False
+    given = every(subject, cst.Arg)
+    found = [arg.value for arg in given if arg.keyword and arg.keyword.value == "dtype"]
+    return len(found) == 1 and code(found[0]) == code(node.args[0].value)
+
+
+def _moved(frame: Frame, node: cst.CSTNode, tensor: Tensor) -> Provenance:
+    before = tensor.place
+    return Provenance(StepKind.MOVED, node, frame.unit.source, tensor.origin, before=before)
+
+
+def _computed(frame: Frame, node: cst.CSTNode, tensor: Tensor) -> Provenance:
+    return frame.origin(StepKind.COMPUTED, node, tensor.origin)
+
+
+def _is_leaf(tensor: Tensor) -> bool:
+    origin = tensor.origin
+    return origin is not None and origin.kind is StepKind.CREATED and not tensor.traits & NON_LEAF
+
+
+def _changes(before: Placement, after: Placement) -> bool:
+    return after is not None and before != after
+
+
+def type_of_tensor(frame: Frame, node: cst.Call, tensor: Tensor, arguments: Arguments) -> Value:
+    """`Tensor.type`: `torch.LongTensor` moves to the CPU, `torch.cuda.LongTensor` to CUDA, a
+    dtype stays (Tensor.type in torch/csrc: the type's backend is the target)."""
+    value = arguments.get(0, "dtype")
+    if value is None:
+        return HOST  # its name
+    name = ""
+    if type(value) is External:
+        name = value.name
+    elif type(value) is Const and isinstance(value.value, str):
+        name = value.value
+    if name in _CPU_TYPES or name.startswith("torch.cuda."):
+        place = CPU if name in _CPU_TYPES else CUDA
+        return Tensor(place, _moved(frame, node, tensor), tensor.traits & ~LEFT, tensor.evidence)
+    if name.startswith("torch."):
+        return tensor.with_place(tensor.place, _computed(frame, node, tensor))
+    frame.emit(PlaceSettled(tensor))  # `x.type(other.type())` moves as well
+    return Tensor(None, _computed(frame, node, tensor), 0, tensor.evidence)
+
+
+def type_as(frame: Frame, node: cst.Call, tensor: Tensor, arguments: Arguments) -> Value:
+    """`x.type_as(y)` is `x.to(dtype and device of y)`."""
+    other = arguments.get(0, "other")
+    place: Placement = None
+    for candidate in alternatives(other if other is not None else UNKNOWN):
+        if type(candidate) is Tensor:
+            candidate.show()
+            place = candidate.place
+    frame.emit(PlaceSettled(tensor))
+    note_move_of_tensor(frame, node, "type_as", tensor, place, arguments.node(0, "other"))
+    return Tensor(place, _moved(frame, node, tensor), tensor.traits & ~LEFT, tensor.evidence)

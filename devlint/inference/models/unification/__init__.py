@@ -1,0 +1,23 @@
+"""Unification: what happens where one operation brings tensors together.
+
+Each operand lives somewhere, and an operation wants all of them in one place. `meeting.meet` asks
+which two can't be, leaves to callers which two need not be, and says where the result is.
+
+Its modules:
+
+    operands: the tensors that come together, the alternatives of each operand
+    authority: which operand the others have to follow
+    contradictions: two places that can't be one, and what has to be assumed for that
+    rigid_devices: a known device and one that somebody else chooses
+    accelerated_code: the assumption that this code runs on an accelerator at all
+    exemptions: tensors that meet every device, operations that bring nothing together
+    indices: a tensor and its index
+    branches: alternatives of one operand, which come together with some of another only
+    batches: parts of a batch, of which another part was moved
+    callees: callees out of sight, which may compute with what they are given
+    pending: meetings that are left to the callers, or to the rest of the function
+    drafts: contradictions, until the function is done
+    results: the place of a result
+    observations: what a meeting shows of its operands, and what collectors learn from it
+    meeting: `meet`
+"""

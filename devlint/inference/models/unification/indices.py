@@ -1,0 +1,51 @@
+"""Indices: a tensor, and what it is indexed with."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
+from devlint.inference.domain.placement import Device
+from devlint.inference.domain.tensors import EMPTY, MAYBE_SCALAR, SCALAR, Tensor
+from devlint.inference.models.unification.contradictions import contradiction
+from devlint.inference.models.unification.exemptions import is_on_cpu
+from devlint.inference.program.assumption_sites import of_value
+from devlint.inference.program.frames import Frame
+
+
+def index_contradiction(frame: Frame, base: Tensor, index: Tensor) -> Assumptions | None:
+    """The assumptions under which a tensor may not be read at an index, as in `contradiction`.
+
+    An index on the host is copied to wherever the tensor is. One on an accelerator is refused by a
+    tensor on the host or on another card.
+    """
+    if index.traits & SCALAR:
+        return None  # read as a number
+    place = base.place
+    if is_on_cpu(base):
+        if base.traits & EMPTY:
+            return None  # a placeholder: something else stands here by now
+        found = contradiction(frame, base, index, pointwise=False)
+    elif type(place) is Device and type(index.place) is Device and index.place.is_accelerator:
+        found = contradiction(frame, index, base, pointwise=False)
+    else:
+        return None
+    if found is not None and index.traits & MAYBE_SCALAR and not _is_measured_by(base, index):
+        message = "{} has at least one dimension"
+        return (*found, of_value(frame, AssumptionKind.VALUE_HAS_DIMENSIONS, index, message))
+    return found
+
+
+def _is_measured_by(base: Tensor, index: Tensor) -> bool:
+    """`torch.arange(len(x))[x > 0]`: what gives a table its size has a dimension itself."""
+    sizes = base.sizes
+    if sizes is None or sizes.origin is None or index.origin is None:
+        return False
+    if not sizes.traits & MAYBE_SCALAR:
+        return False  # the index is only a part of it, of which a number may be left
+    for step in index.origin.chain():
+        if step is sizes.origin:
+            return True
+        if not isinstance(step.node, (cst.Comparison, cst.BinaryOperation, cst.UnaryOperation)):
+            return False
+    return False

@@ -1,0 +1,186 @@
+"""Meetings: the operands of an operation, their contradictions, and the result."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from devlint.inference.confidence.policy import strength
+from devlint.inference.domain.assumptions import Assumption, AssumptionKind, Assumptions
+from devlint.inference.domain.path_conditions import exclude
+from devlint.inference.domain.placement import Variable
+from devlint.inference.domain.tensors import INDIRECT
+from devlint.inference.domain.value import UNKNOWN, Value
+from devlint.inference.facts import MeetingKind
+from devlint.inference.models.elements import is_given_part
+from devlint.inference.models.unification.authority import setter
+from devlint.inference.models.unification.batches import belongs_with, with_its_batch
+from devlint.inference.models.unification.branches import (
+    come_of_one_choice,
+    is_moved_by_another_branch,
+    stands_in,
+)
+from devlint.inference.models.unification.callees import of_callee
+from devlint.inference.models.unification.contradictions import contradiction
+from devlint.inference.models.unification.drafts import note
+from devlint.inference.models.unification.exemptions import is_exempt, is_placeholder
+from devlint.inference.models.unification.observations import note_factories, show_inputs, tell
+from devlint.inference.models.unification.operands import (
+    MIXED,
+    Candidate,
+    Operation,
+    alternatives_of,
+    candidates_of,
+    companions,
+    is_any_unknown,
+)
+from devlint.inference.models.unification.pending import (
+    add_pending,
+    leave_to_callers,
+    leave_undecided,
+)
+from devlint.inference.models.unification.results import contradicted, result
+from devlint.inference.program.assumption_sites import at
+from devlint.inference.program.frames import Frame
+from devlint.inference.syntax.text import shorten
+
+
+def meet(
+    frame: Frame,
+    node: cst.CSTNode,
+    operation: str,
+    operands: list[tuple[Value, cst.CSTNode]],
+    pointwise: bool = True,
+    kind: MeetingKind = MeetingKind.OPERATION,
+    indirect: bool = False,
+    indices: tuple[cst.CSTNode, ...] = (),
+) -> Value:
+    """Unify the devices of an operation's tensor operands.
+
+    Returns the result as a tensor where the operands live, or the unknown value when no operand is
+    a tensor. `indirect`: through an unknown callee, so that nothing is certain. `indices`: the
+    operands that are an index, a mask or `out=`.
+    """
+    candidates = candidates_of(operands, frame.state.when)
+    if not candidates:
+        return UNKNOWN
+    tell(frame, node, operands, candidates)
+    bringing = Operation(node, operation, kind, pointwise, indirect, indices)
+    anchor = setter(candidates)
+    if _contradict(frame, bringing, candidates, anchor):
+        # It is said here, and whatever the result meets would say it again.
+        return contradicted(frame, bringing, candidates, anchor.tensor)
+    if frame.is_forward:
+        show_inputs(candidates)
+    return result(frame, bringing, candidates, is_any_unknown(operands))
+
+
+def _contradict(
+    frame: Frame, operation: Operation, candidates: list[Candidate], anchor: Candidate
+) -> bool:
+    """Note what contradicts the anchor; whether anything certainly or likely does."""
+    if anchor.tensor.place is None or len(candidates) == 1:
+        return False
+    note_factories(frame, operation, candidates)
+    clashed = False
+    for each in candidates:
+        other = _counterpart(each, anchor, candidates)
+        if other is None:
+            continue
+        found = contradiction(frame, each.tensor, other.tensor, operation.pointwise)
+        if found is None:
+            _leave_open(frame, operation, each, other, candidates)
+        elif not is_placeholder(operation.name, each.tensor, other.tensor):
+            assumed = _assumed(frame, operation, each, other, found, candidates)
+            _note(frame, operation, each, other, anchor, assumed, candidates)
+            sure = each.tensor.is_sure and other.tensor.is_sure
+            clashed = clashed or (strength(assumed) > 0 and sure)
+    return clashed
+
+
+def _counterpart(
+    candidate: Candidate, anchor: Candidate, candidates: list[Candidate]
+) -> Candidate | None:
+    """What a candidate has to be in one place with: the anchor. Another branch of the value that
+    sets the place meets the other operands."""
+    place = candidate.tensor.place
+    if place is None or place is anchor.tensor.place:
+        return None
+    is_branch = candidate.number == anchor.number and candidate.number != MIXED
+    if is_branch or exclude(candidate.tensor.when, anchor.tensor.when):
+        met = companions(candidate, candidates)
+        if not met:
+            return None
+        anchor = setter(met)
+    return None if place is anchor.tensor.place else anchor
+
+
+def _assumed(
+    frame: Frame,
+    operation: Operation,
+    odd: Candidate,
+    anchor: Candidate,
+    found: Assumptions,
+    candidates: list[Candidate],
+) -> Assumptions:
+    """What a contradiction of two operands rests on: on what shows that they are apart, and on
+    what brings them together."""
+    node, tensor, said = operation.node, odd.tensor, shorten(odd.node)
+    assumed: list[Assumption] = [*found]
+    own = alternatives_of(odd.number, candidates)
+    started = len(own) > 1 and is_exempt(tensor)  # a sum before its first term
+    if started or come_of_one_choice(frame, odd, anchor, candidates):
+        message = f"`{said}` and `{shorten(anchor.node)}` may come together from their branches"
+        assumed.append(at(frame, AssumptionKind.BRANCHES_COMBINE, odd.node, message))
+    if operation.kind is MeetingKind.CALLEE:
+        assumed += of_callee(frame, operation, odd, candidates)
+    elif assumed and belongs_with(frame, tensor, candidates):
+        assumed.append(with_its_batch(frame, odd.node))
+    if operation.indirect:  # a callee out of sight
+        message = f"`{operation.name}` computes with its arguments together"
+        assumed.append(at(frame, AssumptionKind.CALLEE_BRINGS_TOGETHER, node, message))
+    several = odd.number != MIXED and len(own) > 1 and not stands_in(frame, tensor, own)
+    if several:  # one branch only
+        message = f"`{said}` is as this one of its branches leaves it"
+        assumed.append(at(frame, AssumptionKind.BRANCH_TAKEN, odd.node, message))
+    if operation.indirect and (several or tensor.traits & anchor.tensor.traits & INDIRECT):
+        message = "these guesses hold together"
+        assumed.append(at(frame, AssumptionKind.GUESSES_HOLD_TOGETHER, node, message))
+    return tuple(assumed)
+
+
+def _note(
+    frame: Frame,
+    operation: Operation,
+    odd: Candidate,
+    other: Candidate,
+    anchor: Candidate,
+    assumed: Assumptions,
+    candidates: list[Candidate],
+) -> None:
+    """Note a contradiction, and leave it to callers as well if they decide over it."""
+    node, kind, name = operation.node, operation.kind, operation.name
+    by_index = odd.node in operation.indices or other.node in operation.indices
+    spoken = MeetingKind.INDEX if by_index else kind
+    note(frame, node, spoken, name, odd.tensor, odd.node, other.tensor, other.node, assumed)
+    counts = [len(alternatives_of(each.number, candidates)) for each in (odd, anchor)]
+    alone = odd.number == MIXED or counts == [1, 1]
+    if alone and not operation.indirect:
+        leave_to_callers(frame, node, kind, name, odd.tensor, other.tensor, operation.pointwise)
+
+
+def _leave_open(
+    frame: Frame,
+    operation: Operation,
+    each: Candidate,
+    other: Candidate,
+    candidates: list[Candidate],
+) -> None:
+    """Leave two operands to callers, and to the rest of the function, that may be in one place."""
+    tensor, met = each.tensor, other.tensor
+    if operation.indirect or Variable not in (type(tensor.place), type(met.place)):
+        return
+    node, kind, name = operation.node, operation.kind, operation.name
+    add_pending(frame, node, kind, name, tensor, met, operation.pointwise)
+    own = alternatives_of(each.number, candidates) if each.number != MIXED else []
+    if is_given_part(tensor) or is_moved_by_another_branch(own, met):
+        leave_undecided(frame, node, kind, name, tensor, each.node, met, other.node)
