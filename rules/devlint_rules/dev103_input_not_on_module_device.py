@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import libcst as cst
-
 from devlint.findings import Severity
 from devlint.inference.facts import Facts, Meeting
 from devlint.rule import Claim, Replacement, Rule
@@ -16,7 +14,6 @@ from devlint_rules.helpers.rewriting import (
     is_path,
     moved_to,
     name_as_atom,
-    text_of,
     where_it_meets,
 )
 from devlint_rules.helpers.scopes import means_the_same
@@ -25,12 +22,13 @@ from devlint_rules.helpers.wording import device_there, is_host, module_is
 
 def _advice(meeting: Meeting) -> str:
     left, right = meeting.left, meeting.right
-    if meeting.inside is not None and is_path(right.name):
+    which = module_is(meeting)
+    if meeting.inside is not None and not which and is_path(right.name):
         moved = f"each batch of `{left.name}`" if left.loaded else f"`{left.name}`"
         named = right.name.endswith("device")  # the callee's own device, as it is given here
         return f"move {moved} to {'' if named else 'the device of '}`{right.name}` before the call"
     device = device_there(meeting)
-    if module_is(meeting) == "right" or device is None:
+    if which == "right" or device is None:
         return f"move `{left.name}` to the module's device before the call"
     return f"move it before the call: `{name_as_atom(left)}.to({device})`"
 
@@ -39,9 +37,8 @@ def _fix(facts: Facts, meeting: Meeting) -> tuple[Replacement, ...]:
     """Move the input where the module is called."""
     which = module_is(meeting)
     left, right = meeting.left, meeting.right
-    call = meeting.site.node
-    if not which and isinstance(call, cst.Call) and text_of(call.func) == right.name:
-        return brought_there(facts, left, right)  # a module has no `.device` to go by
+    if which == "right" and meeting.inside is not None:
+        return brought_there(facts, left, right)  # as the project moved its own module
     if which != "right":
         if which == "left":
             return module_moved(facts, left, right)

@@ -23,9 +23,19 @@ class Net(nn.Module):
 def test_parts_without_state_do_not_hide_where_a_module_is():
     code = NET + 'net = Net()\nnet(torch.ones(1, 3, device="cuda"))'
     assert met(code) == [
-        'input: net@cpu net torch.ones(1, 3, device="cuda")@cuda likely inside self.fc(x)'
+        'input: net@cpu net torch.ones(1, 3, device="cuda")@cuda certain inside self.fc(x)'
     ]
     assert met(code.replace("Net()\n", "Net().cuda()\n")) == []
+
+
+def test_a_call_of_a_module_gets_to_its_first_layer_whichever_of_both_is_out_of_place():
+    assert met(f"""{NET}
+def distill(student_rows, rows: torch.Tensor):
+    student, teacher = Net().cuda(), Net()
+    rows = rows.cuda()
+    wanted = teacher(rows)
+    return student(rows) - wanted
+""") == ["input: teacher@cpu teacher rows@cuda certain inside self.fc(x)"]
 
 
 @pytest.mark.parametrize("call", ["net(image)", "score(image, net)"])

@@ -174,3 +174,38 @@ def test_the_one_factory_that_a_value_comes_from_gets_the_device(order):
     (found,) = [each for each in check_text(ROWS.format(order=order)) if each.rule == "DEV308"]
     made = "torch.zeros(1, dtype=torch.long, device=self.rows.device)"
     assert found.advice == f"make it where it is used: `{made}`"
+
+
+def test_a_model_of_the_project_and_its_input_are_told_apart():
+    (found,) = [
+        each
+        for each in check_text("""
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(3, 3)
+
+    def forward(self, x):
+        return self.first(x)
+
+
+def judged(rows: torch.Tensor):
+    teacher = Net()
+    rows = rows.cuda()
+    return teacher(rows)
+""")
+        if each.rule == "DEV103"
+    ]
+    assert found.message == "`teacher` is on cpu, its input `rows` on cuda"
+    assert found.advice == 'move it before the call: `Net().to("cuda")`'
+    notes = [(step.location.line, step.message) for step in found.related]
+    assert notes == [
+        (16, "`teacher` is on cpu: made here, on the default device"),
+        (15, "`rows` is handed in by the caller"),
+        (17, "`rows` is on cuda: moved here"),
+        (12, "they meet here"),
+    ]

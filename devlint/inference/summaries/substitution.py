@@ -220,12 +220,10 @@ def _check_pending(
                 assumed.append(fed_from_elsewhere(frame, call_name(node)))
             left_node = _argument(pending.left, binding, node)
             right_node = _argument(pending.right, binding, node)
-            holder, handed = pending.right, pending.left
             if not (contract or is_index) and authority(a) > authority(b):
                 a, b, left_node, right_node = b, a, right_node, left_node
-                holder, handed = pending.left, pending.right
-            of_module = as_module and holder.place in binding.owners
-            if not (of_module and _is_direct(frame, pending, handed, a, b, binding)):
+            handed = _handed_to_module(pending, binding) if as_module else None
+            if handed is None or not _is_direct(frame, pending, handed, a, b, binding):
                 message = f"this call comes to `{shorten(pending.node)}` with what it hands in"
                 assumed.append(at(frame, AssumptionKind.CALL_REACHES_OPERATION, node, message))
             note(
@@ -242,6 +240,13 @@ def _check_pending(
             )
             leave_to_callers(frame, node, pending.kind, pending.operation, a, b, pending.pointwise)
             return
+
+
+def _handed_to_module(pending: Pending, binding: Binding) -> Tensor | None:
+    """The operand that the caller hands in, where the other one is the called module's own."""
+    if pending.right.place in binding.owners:
+        return pending.left
+    return pending.right if pending.left.place in binding.owners else None
 
 
 def _is_direct(

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import libcst as cst
 
 from devlint.inference.domain.placement import CPU, Placement, Variable, VariableKind, describe
-from devlint.inference.facts import Loop, Meeting, MeetingKind, Operand, Site, StepKind
+from devlint.inference.facts import Loop, Meeting, MeetingKind, Operand, Site, Step, StepKind
 from devlint.rule import Note
 from devlint_rules.helpers.rewriting import is_path, short, text_of
 
@@ -34,15 +34,20 @@ def _operation(meeting: Meeting) -> str:
 
 
 def module_is(meeting: Meeting) -> str:
-    """Which operand is the module called: "left", "right", or "" when both are its inputs.
-
-    Inside a callee the operation has a name of that function's own.
-    """
-    if meeting.kind is not MeetingKind.INPUT or meeting.inside is not None:
+    """Which operand is the module called: "left", "right", or "" when both are its inputs."""
+    if meeting.kind is not MeetingKind.INPUT or not _is_call_of_operation(meeting):
         return ""
     if meeting.operation == meeting.right.name:
         return "right"
     return "left" if meeting.operation == meeting.left.name else ""
+
+
+def _is_call_of_operation(meeting: Meeting) -> bool:
+    """The operation has a name of this function's, and none of a callee's own."""
+    call = meeting.site.node
+    if meeting.inside is None:
+        return True
+    return isinstance(call, cst.Call) and short(call.func) == meeting.operation
 
 
 def sends_to_group(meeting: Meeting) -> bool:
@@ -90,9 +95,13 @@ def clash(meeting: Meeting) -> str:
 
 def history(operand: Operand) -> tuple[Note, ...]:
     """How an operand came to be where it is, oldest step first; the last one says where that is."""
-    if not operand.steps:
+    return _told(operand, operand.steps)
+
+
+def _told(operand: Operand, steps: Sequence[Step]) -> tuple[Note, ...]:
+    if not steps:
         return ()
-    *earlier, last = operand.steps
+    *earlier, last = steps
     conclusion = f"`{operand.name}` is on {place_of(operand)}: {last.text}"
     return (*(Note(step.site, step.text) for step in earlier), Note(last.site, conclusion))
 
@@ -102,9 +111,19 @@ def meeting_trace(meeting: Meeting, twins: Sequence[Site] = ()) -> tuple[Note, .
     where the same value meets others."""
     inside: tuple[Note, ...] = ()
     if meeting.inside is not None:
-        inside = (Note(meeting.inside, f"they meet here, by `{meeting.operation}`"),)
+        by = "" if module_is(meeting) else f", by `{meeting.operation}`"
+        inside = (Note(meeting.inside, f"they meet here{by}"),)
     also = (Note(site, "it meets another device here, too") for site in twins[:MAX_TWINS])
-    return (*history(meeting.left), *history(meeting.right), *inside, *also)
+    return (*_until(meeting, meeting.left), *_until(meeting, meeting.right), *inside, *also)
+
+
+def _until(meeting: Meeting, operand: Operand) -> tuple[Note, ...]:
+    """The history of an operand before the meeting, which computes what comes next."""
+    steps = operand.steps
+    if len(steps) > 1 and steps[-1].kind is StepKind.COMPUTED:
+        is_meeting = steps[-1].site.node is meeting.site.node
+        return _told(operand, steps[:-1] if is_meeting else steps)
+    return history(operand)
 
 
 def device_expression(operand: Operand) -> str | None:
