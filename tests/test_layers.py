@@ -38,21 +38,9 @@ class Package:
     """Modules of our other packages that it may import."""
     exceptions: frozenset[tuple[str, str]] = frozenset()
     """(module, imported): arrows that run up today.  May only shrink."""
-    knots: frozenset[frozenset[str]] = frozenset()
-    """Modules whose types refer to each other, for a type checker alone.  May only shrink."""
     root: Path = ROOT
 
 
-# A file has classes and functions, a function has the frame that it is defined in, and that has a
-# file and a function; and all of them are values.
-KNOTS = frozenset(
-    {
-        frozenset(
-            f"devlint.inference.program.{name}"
-            for name in ("classes", "frames", "functions", "units", "values")
-        )
-    }
-)
 PACKAGES = [
     Package(
         "runtime_guard",
@@ -89,7 +77,6 @@ PACKAGES = [
             "api",
         ),
         outside=("devlint.contracts", "devlint.findings", "devlint.knowledge"),
-        knots=KNOTS,
     ),
     Package(
         "devlint",
@@ -136,7 +123,6 @@ PACKAGES = [
             "cli",
             "__main__",
         ),
-        knots=KNOTS,
     ),
     Package(
         "devlint_rules",
@@ -223,40 +209,15 @@ def test_imports_run_down_the_layers(package: Package) -> None:
 
 @by_name
 def test_no_circle_among_the_files(package: Package) -> None:
+    """Not even through what is imported for a type checker alone."""
     graph: dict[str, set[str]] = {name: set() for name in modules(package)}
-    for arrow in imports(package):
+    for arrow in imports(package, types=True):
         if arrow.imported in graph and (arrow.module, arrow.imported) not in package.exceptions:
             graph[arrow.module].add(arrow.imported)
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
         pytest.fail(f"import circle: {' -> '.join(error.args[1])}")
-
-
-@by_name
-def test_no_circle_among_the_types_of_the_files(package: Package) -> None:
-    """Those included that are imported for a type checker alone."""
-    graph: dict[str, set[str]] = {name: set() for name in modules(package)}
-    for arrow in imports(package, types=True):
-        if arrow.imported in graph:
-            graph[arrow.module].add(arrow.imported)
-    reached = {name: _reached(graph, name) for name in graph}
-    knots = {
-        frozenset({name} | {other for other in reached[name] if name in reached[other]})
-        for name in graph
-        if name in reached[name]
-    }
-    assert knots == package.knots
-
-
-def _reached(graph: dict[str, set[str]], start: str) -> set[str]:
-    reached: set[str] = set()
-    waiting = [start]
-    while waiting:
-        more = graph[waiting.pop()] - reached
-        reached |= more
-        waiting += more
-    return reached
 
 
 @by_name

@@ -41,6 +41,9 @@ from devlint.inference.interpreter.attributes import attribute_of
 from devlint.inference.interpreter.files import run_unit
 from devlint.inference.interpreter.iteration import element_of
 from devlint.inference.program import roles
+from devlint.inference.program.declarations import Function, classes_of, functions_of
+from devlint.inference.program.frames import body_of
+from devlint.inference.program.functions import Summary
 from devlint.inference.program.sources import Importer, Parsed
 from devlint.inference.program.units import Context, Unit
 from devlint.inference.summaries import returns
@@ -55,18 +58,25 @@ _TABLES = (calls, expressions, operators, statements, subscripts)
 class _Interpreter:
     """The recursion: the rooms that walk the program, behind the interface that others know."""
 
-    run = staticmethod(run_unit)
-    summarize = staticmethod(summarize)
     call = staticmethod(calls.call_value)
     call_function = staticmethod(call_function)
     element_of = staticmethod(element_of)
     attribute_of = staticmethod(attribute_of)
     on = staticmethod(listeners.on)
 
+    def run(self, unit: Unit) -> None:
+        run_unit(unit, self)
+
+    def summarize(self, function: Function) -> Summary | None:
+        return summarize(self, function)
+
+
+_INTERPRETER = _Interpreter()
+
 
 def new_context(knowledge: Knowledge, importer: Importer | None) -> Context:
     """A run with nothing inferred yet."""
-    return Context(knowledge, importer, _Interpreter())
+    return Context(knowledge, importer, _INTERPRETER.run)
 
 
 def infer_file(
@@ -101,21 +111,20 @@ def finish_unit(unit: Unit) -> Facts:
     """Infer all that is left and settle the facts."""
     if unit.is_foreign:
         return unit.facts  # torch's rules say nothing of it
-    run_unit(unit)
+    _INTERPRETER.run(unit)
     if unit._finished:
         return unit.facts
     unit._finished = True
     unit.facts.accelerated = unit.accelerated
     unit.facts.is_script = unit.is_script
-    assert unit.frame is not None
-    index = 0
-    while index < len(unit.functions):  # inferring a function declares those nested in it
-        summarize(unit.functions[index])
-        index += 1
-    contradictions.settle(unit.frame)
-    notes.settle(unit.frame)
-    for info in unit.classes:
-        settle_class(info, unit.frame)
+    body = body_of(unit)
+    assert body is not None
+    for function in functions_of(unit):  # grows: inferring one declares those nested in it
+        _INTERPRETER.summarize(function)
+    contradictions.settle(body)
+    notes.settle(body)
+    for info in classes_of(unit):
+        settle_class(info, body)
     returns.settle(unit)
     roles.settle(unit)
     hard_coded_accelerators.settle(unit)
@@ -129,13 +138,13 @@ def finish_unit(unit: Unit) -> Facts:
     ignored_devices.settle(unit)
     dropped_devices.settle(unit)
     absent_backends.settle(unit)
-    undetached_reads.leave(unit.frame)
+    undetached_reads.leave(body)
     undetached_reads.settle(unit)
-    timings.leave(unit.frame)
-    kept_graphs.leave(unit.frame)
+    timings.leave(body)
+    kept_graphs.leave(body)
     kept_graphs.settle(unit)
-    stream_races.leave(unit.frame)
-    forbidden_waits.leave(unit.frame)
+    stream_races.leave(body)
+    forbidden_waits.leave(body)
     forbidden_waits.settle(unit)
     contracts.settle(unit)
     places.settle(unit)

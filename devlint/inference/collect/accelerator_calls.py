@@ -20,8 +20,9 @@ from devlint.inference.program.accelerator_notes import (
     Mentions,
     named_for_accelerators,
 )
-from devlint.inference.program.frames import Frame
-from devlint.inference.program.functions import Arguments, Function
+from devlint.inference.program.declarations import Function
+from devlint.inference.program.frames import Frame, body_of
+from devlint.inference.program.functions import Arguments
 from devlint.inference.program.units import Unit
 from devlint.inference.syntax.text import code, dotted, every, shorten
 from devlint.knowledge import StandIn
@@ -115,7 +116,7 @@ def _is_asked_for(text: str, name: str) -> bool:
 def settle(unit: Unit) -> None:
     """Make facts of what was noted."""
     seen = unit.kept(_Seen)
-    frame, known = unit.frame, unit.context.knowledge.accelerators
+    frame, known = body_of(unit), unit.context.knowledge.accelerators
     if frame is None:
         return
     for node, name in seen.missing.items():

@@ -16,15 +16,16 @@ from devlint.inference.collect.under_way import library_name
 from devlint.inference.conventions import holds
 from devlint.inference.domain.host import ASSUMED, Const, DeviceValue, External
 from devlint.inference.domain.placement import Device, Placement, Variable, VariableKind
-from devlint.inference.domain.provenance import Provenance, StepKind
+from devlint.inference.domain.provenance import Provenance, Site, StepKind
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value
 from devlint.inference.facts import AutocastElsewhere, AutocastMistake, MistakenAutocast
 from devlint.inference.models.devices import parse_device
 from devlint.inference.models.module_places import placed
 from devlint.inference.program.accelerator_notes import Mentions, named_for_accelerators
+from devlint.inference.program.declarations import Function
 from devlint.inference.program.frames import Frame
-from devlint.inference.program.functions import Arguments, Function
+from devlint.inference.program.functions import Arguments
 from devlint.inference.program.units import Unit
 from devlint.inference.program.values import Instance
 from devlint.inference.syntax.text import dotted, every, shorten
@@ -168,8 +169,6 @@ def _part(frame: Frame, value: Value, given: cst.CSTNode) -> _Part | None:
 def settle(unit: Unit) -> None:
     """Make facts of what was noted."""
     seen = unit.kept(_Seen)
-    if unit.frame is None:
-        return
     unit.facts.mistaken_autocasts += seen.mistakes.values()
     if not seen.kinds:
         return
@@ -180,7 +179,9 @@ def settle(unit: Unit) -> None:
                 found = _elsewhere(unit, block, item.item, kind, function)
                 if found is not None:
                     unit.facts.autocasts_elsewhere.append(
-                        AutocastElsewhere(unit.frame.site(item.item), kind, found.name, found.place)
+                        AutocastElsewhere(
+                            Site(unit.source, item.item), kind, found.name, found.place
+                        )
                     )
 
 

@@ -15,11 +15,10 @@ from devlint.inference.conventions import holds
 from devlint.inference.domain.placement import Device
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value
-from devlint.inference.program.classes import ClassInfo
-from devlint.inference.program.frames import Frame
-from devlint.inference.program.functions import Arguments, Function
+from devlint.inference.program.declarations import ClassInfo, Function
+from devlint.inference.program.frames import Frame, interpreter_of
+from devlint.inference.program.functions import Arguments
 from devlint.inference.program.units import Unit
-from devlint.inference.summaries.functions import summarize
 from devlint.inference.syntax.control_dependence import Branches, is_passed, walk
 from devlint.inference.syntax.text import code, dotted, last_statement
 from devlint.inference.syntax.words import asks_for_accelerator, words
@@ -248,7 +247,7 @@ def _sets_up(function: Function | None) -> bool:
     """Other code of the file runs behind it: the script's own, or a set-up."""
     if function is None:
         return True
-    if function.info is not None or (function.outer is not None and function.outer.function):
+    if function.info is not None or function.around is not None:
         return False
     is_run = any(call.caller is None for call in function.callers)
     return is_run or holds("set-up-function", function.name)
@@ -262,11 +261,13 @@ def _of_such_a_class(function: Function | None, node: cst.CSTNode) -> bool:
         for info in function.info.lineage() if function.info is not None else ():
             built = info.methods.get("__init__")
             if built is not None:
-                summarize(built)  # a base's, which may not have been asked for yet
+                interpreter_of(built.unit).summarize(
+                    built
+                )  # a base's, which may not have been asked for yet
             known = info.unit.kept(Demands).classes
             if info in known:
                 return known[info] is not node
-        function = function.outer.function if function.outer is not None else None
+        function = function.around
     return False
 
 

@@ -16,10 +16,10 @@ from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import INDIRECT, LITERAL, LOADED, Tensor
 from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.models.factories import CONVERTERS
-from devlint.inference.program.classes import ClassInfo
+from devlint.inference.program.declarations import ClassInfo, Function, Owners
 from devlint.inference.program.device_awareness import asks_for_device, computes_loss, minds_devices
 from devlint.inference.program.frames import Frame
-from devlint.inference.program.functions import Arguments, Function
+from devlint.inference.program.functions import Arguments
 from devlint.inference.program.values import FunctionValue, Instance
 from devlint.inference.summaries.arguments import Binding
 from devlint.inference.syntax.text import called_name, dotted
@@ -42,7 +42,7 @@ def given(
         place = tensor.place
         if type(place) is not Variable or place.kind is not VariableKind.INPUT:
             continue
-        function = frame.unit.context.owners.get(place)
+        function = frame.unit.context.kept(Owners).functions.get(place)
         if function is None:
             continue
         works = _works_with_module(function)
@@ -65,7 +65,7 @@ def read(frame: Frame, tensor: Tensor) -> Given | None:
     place = tensor.place
     if type(place) is not Variable or place.kind is not VariableKind.INPUT:
         return None
-    function = frame.unit.context.owners.get(place)
+    function = frame.unit.context.kept(Owners).functions.get(place)
     if function is None or function is not frame.function or function.info is not None:
         return None
     found = _parameter(function, place)
@@ -222,7 +222,7 @@ def _source(frame: Frame, tensor: Tensor) -> Iterable[tuple[Fed, Given | None]]:
     elif frame.in_module and tensor.is_sure:
         yield Fed.DEVICE, None
     else:
-        own = frame.unit.context.owners.get(place)
+        own = frame.unit.context.kept(Owners).functions.get(place)
         through = _parameter(own, place) if own is not None else None
         if through is not None:
             yield Fed.CALLER, through

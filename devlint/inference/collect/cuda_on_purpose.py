@@ -9,7 +9,7 @@ import libcst as cst
 from devlint.inference.collect.availability_guards import Demands
 from devlint.inference.conventions import found, holds
 from devlint.inference.program.accelerator_notes import MentionNote, Mentions, functions
-from devlint.inference.program.functions import Function
+from devlint.inference.program.declarations import Function, classes_of
 from devlint.inference.program.units import Unit
 from devlint.inference.syntax.text import code, dotted, every
 from devlint.inference.syntax.words import demonstration
@@ -43,7 +43,7 @@ def reason(unit: Unit, note: MentionNote) -> str:
 
 def _demonstrates(unit: Unit, note: MentionNote) -> bool:
     """The main part of a file, below a module's class, only shows what that does."""
-    if note.function is not None or not any(each.is_module for each in unit.classes):
+    if note.function is not None or not any(each.is_module for each in classes_of(unit)):
         return False
     main = demonstration(unit.tree)
     return main is not None and any(each is note.node for each in every(main, type(note.node)))

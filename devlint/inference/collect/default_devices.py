@@ -12,12 +12,13 @@ import libcst as cst
 from devlint.inference.collect.under_way import library_name
 from devlint.inference.domain.host import NONE, TRUE, Const, External
 from devlint.inference.domain.placement import CPU, Device
+from devlint.inference.domain.provenance import Site
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value
 from devlint.inference.facts import DefaultDeviceTrap, Trap
-from devlint.inference.program.classes import ClassInfo
+from devlint.inference.program.declarations import ClassInfo, Function
 from devlint.inference.program.frames import Frame
-from devlint.inference.program.functions import Arguments, Function
+from devlint.inference.program.functions import Arguments
 from devlint.inference.program.units import Unit
 from devlint.inference.program.values import Generator, Instance
 from devlint.inference.syntax.text import shorten
@@ -97,7 +98,7 @@ def _note(frame: Frame, node: cst.Call, trap: Trap, default: Device) -> None:
 def settle(unit: Unit) -> None:
     """Make facts of what was noted."""
     seen = unit.kept(_Seen)
-    if unit.frame is None or not seen.concerned:
+    if not seen.concerned:
         return
     unit.facts.default_device_traps += seen.traps.values()
     for node, (info, default) in seen.loaders.items():
@@ -106,10 +107,10 @@ def settle(unit: Unit) -> None:
         if call is not None:
             unit.facts.default_device_traps.append(
                 DefaultDeviceTrap(
-                    unit.frame.site(node),
+                    Site(unit.source, node),
                     Trap.WORKER,
                     shorten(call.func),
                     default,
-                    unit.frame.site(call),
+                    Site(unit.source, call),
                 )
             )

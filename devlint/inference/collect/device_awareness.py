@@ -13,7 +13,7 @@ import libcst as cst
 
 from devlint.inference.collect.availability_guards import Demands
 from devlint.inference.conventions import holds
-from devlint.inference.program.functions import Function
+from devlint.inference.program.declarations import Function
 from devlint.inference.program.units import Unit
 from devlint.inference.syntax.control_dependence import Branches, is_passed
 from devlint.inference.syntax.text import code, dotted

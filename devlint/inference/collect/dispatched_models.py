@@ -16,8 +16,9 @@ from devlint.inference.domain.placement import Device
 from devlint.inference.domain.value import Value
 from devlint.inference.facts import DispatchedMove, Placer
 from devlint.inference.models.devices import parse_device
+from devlint.inference.program.declarations import Function
 from devlint.inference.program.frames import Frame
-from devlint.inference.program.functions import Arguments, Function
+from devlint.inference.program.functions import Arguments
 from devlint.inference.program.units import Unit
 from devlint.inference.program.values import Instance
 from devlint.inference.syntax.evaluation_order import moments

@@ -15,8 +15,9 @@ from devlint.inference.domain.value import Unknown, Value, alternatives
 from devlint.inference.facts import DroppedArgument, Neglect
 from devlint.inference.models.devices import place_of
 from devlint.inference.program.accelerator_notes import Mentions
+from devlint.inference.program.declarations import Function
 from devlint.inference.program.frames import Frame
-from devlint.inference.program.functions import Function, Parameter, Summary
+from devlint.inference.program.functions import Parameter, Summary
 from devlint.inference.program.units import Unit
 from devlint.inference.program.values import FunctionValue, Instance
 from devlint.inference.syntax.text import code, dotted, every, shorten

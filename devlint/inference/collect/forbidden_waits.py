@@ -17,8 +17,9 @@ from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.facts import ForbiddenWait
 from devlint.inference.models.places import on_accelerator
+from devlint.inference.program.declarations import Function, functions_of
 from devlint.inference.program.frames import Frame
-from devlint.inference.program.functions import Arguments, Function
+from devlint.inference.program.functions import Arguments
 from devlint.inference.program.units import Unit
 from devlint.inference.program.values import FunctionValue, Instance
 from devlint.inference.syntax.evaluation_order import moments
@@ -150,7 +151,7 @@ def settle(unit: Unit) -> None:
     notes = unit.kept(ForbiddenWaits)
     if not notes.concerned:
         return
-    for function in unit.functions:
+    for function in functions_of(unit):
         for decorator in getattr(function.node, "decorators", ()):
             made = decorator.decorator
             if isinstance(made, cst.Call) and dotted(made.func) == "torch.compile" and _whole(made):

@@ -25,7 +25,7 @@ from devlint.inference.conventions import holds
 from devlint.inference.domain.containers import Sequence
 from devlint.inference.domain.host import GLOBAL_RANK, Const, DeviceValue, External, Host
 from devlint.inference.domain.placement import CPU, Device, Placement, Variable, VariableKind
-from devlint.inference.domain.provenance import StepKind
+from devlint.inference.domain.provenance import Site, StepKind
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.facts import Mention
@@ -39,8 +39,9 @@ from devlint.inference.program.accelerator_notes import (
     functions,
     named_for_accelerators,
 )
+from devlint.inference.program.declarations import Function, functions_of
 from devlint.inference.program.frames import Frame
-from devlint.inference.program.functions import Arguments, Function
+from devlint.inference.program.functions import Arguments
 from devlint.inference.program.units import Unit
 from devlint.inference.program.usage import left_over
 from devlint.inference.program.values import FunctionValue, Instance, Super
@@ -482,7 +483,7 @@ def settle(unit: Unit) -> None:
             at_hand = "" if guarded else cuda_on_purpose.device_at_hand(unit, note)
             unit.facts.mentions.append(
                 Mention(
-                    site=unit.frame.site(note.node),  # type: ignore[union-attr]
+                    site=Site(unit.source, note.node),
                     kind=note.kind,
                     text=note.text,
                     index=note.index,
@@ -674,7 +675,7 @@ class _UnderRankTests:
     def _calls_of(self, name: str) -> Mapping[Function, bool]:
         if self._callers is None:
             self._callers = {}
-            for function in self.unit.functions:
+            for function in functions_of(self.unit):
                 for node, under in _under(function.node):
                     callee = dotted(node.func) if isinstance(node, cst.Call) else ""
                     if callee:

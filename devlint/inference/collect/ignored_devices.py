@@ -17,11 +17,20 @@ from devlint.inference.domain.placement import Device
 from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.facts import DroppedArgument, Neglect
 from devlint.inference.program.accelerator_notes import Mentions
+from devlint.inference.program.declarations import Function
 from devlint.inference.program.frames import Frame
-from devlint.inference.program.functions import Function
 from devlint.inference.program.units import Unit
 from devlint.inference.summaries.arguments import Binding
 from devlint.inference.syntax.text import code, dotted, every, parts, shorten
+
+
+class _CurrentWaits:
+    """Waits for the current card, by the device parameter that they pass by; and whether calls name
+    a card there."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.parameters: dict[cst.CSTNode, tuple[Function, str]] = {}
+        self.calls: dict[tuple[Function, str], dict[cst.CSTNode, bool]] = {}
 
 
 def of_function(frame: Frame, function: Function) -> None:
@@ -44,7 +53,7 @@ def of_function(frame: Frame, function: Function) -> None:
         )
         for at, neglect in found:
             if neglect is Neglect.CURRENT:
-                frame.unit.waits[at] = (function, parameter.name)
+                frame.unit.kept(_CurrentWaits).parameters[at] = (function, parameter.name)
             frame.unit.dropped[at] = DroppedArgument(
                 frame.site(at), function.name, parameter.name, shorten(at), None, neglect=neglect
             )
@@ -57,7 +66,7 @@ def of_call(frame: Frame, node: cst.CSTNode, function: Function, binding: Bindin
     for parameter in function.parameters:
         if parameter.is_device and parameter.name in binding.given:
             value, _ = binding.given[parameter.name]
-            calls = frame.unit.cards.setdefault((function, parameter.name), {})
+            calls = frame.unit.kept(_CurrentWaits).calls.setdefault((function, parameter.name), {})
             calls[node] = any(_may_name_a_card(v) for v in alternatives(value))
 
 
@@ -71,8 +80,9 @@ def _may_name_a_card(value: Value) -> bool:
 def settle(unit: Unit) -> None:
     """The current card is the one, where all calls in sight of a helper say no more than its
     type."""
-    for at, (function, name) in unit.waits.items():
-        calls = unit.cards.get((function, name), {})
+    waits = unit.kept(_CurrentWaits)
+    for at, (function, name) in waits.parameters.items():
+        calls = waits.calls.get((function, name), {})
         helps = function.name.startswith("_") or unit.kept(Mentions).is_script
         if helps and calls and not any(calls.values()):
             unit.dropped.pop(at, None)

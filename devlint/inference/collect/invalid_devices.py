@@ -20,9 +20,10 @@ from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.facts import Mistake, MistakenDevice
 from devlint.inference.models.devices import CONTEXT, parse_device, place_of
 from devlint.inference.program.accelerator_notes import Mentions
+from devlint.inference.program.declarations import Function
 from devlint.inference.program.events import ComparisonNote, DeviceCompared
 from devlint.inference.program.frames import Frame
-from devlint.inference.program.functions import Arguments, Function
+from devlint.inference.program.functions import Arguments
 from devlint.inference.program.values import Instance
 from devlint.inference.syntax.text import code, dotted, every, shorten
 from devlint.inference.syntax.words import none_test, words

@@ -17,8 +17,9 @@ from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.facts import Hotness, KeptGraph
 from devlint.inference.models.gradients import BOTH, BackwardPasses, are_off
+from devlint.inference.program.declarations import Function
 from devlint.inference.program.frames import Frame
-from devlint.inference.program.functions import Arguments, Function
+from devlint.inference.program.functions import Arguments
 from devlint.inference.program.loops import LoopState
 from devlint.inference.program.roles import evaluates
 from devlint.inference.program.units import Unit

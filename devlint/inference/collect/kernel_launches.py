@@ -13,8 +13,9 @@ from devlint.inference.conventions import holds
 from devlint.inference.domain.placement import CPU, Device
 from devlint.inference.domain.tensors import PINNED, Tensor
 from devlint.inference.facts import KernelLaunch
+from devlint.inference.program.declarations import Function
 from devlint.inference.program.frames import Frame
-from devlint.inference.program.functions import Arguments, Function
+from devlint.inference.program.functions import Arguments
 from devlint.inference.program.units import Unit
 from devlint.inference.program.values import FunctionValue
 from devlint.inference.syntax.text import dotted

@@ -15,9 +15,8 @@ from devlint.inference.collect.plain_values import is_number
 from devlint.inference.collect.scopes import OWN_NAME, Scopes, scope_of
 from devlint.inference.conventions import holds
 from devlint.inference.program.accelerator_notes import MentionNote, Mentions
-from devlint.inference.program.classes import ClassInfo
+from devlint.inference.program.declarations import ClassInfo, Function
 from devlint.inference.program.frames import Frame
-from devlint.inference.program.functions import Function
 from devlint.inference.program.units import Unit
 from devlint.inference.syntax.text import code, dotted, every
 from devlint.inference.syntax.words import words

@@ -18,8 +18,8 @@ from devlint.inference.domain.placement import META
 from devlint.inference.domain.value import Value
 from devlint.inference.facts import Leftover, MetaLeftover, Site
 from devlint.inference.models.devices import parse_device
-from devlint.inference.program.classes import ClassInfo
-from devlint.inference.program.frames import Frame
+from devlint.inference.program.declarations import ClassInfo
+from devlint.inference.program.frames import Frame, body_of
 from devlint.inference.program.functions import Arguments
 from devlint.inference.program.units import Unit
 from devlint.inference.program.values import ClassValue, Instance
@@ -251,7 +251,7 @@ def _unsaved_of(info: ClassInfo) -> tuple[str, Site] | None:
 
 def _classes_in(info: ClassInfo) -> Iterator[ClassInfo]:
     """The classes of the project that its methods make."""
-    frame = info.unit.frame
+    frame = body_of(info.unit)
     if frame is None:
         return
     for call in every(info.node, cst.Call):

@@ -341,4 +341,4 @@ def keep_last(
 def own(frame: Frame, kind: str, index: int) -> None:
     """Remember in which function a fact is: how often that runs shows when the file is done."""
     if frame.function is not None:
-        frame.unit.owned.append((kind, index, frame.function, frame.constructing))
+        frame.unit.kept(roles.Owned).facts.append((kind, index, frame.function, frame.constructing))

@@ -16,8 +16,8 @@ from devlint.inference.collect.places import Look, looks, told
 from devlint.inference.domain.provenance import Source
 from devlint.inference.domain.value import UNKNOWN, Value
 from devlint.inference.facts import Placed, Site
+from devlint.inference.program.declarations import Function
 from devlint.inference.program.frames import EVALUATORS, EXECUTORS, Frame
-from devlint.inference.program.functions import Function
 from devlint.inference.syntax.text import dotted, shorten
 
 Evaluate = Callable[[Frame, Any], Value]

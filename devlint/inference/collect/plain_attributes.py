@@ -26,7 +26,8 @@ from devlint.inference.interpreter.submodules import (
     registers_by_name,
 )
 from devlint.inference.program.accelerator_notes import MentionNote, Mentions
-from devlint.inference.program.classes import AttributeNote, ClassInfo
+from devlint.inference.program.attribute_notes import AttributeNote
+from devlint.inference.program.declarations import ClassInfo, classes_of
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.units import Unit
 from devlint.inference.syntax.text import dotted, every
@@ -165,7 +166,7 @@ def _is_of_another(info: ClassInfo, function: Site | None) -> bool:
     """A method of a class that has nothing to do with this one."""
     return function is not None and any(
         method.node is function.node
-        for each in info.unit.classes
+        for each in classes_of(info.unit)
         if info not in each.lineage() and each not in info.lineage()
         for method in each.methods.values()
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import libcst as cst
 
 from devlint.inference.collect.file_paths import LOADS
-from devlint.inference.program.classes import ClassInfo
+from devlint.inference.program.declarations import ClassInfo
 from devlint.inference.syntax.text import dotted, every
 
 _PLAIN = ("int", "float", "len", "str", "bool", "round", *LOADS)

@@ -26,7 +26,7 @@ from devlint.inference.collect.file_paths import (
 )
 from devlint.inference.collect.plain_values import is_number
 from devlint.inference.conventions import holds
-from devlint.inference.program.functions import Function
+from devlint.inference.program.declarations import Function, functions_of
 from devlint.inference.program.units import Unit
 from devlint.inference.syntax.control_dependence import Branches, is_passed
 from devlint.inference.syntax.text import code, dotted, every
@@ -56,7 +56,7 @@ class Scopes:
     @cached_property
     def saving(self) -> list[Function]:
         """The functions that save something."""
-        return [function for function in self.unit.functions if function.contains("save(")]
+        return [function for function in functions_of(self.unit) if function.contains("save(")]
 
     @cached_property
     def written(self) -> dict[str, list[tuple[Function, cst.BaseExpression]]]:

@@ -22,8 +22,9 @@ from devlint.inference.facts import Timing
 from devlint.inference.models import module_places
 from devlint.inference.models.held_tensors import tensors_in
 from devlint.inference.models.places import on_accelerator
+from devlint.inference.program.declarations import Function, functions_of
 from devlint.inference.program.frames import Frame
-from devlint.inference.program.functions import Arguments, Function
+from devlint.inference.program.functions import Arguments
 from devlint.inference.program.units import Unit
 from devlint.inference.program.values import FunctionValue, Instance
 from devlint.inference.summaries.waits import function_site
@@ -167,7 +168,7 @@ def _may_wait(function: Function, depth: int = _DEPTH) -> bool:
     called = {dotted(call.func).rpartition(".")[2] for call in every(function.node, cst.Call)}
     return any(
         each.name in called and each is not function and _may_wait(each, depth - 1)
-        for each in function.unit.functions
+        for each in functions_of(function.unit)
     )
 
 

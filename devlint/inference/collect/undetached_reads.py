@@ -16,8 +16,8 @@ from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.facts import UndetachedRead
 from devlint.inference.models.gradients import BOTH, BackwardPasses, are_off
 from devlint.inference.program.assumption_sites import of_value
+from devlint.inference.program.declarations import Function
 from devlint.inference.program.frames import Frame
-from devlint.inference.program.functions import Function
 from devlint.inference.program.roles import evaluates, turns_gradients_off
 from devlint.inference.program.units import Unit
 

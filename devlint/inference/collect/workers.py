@@ -8,11 +8,13 @@ from devlint.inference.collect.availability_guards import Demands
 from devlint.inference.conventions import holds
 from devlint.inference.domain.host import Const, External
 from devlint.inference.domain.placement import CUDA, Device, Placement, Variable, VariableKind
+from devlint.inference.domain.provenance import Site
 from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.facts import WorkerAccess
 from devlint.inference.models.devices import place_of
+from devlint.inference.program.declarations import Function
 from devlint.inference.program.frames import Frame
-from devlint.inference.program.functions import Arguments, Function
+from devlint.inference.program.functions import Arguments
 from devlint.inference.program.units import Unit
 from devlint.inference.program.values import FunctionValue
 from devlint.inference.syntax.text import shorten
@@ -83,8 +85,8 @@ class Workers:
         """Make facts of what workers would run."""
         for function, node, chosen in self.accesses:
             where = self._where(function)
-            if where and unit.frame is not None:
-                site, text = unit.frame.site(node), shorten(node)
+            if where:
+                site, text = Site(unit.source, node), shorten(node)
                 pinned = function in self.pinned
                 unit.facts.worker_accesses.append(
                     WorkerAccess(site, where, text, chosen, self.count, pinned)

@@ -34,7 +34,8 @@ from devlint.inference.interpreter.submodules import (
 )
 from devlint.inference.models.module_places import baked, replaced
 from devlint.inference.models.registration import as_submodule, registered_tensor
-from devlint.inference.program.classes import AttributeNote, ClassInfo, Written
+from devlint.inference.program.attribute_notes import AttributeNote, Written
+from devlint.inference.program.declarations import ClassInfo
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.outcomes import AttributeWrite
 from devlint.inference.program.values import Instance

@@ -24,10 +24,10 @@ from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import EXPECTED, GRAD, RECORDED, SCALAR, Tensor
 from devlint.inference.domain.value import UNKNOWN, Union, Value, cases, choose
 from devlint.inference.interpreter import module_attributes
-from devlint.inference.interpreter.files import run_unit
 from devlint.inference.models import gradients
 from devlint.inference.models.devices import named_device
 from devlint.inference.program.frames import Frame
+from devlint.inference.program.imports import member_of
 from devlint.inference.program.values import (
     ClassValue,
     FunctionValue,
@@ -60,11 +60,11 @@ def attribute_of(frame: Frame, node: cst.Attribute, base: Value, name: str) -> V
         return module_attributes.attribute(frame, node, base, name)
     if type(base) is ProjectModule:
         unit = base.unit
-        run_unit(unit)
+        frame.interpreter.run(unit)
         found = read(unit.env, name)
         if found is not None:
             return found
-        return unit.member(unit.source.module_name, name)
+        return member_of(unit.context, unit.source.module_name, name)
     if type(base) is ClassValue:
         return _of_class(base, name)
     if type(base) is DeviceValue:

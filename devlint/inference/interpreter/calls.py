@@ -30,9 +30,10 @@ from devlint.inference.models import gradients, modules, objects
 from devlint.inference.models.container_methods import CONTAINERS, call_container
 from devlint.inference.models.places import brought_to_host
 from devlint.inference.models.tensor_methods import call_tensor_method
+from devlint.inference.program.declarations import Function
 from devlint.inference.program.events import Called, Formatted, HandedOver, HostWaits, MethodRead
 from devlint.inference.program.frames import EVALUATORS, Frame
-from devlint.inference.program.functions import Arguments, Function
+from devlint.inference.program.functions import Arguments
 from devlint.inference.program.traffic import HostCopies
 from devlint.inference.program.values import (
     ClassValue,

@@ -17,8 +17,9 @@ from devlint.inference.interpreter import contract_places, contracts
 from devlint.inference.interpreter.movers import where_read
 from devlint.inference.models.devices import parse_device
 from devlint.inference.models.registration import as_submodule, registered_tensor
-from devlint.inference.program.classes import ClassInfo
+from devlint.inference.program.declarations import ClassInfo
 from devlint.inference.program.device_awareness import is_assigned_outside
+from devlint.inference.program.frames import interpreter_of, running_methods
 from devlint.inference.program.values import Instance
 
 
@@ -52,7 +53,7 @@ def _assigned_inside(info: ClassInfo, name: str) -> Value | None:
                     and function.summary is None
                     and not _is_being_made(ancestor, method)
                 ):
-                    function.unit.context.interpreter.summarize(function)
+                    interpreter_of(function.unit).summarize(function)
             held = ancestor.attributes.get(name)
             if held is None:
                 held = _written_so_far(ancestor, name)
@@ -70,14 +71,15 @@ def _assigned_inside(info: ClassInfo, name: str) -> Value | None:
 def _is_being_made(info: ClassInfo, reader: str) -> bool:
     """Its constructor runs: what other methods leave is not there yet."""
     return reader != "__init__" and any(
-        frame.function is not None and frame.function.name == "__init__" for frame in info.running
+        frame.function is not None and frame.function.name == "__init__"
+        for frame in running_methods(info)
     )
 
 
 def _written_so_far(info: ClassInfo, name: str) -> Value | None:
     """What a method that is still being inferred, and called the one that reads, has
     registered under a name: the constructor calls `self.reset()`, which reads `self.weight`."""
-    for frame in info.running:
+    for frame in running_methods(info):
         written = frame.state.env.get(f"self.{name}")
         if written is None:
             continue

@@ -12,7 +12,7 @@ from devlint.inference.domain.value import Value, alternatives, is_untold
 from devlint.inference.interpreter import contracts
 from devlint.inference.interpreter.definitions import declare_function
 from devlint.inference.interpreter.movers import IN_TURN
-from devlint.inference.program.classes import ClassInfo
+from devlint.inference.program.declarations import ClassInfo, classes_of
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.units import Unit
 from devlint.inference.program.values import ClassValue
@@ -28,20 +28,19 @@ def build_class(frame: Frame, node: cst.ClassDef) -> ClassInfo:
     named = [frame.eval(argument.value) for argument in node.bases if argument.star == ""]
     bases = [base for each in named for base in alternatives(each)]  # `try: … except ImportError:`
     unit = frame.unit
+    is_module = any(_is_module(unit, base) for base in bases) or (
+        "torch" in unit.source.text and _looks_like_module(node, bases)
+    )
     info = ClassInfo(
         name=node.name.value,
         node=node,
         unit=unit,
-        bases=bases,
-        is_module=any(_is_module(unit, base) for base in bases)
-        or ("torch" in unit.source.text and _looks_like_module(node, bases)),
-        variable=Variable("self", VariableKind.MODULE),
+        bases=[base.info if type(base) is ClassValue else base for base in bases],
+        is_module=is_module,
+        variable=Variable("self", VariableKind.MODULE if is_module else VariableKind.FLEXIBLE),
     )
-    if not info.is_module:
-        info.variable = Variable("self", VariableKind.FLEXIBLE)
-        info.self_value.place = None
-    unit.classes.append(info)
-    body = Frame(unit, frame.function, frame, info)
+    classes_of(unit).append(info)
+    body = Frame(unit, frame.interpreter, frame.function, frame, info)
 
     for statement in node.body.body:
         if isinstance(statement, cst.FunctionDef):

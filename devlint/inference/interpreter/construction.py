@@ -16,10 +16,10 @@ from devlint.inference.interpreter import contract_checks, declared_fields
 from devlint.inference.interpreter.conditions import asks_for_host
 from devlint.inference.models.module_places import placed
 from devlint.inference.models.registration import hand_over_parameters
-from devlint.inference.program.classes import ClassInfo
+from devlint.inference.program.declarations import ClassInfo, Function
 from devlint.inference.program.events import PartMade
 from devlint.inference.program.frames import Frame
-from devlint.inference.program.functions import Arguments, Function
+from devlint.inference.program.functions import Arguments
 from devlint.inference.program.values import ClassValue, FunctionValue, Instance
 from devlint.inference.syntax.text import dotted
 

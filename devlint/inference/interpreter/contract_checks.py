@@ -25,8 +25,8 @@ from devlint.inference.models.unification.contradictions import clash
 from devlint.inference.models.unification.drafts import note
 from devlint.inference.models.unification.pending import add_pending
 from devlint.inference.program.assumption_sites import at, guess, of_value
-from devlint.inference.program.classes import ClassInfo
 from devlint.inference.program.contracts import Declared, Signature
+from devlint.inference.program.declarations import ClassInfo
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.values import Instance
 from devlint.inference.syntax.text import shorten

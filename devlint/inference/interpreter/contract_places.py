@@ -16,9 +16,9 @@ from devlint.inference.domain.placement import CUDA, Device, Placement
 from devlint.inference.domain.tensors import DEFAULT, INDIRECT, LOADED, MAYBE_SCALAR, Tensor
 from devlint.inference.domain.value import UNKNOWN, Union, Value, is_untold, union
 from devlint.inference.models.module_places import replaced
-from devlint.inference.program.classes import ClassInfo
 from devlint.inference.program.contracts import Declared, Signature
-from devlint.inference.program.frames import Frame
+from devlint.inference.program.declarations import ClassInfo
+from devlint.inference.program.frames import Frame, interpreter_of
 from devlint.inference.program.functions import Parameter
 from devlint.inference.program.values import Instance
 
@@ -147,5 +147,5 @@ def promised(signature: Signature) -> Value | None:
 
 def attribute(info: ClassInfo, declared: Declared, found: Value | None) -> Value:
     """What `self.name` holds when it has a contract."""
-    frame = Frame(info.unit, None, None, info)
+    frame = Frame(info.unit, interpreter_of(info.unit), info=info)
     return trusted(frame, UNKNOWN if found is None else found, declared)

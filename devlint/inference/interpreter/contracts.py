@@ -23,10 +23,9 @@ from devlint.inference.domain.provenance import Site
 from devlint.inference.domain.value import Value
 from devlint.inference.facts import UnreadContract
 from devlint.inference.models.contracts import make, unread
-from devlint.inference.program.classes import ClassInfo
 from devlint.inference.program.contracts import Declared, Signature
-from devlint.inference.program.frames import Frame
-from devlint.inference.program.functions import Function
+from devlint.inference.program.declarations import ClassInfo, Function
+from devlint.inference.program.frames import Frame, body_of, closure_of
 from devlint.inference.program.type_expressions import TypeExpression
 from devlint.inference.program.units import Unit
 from devlint.inference.program.values import Contract, ProjectModule
@@ -178,7 +177,7 @@ def signature_of(function: Function) -> Signature:
     """The contracts of a function, read once."""
     if function.signature is None:
         function.signature = Signature()
-        frame = function.outer if function.outer is not None else function.unit.frame
+        frame = closure_of(function) or body_of(function.unit)
         if isinstance(function.node, cst.FunctionDef) and frame is not None:
             _read_signature(frame, function.node, function.signature)
     return function.signature

@@ -18,8 +18,8 @@ from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value, alternatives, union
 from devlint.inference.interpreter.parameters import declared_value
-from devlint.inference.program.classes import ClassInfo
-from devlint.inference.program.frames import Frame
+from devlint.inference.program.declarations import ClassInfo
+from devlint.inference.program.frames import Frame, interpreter_of
 
 _GENERATORS = frozenset(
     {"dataclasses.dataclass", "attr.s", "attr.attrs", "attr.dataclass", "attr.define"}
@@ -31,7 +31,7 @@ def fields_of_class(info: ClassInfo) -> dict[str, Value]:
     """The tensors that a class declares and is made of, by name, as its methods find them."""
     if info.declared_tensors is None:
         info.declared_tensors = {}
-        frame = Frame(info.unit, None, None, info)
+        frame = Frame(info.unit, interpreter_of(info.unit), info=info)
         for ancestor in reversed(info.lineage()):
             if _is_generated(frame, ancestor):
                 info.declared_tensors |= _declared(frame, ancestor)

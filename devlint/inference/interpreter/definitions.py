@@ -5,10 +5,9 @@ from __future__ import annotations
 import libcst as cst
 
 from devlint.inference.domain.value import Value
-from devlint.inference.program.classes import ClassInfo
+from devlint.inference.program.declarations import ClassInfo, Function, functions_of
 from devlint.inference.program.events import DefaultEvaluated
-from devlint.inference.program.frames import Frame
-from devlint.inference.program.functions import Function
+from devlint.inference.program.frames import Frame, enclose
 from devlint.inference.program.values import FunctionValue
 from devlint.inference.syntax.text import dotted
 
@@ -24,13 +23,15 @@ def declare_function(
     function = Function(
         node=node,
         unit=frame.unit,
-        outer=frame if frame.function is not None else None,
+        around=frame.function,
         info=info,
         defaults=_defaults(frame, node.params),
         decorators=tuple(decorators),
         name=node.name.value,
     )
-    frame.unit.functions.append(function)
+    if frame.function is not None:
+        enclose(function, frame)
+    functions_of(frame.unit).append(function)
     return FunctionValue(function)
 
 
@@ -38,10 +39,11 @@ def lambda_value(frame: Frame, node: cst.Lambda) -> FunctionValue:
     function = Function(
         node=node,
         unit=frame.unit,
-        outer=frame,
+        around=frame.function,
         defaults=_defaults(frame, node.params),
     )
-    frame.unit.functions.append(function)
+    enclose(function, frame)
+    functions_of(frame.unit).append(function)
     return FunctionValue(function)
 
 

@@ -7,6 +7,7 @@ import libcst as cst
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value
 from devlint.inference.models.module_places import placed
+from devlint.inference.program.declarations import classes_of
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.values import FunctionValue, Instance
 from devlint.inference.syntax.moved_globals import MOVING_METHODS
@@ -18,7 +19,7 @@ def method_of_only_class(frame: Frame, base: Value, func: cst.Attribute) -> Func
     """A method of what a caller hands in as a model, of which one class of the file has one of this
     name: `model.init_hidden(n)`."""
     name, knowledge = func.attr.value, frame.unit.context.knowledge
-    if not frame.unit.classes or name in knowledge.methods or name in MOVING_METHODS:
+    if not classes_of(frame.unit) or name in knowledge.methods or name in MOVING_METHODS:
         return None
     if not _is_open_model(base, func.value):
         return None
@@ -26,7 +27,7 @@ def method_of_only_class(frame: Frame, base: Value, func: cst.Attribute) -> Func
     place, origin = placed(frame, base) if type(base) is Instance else (base.place, base.origin)
     found = {
         function: info
-        for info in frame.unit.classes
+        for info in classes_of(frame.unit)
         if info.is_module and (function := info.method(name)) is not None
     }
     if len(found) != 1:

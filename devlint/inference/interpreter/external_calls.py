@@ -18,12 +18,13 @@ from devlint.inference.models.registration import hand_over_parameters
 from devlint.inference.program.events import HostReads, NumberTaken, UnknownCalled
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
+from devlint.inference.program.imports import REFUSED
 from devlint.inference.syntax.text import shorten
 
 
 def call_external(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> Value:
     """A function or class of a library, by its dotted name."""
-    if name.startswith("<refused>"):
+    if name.startswith(REFUSED):
         hand_over_parameters(arguments)
         frame.emit(UnknownCalled(node, arguments))
         return UNKNOWN  # a function of the project that was not read: it may do anything

@@ -6,7 +6,7 @@ from collections.abc import Sequence as Many
 
 import libcst as cst
 
-from devlint.inference.program.frames import BudgetExceeded, Frame
+from devlint.inference.program.frames import BudgetExceeded, Frame, Interpreter, begin, body_of
 from devlint.inference.program.units import Unit
 from devlint.inference.syntax.words import skips_rest
 
@@ -22,13 +22,11 @@ def run_all(frame: Frame, statements: Many[cst.CSTNode]) -> bool:
     return True
 
 
-def run_unit(unit: Unit) -> None:
+def run_unit(unit: Unit, interpreter: Interpreter) -> None:
     """Walk the module's body, once."""
-    if unit.frame is not None:
+    if body_of(unit) is not None:
         return
-    frame = Frame(unit, env=unit.env)
-    unit.frame = frame
-
+    frame = begin(unit, interpreter)
     try:
         run_all(frame, unit.tree.body)
     except BudgetExceeded:

@@ -26,8 +26,9 @@ from devlint.inference.domain.value import UNKNOWN, Value, alternatives
 from devlint.inference.interpreter.movers import moves_plain_attribute
 from devlint.inference.models.registration import registered_tensor
 from devlint.inference.program import roles
-from devlint.inference.program.classes import AttributeNote, ClassInfo
+from devlint.inference.program.attribute_notes import AttributeNote
 from devlint.inference.program.constructors import runs_in_constructor
+from devlint.inference.program.declarations import ClassInfo
 from devlint.inference.program.events import NonLeafUsed
 from devlint.inference.program.frames import Frame
 from devlint.inference.syntax.text import code

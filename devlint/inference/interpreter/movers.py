@@ -17,8 +17,8 @@ from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.tensors import GRAD, SCALAR, Tensor
 from devlint.inference.domain.value import UNKNOWN, Value, alternatives, union
 from devlint.inference.models.module_places import replaced
-from devlint.inference.program.classes import ClassInfo
-from devlint.inference.program.frames import Frame
+from devlint.inference.program.declarations import ClassInfo
+from devlint.inference.program.frames import Frame, running_methods
 from devlint.inference.program.values import Instance
 from devlint.inference.syntax.attribute_moves import is_mover
 from devlint.inference.syntax.text import code
@@ -59,7 +59,8 @@ def _is_moved_later(info: ClassInfo, name: str) -> bool:
     if any(name in ancestor.remade for ancestor in info.lineage()):
         return False
     movers = {method for ancestor in info.lineage() for method in ancestor.moved.get(name, ())}
-    reader = info.running[-1].function if info.running else None
+    running = running_methods(info)
+    reader = running[-1].function if running else None
     return bool(movers) and (reader is None or reader.name not in movers)
 
 

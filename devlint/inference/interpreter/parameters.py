@@ -23,8 +23,9 @@ from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.tensors import INDIRECT, SHAPED, Tensor
 from devlint.inference.domain.value import UNKNOWN, Value, union
 from devlint.inference.interpreter import contracts
+from devlint.inference.program.declarations import Function
 from devlint.inference.program.frames import Frame
-from devlint.inference.program.functions import Function, Parameter
+from devlint.inference.program.functions import Parameter
 from devlint.inference.program.units import Unit
 from devlint.inference.program.usage import left_at_default
 from devlint.inference.program.values import ClassValue, Instance

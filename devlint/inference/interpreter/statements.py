@@ -27,6 +27,7 @@ from devlint.inference.models import creations
 from devlint.inference.models.module_places import baked
 from devlint.inference.program.events import Asserted, Tested
 from devlint.inference.program.frames import EXECUTORS, Frame
+from devlint.inference.program.imports import exports_of, imported
 from devlint.inference.syntax.text import code, dotted
 
 
@@ -138,27 +139,26 @@ def _import(frame: Frame, node: cst.Import) -> bool:
     for alias in node.names:
         name = dotted(alias.name)
         if alias.asname is not None and isinstance(alias.asname.name, cst.Name):
-            frame.bind(alias.asname.name.value, frame.unit.imported(name))
+            frame.bind(alias.asname.name.value, imported(frame.unit.context, name))
         else:
             root = name.partition(".")[0]
-            frame.bind(root, frame.unit.imported(root))
+            frame.bind(root, imported(frame.unit.context, root))
     return True
 
 
 def _import_from(frame: Frame, node: cst.ImportFrom) -> bool:
     base = dotted(node.module) if node.module is not None else ""
-    unit = frame.unit
-    name = unit.absolute(base, len(node.relative))
+    context = frame.unit.context
+    module = frame.unit.absolute(base, len(node.relative))
     if isinstance(node.names, cst.ImportStar):
-        for key, value in unit.exports(name).items():
+        for key, value in exports_of(context, module).items():
             frame.bind(key, value)
         return True
     for alias in node.names:
-        imported = dotted(alias.name)
-        bound = imported
+        name = bound = dotted(alias.name)
         if alias.asname is not None and isinstance(alias.asname.name, cst.Name):
             bound = alias.asname.name.value
-        frame.bind(bound, unit.imported(name, imported))
+        frame.bind(bound, imported(context, module, name))
     return True
 
 

@@ -11,7 +11,7 @@ from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.placement import Variable
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.value import Value, alternatives
-from devlint.inference.program.classes import ClassInfo
+from devlint.inference.program.declarations import ClassInfo
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.values import Instance
 from devlint.inference.syntax.text import dotted, every

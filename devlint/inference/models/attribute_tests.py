@@ -7,10 +7,10 @@ import libcst as cst
 from devlint.inference.conventions import found
 from devlint.inference.domain.host import FALSE, HOST, Const, External
 from devlint.inference.domain.value import Value
-from devlint.inference.program.classes import ClassInfo
+from devlint.inference.program.declarations import ClassInfo
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
-from devlint.inference.program.values import ClassValue, Instance
+from devlint.inference.program.values import Instance
 
 _PLAIN_BASES = frozenset({"torch.nn.Module", "builtins.object"})
 _OF_MODULES = frozenset({"training", "forward", "parameters", "to", "state_dict", "named_modules"})
@@ -22,7 +22,7 @@ def has_attribute(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     if type(owner) is not Instance or owner.info is None or type(name) is not Const:
         return HOST
     lineage = owner.info.lineage()
-    bases = [base for each in lineage for base in each.bases if type(base) is not ClassValue]
+    bases = [base for each in lineage for base in each.bases if type(base) is not ClassInfo]
     if any(type(b) is not External or b.name not in _PLAIN_BASES for b in bases):
         return HOST
     return HOST if any(_may_set(each, str(name.value)) for each in lineage) else FALSE

@@ -6,8 +6,8 @@ from devlint.inference.domain.host import Const, Host
 from devlint.inference.domain.placement import Device
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import UNKNOWN, Value, alternatives, join_branches, union
+from devlint.inference.program.declarations import Function
 from devlint.inference.program.frames import Frame
-from devlint.inference.program.functions import Function
 
 _BASES = ("torch.autograd.Function", "torch.autograd.function.")
 
@@ -38,7 +38,7 @@ def restore(frame: Frame, function: Function) -> None:
     for name in _STORING:
         storing = function.info.method(name)
         if storing is not None:
-            storing.unit.context.interpreter.summarize(storing)
+            frame.interpreter.summarize(storing)
             for attribute, value in storing.stored.items():
                 lasting = _lasting(value)
                 if lasting is not None:

@@ -19,8 +19,8 @@ from devlint.inference.domain.host import Const, External, Host
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import DEFAULT, Tensor
 from devlint.inference.domain.value import UNKNOWN, Value, alternatives
+from devlint.inference.program.declarations import Function
 from devlint.inference.program.frames import Assigned, Frame
-from devlint.inference.program.functions import Function
 from devlint.inference.program.units import Unit
 from devlint.inference.program.values import FunctionValue, Instance
 from devlint.inference.syntax.definitions import Definition, Definitions

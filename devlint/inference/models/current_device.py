@@ -20,8 +20,8 @@ from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value
 from devlint.inference.program.accelerator_notes import Mentions
 from devlint.inference.program.assumption_sites import at
+from devlint.inference.program.declarations import Function
 from devlint.inference.program.frames import Frame
-from devlint.inference.program.functions import Function
 from devlint.inference.syntax.text import code, every, parts, shorten
 
 _RIGID = (VariableKind.INPUT, VariableKind.MODULE)

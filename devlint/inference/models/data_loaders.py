@@ -38,12 +38,12 @@ def load_batches(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
         yielded.traits |= PINNED
     elif type(held) is Const or (held is None and not arguments.open):
         yielded.traits |= PAGEABLE
-    if _is_collated(arguments):
+    if _is_collated(frame, arguments):
         yielded.traits |= COLLATED
     return Loader(yielded)
 
 
-def _is_collated(arguments: Arguments) -> bool:
+def _is_collated(frame: Frame, arguments: Arguments) -> bool:
     """The loader has its own `collate_fn`, and what that makes of the rows is not in sight: a batch
     of graphs, a dict, a list of pictures."""
     collate = arguments.get(6, "collate_fn")
@@ -51,7 +51,7 @@ def _is_collated(arguments: Arguments) -> bool:
         return False
     if type(collate) is not FunctionValue:
         return True
-    summary = collate.function.unit.context.interpreter.summarize(collate.function)
+    summary = frame.interpreter.summarize(collate.function)
     made = summary.result if summary is not None else UNKNOWN
     parts = made.items if type(made) is Sequence and made.items is not None else [made]
     return not all(type(part) is Tensor and part.is_sure for part in parts)
@@ -69,7 +69,7 @@ def _made_on_accelerator(frame: Frame, node: cst.Call, arguments: Arguments) -> 
         origin = Provenance(StepKind.LOADED, node, frame.unit.source, dataset.origin)
         return Tensor(dataset.place, origin)  # rows of one tensor are where it is
     for maker in makers:
-        summary = maker.unit.context.interpreter.summarize(maker)
+        summary = frame.interpreter.summarize(maker)
         found = tensors_in(summary.result) if summary is not None else []
         moved = [t for t in found if type(t.place) is Variable or on_accelerator(t) > 0]
         if moved:

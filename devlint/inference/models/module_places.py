@@ -11,9 +11,9 @@ from devlint.inference.domain.placement import Placement
 from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.tensors import DEFAULT, LOADED, PARAMETER, Tensor
 from devlint.inference.domain.value import UNKNOWN, Union, Value, alternatives, union
-from devlint.inference.program.classes import ClassInfo
-from devlint.inference.program.frames import Frame
-from devlint.inference.program.values import ClassValue, FunctionValue, Instance, Placed
+from devlint.inference.program.declarations import ClassInfo
+from devlint.inference.program.frames import Frame, globals_of
+from devlint.inference.program.values import FunctionValue, Instance, Placed
 from devlint.inference.syntax.text import code
 
 
@@ -41,7 +41,7 @@ def _state(frame: Frame, module: Instance) -> Placed | None:
             return state if current is frame or module.moves == 0 else Placed(None, None)
         current = current.outer
     unit = frame.unit
-    state = unit.globals.get(module)
+    state = globals_of(unit).get(module)
     if state is None:
         state = unit.env.get(module)
     if type(state) is Placed:
@@ -141,7 +141,7 @@ def _adds_state(frame: Frame, info: ClassInfo) -> bool:
     """Whether a class of the project may register anything, as far as its own methods show."""
     for base in info.bases:
         known = type(base) is External and base.name in ("torch.nn.Module", "builtins.object")
-        if not known and type(base) is not ClassValue:
+        if not known and type(base) is not ClassInfo:
             return True
     held = [v for value in info.attributes.values() for v in alternatives(value)]
     return (

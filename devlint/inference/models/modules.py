@@ -29,9 +29,9 @@ from devlint.inference.models.moves.objects import move_of_module
 from devlint.inference.models.operands import operands_of
 from devlint.inference.models.registration import register_attribute
 from devlint.inference.models.unification.meeting import meet
-from devlint.inference.program.classes import ClassInfo
+from devlint.inference.program.declarations import ClassInfo, Function
 from devlint.inference.program.frames import Frame
-from devlint.inference.program.functions import Arguments, Function
+from devlint.inference.program.functions import Arguments
 from devlint.inference.program.values import FunctionValue, Instance, Parameters, Super
 from devlint.inference.syntax.moved_globals import MOVING_METHODS
 from devlint.inference.syntax.text import shorten

@@ -18,10 +18,11 @@ from devlint.inference.domain.value import UNKNOWN, Value, alternatives
 from devlint.inference.facts import LateMove
 from devlint.inference.models.devices import is_dtype, place_of
 from devlint.inference.models.module_places import placed
-from devlint.inference.program.classes import ClassInfo
+from devlint.inference.program.declarations import ClassInfo, Function
 from devlint.inference.program.frames import Frame
-from devlint.inference.program.functions import Arguments, Function
-from devlint.inference.program.units import REFUSED, Unit
+from devlint.inference.program.functions import Arguments
+from devlint.inference.program.imports import REFUSED
+from devlint.inference.program.units import Unit
 from devlint.inference.program.values import ClassValue, Instance
 from devlint.inference.syntax.text import called_name, dotted, every
 

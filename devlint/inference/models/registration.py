@@ -10,7 +10,8 @@ from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import DEFAULT, GRAD, PARAMETER, RECORDED, SCALAR, Tensor
 from devlint.inference.domain.value import Value, alternatives, join_branches, union
 from devlint.inference.models.held_tensors import tensors_in
-from devlint.inference.program.classes import ClassInfo, Written
+from devlint.inference.program.attribute_notes import Written
+from devlint.inference.program.declarations import ClassInfo
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
 from devlint.inference.program.values import Instance

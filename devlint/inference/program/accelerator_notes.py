@@ -11,7 +11,7 @@ from devlint.inference.conventions import holds
 from devlint.inference.domain.placement import CPU
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import Tensor
-from devlint.inference.program.functions import Function
+from devlint.inference.program.declarations import Function
 from devlint.inference.program.units import Unit
 from devlint.inference.syntax.words import asks_for_accelerator
 
@@ -98,7 +98,7 @@ def functions(function: Function | None) -> list[Function]:
     found = []
     while function is not None:
         found.append(function)
-        function = function.outer.function if function.outer is not None else None
+        function = function.around
     return found
 
 

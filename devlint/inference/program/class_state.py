@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from devlint.inference.program.classes import ClassInfo
+from devlint.inference.program.declarations import ClassInfo
 from devlint.inference.program.frames import Frame
 from devlint.inference.syntax.text import dotted, every
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from devlint.inference.conventions import found, holds
-from devlint.inference.program.frames import Frame
-from devlint.inference.program.functions import Function
+from devlint.inference.program.declarations import Function, functions_of
+from devlint.inference.program.frames import Frame, closure_of
 from devlint.inference.program.units import Unit
 
 _BUILDING = frozenset({"__init__", "configure_model", "configure_sharded_model"})
@@ -14,7 +14,7 @@ def runs_in_constructor(frame: Frame) -> bool:
     """The function is called from constructors alone, as far as the file shows, or sets up a
     module and is called by nobody."""
     function = frame.function
-    if function is None or function.outer is not None:
+    if function is None or closure_of(function) is not None:
         return False
     if function.info is not None and not function.info.is_module:
         return False
@@ -65,7 +65,7 @@ def _text_of_constructors(unit: Unit) -> str:
     and methods and properties that only such use."""
     if unit._constructors is not None:
         return unit._constructors
-    waiting = [f for f in unit.functions if f.info is not None and f.info.is_module]
+    waiting = [f for f in functions_of(unit) if f.info is not None and f.info.is_module]
     building: list[Function] = []
     text = ""
     while True:

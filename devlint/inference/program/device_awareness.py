@@ -7,9 +7,8 @@ from functools import lru_cache
 from devlint.inference.conventions import found, holds
 from devlint.inference.domain.placement import Variable
 from devlint.inference.domain.tensors import Tensor
-from devlint.inference.program.classes import ClassInfo
+from devlint.inference.program.declarations import ClassInfo, Function, classes_of
 from devlint.inference.program.frames import Frame
-from devlint.inference.program.functions import Function
 from devlint.inference.syntax.text import code, dotted
 
 
@@ -43,7 +42,7 @@ def works_on_device(frame: Frame, tensor: Tensor) -> bool:
     if not unit.accelerated or function is None or is_for_host(frame):
         return False
     info = function.info
-    outer = function.outer.function if function.outer is not None else None
+    outer = function.around
     asked = type(tensor.place) is Variable and _is_asked(unit.source.text, tensor.place.name)
     if unit.is_script and not frame.in_module:
         return asked
@@ -79,7 +78,7 @@ def is_for_host(frame: Frame) -> bool:
         return True
     info = function.info
     place = f"{unit.source.path}.{info.name}" if info is not None else unit.source.path
-    outer = function.outer.function if function.outer is not None else None
+    outer = function.around
     names = name if outer is None else f"{outer.name} {name}"
     return holds("host-work-name", names) or holds("showing-place", place)
 
@@ -98,7 +97,7 @@ def minds_devices(function: Function, parameter: str) -> bool:
         return True
     is_public = not function.name.startswith("_") and not unit.is_script
     if is_public and (
-        declares_tensor(function, parameter) or any(c.is_module for c in unit.classes)
+        declares_tensor(function, parameter) or any(c.is_module for c in classes_of(unit))
     ):
         return True
     texts = [function.text]

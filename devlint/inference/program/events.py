@@ -16,8 +16,8 @@ from devlint.inference.domain.provenance import Site
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value
 from devlint.inference.facts import Mistake
-from devlint.inference.program.classes import ClassInfo
-from devlint.inference.program.functions import Arguments, Function, Parameter, Summary
+from devlint.inference.program.declarations import ClassInfo, Function
+from devlint.inference.program.functions import Arguments, Parameter, Summary
 from devlint.inference.program.loops import LoopState
 
 

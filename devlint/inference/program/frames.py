@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import libcst as cst
 
 from devlint.inference.domain import heap
 from devlint.inference.domain.containers import Address, Container, Loader, Mapping, Sequence
+from devlint.inference.domain.host import NONE, External
 from devlint.inference.domain.path_conditions import MAX_AROUND, PathCondition, both, lasting
 from devlint.inference.domain.placement import CPU, Placement
 from devlint.inference.domain.provenance import Provenance, Site, StepKind
@@ -18,6 +20,7 @@ from devlint.inference.domain.value import (
     UNKNOWN,
     Union,
     Value,
+    alternatives,
     cases,
     join,
     join_branches,
@@ -25,17 +28,14 @@ from devlint.inference.domain.value import (
 )
 from devlint.inference.program.contracts import Declared
 from devlint.inference.program.control import ControlContext
+from devlint.inference.program.declarations import ClassInfo, Function, functions_of
+from devlint.inference.program.functions import Arguments, Summary
 from devlint.inference.program.loops import Environment, Flag, LoopState
 from devlint.inference.program.outcomes import Outcome
 from devlint.inference.program.state import State
-from devlint.inference.program.values import read
-
-if TYPE_CHECKING:
-    from devlint.inference.program.classes import ClassInfo
-    from devlint.inference.program.functions import Function
-    from devlint.inference.program.units import Interpreter, Unit
-    from devlint.inference.program.values import Instance
-
+from devlint.inference.program.units import Unit
+from devlint.inference.program.values import FunctionValue, Instance, read
+from devlint.inference.syntax.moved_globals import MOVES, moved_globals
 
 _HOLDERS = frozenset({Sequence, Mapping, Union, Loader})
 
@@ -104,6 +104,7 @@ class Frame:
         "global_names",
         "info",
         "instance",
+        "interpreter",
         "nonlocal_names",
         "notes",
         "outcome",
@@ -117,12 +118,14 @@ class Frame:
     def __init__(
         self,
         unit: Unit,
+        interpreter: Interpreter,
         function: Function | None = None,
         outer: Frame | None = None,
         info: ClassInfo | None = None,
         env: Environment | None = None,
     ) -> None:
         self.unit = unit
+        self.interpreter = interpreter  # the recursion, for what is asked of a value here
         self.function = function
         self.outer = outer
         self.info = info
@@ -171,14 +174,9 @@ class Frame:
         run = EXECUTORS.get(type(node))
         return True if run is None else run(self, node)
 
-    @property
-    def interpreter(self) -> Interpreter:
-        """The recursion, for what a value of this frame asks of it."""
-        return self.unit.context.interpreter
-
     def emit(self, event: object) -> None:
         """Say that something happened here."""
-        self.unit.context.interpreter.on(self, event)
+        self.interpreter.on(self, event)
 
     # ----------------------------------------------------------------- control
 
@@ -240,7 +238,7 @@ class Frame:
             if found is not None:
                 return found
             frame = frame.outer
-        return self.unit.globals.get(address) or address.left
+        return globals_of(self.unit).get(address) or address.left
 
     def snapshot(self, value: Value) -> Value:
         """The value with the contents that containers have now."""
@@ -258,7 +256,7 @@ class Frame:
 
     def leave(self, env: Environment) -> None:
         """The function is done: others may find what it wrote to containers that they share."""
-        around: list[Environment] = [self.unit.globals]
+        around: list[Environment] = [globals_of(self.unit)]
         frame = self.outer
         while frame is not None:
             around.append(frame.state.env)
@@ -282,13 +280,14 @@ class Frame:
             if value is not None:
                 return value
             frame = frame.outer
-        return self.unit.lookup(name)
+        return lookup(self.unit, name)
 
     def bind(self, name: str, value: Value) -> None:
         """Assign to a name."""
         if self.global_names and name in self.global_names:
-            old = self.unit.globals.get(name)
-            self.unit.globals[name] = value if old is None else join_branches(old, value)
+            shared = globals_of(self.unit)
+            old = shared.get(name)
+            shared[name] = value if old is None else join_branches(old, value)
         if self.nonlocal_names and name in self.nonlocal_names and self.outer is not None:
             old = self.outer.state.env.get(name)
             self.outer.state.env[name] = value if old is None else join_branches(old, value)
@@ -364,3 +363,119 @@ class Frame:
                 return frame.info.is_module
             frame = frame.outer
         return False
+
+
+class Interpreter(Protocol):
+    """The recursion, as those see it who stand below it."""
+
+    def run(self, unit: Unit) -> None:
+        """Walk the body of a file, once."""
+
+    def summarize(self, function: Function) -> Summary | None:
+        """The summary of a function; None while it is being inferred, or where it is too deep."""
+
+    def call(self, frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> Value:
+        """The result of calling any value."""
+
+    def call_function(
+        self,
+        frame: Frame,
+        node: cst.CSTNode,
+        callee: FunctionValue,
+        arguments: Arguments,
+        as_module: bool = False,
+    ) -> Value | None:
+        """The result of calling a function of the project; None where it has no summary yet."""
+
+    def element_of(self, frame: Frame, value: Value, node: cst.CSTNode) -> Value:
+        """An element that an iteration over a value takes."""
+
+    def attribute_of(self, frame: Frame, node: cst.Attribute, base: Value, name: str) -> Value:
+        """An attribute of a value."""
+
+    def on(self, frame: Frame, event: object) -> None:
+        """Tell those who listen that something happened."""
+
+
+class _Frames:
+    """The frames of a file that others than their own functions read."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.body: Frame | None = None
+        self.around: dict[Function, Frame] = {}
+        self.running: dict[ClassInfo, list[Frame]] = {}
+
+
+def begin(unit: Unit, interpreter: Interpreter) -> Frame:
+    """The frame of the file's own statements, which are about to be walked."""
+    frame = unit.kept(_Frames).body = Frame(unit, interpreter, env=unit.env)
+    return frame
+
+
+def body_of(unit: Unit) -> Frame | None:
+    """The frame of a file's own statements, once it is walked."""
+    return unit.kept(_Frames).body
+
+
+def interpreter_of(unit: Unit) -> Interpreter:
+    """The recursion that walks a file."""
+    body = body_of(unit)
+    assert body is not None
+    return body.interpreter
+
+
+def enclose(function: Function, frame: Frame) -> None:
+    """A function reads the names of the frame that it is defined in."""
+    function.unit.kept(_Frames).around[function] = frame
+
+
+def closure_of(function: Function) -> Frame | None:
+    """The frame that a function is defined in, if that is another function's."""
+    return function.unit.kept(_Frames).around.get(function)
+
+
+def running_methods(info: ClassInfo) -> list[Frame]:
+    """The methods of a class that are being inferred, the innermost last."""
+    return info.unit.kept(_Frames).running.setdefault(info, [])
+
+
+# ----------------------------------------------------------------- globals
+
+# Names that are known without an import: `reveal_device` as type checkers have `reveal_type`.
+UNIMPORTED = {name: f"builtins.{name}" for name in dir(builtins)} | {
+    "reveal_device": "devlint.reveal_device"
+}
+
+
+def globals_of(unit: Unit) -> Environment:
+    """What the names of a file hold, so far if its body is being run: a branch of it has an
+    environment of its own."""
+    body = body_of(unit)
+    return unit.env if body is None else body.state.env
+
+
+def lookup(unit: Unit, name: str) -> Value | None:
+    """A global, or what needs no import."""
+    shared = globals_of(unit)
+    value = read(shared, name)
+    if value is None and shared is not unit.env:
+        value = read(unit.env, name)
+    for each in alternatives(value) if value is not None else ():
+        if type(each) is Instance and each.module and name in unit.kept(_MovedGlobals).names:
+            each.others_move_it = True
+    if value is not None:
+        return UNKNOWN if value is NONE and name in unit.rebound else value
+    path = UNIMPORTED.get(name)
+    return None if path is None else External(path)
+
+
+class _MovedGlobals:
+    """The globals of a file that some function moves where they are."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.names = {
+            name
+            for function in (functions_of(unit) if any(map(unit.contains, MOVES)) else ())
+            if function.around is None and isinstance(function.node, cst.FunctionDef)
+            for name in moved_globals(function.node, globals_of(unit))
+        }

@@ -10,9 +10,8 @@ from devlint.inference.call_contexts import Given
 from devlint.inference.conventions import holds
 from devlint.inference.domain.provenance import Site
 from devlint.inference.facts import Hotness
-from devlint.inference.program.classes import ClassInfo
+from devlint.inference.program.declarations import CallSite, ClassInfo, Function, functions_of
 from devlint.inference.program.frames import Frame
-from devlint.inference.program.functions import CallSite, Function
 from devlint.inference.program.units import Unit
 from devlint.inference.program.usage import left_over
 from devlint.inference.syntax.text import dotted
@@ -207,19 +206,27 @@ def _is_forward_hook(params: list[str]) -> bool:
     )
 
 
+class Owned:
+    """Facts by the function that they are in: their kind, their index, and whether that builds."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.facts: list[tuple[str, int, Function, bool]] = []
+
+
 def settle(unit: Unit) -> None:
     """Write into the file's syncs, moves and hidden copies whether the function around them runs
     per step."""
-    if not unit.owned:
+    owned = unit.kept(Owned).facts
+    if not owned:
         return
     reached = _reached(unit)
     per_item = _called_per_item(unit)
     facts = unit.facts
-    for function in {owner[2]: None for owner in unit.owned}:
+    for function in {owner[2]: None for owner in owned}:
         name = left_over(function)
         if name:
             facts.left_over[function.node] = name
-    for kind, index, function, constructing in unit.owned:
+    for kind, index, function, constructing in owned:
         found = reached.get(function)
         if kind in ("move", "data"):
             found = found or per_item.get(function)
@@ -259,7 +266,7 @@ def settle(unit: Unit) -> None:
                 and (found is None or holds("evaluating-function", function.name)),
                 cold=sync.cold or building or (found is None and _is_compared(function)),
             )
-    unit.owned.clear()
+    owned.clear()
 
 
 def _called_per_item(unit: Unit) -> dict[Function, PerStep]:
@@ -267,7 +274,7 @@ def _called_per_item(unit: Unit) -> dict[Function, PerStep]:
     call copies to a device costs the same."""
     return {
         function: PerStep(Site(unit.source, call.node))
-        for function in unit.functions
+        for function in functions_of(unit)
         for call in function.callers
         if not is_cold(function) and not call.cold and call.caller is not function
         if call.loop is not None and call.loop.hotness is Hotness.HOT
@@ -276,11 +283,13 @@ def _called_per_item(unit: Unit) -> dict[Function, PerStep]:
 
 def _reached(unit: Unit) -> dict[Function, PerStep]:
     """The functions of a file that run once per step, and why."""
-    trains = {f for f in unit.functions if _takes_step(f)}
+    trains = {f for f in functions_of(unit) if _takes_step(f)}
     reached = {
-        f: PerStep(trains=f in trains) for f in unit.functions if f in trains or runs_per_step(f)
+        f: PerStep(trains=f in trains)
+        for f in functions_of(unit)
+        if f in trains or runs_per_step(f)
     }
-    for function in unit.functions:
+    for function in functions_of(unit):
         if function in reached or is_cold(function) or holds("checking-function", function.name):
             continue
         for call in function.callers:
@@ -297,7 +306,7 @@ def _reached(unit: Unit) -> dict[Function, PerStep]:
                 break
     for _ in range(MAX_CALLS):
         added: dict[Function, PerStep] = {}
-        for function in unit.functions:
+        for function in functions_of(unit):
             name = function.name
             if (
                 function in reached

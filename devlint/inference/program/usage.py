@@ -14,7 +14,7 @@ from functools import cached_property
 import libcst as cst
 
 from devlint.inference.conventions import holds, without
-from devlint.inference.program.functions import Function
+from devlint.inference.program.declarations import Function
 from devlint.inference.program.units import Unit
 from devlint.inference.syntax.text import called_name, every
 
@@ -77,8 +77,7 @@ class _Usage:
 
 
 def _outermost(function: Function) -> Function:
-    while function.outer is not None and function.outer.function is not None:
-        function = function.outer.function
+    function = function.outermost
     return function
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Hashable
 
 from devlint.contracts import Requirement
 from devlint.inference.domain.containers import Mapping, Sequence
@@ -20,12 +19,9 @@ from devlint.inference.domain.value import (
     covers,
     merge,
 )
+from devlint.inference.program.declarations import ClassInfo, Function
 from devlint.inference.program.loops import Environment
-
-if TYPE_CHECKING:
-    from devlint.inference.program.classes import ClassInfo
-    from devlint.inference.program.functions import Function
-    from devlint.inference.program.units import Unit
+from devlint.inference.program.units import Unit
 
 
 class ProjectModule(Value):
@@ -48,24 +44,18 @@ class Imported(Value):
     """What an import binds, before anything asks for it: most of what a file imports is never used
     by the functions that are walked, and to load it all is to load the project for each file."""
 
-    __slots__ = ("_asked", "_value", "module", "name", "unit")
+    __slots__ = ("_ask", "_value")
 
-    def __init__(self, unit: Unit, module: str, name: str | None) -> None:
-        self.unit = unit
-        self.module = module
-        self.name = name  # of what `from module import name` takes; None for `import module`
-        self._asked = False
+    def __init__(self, ask: Callable[[], Value | None]) -> None:
+        self._ask: Callable[[], Value | None] | None = ask
         self._value: Value | None = None
 
     def resolve(self) -> Value | None:
         """What it stands for; None, as if not bound yet, while that is being found out: a cycle of
         imports, or a package that imports its own part under the part's name."""
-        if not self._asked:
-            self._asked = True
-            if self.name is None:
-                self._value = self.unit.module(self.module)
-            else:
-                self._value = self.unit.member(self.module, self.name)
+        if self._ask is not None:
+            ask, self._ask = self._ask, None
+            self._value = ask()
         return self._value
 
     def resolved(self) -> Value:
@@ -254,6 +244,23 @@ class Instance(Value):
         has_room = len(self.twins) < MAX_MODULES
         if isinstance(other, Instance) and other not in self.twins and has_room:
             self.twins.append(other)
+
+
+class _Selves:
+    """What `self` is in the methods of each class of a file."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.values: dict[ClassInfo, Instance] = {}
+
+
+def self_of(info: ClassInfo) -> Instance:
+    """`self` in the methods of a class: a module is where its device variable says."""
+    known = info.unit.kept(_Selves).values
+    found = known.get(info)
+    if found is None:
+        place = info.variable if info.is_module else None
+        found = known[info] = Instance(info, "", info.is_module, place)
+    return found
 
 
 class Placed(Value):

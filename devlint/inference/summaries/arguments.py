@@ -41,9 +41,10 @@ from devlint.inference.models.module_places import placed, replaced, stateful
 from devlint.inference.models.places import was_moved
 from devlint.inference.models.unification.exemptions import joins
 from devlint.inference.program import shape_tests, tests
+from devlint.inference.program.declarations import Function
 from devlint.inference.program.frames import Frame
-from devlint.inference.program.functions import Function, Parameter
-from devlint.inference.program.values import Generator, Instance, Placed
+from devlint.inference.program.functions import Parameter
+from devlint.inference.program.values import Generator, Instance, Placed, self_of
 from devlint.inference.syntax.text import code
 
 _ARRAYS = frozenset({"np.ndarray", "numpy.ndarray"})
@@ -69,7 +70,7 @@ class Binding:
         self.actuals: dict[Variable, Value] = {}  # those that differ from branch to branch
         self.given: dict[str, tuple[Value, cst.CSTNode]] = {}  # by parameter
         self.choices: dict[Predicate, Predicate] = {}  # the callee's, in this call
-        self.fresh: tuple[Instance, ...] = ()
+        self.fresh: tuple[Value, ...] = ()
         self.made: dict[Instance, Instance] = {}  # what this call makes, by what any call does
 
     def chosen(self, when: PathCondition) -> PathCondition:
@@ -322,7 +323,7 @@ class Binding:
     def _own_object(self) -> Instance | None:
         """The object of a method, as the method sees it."""
         info = self.function.info
-        return None if info is None else info.self_value
+        return None if info is None else self_of(info)
 
     def _made_anew(self, module: Instance) -> Instance:
         """What each call makes: a move of the one is no move of the others."""

@@ -9,8 +9,8 @@ from devlint.inference.domain.tensors import Tensor
 from devlint.inference.interpreter.contract_checks import as_tensors, check, compare, fixed
 from devlint.inference.models.held_tensors import tensors_in
 from devlint.inference.program.contracts import Signature
+from devlint.inference.program.declarations import Function
 from devlint.inference.program.frames import Frame
-from devlint.inference.program.functions import Function
 from devlint.inference.summaries.arguments import Binding
 
 

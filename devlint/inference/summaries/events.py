@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import libcst as cst
 
-from devlint.inference.program.functions import Function
+from devlint.inference.program.declarations import Function
 from devlint.inference.summaries.arguments import Binding
 
 

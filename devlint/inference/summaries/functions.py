@@ -21,16 +21,24 @@ from devlint.inference.models.held_tensors import tensors_in
 from devlint.inference.models.unification.authority import decider
 from devlint.inference.models.unification.pending import may_meet
 from devlint.inference.program import tests
+from devlint.inference.program.collation import collates
+from devlint.inference.program.declarations import Function, Owners
 from devlint.inference.program.events import (
     FunctionLeft,
     FunctionReturns,
     PlacesSettled,
     TensorReturned,
 )
-from devlint.inference.program.frames import BudgetExceeded, Frame
-from devlint.inference.program.functions import Function, Parameter, Summary
+from devlint.inference.program.frames import (
+    BudgetExceeded,
+    Frame,
+    Interpreter,
+    closure_of,
+    running_methods,
+)
+from devlint.inference.program.functions import Parameter, Summary
 from devlint.inference.program.meetings import Meetings
-from devlint.inference.program.values import ClassValue, Imported, Instance
+from devlint.inference.program.values import ClassValue, Imported, Instance, self_of
 from devlint.inference.summaries import object_state, returns, waits
 from devlint.inference.syntax.text import code
 from devlint.knowledge import Result
@@ -42,18 +50,18 @@ MAX_DEPTH = 24
 _FEEDING = ("Dataset", "DataLoader", "Sampler")
 
 
-def summarize(function: Function) -> Summary | None:
+def summarize(interpreter: Interpreter, function: Function) -> Summary | None:
     """The summary of a function; None while it is being inferred (recursion) or too deep."""
     if function.summary is not None:
         return function.summary
     context = function.unit.context
     if function.running or context.depth >= MAX_DEPTH:
         return None
-    _construct_first(function)
+    _construct_first(interpreter, function)
     function.running = True
     context.depth += 1
     try:
-        function.summary = _infer(function)
+        function.summary = _infer(interpreter, function)
     finally:
         context.depth -= 1
         function.running = False
@@ -67,36 +75,36 @@ _SETTING_UP = ("setUpClass", "setup_class", "setUp", "asyncSetUp", "setup_method
 _BEFORE_TESTS = ("__init__", *_SETTING_UP)
 
 
-def _construct_first(function: Function) -> None:
+def _construct_first(interpreter: Interpreter, function: Function) -> None:
     """A method runs on what the constructor built, and where the test was set up."""
     info = function.info
     built = info.methods.get("__init__") if info is not None else None
     if built is not None and built is not function and built.summary is None:
-        summarize(built)
+        interpreter.summarize(built)
     if info is not None and function.name not in _BEFORE_TESTS and not info.is_module:
         for name in _SETTING_UP:
             prepared = info.method(name)
-            summary = summarize(prepared) if prepared is not None else None
+            summary = interpreter.summarize(prepared) if prepared is not None else None
             if summary is not None and summary.left_default is not None:
                 function.unit.default_device = summary.left_default
 
 
-def _infer(function: Function) -> Summary:
-    unit = function.unit
-    frame = Frame(unit, function, function.outer, function.info)
+def _infer(interpreter: Interpreter, function: Function) -> Summary:
+    unit, outer = function.unit, closure_of(function)
+    frame = Frame(unit, interpreter, function, outer, function.info)
     if function.info is not None:
         frame.constructing = function.info.is_module and _constructs(function)
-    elif function.outer is not None:
-        frame.constructing = function.outer.constructing
-        frame.instance = function.outer.instance
+    elif outer is not None:
+        frame.constructing = outer.constructing
+        frame.instance = outer.instance
     parameters = function.parameters = _bind_parameters(frame, function)
-    owners = unit.context.owners
+    owners = unit.context.kept(Owners).functions
     owners.update((p.variable, function) for p in parameters if p.variable is not None)
     signature = contracts.signature_of(function)
     if signature:
         contract_places.apply(frame, signature, parameters)
     autograd.restore(frame, function)
-    running = function.info.running if function.info is not None else []
+    running = running_methods(function.info) if function.info is not None else []
     running.append(frame)
     try:
         if isinstance(function.node, cst.Lambda):
@@ -180,7 +188,7 @@ def _bind_parameters(frame: Frame, function: Function) -> list[Parameter]:
         on_host = holds("host-class", function.info.name) or any(
             base.endswith(_FEEDING) for base in function.info.library_bases
         )
-    on_host = on_host or function.unit.collates(function.name)
+    on_host = on_host or collates(function)
     shared = _place_in_hook(function)
     for index, param in enumerate(listed):
         name = param.name.value
@@ -188,8 +196,7 @@ def _bind_parameters(frame: Frame, function: Function) -> list[Parameter]:
             if function.is_class_method or function.name == "__new__":
                 value: Value = ClassValue(function.info)
             else:
-                value = function.info.self_value
-                frame.instance = function.info.self_value
+                value = frame.instance = self_of(function.info)
             found.append(Parameter(name, None, value, None, False))
         else:
             found.append(initial_value(frame, param, function, on_host, shared=shared))
@@ -218,8 +225,7 @@ def _works_on_host(function: Function) -> bool:
     """By its name, or that of the function around it, it prepares what is moved later."""
     if holds("host-function", function.name):
         return True
-    around = function.outer.function if function.outer is not None else None
-    return around is not None and _works_on_host(around)
+    return function.around is not None and _works_on_host(function.around)
 
 
 def _result(frame: Frame) -> Value:

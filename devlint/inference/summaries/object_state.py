@@ -11,8 +11,9 @@ from devlint.inference.domain.heap import latest
 from devlint.inference.domain.host import NONE
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import UNKNOWN, Value, alternatives, union
+from devlint.inference.program.declarations import Function
 from devlint.inference.program.frames import Frame
-from devlint.inference.program.functions import Function, Summary
+from devlint.inference.program.functions import Summary
 from devlint.inference.summaries.arguments import Binding
 
 

@@ -31,6 +31,7 @@ from devlint.inference.models.unification.accelerated_code import code_is_accele
 from devlint.inference.models.unification.branches import is_optional
 from devlint.inference.models.unification.drafts import note
 from devlint.inference.program.assumption_sites import at, guess, of_value
+from devlint.inference.program.declarations import Function
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.meetings import Meetings
 from devlint.inference.program.predicates import asks_for_type, is_falsy
@@ -126,7 +127,7 @@ def compare(frame: Frame) -> bool:
                 tuple(assumed),
             )
     if noted and frame.function is not None:
-        unit.odd_returns.append((frame.function, noted))
+        unit.kept(_OddReturns).noted.append((frame.function, noted))
     return said
 
 
@@ -260,11 +261,18 @@ def _slots(value: Value) -> list[tuple[object, Tensor]]:
     return []
 
 
+class _OddReturns:
+    """Functions of a file some of whose returns are elsewhere, and these."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.noted: list[tuple[Function, set[cst.CSTNode]]] = []
+
+
 def settle(unit: Unit) -> None:
     """Take back what is said of a function all of whose calls in the file move the result."""
     moved = {
         node
-        for function, nodes in unit.odd_returns
+        for function, nodes in unit.kept(_OddReturns).noted
         if function.callers and all(call.node in unit.moved_calls for call in function.callers)
         for node in nodes
     }

@@ -26,16 +26,16 @@ from devlint.inference.models.unification.exemptions import is_placeholder
 from devlint.inference.models.unification.indices import index_contradiction
 from devlint.inference.models.unification.pending import add_pending, leave_to_callers
 from devlint.inference.program.assumption_sites import at
+from devlint.inference.program.declarations import Function
 from devlint.inference.program.events import ArgumentGiven, DefaultTaken, FunctionCalled, HostWaits
-from devlint.inference.program.frames import Frame
-from devlint.inference.program.functions import Arguments, Function, Summary
+from devlint.inference.program.frames import Frame, closure_of
+from devlint.inference.program.functions import Arguments, Summary
 from devlint.inference.program.meetings import Pending
 from devlint.inference.program.roles import note_call
-from devlint.inference.program.values import FunctionValue, Instance
+from devlint.inference.program.values import FunctionValue, Instance, self_of
 from devlint.inference.summaries import declared_arguments, moved_entries, object_state
 from devlint.inference.summaries.arguments import Binding
 from devlint.inference.summaries.events import ArgumentsBound, CallBound
-from devlint.inference.summaries.functions import summarize
 from devlint.inference.syntax.text import every, shorten
 
 
@@ -52,7 +52,7 @@ def call_function(
     """
     function = callee.function
     note_call(frame, function, node)
-    summary = summarize(function)
+    summary = frame.interpreter.summarize(function)
     signature = contracts.signature_of(function)
     if summary is None:
         return contract_places.promised(signature)
@@ -109,7 +109,7 @@ def _bind(
     if info is not None and not function.is_static and parameters:
         start = 1
         bound = callee.bound
-        if type(bound) is Instance and bound is not info.self_value:
+        if type(bound) is Instance and bound is not self_of(info):
             place, origin = placed(frame, bound)
             related = info.lineage() if bound.info is None else bound.info.lineage()
             for each in (info, *related):  # what a base registers lives there, too
@@ -123,7 +123,7 @@ def _bind(
             start = 0
         else:
             binding.inside = True
-    if function.outer is not None and function.outer is frame:
+    if closure_of(function) is frame:
         binding.inside = True  # a closure, called where the parameters that it reads are bound
     keywords = dict(arguments.keywords)
     needed = (p for p in parameters[start:] if p.default is None and not p.keyword_only)
@@ -294,7 +294,7 @@ def _wants_inputs(frame: Frame, handed: Value | None, pending: Pending) -> bool:
         return not scatters and bool(known or not handed.library) and stateful(frame, handed)
     method = pending.operation.rpartition(".")[2]
     function = handed.info.method(method) or handed.info.method("forward")
-    summary = summarize(function) if function is not None else None
+    summary = frame.interpreter.summarize(function) if function is not None else None
     if summary is None:
         return False
     own = {info.variable for info in handed.info.lineage()}

@@ -1,0 +1,36 @@
+"""Notes on attributes: what an assignment left in one, and plain tensors that a module keeps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import libcst as cst
+
+from devlint.inference.call_contexts import Given
+from devlint.inference.domain.tensors import Tensor
+from devlint.inference.domain.value import Value
+from devlint.inference.program.loops import Flag
+
+
+@dataclass(slots=True, eq=False)
+class AttributeNote:
+    """A plain tensor or a container of modules that a method of a module keeps."""
+
+    node: cst.CSTNode
+    source_node: cst.CSTNode
+    name: str
+    tensor: Tensor
+    of_modules: bool
+    method: str
+    overwrites: str
+    given: Given | None = None
+    was_given: bool = False  # the constructor was handed it
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Written:
+    """What an assignment to an attribute left, and the conditions around it."""
+
+    value: Value
+    flags: frozenset[Flag]
+    source: cst.CSTNode
