@@ -55,6 +55,8 @@ class Plan:
     """False when every result aliases an argument, hence shares its tag."""
     view: bool
     """Is its result a view of its only tensor, of a strided one at least?"""
+    ordinary: bool
+    """Have its operands to agree, as most have to, with nothing else about it to ask?"""
     indexing: bool
     copies: bool
     """Can the operation be a transfer?"""
@@ -136,6 +138,9 @@ def make_plan(func: Any) -> Plan:
     sync = rules.SYNCS.get(name) if namespace == "aten" else None
     indexing = name in rules.INDEXING or any(name == op for op, _ in rules.HOST_ONLY)
     plain = treatment is Treatment.SAME and not (sync or indexing or read)
+    view = namespace == "aten" and plain and _is_view(schema, tensors)
+    keyword_tensors = any(a.kwarg_only for a in tensors)
+    copies = namespace == "aten" and name in ("copy_", "_to_copy", "_foreach_copy_")
     return Plan(
         treatment=treatment,
         run=func._op if type(func) is torch._ops.OpOverload else func,
@@ -145,11 +150,12 @@ def make_plan(func: Any) -> Plan:
         no_sync_with=rules.NO_SYNC_WITH.get(name),
         reads=next((a.name for a in tensors if a.name == read), None),
         tensors=bool(tensors),
-        keyword_tensors=any(a.kwarg_only for a in tensors),
+        keyword_tensors=keyword_tensors,
         tags_results=fresh,
-        view=namespace == "aten" and plain and _is_view(schema, tensors),
+        view=view,
+        ordinary=treatment is Treatment.SAME and not (view or keyword_tensors or copies),
         indexing=indexing,
-        copies=namespace == "aten" and name in ("copy_", "_to_copy", "_foreach_copy_"),
+        copies=copies,
         chooses_device=any(a.name == "device" for a in schema.arguments),
         composite=_composite_key(func) if name in rules.COMPOSITES else None,
         foreign=namespace not in KERNELS_IN_CPP,

@@ -4,6 +4,7 @@ The modules:
 
     run, confirm: the commands
     program, session: a command line run in this process, and the guard around it
+    line_tracer: the lines that were executed
     children: processes that the program starts
     ranks: the evidence of several processes
     suite: the command `devlint test`, two runs of a suite held against each other

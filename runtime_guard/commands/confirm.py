@@ -15,7 +15,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from runtime_guard.commands.program import LineTracer, Outcome, parse_command, require, run_program
+from runtime_guard.commands.line_tracer import LineTracer
+from runtime_guard.commands.program import Outcome, parse_command, require, run_program
 from runtime_guard.core.sites import Site
 from runtime_guard.recording.events import PROBLEMS, Event, Kind
 from runtime_guard.recording.evidence import Evidence, Process, event_to_json

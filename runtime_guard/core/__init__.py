@@ -3,6 +3,7 @@
 The modules:
 
     sites: where in the user's code something happens
+    programs: the installed package that the started program is
     placement, memory: where a tensor lives, and the bytes that it takes there
     tensors: the tensors among values that are handed around
     torch_internals, patches: what is used of torch without a public name, and what is replaced

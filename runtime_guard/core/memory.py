@@ -7,11 +7,12 @@ operation resizes counts with the size that it had when it was tagged.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, cast
 
 import torch
 
-from runtime_guard.core.sites import Site, user_site
+from runtime_guard.core.sites import UNKNOWN_SITE, Site, user_site
 
 BLOCK = "_devlint_block"
 GRANULARITY = 512
@@ -35,11 +36,13 @@ class Meter:
         """The most of all."""
         self.noted = 0
         self.peak_at: Site | None = None
-        """The line that brought it there, to a hundredth."""
+        """The user's line that brought it there, to a hundredth."""
 
-    def add(self, size: int) -> None:
+    def add(self, size: int, origin: Site | None = None) -> None:
         """Allocate, or free when ``size`` is negative.
 
+        Where no line of the user's runs (a tensor arrives from another process, a loader's worker
+        makes a batch) the peak is at ``origin``, or stays at the last line that brought it up.
         Raises ``torch.OutOfMemoryError`` where the device has no such memory left.
         """
         if self.limit is not None:
@@ -53,7 +56,8 @@ class Meter:
                 self.highest = self.peak
                 if self.highest > self.noted * 1.01:
                     self.noted = self.highest
-                    self.peak_at = user_site()
+                    known = (s for s in (user_site(), origin) if s and s is not UNKNOWN_SITE)
+                    self.peak_at = next(known, self.peak_at)
 
     def room_for(self, size: int) -> None:
         """Raise ``torch.OutOfMemoryError`` where the device has no ``size`` bytes left."""
@@ -98,17 +102,20 @@ def _size(count: int) -> str:
 
 
 class Block:
-    """An attribute of a storage that frees its bytes when the storage dies."""
+    """An attribute of a storage that frees its bytes when the storage dies.
+
+    Of bytes that are allocated already.  It has no ``__init__``: one call less for each operation.
+    """
 
     __slots__ = ("meter", "size")
-
-    def __init__(self, meter: Meter, size: int) -> None:
-        """Of bytes that are allocated already."""
-        self.meter = meter
-        self.size = size
+    meter: Meter
+    size: int
 
     def __del__(self) -> None:
         self.meter.allocated -= self.size
+
+
+new_block = cast("Callable[[type[Block]], Block]", object.__new__)
 
 
 _meters: dict[torch.device, Meter] = {}
@@ -126,28 +133,23 @@ def install_meters(meters: dict[torch.device, Meter]) -> None:
     _meters = meters
 
 
-def count(storage: Any, meter: Meter | None) -> None:
-    """``storage`` now lives on the device of ``meter``, on none that is counted when None."""
+def count(storage: Any, meter: Meter | None, origin: Site | None = None) -> None:
+    """``storage``, which was made at ``origin``, now lives on the device of ``meter``, on none that
+    is counted when None."""
     block: Block | None = getattr(storage, BLOCK, None)
     if block is not None:
         if block.meter is meter:
             return
         delattr(storage, BLOCK)
-    if meter is not None:
-        count_new(storage, meter)
-
-
-def count_new(storage: Any, meter: Meter) -> None:
-    """``storage``, which nothing counts so far, lives on the device of ``meter``."""
+    if meter is None:
+        return
     size = storage.nbytes()
     if type(size) is int and size:  # a symbol, for a fake tensor
         size = -(-size // GRANULARITY) * GRANULARITY
-        used = meter.allocated + size
-        if used > meter.peak or meter.limit is not None:
-            meter.add(size)
-        else:  # the same without a call: most operations come by here
-            meter.allocated = used
-        storage._devlint_block = Block(meter, size)
+        meter.add(size, origin)
+        storage._devlint_block = block = new_block(Block)
+        block.meter = meter
+        block.size = size
 
 
 def recount(storage: Any) -> None:

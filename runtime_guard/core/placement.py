@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from runtime_guard.core.memory import Meter, count, count_new, meter_of
+from runtime_guard.core.memory import GRANULARITY, Block, Meter, count, meter_of, new_block
 from runtime_guard.core.sites import Site, Stack, site_of_told
 from runtime_guard.core.torch_internals import (
     capture_frames,
@@ -206,19 +206,31 @@ def tag_storage(storage: Any, placement: Placement) -> None:
     setattr(storage, TAG, placement)
     if placement.computed and not hasattr(storage, _FRAMES):
         setattr(storage, _FRAMES, capture_frames(True, False, False))
-    count(storage, placement.meter)
+    count(storage, placement.meter, placement.moved or placement.made)
 
 
 def tag_new(storage: Any, placement: Placement) -> None:
     """``tag_storage`` of the result of an operation, which has no tag.
 
     To walk the stack in Python costs more than all the rest; of hardly one result in a thousand
-    the line is ever asked for.
+    the line is ever asked for.  Every operation comes by here, so what ``count`` does is in line.
     """
     storage._devlint_placement = placement
     storage._devlint_frames = capture_frames(True, False, False)
-    if placement.meter is not None:
-        count_new(storage, placement.meter)
+    meter = placement.meter
+    if meter is None:
+        return
+    size = storage.nbytes()
+    if type(size) is int and size:
+        size = -(-size // GRANULARITY) * GRANULARITY
+        used = meter.allocated + size
+        if used > meter.peak or meter.limit is not None:
+            meter.add(size)
+        else:
+            meter.allocated = used
+        storage._devlint_block = block = new_block(Block)
+        block.meter = meter
+        block.size = size
 
 
 def tag(tensor: torch.Tensor, placement: Placement) -> None:

@@ -18,6 +18,8 @@ from functools import cache
 from types import CodeType, FrameType
 from typing import Any
 
+from runtime_guard.core.programs import package_of_program
+
 MAX_DEPTH = 40
 """How many user frames a stack keeps, innermost first."""
 
@@ -70,13 +72,22 @@ def _hidden_directories() -> tuple[str, ...]:
 _PACKAGE_DIRECTORIES = ("site-packages" + os.sep, "dist-packages" + os.sep)
 _RUNNERS = tuple(
     f"{os.sep}{package}{os.sep}"
-    for package in ("_pytest", "pluggy", "pytest", "xdist", "execnet", "coverage", "click")
+    for package in ("_pytest", "pluggy", "pytest", "xdist", "execnet", "coverage")
 )
+"""What runs tests.  Data: that their code is nobody's program cannot be read from a stack, in which
+they call the tests as a program calls its own functions."""
+
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_START = os.path.join(_PACKAGE, "commands", "program.py")
 
 
 @cache
 def _rank_of_file(file: str) -> int:
-    """0: the user's own file, 1: an installed package's, 2: hidden (torch, us, stdlib)."""
+    """0: the user's own file, 1: an installed package's, 2: hidden (torch, us, stdlib), 3: what
+    starts the program under `devlint run`, outside of which nothing is the program's."""
+    if file == _START:
+        return 3
     if file == "<string>" and _started_by_multiprocessing():
         return 2
     if file.startswith("<") and not file.startswith(("<ipython", "<string>", "<stdin>")):
@@ -154,7 +165,6 @@ def user_site() -> Site:
     """
     frame: FrameType | None = sys._getframe(1)
     ranks = _ranks
-    installed: FrameType | None = None
     while frame is not None:
         code = frame.f_code
         rank = ranks.get(id(code))
@@ -162,27 +172,39 @@ def user_site() -> Site:
             rank = _rank(code)
         if rank == 0:
             return site_of(frame)
-        if rank == 1:
-            installed = frame
+        if rank == 3:
+            break
         frame = frame.f_back
-    if installed is None:
-        return UNKNOWN_SITE
-    program = _package(installed.f_code.co_filename)
-    frames = (f for f in user_frames(None) if _package(f.f_code.co_filename) == program)
-    return site_of(next(frames))
+    frames = user_frames(None)
+    chosen = _chosen([frame.f_code.co_filename for frame in frames])
+    return UNKNOWN_SITE if chosen is None else site_of(frames[chosen])
+
+
+def _chosen(files: list[str]) -> int | None:
+    """Which of the user files of a stack, innermost first, stands for it; None where it is empty.
+
+    The innermost of the user's own.  Where all are installed, the innermost of the started program,
+    or of the package of the outermost one where the program is none of them.
+    """
+    for position, file in enumerate(files):
+        if _rank_of_file(file) == 0:
+            return position
+    packages = [_package(file) for file in files]
+    if not packages:
+        return None
+    program = package_of_program()
+    return packages.index(program if program in packages else packages[-1])
 
 
 def site_of_told(frames: Iterable[Mapping[str, Any]]) -> Site:
     """``user_site`` of a call that is over: its frames, innermost first, as torch's C++ tells them
     (``filename``, ``line`` and ``name`` of each)."""
-    users = [frame for frame in frames if is_users(frame["filename"])]
-    if not users:
-        return UNKNOWN_SITE
-    chosen = next((f for f in users if _rank_of_file(f["filename"]) == 0), None)
+    inside = itertools.takewhile(lambda frame: _rank_of_file(frame["filename"]) < 3, frames)
+    users = [frame for frame in inside if is_users(frame["filename"])]
+    chosen = _chosen([frame["filename"] for frame in users])
     if chosen is None:
-        program = _package(users[-1]["filename"])
-        chosen = next(frame for frame in users if _package(frame["filename"]) == program)
-    return _told_site(chosen["filename"], chosen["line"], chosen["name"])
+        return UNKNOWN_SITE
+    return _told_site(users[chosen]["filename"], users[chosen]["line"], users[chosen]["name"])
 
 
 @cache
@@ -196,7 +218,7 @@ def _package(file: str) -> str:
     for directory in _PACKAGE_DIRECTORIES:
         _, found, rest = file.rpartition(directory)
         if found:
-            return rest.partition(os.sep)[0]
+            return rest.partition(os.sep)[0].removesuffix(".py")
     return ""
 
 
@@ -205,7 +227,10 @@ def user_frames(most: int | None = MAX_DEPTH) -> list[FrameType]:
     frames: list[FrameType] = []
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and (most is None or len(frames) < most):
-        if _rank(frame.f_code) < 2:
+        rank = _rank(frame.f_code)
+        if rank == 3:
+            break
+        if rank < 2:
             frames.append(frame)
         frame = frame.f_back
     return frames
@@ -230,10 +255,5 @@ def user_stack() -> Stack:
 def nearest(stack: Stack) -> Site:
     """The site of ``stack`` that stands for it in a report: the innermost outside packages, or the
     innermost of the program's package where all of it is installed."""
-    for site in stack:
-        if _rank_of_file(site.file) == 0:
-            return site
-    if not stack:
-        return UNKNOWN_SITE
-    program = _package(stack[-1].file)
-    return next(site for site in stack if _package(site.file) == program)
+    chosen = _chosen([site.file for site in stack])
+    return UNKNOWN_SITE if chosen is None else stack[chosen]

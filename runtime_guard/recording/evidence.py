@@ -28,7 +28,7 @@ class Peak:
     device: str
     bytes: int
     at: Site | None
-    """The line that brought it there."""
+    """The user's line that brought it there, if one did."""
 
 
 @dataclass(frozen=True)

@@ -123,7 +123,8 @@ def _totals(events: tuple[Event, ...]) -> str:
 
 def _memory(peaks: Iterable[Peak]) -> str:
     told = (
-        f"{escape(peak.device)} {format_size(peak.bytes)} at <code>{escape(str(peak.at))}</code>"
+        f"{escape(peak.device)} {format_size(peak.bytes)}"
+        + (f" at <code>{escape(str(peak.at))}</code>" if peak.at is not None else "")
         for peak in peaks
     )
     text = ", ".join(told)

@@ -37,7 +37,8 @@ def summary_of(evidence: Evidence) -> list[str]:
     ledger = Ledger()
     ledger.merge(evidence.events)
     peaks = [
-        f"memory of {peak.device}: at most {format_size(peak.bytes)}, at {peak.at}"
+        f"memory of {peak.device}: at most {format_size(peak.bytes)}"
+        + (f", at {peak.at}" if peak.at is not None else "")
         for peak in evidence.peaks
     ]
     return [*summary_lines(ledger), *peaks]

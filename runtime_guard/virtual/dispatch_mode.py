@@ -66,7 +66,10 @@ class DispatchMode(ThreadHook):  # type: ignore[no-untyped-call]
             definition = custom_operators.get(func._schema.name)
             if definition is not None:
                 return self._python_kernel(definition, func, args, kwargs or {})
-        dispatch = self._dispatch if Watch.current is None else self._dispatch_in_races
+        if Watch.current is not None:
+            dispatch = self._dispatch_in_races
+        else:
+            dispatch = self._agree if plan.ordinary else self._dispatch
         try:
             if not plan.foreign and function_mode_count():
                 with disable_torch_function():  # not below a handler (backward): no detours
@@ -210,7 +213,7 @@ class DispatchMode(ThreadHook):  # type: ignore[no-untyped-call]
                     tag(result, first.of_result())
                 else:
                     if getattr(storage, TAG, None) is None:
-                        tag_new(storage, first.of_result())
+                        tag_new(storage, first.result or first.of_result())
             else:
                 tag_results(result, first, plan)
         return result

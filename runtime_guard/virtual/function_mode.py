@@ -48,19 +48,20 @@ Kwargs = dict[str, Any]
 Handler = Callable[["FunctionMode", Any, Args, Kwargs], Any]
 
 _UNKNOWN: Any = object()
-_PLAIN_TYPES: dict[tuple[type, ...], bool] = {(): True}
+_PLAIN: set[tuple[type, ...]] = {()}
+"""Tensor types that were found to have no ``__torch_function__`` of their own."""
 
 
 def _are_plain(overridden: tuple[type, ...]) -> bool:
     """Does none of these tensor types have a ``__torch_function__`` of its own?"""
-    known = _PLAIN_TYPES.get(overridden)
-    if known is None:
-        known = _PLAIN_TYPES[overridden] = all(
-            t is torch.Tensor
-            or getattr(t, "__torch_function__", None) is torch._C._disabled_torch_function_impl
-            for t in overridden
-        )
-    return known
+    plain = all(
+        t is torch.Tensor
+        or getattr(t, "__torch_function__", None) is torch._C._disabled_torch_function_impl
+        for t in overridden
+    )
+    if plain:
+        _PLAIN.add(overridden)
+    return plain
 
 
 _DTENSOR = "torch.distributed.tensor._dispatch"
@@ -108,7 +109,7 @@ class FunctionMode(FunctionHook):
     ) -> Any:
         if self.covered or self.machine.over:
             return func(*args, **kwargs) if kwargs else func(*args)
-        if types and not _are_plain(tuple(types)) and torch._C._is_torch_function_enabled():
+        if types not in _PLAIN and not _are_plain(types) and torch._C._is_torch_function_enabled():
             return self._ask_subclasses(func, types, args, kwargs or {})
         handler = self.handlers.get(func)
         if handler is not None:

@@ -419,7 +419,7 @@ def _grouped(
     groups: dict[tuple[torch.device, torch.dtype], Group] = {}
     for position, first in enumerate(lists[0]):
         assert first is not None
-        device, dtype = key = (first.device, first.dtype)
+        device, dtype = key = (device_of(first), first.dtype)
         members, indices = groups.setdefault(key, ([[] for _ in lists], []))
         if with_indices:
             indices.append(position)
@@ -432,7 +432,7 @@ def _grouped(
                 continue
             step = tensor.dtype in (torch.float32, torch.float64)
             if not (tensor.dtype is dtype or step) or not (
-                tensor.device == device or (tensor.device == CPU and step)
+                (where := device_of(tensor)) is device or (where is CPU and step)
             ):
                 raise RuntimeError(
                     "Tensors of the same index must be on the same device and the same dtype "

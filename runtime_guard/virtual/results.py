@@ -46,7 +46,7 @@ def tag_results(result: Any, placement: Placement, plan: Plan) -> None:
             tag(result, placement.of_result())
             return
         if getattr(storage, TAG, None) is None:
-            tag_new(storage, placement.of_result())
+            tag_new(storage, placement.result or placement.of_result())
         return
     for position, item in enumerate(result if isinstance(result, (tuple, list)) else [result]):
         if position in plan.host_results:
@@ -61,6 +61,6 @@ def tag_results(result: Any, placement: Placement, plan: Plan) -> None:
             if getattr(storage, TAG, None) is not None:
                 continue
             if type(tensor) is torch.Tensor:
-                tag_new(storage, placement.of_result())
+                tag_new(storage, placement.result or placement.of_result())
             elif placement_of(tensor) is None:
                 tag(tensor, placement.of_result())

@@ -104,21 +104,8 @@ def work(rank):
     except RuntimeError:
         pass
 
-class Batches(torch.utils.data.Dataset):
-    def __len__(self):
-        return 2
-    def __getitem__(self, i):
-        return i + torch.cuda.device_count()
-
 if __name__ == "__main__":
-    how = sys.argv[1]
-    if how == "workers":
-        loader = torch.utils.data.DataLoader(
-            Batches(), num_workers=1, multiprocessing_context="spawn"
-        )
-        assert [int(x) for x in loader] == [2, 3]
-    else:
-        mp.start_processes(work, nprocs=2, start_method=how)
+    mp.start_processes(work, nprocs=2, start_method=sys.argv[1])
 """
 
 
@@ -143,7 +130,27 @@ def test_started_processes_leave_what_they_saw(tmp_path, how):
     ]
 
 
-def test_workers_of_a_loader_have_the_machine(tmp_path):
-    (tmp_path / "children.py").write_text(CHILDREN)
+class Rows(torch.utils.data.Dataset):
+    def __init__(self, table):
+        self.table = table
+
+    def __len__(self):
+        return 2
+
+    def __getitem__(self, i):
+        assert torch.cuda.device_count() == 2
+        return self.table[i]
+
+
+def test_workers_of_a_loader_are_started_with_what_is_on_a_device():
     with virtual_devices("cuda:2"):
-        output(sys.executable, str(tmp_path / "children.py"), "workers")
+        table = torch.arange(600.0).view(2, 300).to("cuda:1")
+        loader = torch.utils.data.DataLoader(
+            Rows(table), batch_size=None, num_workers=1, multiprocessing_context="spawn"
+        )
+        first, second = loader
+        assert torch.equal(first, table[0]) and torch.equal(second, table[1])
+        line = test_workers_of_a_loader_are_started_with_what_is_on_a_device.__code__
+        moved = line.co_firstlineno + 2
+        with pytest.raises(RuntimeError, match=rf"moved to cuda:1 at .*test_children.py:{moved}"):
+            first + torch.ones(300)

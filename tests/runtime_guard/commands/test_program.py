@@ -7,9 +7,9 @@ import threading
 
 import pytest
 
+from runtime_guard.commands.line_tracer import LineTracer
 from runtime_guard.commands.program import (
     CommandError,
-    LineTracer,
     Program,
     parse_command,
     run_program,

@@ -8,6 +8,9 @@ torch = pytest.importorskip("torch")
 
 from runtime_guard import virtual_devices  # noqa: E402
 from runtime_guard.commands.run import run_command  # noqa: E402
+from runtime_guard.core import memory  # noqa: E402
+from runtime_guard.core.memory import Meter  # noqa: E402
+from runtime_guard.core.sites import UNKNOWN_SITE, Site  # noqa: E402
 from runtime_guard.virtual.profiles import PROFILES, parse_profile  # noqa: E402
 
 pytestmark = pytest.mark.skipif(torch.cuda.is_available(), reason="has a real CUDA device")
@@ -103,3 +106,19 @@ def test_a_run_tells_the_line_of_its_peak(tmp_path, monkeypatch):
     assert run_command(["train.py"], virtual="cuda:2", write=told.append) == 0
     assert "memory of cuda:0: at most 16.0 MiB, at train.py:3" in told[0]
     assert "memory of cuda:1" not in told[0]
+
+
+def test_a_peak_that_no_line_of_the_users_brought_about_is_where_its_tensor_is_from(monkeypatch):
+    made, arrived = Site("train.py", 3, 3, "main"), Site("data.py", 7, 7, "rows")
+    meter = Meter()
+    monkeypatch.setattr(memory, "user_site", lambda: UNKNOWN_SITE)
+    meter.add(100)
+    assert meter.peak_at is None
+    meter.add(100, arrived)  # from another process
+    assert meter.peak_at is arrived
+    monkeypatch.setattr(memory, "user_site", lambda: made)
+    meter.add(100, arrived)
+    assert meter.peak_at is made
+    monkeypatch.setattr(memory, "user_site", lambda: UNKNOWN_SITE)
+    meter.add(100)  # a batch that a loader's worker makes
+    assert meter.peak_at is made

@@ -16,6 +16,7 @@ from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 from torch.utils._pytree import tree_leaves  # noqa: E402
 
 from runtime_guard import DeviceGuard, virtual_devices  # noqa: E402
+from runtime_guard.agreement.rules import base_name  # noqa: E402
 from runtime_guard.core.torch_internals import without_dispatch_modes  # noqa: E402
 from runtime_guard.virtual.dispatch_mode import DispatchMode  # noqa: E402
 from runtime_guard.virtual.single_operations import (  # noqa: E402
@@ -37,13 +38,13 @@ def machine():
 def seen(machine, monkeypatch):
     """The operations that the dispatch mode sees."""
     found: Counter[str] = Counter()
-    dispatch = DispatchMode._dispatch
+    dispatch = DispatchMode.__torch_dispatch__
 
-    def noted(self, plan, func, args, kwargs):
-        found[plan.name] += 1
-        return dispatch(self, plan, func, args, kwargs)
+    def noted(self, func, types, args=(), kwargs=None):
+        found[base_name(func)] += 1
+        return dispatch(self, func, types, args, kwargs)
 
-    monkeypatch.setattr(DispatchMode, "_dispatch", noted)
+    monkeypatch.setattr(DispatchMode, "__torch_dispatch__", noted)
     return found
 
 
