@@ -20,7 +20,7 @@ from devlint.inference.domain.provenance import Provenance, Site, StepKind
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value
 from devlint.inference.facts import AutocastElsewhere, AutocastMistake, MistakenAutocast
-from devlint.inference.models.devices import parse_device
+from devlint.inference.models.devices import written_device
 from devlint.inference.models.module_places import placed
 from devlint.inference.program.accelerator_notes import Mentions, named_for_accelerators
 from devlint.inference.program.declarations import Function
@@ -94,9 +94,9 @@ def _of_autocast(frame: Frame, node: cst.Call, arguments: Arguments) -> None:
         _note(frame, node, AutocastMistake.FLAG, given)
     elif type(value) is External and value.name.removeprefix("torch.") in _DTYPES:
         _note(frame, node, AutocastMistake.DTYPE, given)
-    elif type(value) is Const and isinstance(value.value, str):
-        place = parse_device(value.value)
-        if place is not None and isinstance(given, cst.SimpleString):
+    elif isinstance(given, cst.SimpleString):
+        place = written_device(value)
+        if place is not None:
             _of_kind(frame, node, place.type, arguments.node(2, "enabled"))
 
 

@@ -25,9 +25,6 @@ _FLAGS = 3  # from one flag to the one that it is made of
 _TRUTHS = (cst.Comparison, cst.BooleanOperation, cst.UnaryOperation)
 
 
-_CARD = r"(gpus?|cuda)\b"
-
-
 def is_asked_by_flag(unit: Unit, function: Function | None, node: cst.CSTNode) -> bool:
     """`on_card = device.type == "cuda"` stands before the `if on_card:` around it."""
     around = unit.kept(Demands).found_around(unit, function, node)

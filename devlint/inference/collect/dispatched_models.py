@@ -11,11 +11,11 @@ import libcst as cst
 
 from devlint.inference.collect.availability_guards import Demands
 from devlint.inference.conventions import holds
-from devlint.inference.domain.host import Const, DeviceValue, External
+from devlint.inference.domain.host import DeviceValue, External, text_of
 from devlint.inference.domain.placement import Device
 from devlint.inference.domain.value import Value
 from devlint.inference.facts import DispatchedMove, Placer
-from devlint.inference.models.devices import parse_device
+from devlint.inference.models.devices import written_device
 from devlint.inference.program.declarations import Function
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
@@ -80,7 +80,7 @@ def _of_loading(frame: Frame, node: cst.Call, callee: Value, arguments: Argument
         loaded[node] = Placer.EIGHT_BIT, "load_in_8bit=True", frame.function
         return
     pair = arguments.keywords.get("device_map")
-    if pair is None or type(pair[0]) is not Const or pair[0].value not in _STRATEGIES:
+    if pair is None or text_of(pair[0]) not in _STRATEGIES:
         return
     if not isinstance(pair[1], cst.SimpleString):
         return  # chosen somewhere: perhaps together with what moves
@@ -96,8 +96,8 @@ def _is_to_card(name: str, arguments: Arguments) -> bool:
     value, given = arguments.get(0, "device"), arguments.node(0, "device")
     if value is None or given is None:
         return False
-    if type(value) is Const and isinstance(value.value, str):
-        place = parse_device(value.value)
+    if text_of(value):
+        place = written_device(value)
         return place is not None and place.is_accelerator
     if type(value) is DeviceValue:
         return type(value.place) is not Device or value.place.is_accelerator

@@ -13,12 +13,12 @@ import libcst as cst
 
 from devlint.inference.conventions import found, holds
 from devlint.inference.domain.containers import Sequence
-from devlint.inference.domain.host import ASSUMED, Const, DeviceValue, External
+from devlint.inference.domain.host import ASSUMED, Const, DeviceValue, External, text_of
 from devlint.inference.domain.placement import CPU, CUDA, Device
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.facts import Mistake, MistakenDevice
-from devlint.inference.models.devices import CONTEXT, parse_device, place_of
+from devlint.inference.models.devices import CONTEXT, place_of, written_device
 from devlint.inference.program.accelerator_notes import Mentions
 from devlint.inference.program.declarations import Function
 from devlint.inference.program.events import ComparisonNote, DeviceCompared
@@ -78,9 +78,10 @@ def of_comparison(frame: Frame, event: DeviceCompared) -> None:
             _note(frame, node, Mistake.NO_SUCH_TYPE, shorten(node), "", inferred=True)
             return
         device, other = (left, right) if type(left) is DeviceValue else (right, left)
-        named, text = _names_device(other), type(other) is Const and type(other.value) is str
+        named = written_device(other) is not None
+        text = type(other) is Const and type(other.value) is str
     elif isinstance(operator, (cst.In, cst.NotIn)) and type(right) is Sequence and right.items:
-        device, named = left, all(_names_device(item) for item in right.items)
+        device, named = left, all(written_device(item) is not None for item in right.items)
         text = named
     else:
         return
@@ -254,13 +255,11 @@ def _is_plain_module(value: Instance) -> bool:
 
 
 def _is_gpu(value: Value) -> bool:
-    return type(value) is Const and isinstance(value.value, str) and value.value.lower() == "gpu"
+    return text_of(value).lower() == "gpu"
 
 
 def _names_cuda(value: Value) -> bool:
-    if type(value) is not Const or not isinstance(value.value, str):
-        return False
-    place = parse_device(value.value)
+    place = written_device(value)
     return place is not None and place.type == "cuda"
 
 
@@ -277,14 +276,6 @@ def _mistake(value: Value, given: cst.CSTNode) -> Mistake | None:
         return Mistake.CONTEXT
     flag = type(value) is Const and type(value.value) is bool and value is not ASSUMED
     return Mistake.FLAG if flag and isinstance(given, cst.Name) else None
-
-
-def _names_device(value: Value) -> bool:
-    return (
-        type(value) is Const
-        and isinstance(value.value, str)
-        and parse_device(value.value) is not None
-    )
 
 
 def _note(

@@ -22,7 +22,9 @@ from devlint.inference.collect import (
     invalid_devices,
     kept_graphs,
     kernel_launches,
+    legacy_types,
     meta_leftovers,
+    named_cards,
     nonleaves,
     notes,
     places,
@@ -208,13 +210,13 @@ def _added_up(frame: Frame, event: AddedUp) -> None:
 
 @_listens(TypeNamed)
 def _type_named(frame: Frame, event: TypeNamed) -> None:
-    hard_coded_accelerators.of_type_name(frame, event.node, event.value)
+    legacy_types.of_type_name(frame, event.node, event.value)
     accelerator_calls.of_name(frame, event.node, event.value)
 
 
 @_listens(DeviceFormatted)
 def _device_formatted(frame: Frame, event: DeviceFormatted) -> None:
-    hard_coded_accelerators.of_name(frame, event.node, event.index)
+    named_cards.of_name(frame, event.node, event.index)
 
 
 @_listens(DeviceRevealed)
@@ -224,17 +226,17 @@ def _device_revealed(frame: Frame, event: DeviceRevealed) -> None:
 
 @_listens(Compared)
 def _compared(frame: Frame, event: Compared) -> None:
-    hard_coded_accelerators.of_comparison(frame, event.node)
+    named_cards.of_comparison(frame, event.node)
 
 
 @_listens(Chosen)
 def _chosen(frame: Frame, event: Chosen) -> None:
-    hard_coded_accelerators.of_choice(frame, event.node, event.chosen)
+    named_cards.of_choice(frame, event.node, event.chosen)
 
 
 @_listens(DefaultEvaluated)
 def _default_evaluated(frame: Frame, event: DefaultEvaluated) -> None:
-    hard_coded_accelerators.of_default(frame, event.node)
+    named_cards.of_default(frame, event.node)
 
 
 @_listens(Asserted)

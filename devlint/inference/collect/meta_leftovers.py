@@ -17,7 +17,7 @@ from devlint.inference.domain.host import Const, DeviceValue, External
 from devlint.inference.domain.placement import META
 from devlint.inference.domain.value import Value
 from devlint.inference.facts import Leftover, MetaLeftover, Site
-from devlint.inference.models.devices import parse_device
+from devlint.inference.models.devices import written_device
 from devlint.inference.program.declarations import ClassInfo
 from devlint.inference.program.frames import Frame, body_of
 from devlint.inference.program.functions import Arguments
@@ -186,9 +186,9 @@ def _names_place(node: cst.Call, arguments: Arguments) -> bool:
     value, given = arguments.get(0, "device"), arguments.node(0, "device")
     if value is None or given is None:
         return False
-    if type(value) is Const and isinstance(value.value, str):
-        return parse_device(value.value) not in (None, META)
-    return type(value) is DeviceValue and value.place != META
+    if type(value) is DeviceValue:
+        return value.place != META
+    return written_device(value) not in (None, META)
 
 
 def _note(

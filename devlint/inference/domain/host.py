@@ -33,6 +33,11 @@ class Const(Value):
         return Const, type(self.value), repr(self.value), self is ASSUMED
 
 
+def text_of(value: Value) -> str:
+    """A constant text; "" of what is none."""
+    return value.value if type(value) is Const and isinstance(value.value, str) else ""
+
+
 NONE = Const(None)
 
 

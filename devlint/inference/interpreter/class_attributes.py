@@ -15,7 +15,7 @@ from devlint.inference.domain.tensors import PARAMETER, Tensor
 from devlint.inference.domain.value import UNKNOWN, Value, alternatives, join_branches, union
 from devlint.inference.interpreter import contract_places, contracts
 from devlint.inference.interpreter.movers import where_read
-from devlint.inference.models.devices import parse_device
+from devlint.inference.models.devices import written_device
 from devlint.inference.models.registration import as_submodule, registered_tensor
 from devlint.inference.program.declarations import ClassInfo
 from devlint.inference.program.device_awareness import is_assigned_outside
@@ -114,4 +114,4 @@ def _is_device(value: Value) -> bool:
     """One device that is written down: `torch.device("cpu")`, `"cpu"`."""
     if type(value) is DeviceValue:
         return type(value.place) is Device
-    return type(value) is Const and isinstance(value.value, str) and bool(parse_device(value.value))
+    return written_device(value) is not None

@@ -12,7 +12,7 @@ from devlint.inference.domain.host import NONE, Const, DeviceValue, External
 from devlint.inference.domain.placement import Device, Placement, Variable, VariableKind
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value
-from devlint.inference.models.devices import parse_device
+from devlint.inference.models.devices import written_device
 from devlint.inference.program.values import Instance
 
 
@@ -113,11 +113,7 @@ _OTHERS = frozenset({"cpu", "meta", "mps", "xpu", "npu", "hpu", "mlu", "musa", "
 
 
 def _device_of(value: Value) -> Placement:
-    if type(value) is DeviceValue:
-        return value.place
-    if type(value) is Const and isinstance(value.value, str):
-        return parse_device(value.value)
-    return None
+    return value.place if type(value) is DeviceValue else written_device(value)
 
 
 def _contains(operator: cst.BaseCompOp, left: Const, right: Value) -> bool | None:

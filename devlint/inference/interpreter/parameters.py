@@ -53,9 +53,6 @@ _WRAPPERS = frozenset(
 )
 
 
-_NUMBER_TYPES = frozenset({"int", "float", "bool", "str", "complex"})
-
-
 _DICTS = frozenset({"dict", "Dict", "Mapping", "typing.Dict", "typing.Mapping"})
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from devlint.inference.conventions import holds
-from devlint.inference.domain.host import DTYPE, Const, DeviceValue, External
+from devlint.inference.domain.host import DTYPE, Const, DeviceValue, External, text_of
 from devlint.inference.domain.placement import (
     ACCELERATORS,
     CPU,
@@ -28,6 +28,11 @@ def parse_device(text: str) -> Device | None:
     if kind not in _DEVICE_TYPES or (colon and not index.isdecimal()):
         return None
     return Device(kind, int(index) if index and kind != "cpu" else None)
+
+
+def written_device(value: Value) -> Device | None:
+    """The device that a constant text names: `"cuda:1"`."""
+    return parse_device(text_of(value))
 
 
 # The element types of the legacy constructors: `torch.LongTensor`, `torch.cuda.LongTensor`.

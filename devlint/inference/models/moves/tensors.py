@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from devlint.inference.domain.host import HOST, Const, External
+from devlint.inference.domain.host import HOST, External, text_of
 from devlint.inference.domain.kinds import Evidence
 from devlint.inference.domain.placement import CPU, CUDA, Placement, Variable
 from devlint.inference.domain.provenance import Provenance, StepKind
@@ -129,11 +129,7 @@ def type_of_tensor(frame: Frame, node: cst.Call, tensor: Tensor, arguments: Argu
     value = arguments.get(0, "dtype")
     if value is None:
         return HOST  # its name
-    name = ""
-    if type(value) is External:
-        name = value.name
-    elif type(value) is Const and isinstance(value.value, str):
-        name = value.value
+    name = value.name if type(value) is External else text_of(value)
     if name in _CPU_TYPES or name.startswith("torch.cuda."):
         place = CPU if name in _CPU_TYPES else CUDA
         return Tensor(place, _moved(frame, node, tensor), tensor.traits & ~LEFT, tensor.evidence)

@@ -1,0 +1,82 @@
+"""Legacy tensor types, each a dtype and a device in one: `torch.cuda.FloatTensor`."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from devlint.inference.collect.mentions import note
+from devlint.inference.conventions import holds
+from devlint.inference.domain.host import External, text_of
+from devlint.inference.domain.placement import Device, Placement, Variable, VariableKind
+from devlint.inference.domain.tensors import Tensor
+from devlint.inference.domain.value import Value
+from devlint.inference.models.devices import place_of
+from devlint.inference.models.unification.authority import mended_place
+from devlint.inference.program.accelerator_notes import Mentions
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.functions import Arguments
+
+
+def of_conversion(frame: Frame, node: cst.Call, receiver: Value, arguments: Arguments) -> None:
+    """`x.type(torch.FloatTensor)`: a dtype and a device in one."""
+    value, given = arguments.get(0, "dtype"), arguments.node(0, "dtype")
+    if value is None:
+        return
+    subject = receiver if type(receiver) is Tensor else None
+    name = value.name if type(value) is External else text_of(value)
+    if holds("legacy-tensor-type", name):
+        frame.unit.kept(Mentions).converts = True
+        _note_conversion(frame, node, subject, _moves(subject, name))
+    elif subject is not None and _is_type_of(given):
+        assert isinstance(given, cst.Call) and isinstance(given.func, cst.Attribute)
+        other = frame.eval(given.func.value)
+        place = mended_place(subject)
+        moves = type(other) is Tensor and None not in (other.place, place) and place != other.place
+        _note_conversion(frame, node, subject, moves)
+
+
+def _note_conversion(frame: Frame, node: cst.Call, subject: Tensor | None, moves: bool) -> None:
+    noted = note(frame, node, "legacy-type")
+    noted.subject, noted.moves = subject, moves
+
+
+def _is_type_of(node: cst.CSTNode | None) -> bool:
+    """`y.type()` as the argument of `x.type`."""
+    return (
+        isinstance(node, cst.Call)
+        and not node.args
+        and isinstance(node.func, cst.Attribute)
+        and node.func.attr.value == "type"
+    )
+
+
+def _moves(subject: Tensor | None, name: str) -> bool:
+    """The type takes the tensor away from where it may be."""
+    place = None if subject is None else mended_place(subject)
+    to_cuda = name.startswith("torch.cuda.")
+    if type(place) is Variable:
+        return place.kind is not VariableKind.FLEXIBLE
+    return isinstance(place, Device) and place.is_accelerator is not to_cuda
+
+
+def of_constructor(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> None:
+    """`torch.LongTensor([…], device=d)` refuses every device but its own."""
+    device = arguments.keywords.get("device")
+    refused = False
+    if device is not None and ".cuda." not in name:
+        refused = not frame.unit.feeds_host and _may_be_accelerator(place_of(frame, device[0]))
+    if refused or name != "torch.Tensor":
+        note(frame, node, "legacy-type").refused = refused
+
+
+def _may_be_accelerator(place: Placement) -> bool:
+    if type(place) is Variable:
+        return place.rigid
+    return type(place) is Device and place.is_accelerator
+
+
+def of_type_name(frame: Frame, node: cst.Attribute, value: Value) -> None:
+    """`torch.cuda.FloatTensor` as a value: a type that is kept for later."""
+    name = value.name if type(value) is External else ""
+    if name.startswith("torch.cuda.") and holds("legacy-tensor-type", name):
+        note(frame, node, "legacy-type")
