@@ -215,3 +215,30 @@ class Scores(nn.Module):
 def test_the_branch_of_a_switch_that_nothing_in_the_project_turns(value, beside, other, is_walked):
     code = SOFT.format(value=value, beside=beside)
     assert bool(met(code, {"use.py": other})) is is_walked
+
+
+@pytest.mark.parametrize(
+    ("given_to_it", "count"),
+    [
+        # with the flag off, in so many words or by a default that is off, nothing is moved
+        ("", 0),
+        ("cuda=False", 0),
+        ("False", 0),
+        ("cuda=True", 1),
+        ("True", 1),
+        ("cuda=torch.cuda.is_available()", 1),
+        ("cuda=settings.gpu", 1),
+        ("**settings", 1),
+    ],
+)
+def test_a_call_that_leaves_the_flag_off_does_not_come_to_what_is_behind_it(given_to_it, count):
+    code = f"""
+        def run(net: nn.Module, x: torch.Tensor, cuda=False):
+            if cuda:
+                x = x.cuda()
+            return net(x)
+
+        def test_it(settings):
+            return run(nn.Linear(3, 3), torch.rand(3, 3){given_to_it and ", " + given_to_it})
+    """
+    assert len(met(code)) == count
