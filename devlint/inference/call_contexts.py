@@ -23,6 +23,7 @@ class Fed(str, enum.Enum):
     DEVICE = "device"  # moved, or where a module is
     TENSOR = "tensor"  # the same, of what is a tensor and nothing else
     CALLER = "caller"  # the caller's own parameter
+    OPEN = "open"  # a module's own method is called, and nothing shows where that is
     OTHERS = "others"  # the parameter of a function that others import, or that is handed to them
     AROUND = "around"  # nothing is handed in: the call runs under a default device that was chosen
 
@@ -104,6 +105,8 @@ class Feeds:
             is_tensor = Fed.TENSOR in found or not given.may_be_array
             rises = given.waits and is_tensor and Fed.HOST not in found
             return Verdict(is_met=True, rises=rises)
+        if Fed.OPEN in found:
+            return SILENT
         if given.inner and Fed.CALLER not in found:
             message = f"a caller out of sight hands in `{name}` on an accelerator"
             return Verdict(((AssumptionKind.NO_CALLER_IN_SIGHT, message),))

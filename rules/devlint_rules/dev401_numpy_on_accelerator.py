@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterator
 
 from devlint.findings import Applicability, Severity
+from devlint.inference.confidence.policy import confidence_of
 from devlint.inference.domain.placement import Variable, VariableKind
 from devlint.inference.facts import Facts, HostRead, Operand
 from devlint.rule import Claim, Note, Replacement, Rule
+from devlint_rules.helpers.assumptions import function_is_called
 from devlint_rules.helpers.causes import reads
 from devlint_rules.helpers.rewriting import append_to, is_path, name_as_atom
 from devlint_rules.helpers.wording import (
@@ -65,11 +67,12 @@ def _check(facts: Facts) -> Iterator[Claim]:
         operand = read.operand
         if not may_be_accelerator(operand.placement):
             continue
+        assumed = read.assumptions + function_is_called(facts, read.site)
         places = [Note(o.site, f"`{o.sink}` reads it here, too") for o in others[:MAX_TWINS]]
         yield Claim(
             read.site,
             Severity.ERROR,
-            read.confidence,
+            confidence_of(assumed),
             f"`{read.sink}` {_wants(read)}, and `{operand.name}` is {_place(operand)}"
             f"{and_more(len(others))}{HIDDEN if read.caught else ''}",
             advice=_advice(read),
@@ -77,7 +80,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
             fix=_fix(facts, [read, *others]),
             applicability=Applicability.SAFE,
             given=read.given,
-            assumptions=read.assumptions,
+            assumptions=assumed,
         )
 
 

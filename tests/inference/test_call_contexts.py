@@ -310,3 +310,38 @@ def _lower(rows, steps={default}):
 def test_a_private_function_works_for_who_its_callers_work_for(caller, expected):
     found = meetings(settled(HELPER.format(default=None, caller=caller)))
     assert [each.rpartition(" ")[2] for each in found] == [expected]
+
+
+READING = """
+import numpy as np
+
+class Statistics(nn.Module):
+    def __init__(self, table):
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+        self.table = table
+
+    def spread(self, rows):
+        return np.linalg.svd(rows[0].reshape(4, 4))
+
+    def forward(self, x: torch.Tensor, graph):
+        self.layer(x)
+        return self.spread({rows})
+"""
+
+
+@pytest.mark.parametrize(
+    ("rows", "is_met"),
+    [
+        # that a module's own method is called with something does not show that it is elsewhere
+        ("self.table[3]", False),
+        ("graph.rows()", False),
+        ("graph", False),
+        # a call that hands in what lives where the module or its input does
+        ("self.layer(x)", True),
+        ("torch.eye(4).cuda()", True),
+    ],
+)
+def test_a_call_shows_what_it_hands_in_and_nothing_of_what_is_open(rows, is_met):
+    found = host_reads(settled(READING.format(rows=rows)))
+    assert [each.rpartition(" ")[2] for each in found] == ["likely" if is_met else "possible"]

@@ -180,3 +180,65 @@ def test_an_object_that_is_told_to_do_without_an_accelerator_has_none(said, coun
             return Scaled({said})(torch.ones(1)).numpy()
     """
     assert len(host_reads(given(code))) == count
+
+
+SOFT = """
+class Scores(nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(n))
+        self.soft = {value}
+
+    def forward(self, x):
+        if self.soft:
+            return self.weight + torch.ones(3)
+        return self.weight * x
+
+{beside}
+"""
+
+
+@pytest.mark.parametrize(
+    ("value", "beside", "other", "is_walked"),
+    [
+        # the project uses the class, and nothing in it ever sets it
+        ("False", "", "from main import Scores\n\nnet = Scores(4)", False),
+        ("True", "", "from main import Scores\n\nnet = Scores(4)", True),
+        # whoever has the object sets it, out of sight, here or in another file, by any name perhaps
+        ("False", "", "", True),
+        ("False", "net = Scores(4)\nnet.soft = True", "net = Scores(4)", True),
+        ("False", "", "from main import Scores\n\nnet = Scores(4)\nnet.soft = True", True),
+        ("False", "def switch(net, name):\n    setattr(net, name, True)", "net = Scores(4)", True),
+        ("n > 3", "", "net = Scores(4)", True),
+    ],
+)
+def test_the_branch_of_a_switch_that_nothing_in_the_project_turns(value, beside, other, is_walked):
+    code = SOFT.format(value=value, beside=beside)
+    assert bool(met(code, {"use.py": other})) is is_walked
+
+
+@pytest.mark.parametrize(
+    ("given_to_it", "count"),
+    [
+        # with the flag off, in so many words or by a default that is off, nothing is moved
+        ("", 0),
+        ("cuda=False", 0),
+        ("False", 0),
+        ("cuda=True", 1),
+        ("True", 1),
+        ("cuda=torch.cuda.is_available()", 1),
+        ("cuda=settings.gpu", 1),
+        ("**settings", 1),
+    ],
+)
+def test_a_call_that_leaves_the_flag_off_does_not_come_to_what_is_behind_it(given_to_it, count):
+    code = f"""
+        def run(net: nn.Module, x: torch.Tensor, cuda=False):
+            if cuda:
+                x = x.cuda()
+            return net(x)
+
+        def test_it(settings):
+            return run(nn.Linear(3, 3), torch.rand(3, 3){given_to_it and ", " + given_to_it})
+    """
+    assert len(met(code)) == count

@@ -226,3 +226,31 @@ def test_what_is_computed_with_a_number_is_where_each_of_several_is(masked):
     (found,) = met(MASKED.format(there="", masked=masked))
     assert "@cpu" in found and "certain" in found
     assert met(MASKED.format(there=", device=x.device", masked=masked)) == []
+
+
+@pytest.mark.parametrize(
+    ("test", "is_tensor"),
+    [
+        ("type(x) == torch.Tensor", False),
+        ("type(x) is torch.Tensor", False),
+        ("type(x) in (list, torch.Tensor)", False),
+        ("isinstance(x, torch.Tensor)", False),
+        # whoever lacks a method of tensors is none
+        ("hasattr(x, 'detach')", False),
+        # these say nothing of what the host reads behind them
+        ("type(x) == list", True),
+        ("hasattr(x, 'to_pandas')", True),
+        ("not hasattr(x, 'detach')", True),
+    ],
+)
+def test_what_a_question_about_the_type_leaves_behind_an_early_return(test, is_tensor):
+    code = f"""
+import numpy as np
+
+def array(rows: torch.Tensor, x):
+    x = x if rows is None else rows.cuda()
+    if {test}:
+        return x
+    return np.array(x)
+"""
+    assert bool(host_reads(given(code))) is is_tensor

@@ -3,6 +3,10 @@
 import pytest
 from given import given, met
 
+from devlint.config import Config
+from devlint.engine import check
+from devlint.rules import load_rules
+
 HELPERS = """
     import torch
     from torch.utils.data import Dataset
@@ -38,13 +42,82 @@ def test_a_method_that_nobody_names_is_left_over_though_its_class_is_used():
     assert unused("from main import *\nmask, rewards, Sampler().draw(1)") == set()
 
 
-@pytest.mark.parametrize("base", ["(nn.Module)", "(Dataset)"])
-def test_a_library_calls_what_overrides_its_methods(base):
-    assert unused("from main import *\nrewards, Sampler", base=base) == {"mask"}
+@pytest.mark.parametrize(
+    ("base", "names"),
+    [
+        ("(Dataset)", {"mask"}),
+        ("(nn.Module)", {"mask", "draw"}),  # that has no method of this name
+    ],
+)
+def test_a_library_calls_what_overrides_its_methods(base, names):
+    assert unused("from main import *\nrewards, Sampler", base=base) == names
+
+
+@pytest.mark.parametrize(
+    ("method", "names"), [("extra_repr", set()), ("forward", set()), ("extra", {"extra"})]
+)
+def test_a_module_s_own_class_calls_what_it_has(method, names):
+    code = f"""
+    class Net(nn.Module):
+        def {method}(self, x):
+            return x + torch.zeros(3).to(x.device)
+
+    def build():
+        return Net()
+    """
+    files = {"train.py": "from main import build\n\nnet = build()"}
+    assert set(given(code, files).left_over.values()) == names
+
+
+def test_an_ancestor_calls_what_it_has_itself():
+    code = """
+    from base import Base
+
+    class Net(Base):
+        def draw(self, x):
+            return torch.rand(3).to(x.device)
+    """
+    files = {
+        "train.py": "from main import Net\n\nnet = Net()",
+        "base.py": "class Base:\n    def draw(self, x):\n        raise NotImplementedError\n\n"
+        "    def run(self, x):\n        return self.draw(x)",
+    }
+    assert set(given(code, files).left_over.values()) == set()
+
+
+@pytest.mark.parametrize(
+    ("called", "severity"), [("net.spread(x)", "error"), ("net(x)", "warning")]
+)
+def test_what_fails_in_a_method_that_nothing_calls_is_a_warning(tmp_path, called, severity):
+    (tmp_path / "net.py").write_text(CALLED)
+    (tmp_path / "train.py").write_text(f"from net import build\n\nnet = build()\n{called}\n")
+    found = check([tmp_path / "net.py"], Config(tmp_path), load_rules()).findings
+    assert [(f.rule, f.severity.value) for f in found] == [("DEV102", severity)]
 
 
 def test_what_is_decorated_is_registered_somewhere():
     assert unused("from main import *\nmask, Sampler, draw", decorator="@register") == set()
+
+
+CALLED = """
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(n))
+
+    def spread(self, x):
+        return self.weight + torch.zeros(3)
+
+    def forward(self, x):
+        return self.weight * x
+
+
+def build():
+    return Net(3)
+"""
 
 
 SHIFTED = """

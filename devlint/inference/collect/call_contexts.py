@@ -109,6 +109,9 @@ def _is_static(function: Function) -> bool:
     return function.is_static or function.is_class_method
 
 
+_SHOWN = (Fed.DEVICE, Fed.TENSOR)
+
+
 def note(frame: Frame, function: Function, binding: Binding) -> None:
     """A call of a function in sight."""
     if frame.function is function or frame.unit.is_test:
@@ -121,8 +124,8 @@ def note(frame: Frame, function: Function, binding: Binding) -> None:
         sources = list(_sources(frame, value))
         on_host = bool(sources) and all(source is Fed.HOST for source, _ in sources)
         if works and not on_host and type(value) is not Const:
-            shown = [source for source in sources if source[0] is Fed.TENSOR]
-            sources = [(Fed.DEVICE, None), *shown]  # what is open may well be where the module is
+            shown = [source for source in sources if source[0] in _SHOWN]
+            sources = [*shown, (Fed.OPEN, None)]  # it may well be where the module is
         slots: list[tuple[str, str | int]] = [(function.key, parameter)]
         if is_method:  # an override of it is called in the same way
             slots.append((f".{function.name}", parameter))

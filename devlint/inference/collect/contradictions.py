@@ -25,6 +25,7 @@ from devlint.inference.models.unification.batches import (
 )
 from devlint.inference.models.unification.contradictions import never_meet
 from devlint.inference.models.unification.drafts import is_told
+from devlint.inference.program import usage
 from devlint.inference.program.assumption_sites import at, of_code, of_value
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.meetings import MeetingDraft, Meetings
@@ -55,6 +56,7 @@ def settle(frame: Frame) -> None:
         assumed += _of_sources(frame, draft.left, draft.right)
         if strength(draft.assumptions) == 1:
             assumed += _of_story(frame, draft, left, right)
+        usage.note(frame)
         facts.meetings.append(
             Meeting(
                 site=frame.site(draft.node),

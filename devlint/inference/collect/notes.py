@@ -33,7 +33,7 @@ from devlint.inference.facts import (
     RoundTrip,
     Sync,
 )
-from devlint.inference.program import roles
+from devlint.inference.program import roles, usage
 from devlint.inference.program.assumption_sites import at, of_value
 from devlint.inference.program.class_state import kept_attribute
 from devlint.inference.program.events import (
@@ -122,6 +122,7 @@ def settle(frame: Frame) -> None:
             )
             own(frame, "move", len(facts.moves) - 1)
         elif kind is HostReadNote and not note.tensor.is_sure:
+            usage.note(frame)
             facts.host_reads.extend(_waiting_read(frame, note))
         elif not (note.tensor.is_sure if hasattr(note, "tensor") else _is_batch(note)):
             continue
@@ -154,6 +155,7 @@ def settle(frame: Frame) -> None:
             )
             own(frame, "sync", len(facts.syncs) - 1)
         elif kind is HostReadNote:
+            usage.note(frame)
             facts.host_reads.append(_read(frame, note))
         elif kind is RoundTripNote:
             if note.away in frame.kept(HostCopies).needed:

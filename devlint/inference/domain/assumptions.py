@@ -49,6 +49,7 @@ class AssumptionKind(str, enum.Enum):
     BRANCHES_COMBINE = "branches-combine"
     SETTINGS_COMBINE = "settings-combine"
     CALL_REACHES_OPERATION = "call-reaches-operation"
+    FUNCTION_IS_CALLED = "function-is-called"
     CALLER_MEETS_RESULT = "caller-meets-result"
     RESULT_IS_COMPUTED_WITH = "result-is-computed-with"
     RETURNS_SERVE_ALIKE = "returns-serve-alike"
@@ -172,6 +173,7 @@ MEANINGS: Mapping[AssumptionKind, str] = {
     K.BRANCHES_COMBINE: "Two values come from branches that may be taken together.",
     K.SETTINGS_COMBINE: "Two settings of the program are on together.",
     K.CALL_REACHES_OPERATION: "A call reaches the operation in its callee with what it hands in.",
+    K.FUNCTION_IS_CALLED: "A function that nothing in the project calls is called by somebody.",
     K.CALLER_MEETS_RESULT: "The caller brings what one `return` gives together with what it has.",
     K.RESULT_IS_COMPUTED_WITH: "The caller computes with a result that stands for nothing.",
     K.RETURNS_SERVE_ALIKE: "What one `return` gives, early or for another setting, is used as what "

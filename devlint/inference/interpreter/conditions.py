@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from devlint.inference.conventions import holds
+from devlint.inference.conventions import found, holds
 from devlint.inference.domain.host import NONE, Const, DeviceValue
 from devlint.inference.domain.placement import CPU, Variable
 from devlint.inference.domain.tensors import Tensor
@@ -16,6 +16,7 @@ from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.interpreter import first_iteration
 from devlint.inference.interpreter.comparisons import truth_of
 from devlint.inference.interpreter.narrowing import beside
+from devlint.inference.program.declarations import Function
 from devlint.inference.program.events import Tested
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.values import Instance
@@ -61,13 +62,30 @@ def _given_or_not(frame: Frame, name: str, value: Value) -> None:
 
 def _begins_so(frame: Frame, node: cst.BaseExpression) -> bool:
     """`self.flag`, which only the constructor sets: the object begins so, and whoever has it may
-    set it."""
+    set it; but for one of a project in which nothing does."""
     if not isinstance(node, cst.Attribute) or node.attr.value.startswith("_"):
         return False
     function = frame.function
+    if function is not None and _is_constant(function, node.attr.value):
+        return False
     if function is None or function.name == "__init__" or frame.constructing:
         return False
     return frame.eval(node.value) is frame.instance and dotted(node) not in frame.state.env
+
+
+def _is_constant(function: Function, name: str) -> bool:
+    """An attribute gets a value once in its file, and no other file of the project names it, though
+    some use the class: whoever has a library's object may set it."""
+    unit, info = function.unit, function.info
+    text, importer = unit.source.text, unit.context.importer
+    if importer is None or info is None or "setattr(" in text or "__dict__" in text:
+        return False
+    if len(found("name-assigned", text, name)) != 1:
+        return False
+    path = unit.source.path
+    return importer.is_named_elsewhere(info.name, path) and not importer.is_named_elsewhere(
+        name, path
+    )
 
 
 def handles_none(frame: Frame, value: Value) -> None:

@@ -84,6 +84,10 @@ def _narrow_comparison(frame: Frame, node: cst.Comparison, outcome: bool) -> Non
     left = node.left
     if isinstance(target.comparator, cst.Integer):
         _narrow_by_shape(frame, node, outcome)
+    asked = _of_type(node.left)
+    if asked is not None:
+        _narrow_by_type(frame, asked, target, outcome)
+        return
     asks_none = none_test(target)
     if asks_none is None and isinstance(operator, (cst.Equal, cst.NotEqual)):
         if isinstance(operator, cst.Equal) is outcome:
@@ -102,6 +106,31 @@ def _narrow_comparison(frame: Frame, node: cst.Comparison, outcome: bool) -> Non
             narrowed = without_none(value)
             if narrowed is not value or type(value) is Const:
                 frame.state.hold(path, narrowed if type(value) is not Const else UNKNOWN)
+
+
+def _of_type(node: cst.BaseExpression) -> cst.BaseExpression | None:
+    """`x` of `type(x)`."""
+    is_asked = isinstance(node, cst.Call) and dotted(node.func) == "type" and len(node.args) == 1
+    return node.args[0].value if isinstance(node, cst.Call) and is_asked else None
+
+
+def _narrow_by_type(
+    frame: Frame, node: cst.BaseExpression, target: cst.ComparisonTarget, outcome: bool
+) -> None:
+    """`type(x) is torch.Tensor`, `type(x) in (list, tuple)` says what `isinstance` says."""
+    operator = target.operator
+    if isinstance(operator, (cst.NotEqual, cst.IsNot, cst.NotIn)):
+        outcome = not outcome
+    elif not isinstance(operator, (cst.Equal, cst.Is, cst.In)):
+        return
+    kinds = _classes(frame, target.comparator)
+    path = dotted(node)
+    if not path:
+        return
+    if outcome:
+        _narrow_to_instance(frame, node, path, kinds)
+    elif _has_tensor(kinds):
+        _hold_no_tensor(frame, node, path)
 
 
 def _narrow_by_shape(frame: Frame, node: cst.Comparison, outcome: bool) -> None:
@@ -266,19 +295,32 @@ def _narrow_to_object(frame: Frame, node: cst.BaseExpression, path: str, kind: C
 
 
 def _narrow_no_tensor(frame: Frame, node: cst.Call, callee: str) -> None:
-    """The branch where `isinstance(x, torch.Tensor)` is false."""
-    if callee not in ("isinstance", "torch.is_tensor") or not node.args:
+    """The branch where `isinstance(x, torch.Tensor)` is false, or `hasattr(x, "detach")`."""
+    if callee not in ("isinstance", "torch.is_tensor", "hasattr") or not node.args:
         return
     path = dotted(node.args[0].value)
-    kinds = _classes(frame, node.args[1].value) if len(node.args) > 1 else []
-    only_tensor = callee == "torch.is_tensor" or any(
-        type(k) is External and k.name == "torch.Tensor" for k in kinds
-    )
-    if path and only_tensor:
-        value = frame.eval(node.args[0].value)
-        rest = [v for v in alternatives(value) if type(v) is not Tensor]
-        frame.state.hold(path, union(rest) if rest else UNKNOWN)
-        frame.state.env[NO_TENSOR + path] = value
+    asked = node.args[1].value if len(node.args) > 1 else None
+    if callee == "hasattr":
+        name = frame.eval(asked) if asked is not None else UNKNOWN
+        methods = frame.unit.context.knowledge.methods
+        excludes = type(name) is Const and name.value in methods and path != "self"
+    else:
+        excludes = callee == "torch.is_tensor"
+        excludes = excludes or (asked is not None and _has_tensor(_classes(frame, asked)))
+    if path and excludes:
+        _hold_no_tensor(frame, node.args[0].value, path)
+
+
+def _has_tensor(kinds: list[Value]) -> bool:
+    return any(type(k) is External and k.name == "torch.Tensor" for k in kinds)
+
+
+def _hold_no_tensor(frame: Frame, node: cst.BaseExpression, path: str) -> None:
+    """What is at a path is no tensor."""
+    value = frame.eval(node)
+    rest = [v for v in alternatives(value) if type(v) is not Tensor]
+    frame.state.hold(path, union(rest) if rest else UNKNOWN)
+    frame.state.env[NO_TENSOR + path] = value
 
 
 def _classes(frame: Frame, node: cst.BaseExpression) -> list[Value]:

@@ -14,7 +14,8 @@ from functools import cached_property
 import libcst as cst
 
 from devlint.inference.conventions import holds, without
-from devlint.inference.program.declarations import Function
+from devlint.inference.program.declarations import ClassInfo, Function
+from devlint.inference.program.frames import Frame
 from devlint.inference.program.units import Unit
 from devlint.inference.syntax.text import called_name, every
 
@@ -34,11 +35,39 @@ def left_over(function: Function) -> str:
     if node.decorators or outer.node.decorators or node not in usage.defined:
         return ""
     names = [node.name.value]
-    if info is not None and not info.library_bases and not outer.name.startswith("__"):
+    if info is not None and not _is_called_by_ancestors(info, outer.name):
         names.append(outer.name)
     unnamed = next((name for name in names if usage.is_unnamed(name)), "")
     in_use = unnamed and (usage.is_run or not usage.elsewhere <= {*names})
     return unnamed if in_use else ""
+
+
+def note(frame: Frame) -> None:
+    """The function, of which something is noted, is left over, if it is."""
+    function = frame.function
+    if function is not None and not frame.unit.is_test:
+        name = left_over(function)
+        if name:
+            frame.unit.facts.left_over[function.node] = name
+
+
+# What `torch.nn.Module` calls of what inherits from it.
+_CALLED_BY_MODULE = frozenset(
+    {"forward", "train", "eval", "to", "cuda", "cpu", "apply", "state_dict", "load_state_dict"}
+    | {"parameters", "named_parameters", "buffers", "named_buffers", "children", "modules"}
+    | {"named_children", "named_modules", "extra_repr", "get_extra_state", "set_extra_state"}
+    | {"add_module", "register_buffer", "register_parameter", "zero_grad", "requires_grad_"}
+    | {"_apply", "_get_name", "_load_from_state_dict", "_save_to_state_dict", "_named_members"}
+)
+
+
+def _is_called_by_ancestors(info: ClassInfo, name: str) -> bool:
+    """Python, or a class that this one inherits from, may call its method of this name."""
+    others = [each for each in info.lineage() if each is not info]
+    if name.startswith("__") or any(name in each.methods for each in others):
+        return True
+    bases = {base for base in info.library_bases if base != "builtins.object"}
+    return bool(bases) and (bases != {"torch.nn.Module"} or name in _CALLED_BY_MODULE)
 
 
 class _Usage:

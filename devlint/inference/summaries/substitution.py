@@ -13,6 +13,7 @@ from devlint.inference.domain.tensors import DEFAULT, INDIRECT, LOADED, Tensor
 from devlint.inference.domain.value import UNKNOWN, Union, Unknown, Value, alternatives, possible
 from devlint.inference.facts import MeetingKind
 from devlint.inference.interpreter import contract_checks, contract_places, contracts
+from devlint.inference.interpreter.conditions import asks_for_host
 from devlint.inference.models import gradients
 from devlint.inference.models.module_inputs import fed_from_elsewhere
 from devlint.inference.models.module_places import placed, stateful
@@ -68,11 +69,14 @@ def call_function(
         callee.bound.given = {v: t for v, t in binding.places.items() if v.parameter}
     if summary.syncs and function.unit is not frame.unit:
         _sync_in_callee(frame, node, summary.syncs[0], binding)
-    for pending in () if function.name == "__init__" else summary.pendings:
+    is_off = any(asks_for_host(name, value) for name, (value, _) in binding.given.items())
+    for pending in () if function.name == "__init__" or is_off else summary.pendings:
         _check_pending(frame, node, pending, binding, as_module)
     binding.fresh = summary.fresh
     object_state.leave(frame, function, summary, binding)
     moved_entries.leave(frame, summary, binding)
+    if is_off:
+        return UNKNOWN  # `cuda=False`: what the function was taken to do is not done here
     result = _taken(summary.result, binding)
     result = binding.substitute(result.with_facts(binding.chosen))
     return gradients.marked(result, 0) if gradients.are_off(frame) else result

@@ -10,6 +10,7 @@ from devlint.inference.domain.assumptions import Assumption, AssumptionKind, Ass
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.facts import Facts, Meeting
 from devlint.rule import Claim, Replacement
+from devlint_rules.helpers.assumptions import function_is_called
 from devlint_rules.helpers.causes import Cause, causes
 from devlint_rules.helpers.edits import MOVE, told
 from devlint_rules.helpers.ownership import rule_of_meeting
@@ -49,7 +50,7 @@ def claims(
         meeting = cause.meeting
         found = fix(facts, meeting)
         written = found or otherwise(facts, meeting)
-        assumed = assumptions(meeting)
+        assumed = assumptions(meeting) + function_is_called(facts, meeting.site)
         yield Claim(
             meeting.site,
             Severity.ERROR,
