@@ -162,26 +162,19 @@ def _dict(frame: Frame, node: cst.Dict) -> Value:
 
 
 def _comprehension(frame: Frame, node: cst.BaseSimpleComp | cst.DictComp) -> Value:
-    before, when, since = frame.state.env, frame.state.when, frame.state.clock.now
-    frame.state.env = dict(before)
-    try:
-        with ExitStack() as loops:
-            _enter(frame, node.for_in, node, loops)
-            if isinstance(node, cst.DictComp):
-                frame.eval(node.key)
-                return Mapping({}, _lasting(frame.eval(node.value), since))
-            element = _lasting(frame.eval(node.elt), since)
-            kind = "iterator" if type(node) is cst.GeneratorExp else "list"
-            return Sequence(None, element, kind, node)
-    finally:
+    with frame.aside() as around, ExitStack() as loops:
+        since = around.clock.now
+        _enter(frame, node.for_in, node, loops)
+        if isinstance(node, cst.DictComp):
+            frame.eval(node.key)
+        made = frame.eval(node.value if isinstance(node, cst.DictComp) else node.elt)
         # Its names are its own; where it put modules and elements outlives it.
-        before.update({k: v for k, v in frame.state.env.items() if type(k) is not str})
-        frame.state.env, frame.state.when = before, when
-
-
-def _lasting(value: Value, since: int) -> Value:
-    """What is known of one element, as far as it holds for all."""
-    return value.with_facts(lambda when: lasting(when, since))
+        around.env.update({k: v for k, v in frame.state.env.items() if type(k) is not str})
+    element = made.with_facts(lambda when: lasting(when, since))  # as far as it holds for all
+    if isinstance(node, cst.DictComp):
+        return Mapping({}, element)
+    kind = "iterator" if type(node) is cst.GeneratorExp else "list"
+    return Sequence(None, element, kind, node)
 
 
 def _enter(frame: Frame, clause: cst.CompFor, whole: cst.CSTNode, loops: ExitStack) -> None:

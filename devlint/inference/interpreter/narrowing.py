@@ -15,12 +15,13 @@ import libcst as cst
 
 from devlint.inference.domain.containers import Sequence
 from devlint.inference.domain.host import HOST, NONE, Const, DeviceValue, External, without_none
+from devlint.inference.domain.path_conditions import ALWAYS, PathCondition
 from devlint.inference.domain.placement import Placement
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import UNKNOWN, Value, alternatives, is_untold, union
 from devlint.inference.interpreter import first_iteration
-from devlint.inference.program import shape_tests
+from devlint.inference.program import shape_tests, tests
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.predicates import NO_TENSOR, is_long, written_choice
 from devlint.inference.program.shape_tests import contradicts
@@ -32,22 +33,23 @@ _NUMBERS = frozenset({"int", "float", "bool", "complex", "str", "numbers.Number"
 
 
 @contextmanager
-def beside(frame: Frame, node: cst.BooleanOperation) -> Iterator[None]:
-    """The right side of `a and b` runs where `a` is true, that of `a or b` where it is false."""
-    if is_long(node):
+def beside(
+    frame: Frame, node: cst.BooleanOperation, when: PathCondition = ALWAYS
+) -> Iterator[None]:
+    """The right side of `a and b` runs where `a` is true, that of `a or b` where it is false, of
+    which `when` is known."""
+    with frame.aside() as around:
+        tests.enter(frame, when)
+        if is_long(node):
+            yield
+            around.env = frame.state.env
+            return
+        narrow(frame, node.left, isinstance(node.operator, cst.And), is_branch=False)
         yield
-        return
-    before = frame.state.env
-    frame.state.env = dict(before)
-    narrow(frame, node.left, isinstance(node.operator, cst.And), is_branch=False)
-    try:
-        yield
-    finally:
-        inside, frame.state.env = frame.state.env, before
         for bound in every(node.right, cst.NamedExpr):
             name = dotted(bound.target)
-            if name in inside:
-                before[name] = inside[name]
+            if name in frame.state.env:
+                around.env[name] = frame.state.env[name]
 
 
 def narrow(frame: Frame, node: cst.BaseExpression, outcome: bool, is_branch: bool = True) -> None:
@@ -226,9 +228,9 @@ def _narrow_to_one_of(frame: Frame, node: cst.BooleanOperation, outcome: bool) -
     path = next(iter(paths))
     if len(paths) > 1 or not path:
         return
-    tests = [test for test in asked if test is not None]
-    kinds = [kind for test in tests for kind in _classes(frame, test.args[1].value)]
-    _narrow_to_instance(frame, tests[0].args[0].value, path, kinds)
+    known = [test for test in asked if test is not None]
+    kinds = [kind for test in known for kind in _classes(frame, test.args[1].value)]
+    _narrow_to_instance(frame, known[0].args[0].value, path, kinds)
 
 
 def _instance_tests(node: cst.BaseExpression, outcome: bool) -> Iterator[cst.Call | None]:

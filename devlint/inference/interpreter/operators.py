@@ -288,13 +288,10 @@ def _boolean(frame: Frame, node: cst.BooleanOperation) -> Value:
         return left
     cold = is_and and is_cold(node.left)  # `step % n == 0 and loss.item()`
     asks = is_and and asks_for_accelerator(node.left)  # `is_available() and synchronize()`
-    when = frame.state.when
     if_true, if_false = tests.of_test(frame, node.left)
     goes_on, stays = (if_true, if_false) if is_and else (if_false, if_true)
-    tests.enter(frame, goes_on)
-    with frame.under(cold=cold, guarded=asks), beside(frame, node):
+    with frame.under(cold=cold, guarded=asks), beside(frame, node, goes_on):
         right = frame.eval(node.right)
-    frame.state.when = when
     return right if certain else join_branches(left, right, (stays, goes_on))
 
 
@@ -307,16 +304,14 @@ def _conditional(frame: Frame, node: cst.IfExp) -> Value:
             chosen = frame.eval(node.body if known else node.orelse)
             frame.emit(Chosen(node, chosen))
             return chosen
-        before, when = frame.state.env, frame.state.when
-        frame.state.env = dict(before)
         if_true, if_false = tests.of_test(frame, node.test)
-        enter_branch(frame, node.test, True, if_true)
-        with frame.under(cold=is_cold(node.test)):  # `loss.item() if step % n == 0 else None`
-            left = frame.eval(node.body)
-        frame.state.env, frame.state.when = dict(before), when
-        enter_branch(frame, node.test, False, if_false)
-        right = frame.eval(node.orelse)
-        frame.state.env, frame.state.when = before, when
+        with frame.aside():
+            enter_branch(frame, node.test, True, if_true)
+            with frame.under(cold=is_cold(node.test)):  # `loss.item() if step % n == 0 else None`
+                left = frame.eval(node.body)
+        with frame.aside():
+            enter_branch(frame, node.test, False, if_false)
+            right = frame.eval(node.orelse)
         return join_branches(left, right, (if_true, if_false))
 
 

@@ -91,6 +91,23 @@ class _Under(AbstractContextManager[None]):
         self.frame.control = self.around
 
 
+class _Aside(AbstractContextManager[State]):
+    """In the block a frame has names, a heap and a path of its own."""
+
+    __slots__ = ("around", "frame")
+
+    def __init__(self, frame: Frame) -> None:
+        self.frame = frame
+        self.around = frame.state
+
+    def __enter__(self) -> State:
+        self.frame.state = self.around.aside()
+        return self.around
+
+    def __exit__(self, *_: object) -> None:
+        self.frame.state = self.around
+
+
 class Frame:
     """One function (or module body) being inferred."""
 
@@ -227,6 +244,11 @@ class Frame:
                 around.settling or settling,
             ),
         )
+
+    def aside(self) -> AbstractContextManager[State]:
+        """A part of an expression, whose names and tests are its own: `with frame.aside() as
+        around: …`, where `around` is the state that the frame goes back to."""
+        return _Aside(self)
 
     # ----------------------------------------------------------------- heap
 

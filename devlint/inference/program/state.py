@@ -68,6 +68,13 @@ class State:
         branch.derived = self.derived
         return branch
 
+    def aside(self) -> State:
+        """The state for a part of an expression, whose names are its own. Whatever it changes in
+        place is another from here on."""
+        part = self.fork()
+        part.bound = self.bound
+        return part
+
     def join(self, other: State, sides: Sides = UNTOLD) -> None:
         """Two branches meet here. `sides`: the facts under which each of them is left."""
         self.env = join_environments(self.env, other.env, sides)
