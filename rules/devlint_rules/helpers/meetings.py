@@ -77,8 +77,9 @@ def with_both_meant(meeting: Meeting) -> Assumptions:
     if not kinds or not kinds.isdisjoint(_SAID_BY_MOVES):
         return meeting.assumptions
     guessed = not kinds.isdisjoint(_GUESSES)
-    made = meeting.left.steps and meeting.left.steps[0].kind is StepKind.CREATED
-    if made and not meeting.left.moved and not guessed:
+    begun = meeting.left.steps[0].kind if meeting.left.steps else None
+    handed_in = begun is StepKind.LOADED and meeting.inside is not None  # a loader in sight
+    if (begun is StepKind.CREATED or handed_in) and not meeting.left.moved and not guessed:
         return meeting.assumptions
     message = "nothing out of sight brings the two together"
     meant = Assumption(AssumptionKind.BOTH_DEVICES_ARE_MEANT, meeting.site, message)
