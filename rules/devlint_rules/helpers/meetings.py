@@ -13,7 +13,7 @@ from devlint.rule import Claim, Replacement
 from devlint_rules.helpers.causes import Cause, causes
 from devlint_rules.helpers.edits import MOVE, told
 from devlint_rules.helpers.ownership import rule_of_meeting
-from devlint_rules.helpers.wording import clash, meeting_trace
+from devlint_rules.helpers.wording import clash, is_made_inside, made_inside, meeting_trace
 
 _GUESSES = frozenset(
     {
@@ -47,15 +47,17 @@ def claims(
     ``advice`` is for meetings without a fix; else it is what the fix writes, behind ``move``."""
     for cause in causes_of(facts, code):
         meeting = cause.meeting
-        found = fix(facts, meeting)
-        written = found or otherwise(facts, meeting)
+        inside = is_made_inside(meeting)  # what this call gives back is not what is out of place
+        found = () if inside else fix(facts, meeting)
+        written = () if inside else found or otherwise(facts, meeting)
         assumed = assumptions(meeting)
+        unfixed = made_inside if inside else advice
         yield Claim(
             meeting.site,
             Severity.ERROR,
             confidence_of(assumed),
             message(meeting),
-            advice=told(facts, written, move(meeting)) if written else advice(meeting),
+            advice=told(facts, written, move(meeting)) if written else unfixed(meeting),
             trace=meeting_trace(meeting, cause.twins),
             fix=written,
             applicability=applicability if found else Applicability.UNSAFE,
