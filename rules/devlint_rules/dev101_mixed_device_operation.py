@@ -9,8 +9,8 @@ from devlint.inference.facts import Facts, Meeting
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.helpers.meetings import claims, with_both_meant
 from devlint_rules.helpers.placing import brought_there
-from devlint_rules.helpers.rewriting import name_as_atom, where_it_meets
-from devlint_rules.helpers.wording import device_there, sends_to_group
+from devlint_rules.helpers.rewriting import where_it_meets
+from devlint_rules.helpers.wording import device_there, moved, sends_to_group
 
 
 def _advice(meeting: Meeting) -> str:
@@ -19,7 +19,7 @@ def _advice(meeting: Meeting) -> str:
     device = device_there(meeting)
     if device is None:
         return f"move `{meeting.left.name}` to the device of the other operand before they meet"
-    return f"move it before they meet: `{name_as_atom(meeting.left)}.to({device})`"
+    return moved(meeting.left, device)
 
 
 def _fix(facts: Facts, meeting: Meeting) -> tuple[Replacement, ...]:

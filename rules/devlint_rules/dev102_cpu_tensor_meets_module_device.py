@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import libcst as cst
 
@@ -19,14 +20,14 @@ from devlint_rules.helpers.placing import (
 )
 from devlint_rules.helpers.rewriting import (
     is_path,
-    name_as_atom,
     sole_factory,
     takes_device,
     text_of,
     where_it_meets,
     with_argument,
 )
-from devlint_rules.helpers.wording import device_there
+from devlint_rules.helpers.scopes import function_around
+from devlint_rules.helpers.wording import device_there, moved
 
 
 def _device(meeting: Meeting) -> str | None:
@@ -41,12 +42,15 @@ def _device(meeting: Meeting) -> str | None:
     return device_there(meeting)
 
 
-def _advice(meeting: Meeting) -> str:
+def _advice(facts: Facts, meeting: Meeting) -> str:
     left, device, made = meeting.left, _device(meeting), sole_factory(meeting.left)
+    here = function_around(facts, meeting.site.node)
+    if made is not None and function_around(facts, made.node) is not here:
+        made, device = None, device_there(meeting)  # what is called so here has no name there
     if device is None:
         return "make it on the device of the other operand: pass `device=` to the factory"
     if not left.by_default or made is None or not takes_device(made):
-        return f"move it before they meet: `{name_as_atom(left)}.to({device})`"
+        return moved(left, device)
     assert isinstance(made.node, cst.Call)
     call = with_argument(made.node, f"device={device}")
     if call is None or len(call) > 80 or "\n" in call:
@@ -77,7 +81,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
     return claims(
         facts,
         "DEV102",
-        advice=_advice,
+        advice=partial(_advice, facts),
         fix=_fix,
         applicability=Applicability.SAFE,
         otherwise=_at_the_factory,

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
+
+import libcst as cst
 
 from devlint.findings import Severity
-from devlint.inference.facts import Facts, Meeting
+from devlint.inference.facts import Facts, Meeting, StepKind
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.helpers.meetings import claims, with_both_meant
 from devlint_rules.helpers.placing import brought_there, made_there, module_moved
@@ -14,15 +17,18 @@ from devlint_rules.helpers.rewriting import (
     is_path,
     moved_to,
     name_as_atom,
+    short,
     where_it_meets,
 )
-from devlint_rules.helpers.scopes import means_the_same
+from devlint_rules.helpers.scopes import function_around, means_the_same
 from devlint_rules.helpers.wording import device_there, is_host, module_is
 
 
-def _advice(meeting: Meeting) -> str:
+def _advice(facts: Facts, meeting: Meeting) -> str:
     left, right = meeting.left, meeting.right
     which = module_is(meeting)
+    if _is_loaded_inside(facts, meeting) and isinstance(meeting.site.node, cst.Call):
+        return f"move each batch to the module's device, in `{short(meeting.site.node.func)}`"
     if meeting.inside is not None and not which and is_path(right.name):
         moved = f"each batch of `{left.name}`" if left.loaded else f"`{left.name}`"
         named = right.name.endswith("device")  # the callee's own device, as it is given here
@@ -37,6 +43,8 @@ def _fix(facts: Facts, meeting: Meeting) -> tuple[Replacement, ...]:
     """Move the input where the module is called."""
     which = module_is(meeting)
     left, right = meeting.left, meeting.right
+    if _is_loaded_inside(facts, meeting):
+        return ()
     if which == "right" and meeting.inside is not None:
         return brought_there(facts, left, right)  # as the project moved its own module
     if which != "right":
@@ -47,6 +55,15 @@ def _fix(facts: Facts, meeting: Meeting) -> tuple[Replacement, ...]:
         return ()
     own = f"next({right.name}.parameters()).device"
     return moved_to(facts, left, own) or _made_there(facts, meeting, own)
+
+
+def _is_loaded_inside(facts: Facts, meeting: Meeting) -> bool:
+    """A function is handed the loader, and draws the batches itself."""
+    begun = meeting.left.steps[0] if meeting.left.steps else None
+    if meeting.inside is None or begun is None or begun.kind is not StepKind.LOADED:
+        return False
+    there = function_around(facts, begun.site.node)
+    return there is not None and there is not function_around(facts, meeting.site.node)
 
 
 def _made_there(facts: Facts, meeting: Meeting, device: str) -> tuple[Replacement, ...]:
@@ -64,7 +81,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
     return claims(
         facts,
         "DEV103",
-        advice=_advice,
+        advice=partial(_advice, facts),
         fix=_fix,
         assumptions=with_both_meant,
         move=lambda _: "move it before the call",

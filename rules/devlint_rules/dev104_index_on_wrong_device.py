@@ -10,7 +10,13 @@ from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.helpers.edits import MOVE
 from devlint_rules.helpers.meetings import claims
 from devlint_rules.helpers.placing import made_for
-from devlint_rules.helpers.rewriting import append_to, name_as_atom, where_it_meets
+from devlint_rules.helpers.rewriting import (
+    append_to,
+    name_as_atom,
+    sole_factory,
+    takes_device,
+    where_it_meets,
+)
 from devlint_rules.helpers.wording import HIDDEN, device_expression, is_host, place_of
 
 SUBSCRIPT = "index"  # the operation of `x[i]`; others have the name of the function
@@ -42,7 +48,12 @@ def _advice(meeting: Meeting) -> str:
 
 
 def _move(meeting: Meeting) -> str:
-    return "bring the index to the host" if _index_to_host(meeting) else MOVE
+    if not _index_to_host(meeting):
+        return MOVE
+    made = sole_factory(meeting.left)
+    if made is not None and meeting.left.by_default and takes_device(made):
+        return "make the tensor where its index lives, or bring the index to the host"
+    return "bring the index to the host"
 
 
 def _fix(facts: Facts, meeting: Meeting) -> tuple[Replacement, ...]:

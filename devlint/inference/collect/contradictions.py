@@ -45,8 +45,7 @@ def settle(frame: Frame) -> None:
     for draft in meetings.drafts.values():
         if not is_told(draft):
             continue
-        is_local = frame.function is not None and frame.function.is_local
-        left_open = strength(draft.assumptions) < 1 and is_local
+        left_open = strength(draft.assumptions) < 1  # a call may make it surer
         pending = meetings.pendings.get((draft.left.place, draft.right.place))
         if pending is not None and pending.node is draft.node and not left_open:
             del meetings.pendings[draft.left.place, draft.right.place]  # it is said here

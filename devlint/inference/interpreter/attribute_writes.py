@@ -32,7 +32,7 @@ from devlint.inference.interpreter.submodules import (
     modules_in,
     registers_by_name,
 )
-from devlint.inference.models.module_places import baked, replaced
+from devlint.inference.models.module_places import baked, replaced, stateful
 from devlint.inference.models.registration import as_submodule, registered_tensor
 from devlint.inference.program.attribute_notes import AttributeNote, Written
 from devlint.inference.program.declarations import ClassInfo
@@ -155,6 +155,10 @@ def _kept_value(
     if type(value) is Instance and value.module:
         info.registered.setdefault(name, "module")
         note_place(info, value.place)
+        if stateful(frame, value):
+            info.note_part(name, value.place)
+        else:
+            info.stateless.add(name)
         return as_submodule(info, value)
     if isinstance(value, (Sequence, Mapping)) and frame.function is not None:
         inner = value.any()

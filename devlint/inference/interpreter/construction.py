@@ -9,11 +9,13 @@ import libcst as cst
 from devlint.inference.conventions import holds
 from devlint.inference.domain.containers import Sequence
 from devlint.inference.domain.host import Const, DeviceValue
+from devlint.inference.domain.placement import Device, Placement
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import UNKNOWN, Value, is_untold
 from devlint.inference.interpreter import contract_checks, declared_fields
 from devlint.inference.interpreter.conditions import asks_for_host
+from devlint.inference.models.devices import place_of
 from devlint.inference.models.module_places import placed
 from devlint.inference.models.registration import hand_over_parameters
 from devlint.inference.program.declarations import ClassInfo, Function
@@ -51,10 +53,22 @@ def construct(frame: Frame, node: cst.Call, callee: ClassValue, arguments: Argum
         return UNKNOWN  # `use_gpu=False`: what the class was taken to do is not done here
     if not info.is_module:
         _fields_from(instance, info, function, arguments)
-    elif _may_be_elsewhere(frame, info, arguments):
-        instance.place = None
+    else:
+        _put_where_built(frame, node, instance, function, arguments)
     _flags_from(instance, info, function, arguments)
     return instance
+
+
+def _put_where_built(
+    frame: Frame, node: cst.Call, module: Instance, function: Function, arguments: Arguments
+) -> None:
+    """Put a new module where its constructor left it, if that says so."""
+    built_on = _built_on(frame, function, arguments)
+    if built_on is not None:
+        told = "made here, put there by its class"
+        module.place, module.origin = built_on, frame.origin(StepKind.CREATED, node, None, told)
+    elif module.info is not None and _may_be_elsewhere(frame, module.info, arguments):
+        module.place = None
 
 
 def _is_placed_by_library(info: ClassInfo) -> bool:
@@ -76,6 +90,33 @@ def _may_be_elsewhere(frame: Frame, info: ClassInfo, arguments: Arguments) -> bo
             for value, node in arguments.all()
         )
     )
+
+
+def _built_on(frame: Frame, function: Function, arguments: Arguments) -> Placement:
+    """Where the constructor of a module leaves all of it: by `self.to(device)`, or since it makes
+    each part there."""
+    info, summary = function.info, function.summary
+    if info is None or summary is None or len(info.lineage()) > 1 or _library_built(info):
+        return None  # another constructor has a say
+    place = _place_of_parts(info)
+    if info.moved_whole is not None:
+        place, later = info.moved_whole
+        if not later.isdisjoint(info.registered):
+            return None
+    if type(place) is Device:
+        return place if place.is_accelerator else None
+    for index, parameter in enumerate(summary.parameters[1:]):
+        if parameter.is_device and parameter.variable is place and place is not None:
+            value = arguments.get(index, parameter.name) or parameter.default
+            return None if value is None or arguments.open else place_of(frame, value)
+    return None
+
+
+def _place_of_parts(info: ClassInfo) -> Placement:
+    """The one place of all parts with state; None where one has another."""
+    places = set(info.parts.values())
+    whole = info.registered.keys() <= info.parts.keys() | info.stateless
+    return places.pop() if whole and len(places) == 1 else None
 
 
 def _declared_fields(info: ClassInfo, arguments: Arguments) -> dict[str, Value]:

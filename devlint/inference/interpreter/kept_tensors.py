@@ -52,6 +52,7 @@ def kept_tensor(
             keep_note(info, name + "*", note)
         info.registered[name] = "parameter"
         note_place(info, value.place)
+        info.note_part(name, value.place)
         if value.place is None and not value.traits & DEFAULT:
             info.places_itself = True  # of what the constructor was given, which is somewhere
         return registered_tensor(info, frame, node, value.traits)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from devlint.inference.confidence.policy import strength
 from devlint.inference.conventions import holds
 from devlint.inference.domain.assumptions import Assumption, AssumptionKind, Assumptions
 from devlint.inference.domain.containers import Sequence
@@ -186,6 +187,8 @@ def check_inputs(
                 assumed.append(fed_from_elsewhere(frame, module))
             module_at_fault = type(place) is not Variable and place == CPU and tensor.place != CPU
             at_fault = at_fault or module_at_fault
+            if type(place) is Variable and place.parameter and strength(assumed) < 1:
+                add_pending(frame, node, *said, tensor, own, False, assumptions=open_to)
             odd, anchor = (tensor, argument), (own, module)
             if module_at_fault:
                 odd, anchor = anchor, odd

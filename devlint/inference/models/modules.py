@@ -34,7 +34,7 @@ from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
 from devlint.inference.program.values import FunctionValue, Instance, Parameters, Super
 from devlint.inference.syntax.moved_globals import MOVING_METHODS
-from devlint.inference.syntax.text import shorten
+from devlint.inference.syntax.text import receiver_of, shorten
 from devlint.knowledge import Agreement, Call, Result
 
 
@@ -294,7 +294,7 @@ def _call_known(
     if known.agreement is not Agreement.FREE:
         given = operands_of(known, arguments)
         given += [arguments.keywords["**"]] if "**" in arguments.keywords else []
-        check_inputs(frame, node, node.func, place, origin, Arguments(given, {}))
+        check_inputs(frame, node, receiver_of(node), place, origin, Arguments(given, {}))
     own = (Tensor(place, origin), node.func)
     if known.result is Result.FIRST:
         step = Provenance(StepKind.COMPUTED, node, frame.unit.source, origin)

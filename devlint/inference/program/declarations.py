@@ -187,9 +187,17 @@ class ClassInfo:
     movers: dict[str, frozenset[str]] = field(default_factory=dict)  # by attribute, once asked for
     places_itself: bool = False  # its constructor moves parts of it
     stands_on: Placement = None  # where its own method moved it as a whole
+    # Its constructor's `self.to(device)`: where to, and the attributes that are assigned later.
+    moved_whole: tuple[Placement, frozenset[str]] | None = None
+    parts: dict[str, Placement] = field(default_factory=dict)  # with state, by their attributes
+    stateless: set[str] = field(default_factory=set)  # attributes that hold modules without any
     written: str = ""  # `text`, once asked for
     filled: FilledLists | None = None  # `lists`, once asked for
     declared_tensors: dict[str, Value] | None = None  # the fields of a dataclass, once asked for
+
+    def note_part(self, name: str, place: Placement) -> None:
+        """Where an attribute's module or parameter is made; None once there are two places."""
+        self.parts[name] = place if self.parts.get(name, place) == place else None
 
     @property
     def text(self) -> str:

@@ -168,9 +168,12 @@ def _check_pending(
             return
         if not _wants_inputs(frame, handed, pending):
             return
-        if pending.left.traits & LOADED and _loader_of(pending.left, binding) is None:
-            return
         called = handed.evidence if type(handed) is Tensor else None
+    place = pending.right.place
+    of_input = type(place) is Variable and place.kind is VariableKind.INPUT
+    of_batch = of_input and pending.kind is MeetingKind.INPUT and pending.left.traits & LOADED
+    if of_batch and _loader_of(pending.left, binding) is None:
+        return  # what is handed in for the loader may move its batches
     for when in (pending.when, pending.left.when, pending.right.when):
         if when and exclude(when, binding.facts(when)):
             return  # this call does not come there
@@ -215,6 +218,9 @@ def _check_pending(
                         assumptions=pending.assumptions,
                     )
                 continue
+            if pending.kind is MeetingKind.OPERATION:
+                _show_computed(pending.left, a)
+                _show_computed(pending.right, b)
             assumed = [*found, *pending.assumptions]
             for odd, other, inside in ((a, b, pending.left), (b, a, pending.right)):
                 if not is_index and is_left_behind(frame, odd, other):
@@ -251,6 +257,21 @@ def _handed_to_module(pending: Pending, binding: Binding) -> Tensor | None:
     if pending.right.place in binding.owners:
         return pending.left
     return pending.right if pending.left.place in binding.owners else None
+
+
+def _show_computed(inside: Tensor, handed: Tensor) -> None:
+    """What the caller moved, and its callee computes with as it is or in parts, is a tensor:
+    modules have no arithmetic, and numbers no device."""
+    evidence, origin = handed.evidence, inside.origin
+    if evidence is None or origin is None or not evidence.was_moved:
+        return
+    steps = (StepKind.PARAMETER, StepKind.COMPUTED)
+    if all(step.kind in steps and not _is_attribute(step.node) for step in origin.chain()):
+        evidence.mark_tensor()
+
+
+def _is_attribute(node: cst.CSTNode) -> bool:
+    return isinstance(node, cst.Attribute)
 
 
 def _is_direct(

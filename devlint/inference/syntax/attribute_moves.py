@@ -6,10 +6,12 @@ calls the method: whoever reads the attribute elsewhere is not meant to find it 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import libcst as cst
 
 from devlint.inference.conventions import found, holds
-from devlint.inference.syntax.text import called_name, code, dotted
+from devlint.inference.syntax.text import called_name, code, dotted, every
 
 _METHODS = frozenset({"to", "cuda", "xpu", "npu"})
 
@@ -97,3 +99,14 @@ def moved_in_turn(loop: cst.For) -> list[str]:
         ):
             return [name for name in names if isinstance(name, str)]
     return []
+
+
+def attributes_set_after(function: cst.FunctionDef, node: cst.CSTNode) -> Iterator[str]:
+    """The attributes of `self` that a function assigns in statements after the one of a node."""
+    body = function.body.body
+    at = next((i for i, part in enumerate(body) if node in every(part, cst.Call)), len(body))
+    for part in body[at + 1 :]:
+        for target in every(part, cst.AssignTarget):
+            holder, _, name = dotted(target.target).rpartition(".")
+            if holder == "self":
+                yield name

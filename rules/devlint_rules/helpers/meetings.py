@@ -14,7 +14,7 @@ from devlint_rules.helpers.assumptions import function_is_called
 from devlint_rules.helpers.causes import Cause, causes
 from devlint_rules.helpers.edits import MOVE, told
 from devlint_rules.helpers.ownership import rule_of_meeting
-from devlint_rules.helpers.wording import clash, meeting_trace
+from devlint_rules.helpers.wording import clash, is_made_inside, made_inside, meeting_trace
 
 _GUESSES = frozenset(
     {
@@ -48,15 +48,17 @@ def claims(
     ``advice`` is for meetings without a fix; else it is what the fix writes, behind ``move``."""
     for cause in causes_of(facts, code):
         meeting = cause.meeting
-        found = fix(facts, meeting)
-        written = found or otherwise(facts, meeting)
+        inside = is_made_inside(meeting)  # what this call gives back is not what is out of place
+        found = () if inside else fix(facts, meeting)
+        written = () if inside else found or otherwise(facts, meeting)
         assumed = assumptions(meeting) + function_is_called(facts, meeting.site)
+        unfixed = made_inside if inside else advice
         yield Claim(
             meeting.site,
             Severity.ERROR,
             confidence_of(assumed),
             message(meeting),
-            advice=told(facts, written, move(meeting)) if written else advice(meeting),
+            advice=told(facts, written, move(meeting)) if written else unfixed(meeting),
             trace=meeting_trace(meeting, cause.twins),
             fix=written,
             applicability=applicability if found else Applicability.UNSAFE,
@@ -78,8 +80,9 @@ def with_both_meant(meeting: Meeting) -> Assumptions:
     if not kinds or not kinds.isdisjoint(_SAID_BY_MOVES):
         return meeting.assumptions
     guessed = not kinds.isdisjoint(_GUESSES)
-    made = meeting.left.steps and meeting.left.steps[0].kind is StepKind.CREATED
-    if made and not meeting.left.moved and not guessed:
+    begun = meeting.left.steps[0].kind if meeting.left.steps else None
+    handed_in = begun is StepKind.LOADED and meeting.inside is not None  # a loader in sight
+    if (begun is StepKind.CREATED or handed_in) and not meeting.left.moved and not guessed:
         return meeting.assumptions
     message = "nothing out of sight brings the two together"
     meant = Assumption(AssumptionKind.BOTH_DEVICES_ARE_MEANT, meeting.site, message)

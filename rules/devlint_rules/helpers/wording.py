@@ -10,7 +10,14 @@ import libcst as cst
 from devlint.inference.domain.placement import CPU, Placement, Variable, VariableKind, describe
 from devlint.inference.facts import Loop, Meeting, MeetingKind, Operand, Site, Step, StepKind
 from devlint.rule import Note
-from devlint_rules.helpers.rewriting import is_path, short, text_of
+from devlint_rules.helpers.rewriting import (
+    is_path,
+    name_as_atom,
+    short,
+    sole_factory,
+    takes_device,
+    text_of,
+)
 
 HIDDEN = "; the `except` around it hides the error"
 MAX_TWINS = 8  # places of one cause that a trace names
@@ -48,6 +55,28 @@ def _is_call_of_operation(meeting: Meeting) -> bool:
     if meeting.inside is None:
         return True
     return isinstance(call, cst.Call) and short(call.func) == meeting.operation
+
+
+def is_made_inside(meeting: Meeting) -> bool:
+    """The odd operand is nothing that is handed over: the function that is called makes it."""
+    return meeting.inside is not None and meeting.left.site.node is meeting.site.node
+
+
+def made_inside(meeting: Meeting) -> str:
+    """What to do about an operand that the function called makes itself."""
+    call, made = meeting.site.node, sole_factory(meeting.left)
+    if made is not None and meeting.left.by_default and takes_device(made):
+        assert isinstance(made.node, cst.Call)
+        return f"make it where the other one lives: pass `device=` to `{text_of(made.node.func)}`"
+    around = f"`{short(call.func)}`" if isinstance(call, cst.Call) else "the callee"
+    return f"bring it there in {around}, before they meet"
+
+
+def moved(operand: Operand, device: str) -> str:
+    """How to move an operand where it meets another one: a container has no `.to`."""
+    if isinstance(operand.site.node, (cst.List, cst.Tuple)):
+        return f"move what is on {place_of(operand)} before they meet: `.to({device})`"
+    return f"move it before they meet: `{name_as_atom(operand)}.to({device})`"
 
 
 def sends_to_group(meeting: Meeting) -> bool:

@@ -15,6 +15,7 @@ from devlint.inference.models.places import on_accelerator
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
 from devlint.inference.program.values import Instance
+from devlint.inference.syntax.attribute_moves import attributes_set_after
 from devlint.inference.syntax.text import receiver_of
 
 
@@ -52,6 +53,9 @@ def move_of_module(
     if frame.instance is module and frame.info is not None:
         frame.info.places_itself = True
         frame.info.stands_on = target
+        function = frame.function
+        if function is not None and function.name == "__init__" and not frame.control.branches:
+            frame.info.moved_whole = target, frozenset(attributes_set_after(function.node, node))
     wrapped = module.parent if module.library == "Parallel" else None
     if wrapped is not None:
         move_module(frame, wrapped, target, node)  # a wrapper has no parameters of its own
