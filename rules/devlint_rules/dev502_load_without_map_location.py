@@ -71,7 +71,7 @@ def _assumptions(facts: Facts, load: Mention) -> Assumptions:
     if _is_unread(facts, load):
         return weights  # the caller has a choice to make
     other = "the file, of which nothing is known, was saved on an accelerator"
-    elsewhere = "the file was saved on an accelerator, though the script works on none"
+    elsewhere = "the file was saved on an accelerator, though the script trains on none"
     return (
         weights
         + assume_if(not load.weights, AssumptionKind.FILE_COMES_FROM_CARD, site, other)
@@ -82,8 +82,20 @@ def _assumptions(facts: Facts, load: Mention) -> Assumptions:
 
 
 def _is_for_host(facts: Facts) -> bool:
-    """A script that names no accelerator works with what its like have saved."""
-    return facts.is_script and not facts.accelerated
+    """A script that names no accelerator and trains works with what its like have saved. One that
+    does not train (it averages, converts, exports) takes what others did, on a card as a rule."""
+    return facts.is_script and not facts.accelerated and _trains(facts)
+
+
+def _trains(facts: Facts) -> bool:
+    tree = getattr(facts.source, "tree", None)
+    calls = every(tree, cst.Call) if isinstance(tree, cst.Module) else ()
+    return any(
+        isinstance(call.func, cst.Attribute) and call.func.attr.value in _TRAINING for call in calls
+    )
+
+
+_TRAINING = ("backward", "fit", "train")
 
 
 def _habits(facts: Facts) -> Iterator[list[Mention]]:
@@ -197,8 +209,8 @@ A file that holds no tensors, or was saved from the host, loads everywhere; devl
 into files. It goes by what is done with the result (`load_state_dict`, `.eval()`), by the names of
 the file and of what is loaded, and by the object that loads: one with a device of its own. Data
 sets, features and the like are `possible` findings. So is what the same run has saved to that place
-before, in the same function or one that it calls; what a script loads that works on no accelerator,
-or a function that demands CUDA; a file to which the same class or file saves nothing but plain
+before, in the same function or one that it calls; what a script loads that trains on no
+accelerator, or a function that demands CUDA; a file to which the same class or file saves nothing but plain
 values; what NumPy or a plot takes as it was loaded; what `quantize_dynamic` made, which the host
 alone runs; and the other branch of a switch whose host branch loads the same file with
 `map_location="cpu"`.""",

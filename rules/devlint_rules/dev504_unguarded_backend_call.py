@@ -28,10 +28,21 @@ def _serves_others(facts: Facts, first: Mention) -> bool:
     )
 
 
+def _only_waits(facts: Facts, mentions: list[Mention]) -> bool:
+    """Nothing else in a library's file is for CUDA: it works with what it is given, wherever that
+    is, until it waits for CUDA. `out = model(x); torch.cuda.synchronize()`"""
+    return len(facts.mentions) == len(mentions) and not any(
+        mention.in_main or not mention.text.startswith(_WAIT) for mention in mentions
+    )
+
+
+_WAIT = "torch.cuda.synchronize"
+
+
 def _assumptions(facts: Facts, mentions: list[Mention]) -> Assumptions:
     """A script for one machine may be meant for that alone."""
     first = mentions[0]
-    sign = sign_of_cuda(mentions, _serves_others(facts, first))
+    sign = sign_of_cuda(mentions, _serves_others(facts, first) or _only_waits(facts, mentions))
     without = runs_without_cuda(first.site) + runs_elsewhere(first.site, sign)
     return without + in_use(facts, first.site)
 

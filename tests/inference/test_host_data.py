@@ -342,3 +342,20 @@ def test_code_that_prepares_data_reads_what_is_on_the_host(path, found):
     code = "def rows(x: torch.Tensor):\n    return x.numpy()\n"
     (read,) = host_reads(given(code, path=path))
     assert read.endswith(found), read
+
+
+@pytest.mark.parametrize(
+    ("method", "found"), [("to", []), ("sorted", ["data-code-gets-device-tensors"])]
+)
+def test_a_method_of_what_is_brought_to_devices_itself_gets_tensors_of_devices(method, found):
+    code = f"""
+        class Rows:
+            def {method}(self, device):
+                return self
+            def numbered(self, kinds: torch.Tensor):
+                numbers = torch.empty_like(kinds)
+                numbers[kinds == 1] = torch.arange(3)
+                return numbers
+    """
+    (fact,) = given(code, path="shop/data/rows.py").meetings
+    assert [a.kind.value for a in fact.assumptions if "data" in a.kind.value] == found

@@ -91,3 +91,24 @@ def test_a_load_of_every_rank_is_no_matter_of_the_cards_being_there(group, load,
             net.load_state_dict({load})
     """
     assert [fact.guarded for fact in given(code).mentions if fact.kind == "load"] == [guarded]
+
+
+@pytest.mark.parametrize(
+    ("test", "is_global"),
+    [
+        ("dist.is_initialized()", True),
+        ("torch.cuda.device_count() > 1", True),
+        ("torch.cuda.device_count() > dist.get_rank()", False),
+        ("dist.is_initialized() and dist.get_rank() < torch.cuda.device_count()", False),
+    ],
+)
+def test_a_rank_that_was_compared_with_the_number_of_cards_is_one_of_them(test, is_global):
+    code = f"""
+        import torch.distributed as dist
+        def card():
+            rank = 0
+            if {test}:
+                rank = dist.get_rank()
+            return torch.device(f"cuda:{{rank}}")
+    """
+    assert any(fact.global_rank for fact in given(code).mentions) is is_global

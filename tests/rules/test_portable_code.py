@@ -1,4 +1,4 @@
-"""What code shows of the machines that it is to run on: DEV501, DEV503, DEV504 and DEV505."""
+"""What code shows of the machines that it is to run on: DEV501 to DEV505."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rule_checking import RULES
 from devlint import engine
 from devlint.config import Config
 
-PORTABLE = ("DEV501", "DEV503", "DEV504", "DEV505")
+PORTABLE = ("DEV501", "DEV502", "DEV503", "DEV504", "DEV505")
 
 
 def said(root: Path, code: str) -> list[tuple[str, int]]:
@@ -149,3 +149,80 @@ def test_a_choice_by_an_input_takes_the_current_card_and_not_that_of_the_input(
     assert [rule for rule, _ in said(tmp_path, CHOSEN.format(line=line))] == (
         [found] if found else []
     )
+
+
+TIMED = """\
+import time
+
+import torch
+
+
+def timed(model, batches):
+    start = time.perf_counter()
+    for batch in batches:
+        {step}
+    torch.cuda.synchronize()
+    return time.perf_counter() - start
+"""
+
+
+@pytest.mark.parametrize(
+    ("step", "found"),
+    [("model(batch)", [("DEV504", 10)]), ("model(batch.cuda())", [])],
+)
+def test_who_works_with_what_is_given_and_only_waits_for_cuda_fails_elsewhere(
+    tmp_path, step, found
+):
+    assert said(tmp_path, TIMED.format(step=step)) == found
+
+
+DRAWN = """\
+import torch
+
+
+def drawn(weights, count):
+    if weights.is_cuda:
+        return {callee}({weights}, count).cuda()
+    return torch.multinomial(weights, count)
+"""
+
+
+@pytest.mark.parametrize(
+    ("callee", "weights", "found"),
+    [
+        ("drawn", "weights.cpu()", [("DEV501", 6)]),
+        ("torch.multinomial", "weights.cpu()", [("DEV501", 6)]),
+        ("drawn", "weights", []),
+    ],
+)
+def test_a_recursion_works_where_its_argument_was_brought(tmp_path, callee, weights, found):
+    assert said(tmp_path, DRAWN.format(callee=callee, weights=weights)) == found
+
+
+MERGED = """\
+import sys
+
+import torch
+from net import Net
+
+
+def merged(files):
+    net = Net()
+    net.load_state_dict(torch.load(files[0]))
+    {then}
+    return net
+
+
+if __name__ == "__main__":
+    torch.save(merged(sys.argv[1:]), "merged.pt")
+"""
+
+
+@pytest.mark.parametrize(
+    ("then", "found"),
+    [("net.eval()", [("DEV502", 9)]), ("net(torch.ones(3)).sum().backward()", [])],
+)
+def test_a_script_that_trains_on_no_accelerator_loads_what_its_like_have_saved(
+    tmp_path, then, found
+):
+    assert said(tmp_path, MERGED.format(then=then)) == found

@@ -20,6 +20,7 @@ from devlint.inference.interpreter.devirtualization import method_of_only_class
 from devlint.inference.interpreter.external_calls import call_external
 from devlint.inference.interpreter.iteration import TRAINING, note_training
 from devlint.inference.interpreter.unknown_calls import (
+    call_recursively,
     call_unknown,
     is_guess,
     is_over_moved_data,
@@ -231,7 +232,7 @@ def call_value(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments
     if type(callee) is FunctionValue:
         result = frame.interpreter.call_function(frame, node, callee, arguments)
         if result is None and callee.function.running:
-            return UNKNOWN  # a recursion says nothing that its function does not say otherwise
+            return call_recursively(frame, node, arguments)
         return call_unknown(frame, node, UNKNOWN, arguments) if result is None else result
     if type(callee) is ClassValue:
         return construct(frame, node, callee, arguments)

@@ -187,3 +187,14 @@ def _call_moved(frame: Frame, node: cst.Call, callee: Tensor, arguments: Argumen
 
 def _no_record(value: Value) -> Value:
     return UNKNOWN if type(value) is Mapping else value
+
+
+def call_recursively(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    """A recursion says nothing that its function does not say otherwise; but where an argument was
+    brought to the host for it, `draw(x.cpu())` within `draw(x)`, it works there."""
+    for value, _ in arguments.all():
+        step = value.origin if type(value) is Tensor and value.place == CPU else None
+        if step is not None and step.kind is StepKind.MOVED:
+            origin = frame.origin(StepKind.COMPUTED, node, step)
+            return Tensor(CPU, origin, INDIRECT, Evidence())
+    return UNKNOWN

@@ -10,6 +10,7 @@ from devlint.inference.domain.path_conditions import ALWAYS
 from devlint.inference.domain.placement import CPU
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import (
+    DEFAULT,
     GRAD,
     MATRIX,
     MAYBE_SCALAR,
@@ -73,8 +74,8 @@ def shape_result(
     if known.results > 0:
         items: list[Value] = [value] * known.results
         for index in known.host_results:
-            origin = frame.origin(StepKind.CREATED, node, None, "always returned on the CPU")
-            items[index] = Tensor(CPU, origin)
+            origin = frame.origin(StepKind.LOADED, node, None, "always returned on the CPU")
+            items[index] = Tensor(CPU, origin, DEFAULT)  # nobody put it there on purpose
         for index in known.no_tensors:
             items[index] = HOST
         return Sequence(items, None, "tuple")

@@ -87,10 +87,19 @@ def _of_what_left(frame: Frame, known: Tensor, variable: Tensor) -> Iterator[Ass
     if rigid in frame.kept(HostReads).inputs:
         message = f"the host reads `{rigid.name}` only where it is on the host"
         yield of_value(frame, AssumptionKind.HOST_READS_OTHERS, variable, message)
-    if frame.unit.feeds_host and rigid.kind is VariableKind.INPUT:
+    if frame.unit.feeds_host and rigid.kind is VariableKind.INPUT and not _is_movable(frame):
         yield with_device_data(frame)
     if frame.unit.is_test:
         yield in_test(frame)
+
+
+_MOVES = ("to", "cuda")
+
+
+def _is_movable(frame: Frame) -> bool:
+    """The method is of an object that is brought to devices itself: its class has a `to`."""
+    info = frame.info
+    return info is not None and any(info.method(name) is not None for name in _MOVES)
 
 
 def _of_callers(frame: Frame, known: Tensor, variable: Tensor) -> Iterator[Assumption]:
