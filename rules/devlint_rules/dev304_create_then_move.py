@@ -9,11 +9,11 @@ import libcst as cst
 
 from devlint.findings import Applicability, Severity
 from devlint.inference.confidence.policy import confidence_of
-from devlint.inference.domain.assumptions import Assumptions
+from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.facts import DataCopy, DataKind, Facts, Hotness, Move
 from devlint.inference.syntax.text import every
 from devlint.rule import Claim, Note, Replacement, Rule
-from devlint_rules.helpers.assumptions import time_matters, warm_code
+from devlint_rules.helpers.assumptions import assume_if, time_matters, warm_code
 from devlint_rules.helpers.blocks import path_to
 from devlint_rules.helpers.causes import habits
 from devlint_rules.helpers.legacy_types import meaning, of_sizes
@@ -31,6 +31,7 @@ from devlint_rules.helpers.rewriting import (
     with_argument,
 )
 from devlint_rules.helpers.scopes import function_around
+from devlint_rules.helpers.waiting import busy_at, repeated
 from devlint_rules.helpers.wording import loop_note, may_be_accelerator
 
 # These draw other numbers on an accelerator than on the host, from the same seed.
@@ -222,12 +223,25 @@ def _assumptions(facts: Facts, move: Move, factory: cst.Call, hot: bool) -> Assu
         time_matters(facts, site)
         + warm_code(on_host, site, "the loop has to be quick, though it works on the host as well")
         + warm_code(bool(written) and not hot, site, "the copy of what Python holds is worth it")
+        + assume_if(
+            bool(written) and _is_changing(factory),
+            AssumptionKind.HOST_CAN_DO_WITHOUT,
+            site,
+            "what Python holds can be made on the device",
+        )
+        + busy_at(facts, site, repeated(move.loop, move.function))
         + warm_code(
             not runs or once or move.cold or (move.apart and not often),
             site,
             "what runs once or seldom has to be quick, too",
         )
     )
+
+
+def _is_changing(factory: cst.Call) -> bool:
+    """`torch.LongTensor([t])`: each call copies what Python has then, with `device=` as well."""
+    data = factory.args[0].value
+    return isinstance(data, (cst.List, cst.Tuple)) and next(every(data, cst.Name), None) is not None
 
 
 def _is_data(move: Move) -> bool:
@@ -256,8 +270,10 @@ def _of_numbers(facts: Facts) -> Iterator[Claim]:
         filled = _filled(node) if _name(node) == "tensor" else None
         in_one_line = filled is not None and "\n" not in text_of(filled)
         message = "one copy less is worth it where others are made beside it"
-        assumed = time_matters(facts, copy.site) + warm_code(
-            _copies_others(facts, node), copy.site, message
+        assumed = (
+            time_matters(facts, copy.site)
+            + warm_code(_copies_others(facts, node), copy.site, message)
+            + busy_at(facts, copy.site, repeated(copy.loop, copy.function))
         )
         yield Claim(
             copy.site,
