@@ -59,17 +59,26 @@ def test_the_copy_of_the_next_batch_waits_for_all_that_was_queued(
     assert said(tmp_path, code, "DEV303") == ["DEV303"] * count
 
 
-@pytest.mark.parametrize(
-    ("between", "last", "count"),
-    [
-        ("pass", "print(loss.item())", 0),
-        ("print(loss.item())", "pass", 1),  # it can be shown behind the step
-        ("pass", READ, 1),  # nobody sees it before the end
-    ],
-)
-def test_what_each_step_shows_is_read_behind_it(tmp_path, between, last, count):
-    code = EPOCH.format(first=PINNED, between=between, last=last)
-    assert said(tmp_path, code, "DEV303") == ["DEV303"] * count
+LOADED = """\
+def train(data, model, optimizer):
+    model.cuda()
+    loader = DataLoader(data{workers})
+    total = 0.0
+    for x in loader:
+        x = x.cuda()
+        loss = model(x).mean()
+        loss.backward()
+        optimizer.step()
+        total += loss.item()
+    return total
+"""
+
+
+@pytest.mark.parametrize(("workers", "count"), [(", num_workers=4", 0), ("", 1)])
+def test_a_loader_without_workers_makes_the_next_batch_while_the_device_works(
+    tmp_path, workers, count
+):
+    assert said(tmp_path, LOADED.format(workers=workers), "DEV303") == ["DEV303"] * count
 
 
 SOLVE = """\

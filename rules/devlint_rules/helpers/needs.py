@@ -5,12 +5,11 @@ from __future__ import annotations
 import libcst as cst
 
 from devlint.inference.facts import Facts, Sync
-from devlint.inference.syntax.text import every, last_statement
-from devlint_rules.helpers.blocks import path_to, statements_before
+from devlint.inference.syntax.text import last_statement
+from devlint_rules.helpers.blocks import path_to
 from devlint_rules.helpers.uses import Use, is_reduced, use_of
 
 MASKED = "mask indexing"
-_STEPS = ("backward", "manual_backward", "step")
 
 # A read of a number or of a truth value: what the host does with it mostly can be done on the
 # device, or later. The other syncs are often what the algorithm needs.
@@ -26,7 +25,7 @@ def is_needed(facts: Facts, sync: Sync) -> bool:
         return True
     if sync.elementwise:
         return False
-    if use_of(facts, sync) is Use.INDEX or _ends_loop(facts, sync) or is_in_time(facts, sync):
+    if use_of(facts, sync) is Use.INDEX or _ends_loop(facts, sync):
         return True
     if sync.call == MASKED:  # rows of which nobody knows how many: the host has to ask
         return not is_reduced(facts, sync.site.node)
@@ -41,19 +40,6 @@ def _is_collected(facts: Facts, sync: Sync) -> bool:
     """`rows.append(distances(q, table).cpu())`: the device may not hold all of them."""
     trains = sync.trains or (sync.loop is not None and sync.loop.trains)
     return use_of(facts, sync) is Use.KEPT and not trains and not sync.operand.scalar
-
-
-def is_in_time(facts: Facts, sync: Sync) -> bool:
-    """What each step shows is read behind `backward` and `step`, where nothing has to wait for it
-    but the next step."""
-    trains = sync.trains or (sync.loop is not None and sync.loop.trains)
-    if not trains or use_of(facts, sync) is not Use.SHOWN:
-        return False
-    return any(
-        isinstance(call.func, cst.Attribute) and call.func.attr.value in _STEPS
-        for before in statements_before(facts, sync.site.node)
-        for call in every(before, cst.Call)
-    )
 
 
 def _ends_loop(facts: Facts, sync: Sync) -> bool:

@@ -37,7 +37,8 @@ class Moment(enum.Enum):
     """What happens at a node of a body, as far as the device is concerned."""
 
     WORK = enum.auto()  # something is called that may queue any amount of work
-    WAIT = enum.auto()  # the host waits there, whatever becomes of other waits
+    READ = enum.auto()  # the host waits there for what it needs
+    COPY = enum.auto()  # it waits for the copy of what it has read: a batch
     OTHER = enum.auto()
 
 
@@ -51,7 +52,8 @@ class _Event(NamedTuple):
 
 Branches = tuple[tuple[cst.CSTNode, int], ...]  # conditions, and which of their branches
 _Part = tuple[cst.CSTNode, Branches]
-_Waits = dict[cst.CSTNode, bool]  # each with whether a condition on the device is around it
+# Copies, each with whether a condition on the device is around it; reads, with None.
+_Waits = dict[cst.CSTNode, bool | None]
 
 _LATER = (cst.FunctionDef, cst.Lambda, cst.ClassDef)
 _LOOPS = (cst.For, cst.While, cst.CompFor)
@@ -60,21 +62,49 @@ _READS = frozenset({"cpu", "item", "numpy", "tolist"})
 _MAKES = re.compile(r"tensor|as_tensor|from_numpy|\w*Tensor")
 
 
+class Counted(enum.Enum):
+    """Which waits are taken to stay."""
+
+    NEEDED = enum.auto()  # reads that the host needs
+    BATCHES = enum.auto()  # those, and the copy of the next batch
+    NUMBERS = enum.auto()  # reads of any number, be they needed or DEV303's to mend
+
+
 def waits_anyway(
-    facts: Facts, node: cst.CSTNode, around: cst.CSTNode, reads: bool = False
+    facts: Facts, node: cst.CSTNode, around: cst.CSTNode, counted: Counted
 ) -> Site | None:
     """Where the host waits for the device in any case, with next to nothing queued between that and
-    a node: at once behind it, or before. `around`: the loop, or the function, that repeats.
-    `reads`: whatever the host reads counts, be it needed or DEV303's to mend."""
+    a node: at once behind it, or before. `around`: the loop, or the function, that repeats. A batch
+    that is copied in between could be copied earlier: only behind a node it has to wait."""
     tree = getattr(facts.source, "tree", None)
     if not isinstance(tree, cst.Module):
         return None
-    line = _timeline(facts, tree, around, reads)
+    line = _timeline(facts, tree, around, counted is Counted.NUMBERS)
     here = line.places.get(node)
     if here is None:
         return None
-    found = _behind(line, here, isinstance(around, _LOOPS)) or _before(line, here)
+    waits = {Moment.READ, Moment.COPY} if counted is Counted.BATCHES else {Moment.READ}
+    repeats = isinstance(around, _LOOPS) and not _fetches(tree, around)
+    found = _behind(line, here, repeats, waits) or _before(line, here)
     return Site(facts.source, found) if found is not None else None
+
+
+def _fetches(tree: cst.Module, around: cst.CSTNode) -> bool:
+    """The loop goes over a loader in sight that has no worker processes: between two turns the host
+    makes a batch, and the device may work meanwhile."""
+    if not isinstance(around, cst.For):
+        return False
+    made = [*every(around.iter, cst.Call)]
+    names = set(names_in(around.iter))
+    made += [
+        each.value
+        for each in every(tree, cst.Assign)
+        if isinstance(each.value, cst.Call) and any(dotted(t.target) in names for t in each.targets)
+    ]
+    return any(
+        holds("loader-class", _callee(call)) and argument(call, "num_workers") is None
+        for call in made
+    )
 
 
 class _Timeline(NamedTuple):
@@ -84,19 +114,18 @@ class _Timeline(NamedTuple):
     places: dict[cst.CSTNode, int]
 
 
-def _behind(line: _Timeline, here: int, repeats: bool) -> cst.CSTNode | None:
+def _behind(line: _Timeline, here: int, repeats: bool, waits: set[Moment]) -> cst.CSTNode | None:
     """The next wait, in this turn or at the beginning of the next one."""
     own = line.events[here]
     for event in line.events[here + 1 :]:
-        if event.moment is not Moment.OTHER and not _excludes(own, event):
-            if event.moment is Moment.WORK:
-                return None
-            if _is_sure(own, event):
-                return event.node
+        if event.moment is Moment.WORK and not _excludes(own, event):
+            return None
+        if event.moment in waits and _is_sure(own, event):
+            return event.node
     for event in line.events[:here] if repeats else ():
         if event.moment is Moment.WORK:
             return None
-        if event.moment is Moment.WAIT and not event.branches:
+        if event.moment in waits and not event.branches:
             return event.node
     return None
 
@@ -105,11 +134,9 @@ def _before(line: _Timeline, here: int) -> cst.CSTNode | None:
     """The wait right before: nothing was queued since then."""
     own = line.events[here]
     for event in reversed(line.events[:here]):
-        if event.moment is Moment.OTHER or _excludes(own, event):
-            continue
-        if event.moment is Moment.WORK:
+        if event.moment is Moment.WORK and not _excludes(own, event):
             return None
-        if _is_sure(own, event):
+        if event.moment is Moment.READ and _is_sure(own, event):
             return event.node
     return None
 
@@ -152,7 +179,7 @@ def _walked(around: cst.CSTNode, waits: _Waits) -> _Timeline:
         if is_done:
             moment = _moment(node, waits, fresh)
             under = branches
-            if moment is Moment.WAIT and waits.get(node):  # `if cuda: x = x.cuda()`
+            if moment is Moment.COPY and waits.get(node):  # `if cuda: x = x.cuda()`
                 under = branches[:-1]
             places[node] = len(events)
             events.append(_Event(node, moment, under))
@@ -187,8 +214,10 @@ def _leaves(body: cst.CSTNode) -> bool:
 
 
 def _moment(node: cst.CSTNode, waits: _Waits, fresh: frozenset[str]) -> Moment:
-    if node in waits or _copies_data(node) or _brings_turn(node, fresh):
-        return Moment.WAIT
+    if node in waits:
+        return Moment.READ if waits[node] is None else Moment.COPY
+    if _copies_data(node) or _brings_turn(node, fresh):
+        return Moment.COPY
     if not isinstance(node, cst.Call):
         return Moment.OTHER
     is_light = holds("light-callee", _callee(node)) or _is_for_host(node)
@@ -239,10 +268,10 @@ def _brings_turn(node: cst.CSTNode, fresh: frozenset[str]) -> bool:
 
 def _waits(facts: Facts, reads: bool) -> _Waits:
     """Where the host waits whatever is done about other waits: for what it needs, and for the copy
-    of what it has read. With each, whether a condition on the device is around it."""
+    of what it has read."""
     counted = (s for s in facts.syncs if _stays(facts, s, reads))
-    found = {sync.site.node: False for sync in counted}
-    found.update((move.site.node, move.guarded) for move in facts.moves if _brings_data(move))
+    found: _Waits = {m.site.node: m.guarded for m in facts.moves if _brings_data(m)}
+    found.update((sync.site.node, None) for sync in counted)
     return found
 
 

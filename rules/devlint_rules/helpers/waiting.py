@@ -11,7 +11,7 @@ from devlint.inference.syntax.text import dotted, every, shorten
 from devlint_rules.helpers.assumptions import assume, assume_if, time_matters
 from devlint_rules.helpers.blocks import path_to, statements_before
 from devlint_rules.helpers.needs import MASKED, is_needed
-from devlint_rules.helpers.stretches import waits_anyway
+from devlint_rules.helpers.stretches import Counted, waits_anyway
 from devlint_rules.helpers.uses import is_reduced
 
 K = AssumptionKind
@@ -66,12 +66,11 @@ def still_busy(facts: Facts, loop: Loop) -> Assumptions:
 
 
 def busy_at(
-    facts: Facts, site: Site, around: cst.CSTNode | None, reads: bool = False
+    facts: Facts, site: Site, around: cst.CSTNode | None, counted: Counted = Counted.NEEDED
 ) -> Assumptions:
     """The assumption that the device has something to do where the host waits for it, though next
-    to nothing is queued between that and a wait that stays. `around`: what repeats; `reads`: any
-    number that the host reads stays, as far as this is concerned."""
-    wait = waits_anyway(facts, site.node, around, reads) if around is not None else None
+    to nothing is queued between that and a wait that stays. `around`: what repeats."""
+    wait = waits_anyway(facts, site.node, around, counted) if around is not None else None
     if wait is None:
         return ()
     message = f"the device still works, though the host waits at `{shorten(wait.node)}` anyway"
@@ -96,7 +95,7 @@ def assumptions(facts: Facts, sync: Sync) -> Assumptions:
         message = "the device still works, though `synchronize` was called just before"
         found += assume(K.DEVICE_IS_STILL_BUSY, site, message)
     if not sync.elementwise:
-        found += busy_at(facts, site, repeated(sync.loop, sync.function))
+        found += busy_at(facts, site, repeated(sync.loop, sync.function), Counted.BATCHES)
     if not _on_accelerator(facts, sync):
         message = f"callers hand in `{sync.operand.name}` on an accelerator"
         found += assume(K.INPUT_MAY_BE_ACCELERATED, site, message)
