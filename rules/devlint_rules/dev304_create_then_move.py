@@ -9,6 +9,7 @@ import libcst as cst
 
 from devlint.findings import Applicability, Severity
 from devlint.inference.confidence.policy import confidence_of
+from devlint.inference.conventions import holds
 from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.facts import DataCopy, DataKind, Facts, Hotness, Move
 from devlint.inference.syntax.text import every
@@ -17,7 +18,12 @@ from devlint_rules.helpers.assumptions import assume_if, time_matters, warm_code
 from devlint_rules.helpers.blocks import path_to
 from devlint_rules.helpers.causes import habits
 from devlint_rules.helpers.legacy_types import meaning, of_sizes
-from devlint_rules.helpers.repetition import goes_through_host, is_copied_each_step, is_set_up
+from devlint_rules.helpers.repetition import (
+    goes_through_host,
+    is_copied_each_step,
+    is_set_up,
+    stands_for_nothing,
+)
 from devlint_rules.helpers.rewriting import (
     argument,
     in_file,
@@ -125,7 +131,7 @@ def _made_there(move: Move, factory: cst.Call) -> str | None:
         return with_argument(there, f"device={device}")
     if device is None or move.creation is None or not takes_device(move.creation):
         return None
-    if move.to_tensor:
+    if move.to_tensor and not holds("device-name", device.rpartition(".")[2]):
         return _made_like(factory, device)
     number = _number(factory)
     if number is not None and _is_surely_number(number):
@@ -217,7 +223,7 @@ def _assumptions(facts: Facts, move: Move, factory: cst.Call, hot: bool) -> Assu
     copies = _COPYING.fullmatch(_name(factory)) and of_sizes(factory) is None
     written = copies and not _is_literal(factory)
     often = hot or bool(move.in_step)
-    once = not often and is_set_up(facts, site.node)
+    once = (not often and is_set_up(facts, site.node)) or stands_for_nothing(facts, site.node)
     on_host = not trains and goes_through_host(facts, move.loop)
     return (
         time_matters(facts, site)

@@ -227,3 +227,29 @@ def test_a_buffer_that_is_made_behind_the_move_stays_where_it_is_made(
     report = engine.check([file], Config(tmp_path), tuple(RULES.values()))
     (advice,) = [finding.advice for finding in report.findings if finding.rule == "DEV308"]
     assert ("register_buffer" in advice) is advised
+
+
+EMPTY = """\
+class Pool(nn.Module):
+    def forward(self, rows: torch.Tensor, count):
+        if {test}:
+            {one}
+        else:
+            {other}
+        return rows + z
+"""
+MADE, POOLED = "z = torch.zeros(8).to(rows.device)", "z = rows.mean(0)"
+
+
+@pytest.mark.parametrize(
+    ("test", "one", "other", "count"),
+    [
+        ("count == 0", MADE, POOLED, 0),
+        ("count > 0", POOLED, MADE, 0),
+        ("count > 0", MADE, POOLED, 1),
+        ("count == 1", MADE, POOLED, 1),
+    ],
+)
+def test_what_stands_for_nothing_is_made_seldom(tmp_path, test, one, other, count):
+    code = EMPTY.format(test=test, one=one, other=other)
+    assert said(tmp_path, code, "DEV304") == ["DEV304"] * count

@@ -5,8 +5,10 @@ from __future__ import annotations
 import libcst as cst
 
 from devlint.inference.facts import Facts, Sync
-from devlint.inference.syntax.text import last_statement
+from devlint.inference.syntax.text import every, last_statement
 from devlint_rules.helpers.blocks import path_to
+from devlint_rules.helpers.rewriting import text_of
+from devlint_rules.helpers.scopes import function_around
 from devlint_rules.helpers.uses import Use, is_reduced, use_of
 
 MASKED = "mask indexing"
@@ -25,7 +27,7 @@ def is_needed(facts: Facts, sync: Sync) -> bool:
         return True
     if sync.elementwise:
         return False
-    if use_of(facts, sync) is Use.INDEX or _ends_loop(facts, sync):
+    if use_of(facts, sync) is Use.INDEX or _ends_loop(facts, sync) or _is_of_written(facts, sync):
         return True
     if sync.call == MASKED:  # rows of which nobody knows how many: the host has to ask
         return not is_reduced(facts, sync.site.node)
@@ -40,6 +42,17 @@ def _is_collected(facts: Facts, sync: Sync) -> bool:
     """`rows.append(distances(q, table).cpu())`: the device may not hold all of them."""
     trains = sync.trains or (sync.loop is not None and sync.loop.trains)
     return use_of(facts, sync) is Use.KEPT and not trains and not sync.operand.scalar
+
+
+def _is_of_written(facts: Facts, sync: Sync) -> bool:
+    """`limit = scores[i].item(); scores[rows] = 0`: unread, it is a view of what is changed."""
+    node = sync.operand.site.node
+    function = function_around(facts, sync.site.node)
+    if not isinstance(node, cst.Subscript) or function is None:
+        return False
+    written = (each.target for each in every(function, cst.AssignTarget))
+    base = text_of(node.value)
+    return any(isinstance(t, cst.Subscript) and text_of(t.value) == base for t in written)
 
 
 def _ends_loop(facts: Facts, sync: Sync) -> bool:
