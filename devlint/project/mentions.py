@@ -30,6 +30,25 @@ MOVING_DATA = re.compile(
 )
 
 
+# A place that demands CUDA, and a condition on the same line, or right above it, that asks first.
+_DEMAND = re.compile(
+    rb"\.cuda\((?:\)|\d|non_blocking)|(?:\.to\(|\bdevice ?= ?|torch\.device\()[\"']cuda"
+)
+_ASKS = re.compile(rb"\bif\b.*(?:cuda|gpu|device)|is_available|is_cuda", re.S)
+_MOST_ASK = 4  # where fewer than one of five asks, nobody counts on another machine
+
+
+def demands_of(text: bytes) -> tuple[int, int]:
+    """How many places of a file demand CUDA without a question, and how many ask first."""
+    lines = text.split(b"\n") if b"cuda" in text else []
+    asking = [
+        _ASKS.search(b"\n".join(lines[max(0, i - 2) : i + 1])) is not None
+        for i, line in enumerate(lines)
+        if b"cuda" in line and _DEMAND.search(line)
+    ]
+    return len(asking) - sum(asking), sum(asking)
+
+
 class Mentions:
     """What the files below a directory name, read when it is first asked for.
 
@@ -53,6 +72,13 @@ class Mentions:
         """Whether a data set of the project moves rows, or makes them somewhere. Where there is too
         much to look through, none does."""
         return any(b"ata" in text and MOVING_DATA.search(text) for text in self._texts.values())
+
+    @cached_property
+    def cuda_is_demanded(self) -> bool:
+        """Whether the project demands CUDA in several places, and asks first in few others."""
+        found = [demands_of(t) for f, t in self._texts.items() if f.suffix == ".py"]
+        demanded, asked = (sum(each) for each in zip(*found, strict=True)) if found else (0, 0)
+        return demanded >= _MOST_ASK and asked * _MOST_ASK <= demanded
 
     @cached_property
     def _texts(self) -> dict[Path, bytes]:

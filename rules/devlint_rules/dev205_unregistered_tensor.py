@@ -67,7 +67,12 @@ def _check(facts: Facts) -> Iterator[Claim]:
             continue
         if fact.was_given and not uses:
             continue  # nothing says that it was made on the host, or that it is to follow
-        assumed = _assumptions(fact, uses, is_shown)
+        assumed = _assumptions(fact, uses, is_shown) + assume_if(
+            fixed and not met and isinstance(placement, Device) and placement.index is None,
+            AssumptionKind.CUDA_CODE_RUNS_ELSEWHERE,
+            fact.site,
+            f"`{fact.class_name}` is also on another device than the current card",
+        )
         yield Claim(
             fact.site,
             Severity.ERROR if met and not fact.was_given else Severity.WARNING,

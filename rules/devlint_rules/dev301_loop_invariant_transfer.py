@@ -15,6 +15,7 @@ from devlint_rules.helpers.assumptions import time_matters
 from devlint_rules.helpers.blocks import line_before
 from devlint_rules.helpers.repetition import is_copied_each_step
 from devlint_rules.helpers.rewriting import in_file, receiver, short, text_of
+from devlint_rules.helpers.waiting import busy_at, repeated
 from devlint_rules.helpers.wording import history, loop_note
 
 
@@ -106,6 +107,8 @@ def _check(facts: Facts) -> Iterator[Claim]:
             continue
         name = move.subject.name
         assumed = time_matters(facts, move.site)
+        if move.target == CPU:
+            assumed += busy_at(facts, move.site, repeated(move.loop, move.function))
         yield Claim(
             move.site,
             Severity.PERFORMANCE,

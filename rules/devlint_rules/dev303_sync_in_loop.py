@@ -9,11 +9,12 @@ import libcst as cst
 from devlint.findings import Severity
 from devlint.inference.confidence.policy import confidence_of, strength
 from devlint.inference.domain.placement import Variable, VariableKind
-from devlint.inference.facts import Facts, Hotness, Site, Sync
+from devlint.inference.facts import Facts, Hotness, Loop, Site, Sync
 from devlint.rule import Claim, Note, Rule
 from devlint_rules.helpers.chains import reduction
+from devlint_rules.helpers.needs import MASKED
 from devlint_rules.helpers.uses import Use, use_of
-from devlint_rules.helpers.waiting import MASKED, assumptions
+from devlint_rules.helpers.waiting import assumptions
 from devlint_rules.helpers.wording import WAITS, and_more, loop_note, may_be_accelerator
 
 
@@ -25,13 +26,19 @@ def _group(sync: Sync) -> tuple[str, Site] | None:
     known = may_be_accelerator(operand.placement)
     if not known and operand.placement is not None:
         return None
-    if sync.in_step and sync.function is not None and (known or sync.trains):
+    in_step = sync.in_step and not _is_of_epochs(loop)
+    if in_step and sync.function is not None and (known or sync.trains):
         return ("function", sync.function)
     if loop is None or loop.hotness is not Hotness.HOT:
         return None
     if not (loop.feeds_device or loop.trains):
         return None
     return ("loop", loop.site) if known or loop.trains else None
+
+
+def _is_of_epochs(loop: Loop | None) -> bool:
+    """The loop takes a step with all the data in each turn: a few hundred in all."""
+    return loop is not None and loop.trains and loop.hotness is Hotness.EPOCHS
 
 
 _BY_USE = {

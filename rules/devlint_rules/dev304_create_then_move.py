@@ -9,15 +9,21 @@ import libcst as cst
 
 from devlint.findings import Applicability, Severity
 from devlint.inference.confidence.policy import confidence_of
-from devlint.inference.domain.assumptions import Assumptions
+from devlint.inference.conventions import holds
+from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.facts import DataCopy, DataKind, Facts, Hotness, Move
 from devlint.inference.syntax.text import every
 from devlint.rule import Claim, Note, Replacement, Rule
-from devlint_rules.helpers.assumptions import time_matters, warm_code
+from devlint_rules.helpers.assumptions import assume_if, time_matters, warm_code
 from devlint_rules.helpers.blocks import path_to
 from devlint_rules.helpers.causes import habits
 from devlint_rules.helpers.legacy_types import meaning, of_sizes
-from devlint_rules.helpers.repetition import goes_through_host, is_copied_each_step, is_set_up
+from devlint_rules.helpers.repetition import (
+    goes_through_host,
+    is_copied_each_step,
+    is_set_up,
+    stands_for_nothing,
+)
 from devlint_rules.helpers.rewriting import (
     argument,
     in_file,
@@ -31,6 +37,7 @@ from devlint_rules.helpers.rewriting import (
     with_argument,
 )
 from devlint_rules.helpers.scopes import function_around
+from devlint_rules.helpers.waiting import busy_at, repeated
 from devlint_rules.helpers.wording import loop_note, may_be_accelerator
 
 # These draw other numbers on an accelerator than on the host, from the same seed.
@@ -124,7 +131,7 @@ def _made_there(move: Move, factory: cst.Call) -> str | None:
         return with_argument(there, f"device={device}")
     if device is None or move.creation is None or not takes_device(move.creation):
         return None
-    if move.to_tensor:
+    if move.to_tensor and not holds("device-name", device.rpartition(".")[2]):
         return _made_like(factory, device)
     number = _number(factory)
     if number is not None and _is_surely_number(number):
@@ -216,18 +223,31 @@ def _assumptions(facts: Facts, move: Move, factory: cst.Call, hot: bool) -> Assu
     copies = _COPYING.fullmatch(_name(factory)) and of_sizes(factory) is None
     written = copies and not _is_literal(factory)
     often = hot or bool(move.in_step)
-    once = not often and is_set_up(facts, site.node)
+    once = (not often and is_set_up(facts, site.node)) or stands_for_nothing(facts, site.node)
     on_host = not trains and goes_through_host(facts, move.loop)
     return (
         time_matters(facts, site)
         + warm_code(on_host, site, "the loop has to be quick, though it works on the host as well")
         + warm_code(bool(written) and not hot, site, "the copy of what Python holds is worth it")
+        + assume_if(
+            bool(written) and _is_changing(factory),
+            AssumptionKind.HOST_CAN_DO_WITHOUT,
+            site,
+            "what Python holds can be made on the device",
+        )
+        + busy_at(facts, site, repeated(move.loop, move.function))
         + warm_code(
             not runs or once or move.cold or (move.apart and not often),
             site,
             "what runs once or seldom has to be quick, too",
         )
     )
+
+
+def _is_changing(factory: cst.Call) -> bool:
+    """`torch.LongTensor([t])`: each call copies what Python has then, with `device=` as well."""
+    data = factory.args[0].value
+    return isinstance(data, (cst.List, cst.Tuple)) and next(every(data, cst.Name), None) is not None
 
 
 def _is_data(move: Move) -> bool:
@@ -256,8 +276,10 @@ def _of_numbers(facts: Facts) -> Iterator[Claim]:
         filled = _filled(node) if _name(node) == "tensor" else None
         in_one_line = filled is not None and "\n" not in text_of(filled)
         message = "one copy less is worth it where others are made beside it"
-        assumed = time_matters(facts, copy.site) + warm_code(
-            _copies_others(facts, node), copy.site, message
+        assumed = (
+            time_matters(facts, copy.site)
+            + warm_code(_copies_others(facts, node), copy.site, message)
+            + busy_at(facts, copy.site, repeated(copy.loop, copy.function))
         )
         yield Claim(
             copy.site,

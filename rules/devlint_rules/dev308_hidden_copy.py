@@ -77,6 +77,8 @@ def _kept_as(facts: Facts, fact: HiddenCopy) -> str:
     if owner != "self" or not name.isidentifier() or method is None:
         return ""
     there = function_around(facts, made.node) if made is not None else None
+    if there is None or there.name.value != "__init__":
+        return ""  # made when the module has been moved already
     kept = (method[0].name.value, name)  # of a module: other classes move nothing
     is_module = any((a.class_name, a.attribute) == kept for a in facts.plain_attributes)
     return name if is_module and there is not method[1] else ""

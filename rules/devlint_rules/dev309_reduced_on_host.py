@@ -16,6 +16,8 @@ from devlint_rules.helpers.blocks import path_to
 from devlint_rules.helpers.causes import habits
 from devlint_rules.helpers.chains import Step, reduction
 from devlint_rules.helpers.rewriting import atom, receiver, text_of
+from devlint_rules.helpers.stretches import Counted
+from devlint_rules.helpers.waiting import busy_at, repeated
 from devlint_rules.helpers.wording import loop_note
 
 
@@ -54,6 +56,7 @@ def _of_moves(facts: Facts) -> Iterator[Claim]:
                 f"`{move.subject.name}` is not on the host already",
             )
             + _are_worth_it(facts, move, added)
+            + busy_at(facts, move.site, repeated(move.loop, move.function), Counted.NUMBERS)
         )
         yield Claim(
             move.site,

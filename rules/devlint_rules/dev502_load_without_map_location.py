@@ -16,7 +16,7 @@ from devlint.rule import Claim, Rule
 from devlint_rules.helpers.assumptions import assume, assume_if, in_use, runs_elsewhere
 from devlint_rules.helpers.mentions import twins
 from devlint_rules.helpers.ownership import rule_of_mention
-from devlint_rules.helpers.rewriting import add_argument, in_file
+from devlint_rules.helpers.rewriting import add_argument, in_file, text_of
 from devlint_rules.helpers.scopes import function_around
 from devlint_rules.helpers.wording import and_more
 
@@ -76,9 +76,23 @@ def _assumptions(facts: Facts, load: Mention) -> Assumptions:
         weights
         + assume_if(not load.weights, AssumptionKind.FILE_COMES_FROM_CARD, site, other)
         + assume_if(_is_for_host(facts), AssumptionKind.FILE_COMES_FROM_CARD, site, elsewhere)
-        + runs_elsewhere(site, load.on_purpose)
+        + runs_elsewhere(site, load.on_purpose or _saved_before(facts, load))
         + in_use(facts, site)
     )
+
+
+def _saved_before(facts: Facts, load: Mention) -> str:
+    """`torch.save(weights, path)` and then `torch.load(path)`, in one function or notebook: what is
+    loaded comes from the same run, and its device is there."""
+    node, tree = load.site.node, getattr(facts.source, "tree", None)
+    is_notebook = facts.source.path.endswith(".ipynb")
+    around = tree if is_notebook else function_around(facts, node)
+    if not isinstance(around, cst.CSTNode) or not isinstance(node, cst.Call) or not node.args:
+        return ""
+    path = text_of(node.args[0].value)
+    saved = (call for call in every(around, cst.Call) if text_of(call.func) == "torch.save")
+    same = any(len(call.args) > 1 and text_of(call.args[1].value) == path for call in saved)
+    return "the same run has saved the file" if same else ""
 
 
 def _is_for_host(facts: Facts) -> bool:

@@ -73,7 +73,8 @@ def _verdict(mention: Mention) -> tuple[Severity, Assumptions, str]:
         )
     if mention.moves:
         harm = "changes the device with the dtype: it is a legacy tensor type"
-        return Severity.WARNING, elsewhere, harm
+        both = "it serves the CPU and CUDA alike" if _is_of_other(mention) else ""
+        return Severity.WARNING, elsewhere + runs_elsewhere(mention.site, both), harm
     usual = "is a legacy tensor type: it fixes the device with the dtype"
     if mention.follows:
         message = "the code runs on machines with several cards"
@@ -88,6 +89,14 @@ def _verdict(mention: Mention) -> tuple[Severity, Assumptions, str]:
     asked = "a device is asked for first" if mention.guarded else ""
     sign = mention.on_purpose if is_style else asked
     return Severity.WARNING, elsewhere + runs_elsewhere(mention.site, sign), usual
+
+
+def _is_of_other(mention: Mention) -> bool:
+    """`x.type(y.type())`: to where `y` is, be that the CPU or a card of CUDA."""
+    node = mention.site.node
+    given = node.args[0].value if isinstance(node, cst.Call) and node.args else None
+    is_asked = isinstance(given, cst.Call) and isinstance(given.func, cst.Attribute)
+    return is_asked and text_of(node).endswith(".type())")
 
 
 def _is_plain(mention: Mention) -> bool:

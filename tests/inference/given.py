@@ -104,6 +104,9 @@ class Files:
         texts = (file.text.encode() for file in self.modules.values())
         return any(MOVING_DATA.search(text) for text in texts)
 
+    def demands_cuda(self) -> bool:
+        return False
+
     def settings(self, path: str) -> dict[str, str]:
         texts = {name: file.text for name, file in self.modules.items()}
         return {name: text for name, text in texts.items() if SETS_DEFAULT.search(text.encode())}

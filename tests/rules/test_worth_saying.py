@@ -447,7 +447,7 @@ def first(model, loader):
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     model.to(device)
     for batch in loader:
-        loss = model(batch.to(device)).mean()
+        loss = model(batch.to(device, non_blocking=True)).mean()
         {skip}
         print(loss.item())
         {leave}

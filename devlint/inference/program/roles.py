@@ -126,16 +126,26 @@ def _takes_step(function: Function) -> bool:
     it, unless all calls in sight stand in none."""
     if not function.trains >= {"backward", "step"} or not _may_run_per_step(function):
         return False
+    if _steps_once_per_epoch(function):
+        return False
     calls = function.callers
     inner = (c.loop is not None or not (c.caller is None or is_cold(c.caller)) for c in calls)
     return not calls or any(inner)
+
+
+def _steps_once_per_epoch(function: Function) -> bool:
+    """It takes a step with all the data: loops over epochs call it, and it draws no batch."""
+    calls = function.callers
+    in_epochs = (c.loop is not None and c.loop.hotness is Hotness.EPOCHS for c in calls)
+    takes_step = bool(calls) and "step" in function.trains and all(in_epochs)
+    return takes_step and not holds("batch-drawing-text", function.text)
 
 
 def runs_per_step(function: Function) -> bool:
     """By its own name, class or parameters a function runs once per step."""
     name = function.name
     info = function.info
-    if not _may_run_per_step(function):
+    if not _may_run_per_step(function) or _steps_once_per_epoch(function):
         return False
     classes = [c.name for c in info.lineage()] + info.library_bases if info is not None else []
     if info is not None and info.is_module and name == "__call__":

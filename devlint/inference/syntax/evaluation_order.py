@@ -36,13 +36,13 @@ def moments(body: cst.CSTNode) -> dict[cst.CSTNode, Moment]:
         if type(node) in _LATER and node is not body:
             continue
         inside = (*loops, node) if type(node) is cst.For or type(node) is cst.While else loops
-        for part in reversed(_in_order(node)):
+        for part in reversed(in_order(node)):
             is_header = type(node) is cst.For and part is node.iter
             waiting.append((part, loops if is_header else inside, False))
     return found
 
 
-def _in_order(node: cst.CSTNode) -> list[cst.CSTNode]:
+def in_order(node: cst.CSTNode) -> list[cst.CSTNode]:
     """What a node holds; an assignment evaluates its value first."""
     if type(node) is cst.Assign:
         return [node.value, *node.targets]

@@ -29,6 +29,33 @@ def is_set_up(facts: Facts, node: cst.CSTNode) -> bool:
     return False
 
 
+def stands_for_nothing(facts: Facts, node: cst.CSTNode) -> bool:
+    """It is made where there is nothing to compute with, `if count == 0: z = torch.zeros(8)`, or in
+    the first turn of several."""
+    tree = getattr(facts.source, "tree", None)
+    inner = node
+    for step in path_to(tree, node) if isinstance(tree, cst.Module) else ():
+        if isinstance(step, cst.If):
+            is_zero = _compares_with_zero(step.test)
+            return is_zero is not None and (step.body if is_zero else step.orelse) is inner
+        if isinstance(step, (*_LOOPS, *_SCOPES)):
+            return False
+        inner = step
+    return False
+
+
+def _compares_with_zero(test: cst.CSTNode) -> bool | None:
+    """True for `x == 0`, False for `x > 0` and `x != 0`, None for any other question."""
+    if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1:
+        return None
+    (target,) = test.comparisons
+    if not isinstance(target.comparator, cst.Integer) or target.comparator.value != "0":
+        return None
+    if isinstance(target.operator, cst.Equal):
+        return True
+    return False if isinstance(target.operator, (cst.GreaterThan, cst.NotEqual)) else None
+
+
 def _has_loop(function: cst.FunctionDef) -> bool:
     return any(isinstance(node, _LOOPS) for node in _own(function.body))
 

@@ -9,6 +9,7 @@ from functools import lru_cache
 
 import libcst as cst
 
+from devlint.inference.conventions import holds
 from devlint.inference.facts import Facts, Sync
 from devlint.inference.syntax.text import dotted, parts
 from devlint_rules.helpers.blocks import path_to
@@ -66,11 +67,15 @@ def _uses(
     facts: Facts, tree: cst.Module, node: cst.CSTNode, follow: bool = True, whole: bool = False
 ) -> Iterator[Use]:
     """whole: it was made a whole number, which no 0-dim tensor stands for."""
+    listed = isinstance(node, cst.Call) and _method(node) == "tolist"  # `rows += x.tolist()`
     inner, whole = node, whole or (isinstance(node, cst.Call) and dotted(node.func) == "int")
     for step in path_to(tree, node):
         if isinstance(step, cst.Call) and step.func is not inner:
             name = dotted(step.func) or _method(step)
             whole = whole or name == "int"
+            if _makes_object(name):
+                yield Use.INDEX
+                return
             if _CONVERTS.fullmatch(name) is None:
                 use = _by_callee(name.rpartition(".")[2])
                 yield Use.INDEX if whole and use is Use.HANDED_ON else use
@@ -91,8 +96,9 @@ def _uses(
         else:
             use_here = _by_place(step, inner)
             if use_here is not None:
-                yield use_here
+                yield Use.KEPT if listed and use_here is Use.SUMMED else use_here
                 return
+            listed = listed or (isinstance(step, cst.Call) and _method(step) == "tolist")
         inner = step
 
 
@@ -147,6 +153,12 @@ def _by_place(step: cst.CSTNode, inner: cst.CSTNode) -> Use | None:
     if isinstance(step, (*_PASSED, cst.Attribute, cst.Call)):
         return None
     return Use.OTHER
+
+
+def _makes_object(name: str) -> bool:
+    """`State(number)`, of a class of Python's or of the project's: it may be no tensor."""
+    head, _, last = name.rpartition(".")
+    return holds("class-name", last) and not head.startswith(("torch", "nn"))
 
 
 def _by_callee(name: str) -> Use:

@@ -6,23 +6,15 @@ import libcst as cst
 
 from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.domain.placement import Variable, VariableKind
-from devlint.inference.facts import Facts, Loop, Sync
-from devlint.inference.syntax.text import dotted, every
+from devlint.inference.facts import Facts, Hotness, Loop, Site, Sync
+from devlint.inference.syntax.text import dotted, every, shorten
 from devlint_rules.helpers.assumptions import assume, assume_if, time_matters
 from devlint_rules.helpers.blocks import path_to, statements_before
-from devlint_rules.helpers.uses import Use, is_reduced, use_of
+from devlint_rules.helpers.needs import MASKED, is_needed
+from devlint_rules.helpers.stretches import Counted, waits_anyway
+from devlint_rules.helpers.uses import is_reduced
 
 K = AssumptionKind
-
-# A read of a number or of a truth value: what the host does with it mostly can be done on the
-# device, or later. The other syncs are often what the algorithm needs.
-_NUMBERS = frozenset(
-    {".item()", "float()", "int()", "bool()", "round()", "if", "while", "assert", "f-string"}
-    | {"print()", "str()", ".format()", "%"}
-)
-
-
-MASKED = "mask indexing"
 
 
 def has_waited(facts: Facts, node: cst.CSTNode) -> bool:
@@ -73,6 +65,25 @@ def still_busy(facts: Facts, loop: Loop) -> Assumptions:
     return assume(K.DEVICE_IS_STILL_BUSY, wait.site, message)
 
 
+def busy_at(
+    facts: Facts, site: Site, around: cst.CSTNode | None, counted: Counted = Counted.NEEDED
+) -> Assumptions:
+    """The assumption that the device has something to do where the host waits for it, though next
+    to nothing is queued between that and a wait that stays. `around`: what repeats."""
+    wait = waits_anyway(facts, site.node, around, counted) if around is not None else None
+    if wait is None:
+        return ()
+    message = f"the device still works, though the host waits at `{shorten(wait.node)}` anyway"
+    return assume(K.DEVICE_IS_STILL_BUSY, wait, message)
+
+
+def repeated(loop: Loop | None, function: Site | None) -> cst.CSTNode | None:
+    """What runs once per step: a hot loop, else the function."""
+    if loop is not None and loop.hotness is Hotness.HOT:
+        return loop.site.node
+    return function.node if function is not None else None
+
+
 def assumptions(facts: Facts, sync: Sync) -> Assumptions:
     """What a sync rests on: it costs time where the tensor is on an accelerator for the ordinary
     caller, and nothing but the value makes the host wait there."""
@@ -83,6 +94,8 @@ def assumptions(facts: Facts, sync: Sync) -> Assumptions:
     if has_waited(facts, site.node):
         message = "the device still works, though `synchronize` was called just before"
         found += assume(K.DEVICE_IS_STILL_BUSY, site, message)
+    if not sync.elementwise:
+        found += busy_at(facts, site, repeated(sync.loop, sync.function), Counted.BATCHES)
     if not _on_accelerator(facts, sync):
         message = f"callers hand in `{sync.operand.name}` on an accelerator"
         found += assume(K.INPUT_MAY_BE_ACCELERATED, site, message)
@@ -91,7 +104,7 @@ def assumptions(facts: Facts, sync: Sync) -> Assumptions:
         found
         + assume_if(bool(seldom), K.COLD_CODE_COUNTS, site, f"{seldom} has to be quick, too")
         + assume_if(
-            _is_needed(facts, sync),
+            is_needed(facts, sync),
             K.HOST_CAN_DO_WITHOUT,
             site,
             f"the host can do without `{sync.operand.name}` here",
@@ -108,29 +121,6 @@ def _runs_seldom(sync: Sync) -> str:
     logged = sync.for_logging and not sync.invariant
     once = (loop is None or not loop.nested) and not (sync.elementwise or sync.invariant)
     return "the evaluation" if sync.evaluates and not trains and (logged or once) else ""
-
-
-def _is_needed(facts: Facts, sync: Sync) -> bool:
-    """The host works on with the number there, or its callee does."""
-    if sync.inside is not None:
-        return True
-    if sync.elementwise:
-        return False
-    if use_of(facts, sync) is Use.INDEX:
-        return True
-    if sync.call == MASKED:  # rows of which nobody knows how many: the host has to ask
-        return not is_reduced(facts, sync.site.node)
-    if sync.invariant or sync.call in _NUMBERS:
-        return False
-    if sync.call == ".cpu()" and _is_collected(facts, sync):
-        return True
-    return sync.needed or (sync.loop is None and not sync.call.startswith("torch."))
-
-
-def _is_collected(facts: Facts, sync: Sync) -> bool:
-    """`rows.append(distances(q, table).cpu())`: the device may not hold all of them."""
-    trains = sync.trains or (sync.loop is not None and sync.loop.trains)
-    return use_of(facts, sync) is Use.KEPT and not trains and not sync.operand.scalar
 
 
 def _on_accelerator(facts: Facts, sync: Sync) -> bool:

@@ -1,0 +1,72 @@
+"""Whether the host needs what it reads from the device where it reads it."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from devlint.inference.facts import Facts, Sync
+from devlint.inference.syntax.text import every, last_statement
+from devlint_rules.helpers.blocks import path_to
+from devlint_rules.helpers.rewriting import text_of
+from devlint_rules.helpers.scopes import function_around
+from devlint_rules.helpers.uses import Use, is_reduced, use_of
+
+MASKED = "mask indexing"
+
+# A read of a number or of a truth value: what the host does with it mostly can be done on the
+# device, or later. The other syncs are often what the algorithm needs.
+NUMBERS = frozenset(
+    {".item()", "float()", "int()", "bool()", "round()", "if", "while", "assert", "f-string"}
+    | {"print()", "str()", ".format()", "%"}
+)
+
+
+def is_needed(facts: Facts, sync: Sync) -> bool:
+    """The host works on with the number there, or its callee does."""
+    if sync.inside is not None:
+        return True
+    if sync.elementwise:
+        return False
+    if use_of(facts, sync) is Use.INDEX or _ends_loop(facts, sync) or _is_of_written(facts, sync):
+        return True
+    if sync.call == MASKED:  # rows of which nobody knows how many: the host has to ask
+        return not is_reduced(facts, sync.site.node)
+    if sync.invariant or sync.call in NUMBERS:
+        return False
+    if sync.call == ".cpu()" and _is_collected(facts, sync):
+        return True
+    return sync.needed or (sync.loop is None and not sync.call.startswith("torch."))
+
+
+def _is_collected(facts: Facts, sync: Sync) -> bool:
+    """`rows.append(distances(q, table).cpu())`: the device may not hold all of them."""
+    trains = sync.trains or (sync.loop is not None and sync.loop.trains)
+    return use_of(facts, sync) is Use.KEPT and not trains and not sync.operand.scalar
+
+
+def _is_of_written(facts: Facts, sync: Sync) -> bool:
+    """`limit = scores[i].item(); scores[rows] = 0`: unread, it is a view of what is changed."""
+    node = sync.operand.site.node
+    function = function_around(facts, sync.site.node)
+    if not isinstance(node, cst.Subscript) or function is None:
+        return False
+    written = (each.target for each in every(function, cst.AssignTarget))
+    base = text_of(node.value)
+    return any(isinstance(t, cst.Subscript) and text_of(t.value) == base for t in written)
+
+
+def _ends_loop(facts: Facts, sync: Sync) -> bool:
+    """`if change < limit: break`, `while not done`: without the answer the host cannot go on."""
+    tree, loop = getattr(facts.source, "tree", None), sync.loop
+    if loop is None or not isinstance(tree, cst.Module):
+        return False
+    inner: cst.CSTNode = sync.site.node
+    for step in path_to(tree, inner):
+        if isinstance(step, cst.While) and step.test is inner:
+            return True
+        if isinstance(step, cst.If) and step.test is inner:
+            return isinstance(last_statement(step.body), cst.Break)
+        if isinstance(step, cst.BaseCompoundStatement):
+            return False
+        inner = step
+    return False

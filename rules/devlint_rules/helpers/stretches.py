@@ -1,0 +1,332 @@
+"""Stretches of a step: the work that is queued between one wait for the device and the next.
+
+    for x, y in loader:
+        x = x.to(device)          # the host waits: it comes from pageable memory
+        loss = model(x).mean()    # work is queued
+        loss.backward()
+        optimizer.step()
+        total += loss.item()      # the host waits; and in the next turn at once again
+
+A wait costs what the host could have queued meanwhile. Where nothing but numbers are handled
+between it and another wait, which stays, the host gains nothing by doing without it.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+import libcst as cst
+
+from devlint.inference.conventions import holds
+from devlint.inference.domain.placement import CPU
+from devlint.inference.facts import Facts, Move, Site, Sync
+from devlint.inference.syntax.evaluation_order import in_order
+from devlint.inference.syntax.loops import targets_of
+from devlint.inference.syntax.text import dotted, every, last_statement, names_in
+from devlint.inference.syntax.words import is_cold
+from devlint_rules.helpers.legacy_types import of_sizes
+from devlint_rules.helpers.needs import NUMBERS, is_needed
+from devlint_rules.helpers.rewriting import argument, move_target, receiver
+from devlint_rules.helpers.wording import may_be_accelerator
+
+
+class Moment(enum.Enum):
+    """What happens at a node of a body, as far as the device is concerned."""
+
+    WORK = enum.auto()  # something is called that may queue any amount of work
+    READ = enum.auto()  # the host waits there for what it needs
+    COPY = enum.auto()  # it waits for the copy of what it has read: a batch
+    OTHER = enum.auto()
+
+
+class _Event(NamedTuple):
+    """One node at which something happens, and the conditions that it stands under."""
+
+    node: cst.CSTNode
+    moment: Moment
+    branches: Branches
+
+
+Branches = tuple[tuple[cst.CSTNode, int], ...]  # conditions, and which of their branches
+_Part = tuple[cst.CSTNode, Branches]
+# Copies, each with whether a condition on the device is around it; reads, with None.
+_Waits = dict[cst.CSTNode, bool | None]
+
+_LATER = (cst.FunctionDef, cst.Lambda, cst.ClassDef)
+_LOOPS = (cst.For, cst.While, cst.CompFor)
+_TAKEN = NUMBERS | {".cpu()", ".numpy()", ".tolist()", ".equal()"}  # no rows that a mask picks
+_READS = frozenset({"cpu", "item", "numpy", "tolist"})
+_MAKES = re.compile(r"tensor|as_tensor|from_numpy|\w*Tensor")
+
+
+class Counted(enum.Enum):
+    """Which waits are taken to stay."""
+
+    NEEDED = enum.auto()  # reads that the host needs
+    BATCHES = enum.auto()  # those, and the copy of the next batch
+    NUMBERS = enum.auto()  # reads of any number, be they needed or DEV303's to mend
+
+
+def waits_anyway(
+    facts: Facts, node: cst.CSTNode, around: cst.CSTNode, counted: Counted
+) -> Site | None:
+    """Where the host waits for the device in any case, with next to nothing queued between that and
+    a node: at once behind it, or before. `around`: the loop, or the function, that repeats. A batch
+    that is copied in between could be copied earlier: only behind a node it has to wait."""
+    tree = getattr(facts.source, "tree", None)
+    if not isinstance(tree, cst.Module):
+        return None
+    line = _timeline(facts, tree, around, counted is Counted.NUMBERS)
+    here = line.places.get(node)
+    if here is None:
+        return None
+    waits = {Moment.READ, Moment.COPY} if counted is Counted.BATCHES else {Moment.READ}
+    repeats = isinstance(around, _LOOPS) and not _fetches(tree, around)
+    found = _behind(line, here, repeats, waits) or _before(line, here)
+    return Site(facts.source, found) if found is not None else None
+
+
+def _fetches(tree: cst.Module, around: cst.CSTNode) -> bool:
+    """The loop goes over a loader in sight that has no worker processes: between two turns the host
+    makes a batch, and the device may work meanwhile."""
+    if not isinstance(around, cst.For):
+        return False
+    made = [*every(around.iter, cst.Call)]
+    names = set(names_in(around.iter))
+    made += [
+        each.value
+        for each in every(tree, cst.Assign)
+        if isinstance(each.value, cst.Call) and any(dotted(t.target) in names for t in each.targets)
+    ]
+    return any(
+        holds("loader-class", _callee(call)) and argument(call, "num_workers") is None
+        for call in made
+    )
+
+
+class _Timeline(NamedTuple):
+    """The events of one body in the order of evaluation, and the number of each node's."""
+
+    events: list[_Event]
+    places: dict[cst.CSTNode, int]
+
+
+def _behind(line: _Timeline, here: int, repeats: bool, waits: set[Moment]) -> cst.CSTNode | None:
+    """The next wait, in this turn or at the beginning of the next one."""
+    own = line.events[here]
+    for event in line.events[here + 1 :]:
+        if event.moment is Moment.WORK and not _excludes(own, event):
+            return None
+        if event.moment in waits and _is_sure(own, event):
+            return event.node
+    for event in line.events[:here] if repeats else ():
+        if event.moment is Moment.WORK:
+            return None
+        if event.moment in waits and not event.branches:
+            return event.node
+    return None
+
+
+def _before(line: _Timeline, here: int) -> cst.CSTNode | None:
+    """The wait right before: nothing was queued since then."""
+    own = line.events[here]
+    for event in reversed(line.events[:here]):
+        if event.moment is Moment.WORK and not _excludes(own, event):
+            return None
+        if event.moment is Moment.READ and _is_sure(own, event):
+            return event.node
+    return None
+
+
+def _excludes(own: _Event, other: _Event) -> bool:
+    """Both stand in different branches of one condition."""
+    taken = dict(own.branches)
+    return any(taken.get(test, branch) != branch for test, branch in other.branches)
+
+
+def _is_sure(own: _Event, other: _Event) -> bool:
+    """Wherever the one is reached, the other is."""
+    return set(other.branches) <= set(own.branches)
+
+
+@lru_cache(maxsize=1)  # the file under check
+def _known(
+    tree: cst.CSTNode,
+) -> tuple[dict[bool, _Waits], dict[tuple[cst.CSTNode, bool], _Timeline]]:
+    return {}, {}
+
+
+def _timeline(facts: Facts, tree: cst.Module, around: cst.CSTNode, reads: bool) -> _Timeline:
+    waits, lines = _known(tree)
+    if reads not in waits:
+        waits[reads] = _waits(facts, reads)
+    if (around, reads) not in lines:
+        lines[around, reads] = _walked(around, waits[reads])
+    return lines[around, reads]
+
+
+def _walked(around: cst.CSTNode, waits: _Waits) -> _Timeline:
+    """The nodes of a body in the order of evaluation: what a node is made of comes before it."""
+    events: list[_Event] = []
+    places: dict[cst.CSTNode, int] = {}
+    fresh = _fresh_names(around)
+    waiting: list[tuple[cst.CSTNode, Branches, bool]] = [(around, (), False)]
+    while waiting:
+        node, branches, is_done = waiting.pop()
+        if is_done:
+            moment = _moment(node, waits, fresh)
+            under = branches
+            if moment is Moment.COPY and waits.get(node):  # `if cuda: x = x.cuda()`
+                under = branches[:-1]
+            places[node] = len(events)
+            events.append(_Event(node, moment, under))
+            continue
+        waiting.append((node, branches, True))
+        if isinstance(node, _LATER) and node is not around:
+            continue
+        parts = _parts_of(node, branches, node is around)
+        waiting += [(part, under, False) for part, under in reversed(parts)]
+    return _Timeline(events, places)
+
+
+def _parts_of(node: cst.CSTNode, branches: Branches, is_around: bool) -> list[_Part]:
+    """What a node is made of, in order, and under which conditions each part is reached."""
+    if not isinstance(node, (cst.If, cst.IfExp)):
+        parts = in_order(node)
+        if is_around and isinstance(node, cst.For):
+            parts.remove(node.iter)  # asked for once
+        return [(part, branches) for part in parts]
+    taken: list[_Part] = [(node.test, branches)]
+    if not (is_cold(node.test) or _leaves(node.body)):  # not in the ordinary turn
+        taken.append((node.body, (*branches, (node, 0))))
+    if node.orelse is not None:
+        taken.append((node.orelse, (*branches, (node, 1))))
+    return taken
+
+
+def _leaves(body: cst.CSTNode) -> bool:
+    """The branch ends in `break`, `continue`, `return` or `raise`."""
+    last = last_statement(body) if isinstance(body, cst.BaseSuite) else None
+    return isinstance(last, (cst.Break, cst.Continue, cst.Return, cst.Raise))
+
+
+def _moment(node: cst.CSTNode, waits: _Waits, fresh: frozenset[str]) -> Moment:
+    if node in waits:
+        return Moment.READ if waits[node] is None else Moment.COPY
+    if _copies_data(node) or _brings_turn(node, fresh):
+        return Moment.COPY
+    if not isinstance(node, cst.Call):
+        return Moment.OTHER
+    is_light = holds("light-callee", _callee(node)) or _is_for_host(node)
+    return Moment.OTHER if is_light else Moment.WORK
+
+
+def _is_for_host(call: cst.Call) -> bool:
+    """`f1_score(labels.cpu(), found.cpu())`: all that it is given is the host's."""
+    return bool(call.args) and all(map(_is_of_host, (arg.value for arg in call.args)))
+
+
+def _is_of_host(value: cst.BaseExpression) -> bool:
+    """A number, a text, or what was read or copied from the device."""
+    if isinstance(value, cst.Call):
+        return _callee(value).rpartition(".")[2] in _READS
+    return isinstance(value, (cst.BaseNumber, cst.BaseString))
+
+
+def _callee(call: cst.Call) -> str:
+    """`model`, `loss.backward`, `.mean` of `model(x).mean()`."""
+    name = dotted(call.func)
+    if not name and isinstance(call.func, cst.Attribute):
+        name = f".{call.func.attr.value}"
+    return name
+
+
+def _copies_data(node: cst.CSTNode) -> bool:
+    """`torch.tensor(labels, device=d)`: what Python holds is copied, and the host waits for it."""
+    if not isinstance(node, cst.Call) or argument(node, "device") is None or not node.args:
+        return False
+    return (
+        not _is_written(node.args[0].value)
+        and _MAKES.fullmatch(_callee(node).rpartition(".")[2]) is not None
+    )
+
+
+def _brings_turn(node: cst.CSTNode, fresh: frozenset[str]) -> bool:
+    """`graph.to(device)`, of what the loop yields in each turn, whatever that is."""
+    target, moved = move_target(node), receiver(node)
+    if target is None or moved is None or target.strip("'\"") == "cpu":
+        return False
+    assert isinstance(node, cst.Call)
+    if argument(node, "non_blocking") is not None:
+        return False
+    names = {name.partition(".")[0] for name in names_in(moved)}
+    return not names.isdisjoint(fresh) and next(every(moved, cst.Call), None) is None
+
+
+def _waits(facts: Facts, reads: bool) -> _Waits:
+    """Where the host waits whatever is done about other waits: for what it needs, and for the copy
+    of what it has read."""
+    counted = (s for s in facts.syncs if _stays(facts, s, reads))
+    found: _Waits = {m.site.node: m.guarded for m in facts.moves if _brings_data(m)}
+    found.update((sync.site.node, None) for sync in counted)
+    return found
+
+
+def _stays(facts: Facts, sync: Sync, reads: bool) -> bool:
+    """A read that the host needs; where `reads` count, that of any number."""
+    if sync.cold or sync.inside is not None or sync.call not in _TAKEN:
+        return False
+    return sync.call in NUMBERS if reads else is_needed(facts, sync)
+
+
+def _brings_data(move: Move) -> bool:
+    """A blocking copy to the device, of what no factory has made there and then: a batch."""
+    subject = move.subject
+    stays = not (_is_made(move) or move.invariant or move.cold or subject.pinned)
+    blocks = not (move.non_blocking or move.of_module or move.discarded or move.kept)
+    away = not (may_be_accelerator(move.target) and may_be_accelerator(subject.placement))
+    return stays and blocks and away and may_be_accelerator(move.target)
+
+
+def _fresh_names(around: cst.CSTNode) -> frozenset[str]:
+    """The names that a loop binds to another value in each turn: its targets, and those of loops
+    over what these hold."""
+    found = set(targets_of(around))
+    inner: list[cst.For | cst.CompFor] = []
+    if found:
+        inner += [*every(around, cst.For), *every(around, cst.CompFor)]
+    for each in inner:
+        if each is not around and any(n.partition(".")[0] in found for n in names_in(each.iter)):
+            found |= _bound_by(each)
+    return frozenset(found)
+
+
+def _bound_by(clause: cst.For | cst.CompFor) -> set[str]:
+    return {name.value for name in every(clause.target, cst.Name)}
+
+
+def _is_made(move: Move) -> bool:
+    """A factory has made it on the host, and could have made it there."""
+    if move.creation is not None:
+        return not _copies_python(move.creation.node)
+    subject = move.subject
+    begun = subject.steps[0].site.node if subject.steps else None
+    on_host = subject.placement == CPU and not subject.loaded
+    return subject.by_default or (on_host and (begun is None or not _copies_python(begun)))
+
+
+def _copies_python(made: cst.CSTNode) -> bool:
+    """`torch.LongTensor(labels)`: no factory has made it there, it holds what Python had."""
+    if not isinstance(made, cst.Call) or _MAKES.fullmatch(_callee(made).rpartition(".")[2]) is None:
+        return False
+    return of_sizes(made) is None and bool(made.args) and not _is_written(made.args[0].value)
+
+
+def _is_written(data: cst.BaseExpression) -> bool:
+    """A number, or a list of numbers, that is written out."""
+    if isinstance(data, (cst.List, cst.Tuple)):
+        return all(_is_written(element.value) for element in data.elements)
+    return isinstance(data, (cst.BaseNumber, cst.UnaryOperation))

@@ -1,0 +1,125 @@
+"""Code that only CUDA is to run, by what its project does, and advice that fits its object."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from rule_checking import RULES
+
+from devlint import engine
+from devlint.config import Config
+from devlint.findings import Finding
+
+HEAD = "import torch\nfrom torch import nn\n\n\n"
+
+
+def found(root: Path, code: str, rule: str, path: str = "work.py", **others: str) -> list[Finding]:
+    """What one rule says of one file of a project, at least likely."""
+    for name, text in others.items():
+        (root / f"{name}.py").write_text(text)
+    file = root / path
+    file.write_text(HEAD + code)
+    report = engine.check([file], Config(root), tuple(RULES.values()))
+    assert not report.errors
+    return [finding for finding in report.findings if finding.rule == rule]
+
+
+COUNTS = """\
+def counts(labels: torch.Tensor, classes):
+    return torch.zeros(classes).cuda().index_add(0, labels, labels.float())
+"""
+DEMANDS = "import torch\n\n\ndef load(model, a, b):\n" + "".join(
+    f"    {line}\n" for line in ("model.cuda()", "a = a.cuda()", "b = b.cuda()", "return a + b")
+)
+ASKS = DEMANDS.replace("    a =", "    if torch.cuda.is_available():\n        a =")
+
+
+@pytest.mark.parametrize(("other", "count"), [(DEMANDS, 0), (ASKS, 1)])
+def test_one_place_of_many_that_demand_cuda_is_not_worth_mending(tmp_path, other, count):
+    assert len(found(tmp_path, COUNTS, "DEV501", other=other)) == count
+
+
+KERNEL = """\
+def widened(q: torch.Tensor):
+    out = torch.empty(4, device="cuda")
+    return torch.cat((out, q.to(q.device)))
+"""
+
+
+def test_the_current_card_beside_the_device_of_an_input_is_wrong_in_code_for_cuda(tmp_path):
+    (said,) = found(tmp_path, KERNEL, "DEV501", other=DEMANDS)
+    assert "need not be `q.device`" in said.message
+
+
+@pytest.mark.parametrize(("target", "count"), [("y.type()", 0), ("torch.FloatTensor", 1)])
+def test_the_type_of_another_tensor_serves_the_cpu_and_cuda_alike(tmp_path, target, count):
+    code = (
+        "class Scale(nn.Module):\n    def forward(self, y: torch.Tensor):\n"
+        f"        x = y * 2 if {count} else torch.ones(3)\n        return x.type({target}) * y\n"
+    )
+    assert len(found(tmp_path, code, "DEV503")) == count
+
+
+MASK = """\
+class Mask(nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.linear = nn.Linear(size, size)
+        self.mask = torch.ones(size).to("{device}")
+
+    def keep(self):
+        return self.mask
+"""
+
+
+@pytest.mark.parametrize(("device", "count"), [("cuda", 0), ("cuda:1", 1)])
+def test_what_a_module_keeps_on_the_current_card_is_where_it_is(tmp_path, device, count):
+    assert len(found(tmp_path, MASK.format(device=device), "DEV205")) == count
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [("device", "torch.full((), 0.5, device=self.device)"), ("table", "self.table.new_full(")],
+)
+def test_an_attribute_that_is_called_a_device_makes_no_tensors(tmp_path, name, advice):
+    code = (
+        "class Loss(nn.Module):\n    def __init__(self, **options):\n        super().__init__()\n"
+        f'        self.{name} = options["{name}"]\n\n'
+        "    def forward(self, x: torch.Tensor):\n"
+        f"        return x.mean() + torch.tensor(0.5).to(self.{name})\n"
+    )
+    (said,) = found(tmp_path, code, "DEV304")
+    assert advice in said.advice
+
+
+RANK = """\
+class Ranker(nn.Module):
+    def forward(self, scores: torch.Tensor, seen, i):
+        limit = scores[i].item()
+        {then}
+        return self.layer(scores - limit)
+"""
+
+
+@pytest.mark.parametrize(
+    ("then", "count"), [("scores[seen] = limit - 1", 0), ("scores = scores * 2", 1)]
+)
+def test_a_number_that_was_a_view_of_what_is_written_has_to_be_read(tmp_path, then, count):
+    assert len(found(tmp_path, RANK.format(then=then), "DEV303")) == count
+
+
+RESUMED = """\
+def fit(model, path, device):
+    model.to(device)
+    {first}
+    model.load_state_dict(torch.load(path))
+    return model
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "count"), [("torch.save(model.state_dict(), path)", 0), ("model.train()", 1)]
+)
+def test_what_the_same_run_has_saved_comes_back_to_where_it_was(tmp_path, first, count):
+    assert len(found(tmp_path, RESUMED.format(first=first), "DEV502")) == count
