@@ -113,6 +113,7 @@ class Answers:
                 for name, was in names.items()
             )
             and all(self.mentions.data_is_moved == was for was in asked.data.values())
+            and all(self.mentions.is_application == was for was in asked.applications.values())
         )
 
     def content(self, path: str) -> str:

@@ -17,6 +17,7 @@ class Asked:
     defaults: whether the programs that run a file choose another default device.
     named: by a file, whether another one names what it defines.
     data: whether data sets of the project below a directory move what they hold.
+    applications: whether a project is run where it is, and nobody installs it.
     """
 
     contents: dict[str, str] = field(default_factory=dict)
@@ -28,3 +29,4 @@ class Asked:
     defaults: dict[str, bool] = field(default_factory=dict)
     named: dict[str, dict[str, bool]] = field(default_factory=dict)
     data: dict[str, bool] = field(default_factory=dict)
+    applications: dict[str, bool] = field(default_factory=dict)

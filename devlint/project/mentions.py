@@ -30,6 +30,11 @@ MOVING_DATA = re.compile(
 )
 
 
+# What says how a project is installed, and what a file says that is run.
+_INSTALLING = ("setup.py", "setup.cfg", "pyproject.toml")
+_RUN = re.compile(rb"^if __name__ *== *['\"]__main__['\"]", re.M)
+
+
 class Mentions:
     """What the files below a directory name, read when it is first asked for.
 
@@ -53,6 +58,19 @@ class Mentions:
         """Whether a data set of the project moves rows, or makes them somewhere. Where there is too
         much to look through, none does."""
         return any(b"ata" in text and MOVING_DATA.search(text) for text in self._texts.values())
+
+    @cached_property
+    def is_application(self) -> bool:
+        """Whether some file of the project is run, and nothing says how to install it: code out of
+        sight imports none of it."""
+        if any((self.root / name).is_file() for name in _INSTALLING):
+            return False
+        return any(
+            file.suffix == ".py"
+            and not _TEST.search(file.relative_to(self.root).as_posix())
+            and _RUN.search(text) is not None
+            for file, text in self._texts.items()
+        )
 
     @cached_property
     def _texts(self) -> dict[Path, bytes]:

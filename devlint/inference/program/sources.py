@@ -43,5 +43,8 @@ class Importer(Protocol):
     def moves_data(self) -> bool:
         """Whether a data set of the project moves what it holds."""
 
+    def is_application(self) -> bool:
+        """Whether the project is run where it is, and nobody installs it."""
+
     def settings(self, path: str) -> abc.Mapping[str, str]:
         """What may choose a default device for a file's program: their texts by name."""
