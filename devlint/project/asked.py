@@ -18,6 +18,7 @@ class Asked:
     named: by a file, whether another one names what it defines.
     data: whether data sets of the project below a directory move what they hold.
     demands: whether the project below a directory mostly demands CUDA, and does not ask.
+    applications: whether a project is run where it is, and nobody installs it.
     """
 
     contents: dict[str, str] = field(default_factory=dict)
@@ -30,3 +31,4 @@ class Asked:
     named: dict[str, dict[str, bool]] = field(default_factory=dict)
     data: dict[str, bool] = field(default_factory=dict)
     demands: dict[str, bool] = field(default_factory=dict)
+    applications: dict[str, bool] = field(default_factory=dict)

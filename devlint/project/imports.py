@@ -339,6 +339,13 @@ class Project:
             known[str(self.root)] = self._mentions.cuda_is_demanded
         return known[str(self.root)]
 
+    def is_application(self) -> bool:
+        """Whether the project is run where it is, and nobody installs it."""
+        known = self.asked.applications
+        if str(self.root) not in known:
+            known[str(self.root)] = self._mentions.is_application
+        return known[str(self.root)]
+
     def _listing(self, directory: Path) -> frozenset[str]:
         names = self._listings.get(directory)
         if names is None:
@@ -417,6 +424,10 @@ class Importer:
     def demands_cuda(self) -> bool:
         """Whether the project mostly demands CUDA, and does not ask for it first."""
         return self.project.demands_cuda()
+
+    def is_application(self) -> bool:
+        """Whether the project is run where it is, and nobody installs it."""
+        return self.project.is_application()
 
     def settings(self, path: str) -> dict[str, str]:
         """What may choose a default device for a file's program: modules beside it, or in the

@@ -49,6 +49,11 @@ def demands_of(text: bytes) -> tuple[int, int]:
     return len(asking) - sum(asking), sum(asking)
 
 
+# What says how a project is installed, and what a file says that is run.
+_INSTALLING = ("setup.py", "setup.cfg", "pyproject.toml")
+_RUN = re.compile(rb"^if __name__ *== *['\"]__main__['\"]", re.M)
+
+
 class Mentions:
     """What the files below a directory name, read when it is first asked for.
 
@@ -79,6 +84,19 @@ class Mentions:
         found = [demands_of(t) for f, t in self._texts.items() if f.suffix == ".py"]
         demanded, asked = (sum(each) for each in zip(*found, strict=True)) if found else (0, 0)
         return demanded >= _MOST_ASK and asked * _MOST_ASK <= demanded
+
+    @cached_property
+    def is_application(self) -> bool:
+        """Whether some file of the project is run, and nothing says how to install it: code out of
+        sight imports none of it."""
+        if any((self.root / name).is_file() for name in _INSTALLING):
+            return False
+        return any(
+            file.suffix == ".py"
+            and not _TEST.search(file.relative_to(self.root).as_posix())
+            and _RUN.search(text) is not None
+            for file, text in self._texts.items()
+        )
 
     @cached_property
     def _texts(self) -> dict[Path, bytes]:

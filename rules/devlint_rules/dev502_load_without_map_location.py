@@ -224,8 +224,8 @@ into files. It goes by what is done with the result (`load_state_dict`, `.eval()
 the file and of what is loaded, and by the object that loads: one with a device of its own. Data
 sets, features and the like are `possible` findings. So is what the same run has saved to that place
 before, in the same function or one that it calls; what a script loads that trains on no
-accelerator, or a function that demands CUDA; a file to which the same class or file saves nothing but plain
-values; what NumPy or a plot takes as it was loaded; what `quantize_dynamic` made, which the host
-alone runs; and the other branch of a switch whose host branch loads the same file with
+accelerator, or a function that demands CUDA; a file to which the same class or file saves nothing
+but plain values; what NumPy or a plot takes as it was loaded; what `quantize_dynamic` made, which
+the host alone runs; and the other branch of a switch whose host branch loads the same file with
 `map_location="cpu"`.""",
 )

@@ -107,6 +107,11 @@ class Files:
     def demands_cuda(self) -> bool:
         return False
 
+    def is_application(self) -> bool:
+        texts = [file.text for file in self.modules.values()]
+        runs = any("if __name__ ==" in text for text in texts)
+        return runs and not any(file.path == "setup.py" for file in self.modules.values())
+
     def settings(self, path: str) -> dict[str, str]:
         texts = {name: file.text for name, file in self.modules.items()}
         return {name: text for name, text in texts.items() if SETS_DEFAULT.search(text.encode())}

@@ -46,57 +46,86 @@ def test_a_method_that_nobody_names_is_left_over_though_its_class_is_used():
     ("base", "names"),
     [
         ("(Dataset)", {"mask"}),
-        ("(nn.Module)", {"mask", "draw"}),  # that has no method of this name
+        ("(nn.Module)", {"mask"}),
     ],
 )
 def test_a_library_calls_what_overrides_its_methods(base, names):
     assert unused("from main import *\nrewards, Sampler", base=base) == names
 
 
-@pytest.mark.parametrize(
-    ("method", "names"), [("extra_repr", set()), ("forward", set()), ("extra", {"extra"})]
-)
-def test_a_module_s_own_class_calls_what_it_has(method, names):
-    code = f"""
-    class Net(nn.Module):
+OWN = """
+    from base import Base
+
+    class Net({base}):
         def {method}(self, x):
-            return x + torch.zeros(3).to(x.device)
+            return torch.zeros(3).cuda().numpy()
 
     def build():
         return Net()
-    """
-    files = {"train.py": "from main import build\n\nnet = build()"}
-    assert set(given(code, files).left_over.values()) == names
-
-
-def test_an_ancestor_calls_what_it_has_itself():
-    code = """
-    from base import Base
-
-    class Net(Base):
-        def draw(self, x):
-            return torch.rand(3).to(x.device)
-    """
-    files = {
-        "train.py": "from main import Net\n\nnet = Net()",
-        "base.py": "class Base:\n    def draw(self, x):\n        raise NotImplementedError\n\n"
-        "    def run(self, x):\n        return self.draw(x)",
-    }
-    assert set(given(code, files).left_over.values()) == set()
+"""
 
 
 @pytest.mark.parametrize(
-    ("called", "severity"), [("net.spread(x)", "error"), ("net(x)", "warning")]
+    ("base", "method", "names"),
+    [
+        ("nn.Module", "extra", {"extra"}),
+        ("nn.Module", "forward", set()),
+        ("nn.Module", "extra_repr", set()),
+        ("Base", "extra", {"extra"}),
+        ("Base", "draw", set()),  # the base calls it
+    ],
 )
-def test_what_fails_in_a_method_that_nothing_calls_is_a_warning(tmp_path, called, severity):
-    (tmp_path / "net.py").write_text(CALLED)
-    (tmp_path / "train.py").write_text(f"from net import build\n\nnet = build()\n{called}\n")
-    found = check([tmp_path / "net.py"], Config(tmp_path), load_rules()).findings
-    assert [(f.rule, f.severity.value) for f in found] == [("DEV102", severity)]
+def test_an_ancestor_calls_what_it_has_itself(base, method, names):
+    files = {
+        "train.py": "from main import build\n\nnet = build()",
+        "base.py": "class Base:\n    def draw(self, x):\n        raise NotImplementedError\n\n"
+        "    def run(self, x):\n        return self.draw(x)",
+    }
+    code = OWN.format(base=base, method=method)
+    assert set(given(code, files).uncalled.values()) == names
 
 
-def test_what_is_decorated_is_registered_somewhere():
-    assert unused("from main import *\nmask, Sampler, draw", decorator="@register") == set()
+TRAIN = """\
+from net import build
+
+if __name__ == "__main__":
+    net = build()
+    {called}
+"""
+
+
+@pytest.mark.parametrize(
+    ("called", "files", "severity"),
+    [
+        ("net.spread(x)", {}, "error"),
+        ("net(x)", {}, "warning"),
+        ("net(x)", {"setup.py": "import setuptools"}, "warning"),
+    ],
+)
+def test_what_fails_in_a_method_that_nothing_calls_is_a_warning(tree, called, files, severity):
+    root = tree({"net.py": CALLED, "train.py": TRAIN.format(called=called), **files})
+    assert severities(root) == [severity]
+
+
+@pytest.mark.parametrize(
+    ("files", "severity"),
+    [
+        ({}, "error"),  # who uses it is out of sight
+        ({"train.py": "if __name__ == '__main__':\n    print(1)\n"}, "warning"),
+        ({"train.py": "if __name__ == '__main__':\n    print(1)\n", "setup.py": ""}, "error"),
+        ({"train.py": "print(1)\n"}, "error"),
+        ({"tests/test_it.py": "if __name__ == '__main__':\n    print(1)\n"}, "error"),
+    ],
+)
+def test_of_an_application_what_nothing_names_nobody_calls(tree, files, severity):
+    """Nobody installs it, and imports its code from elsewhere."""
+    assert severities(tree({"net.py": CALLED, **files})) == [severity]
+
+
+def severities(root):
+    found = check([root / "net.py"], Config(root), load_rules()).findings
+    assert {f.rule for f in found} == {"DEV102"}
+    return [f.severity.value for f in found]
 
 
 CALLED = """

@@ -97,6 +97,8 @@ def settle(frame: Frame) -> None:
                 continue
             if not (of_module or _is_of_tensor(move) or move.method == "cuda"):
                 continue
+            if move.discarded:
+                usage.note(frame)
             facts.moves.append(
                 Move(
                     site=site(move.node),

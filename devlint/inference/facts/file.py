@@ -60,6 +60,8 @@ class Facts:
     rebindings: list[Rebinding] = field(default_factory=list)
     # Functions that nothing in sight uses, though the project uses their file: their names.
     left_over: dict[cst.CSTNode, str] = field(default_factory=dict)
+    # Those that nothing in sight calls, and of an application nothing out of sight.
+    uncalled: dict[cst.CSTNode, str] = field(default_factory=dict)
     mentions: list[Mention] = field(default_factory=list)
     absent_backends: list[AbsentBackend] = field(default_factory=list)
     element_accesses: list[ElementAccess] = field(default_factory=list)

@@ -46,5 +46,8 @@ class Importer(Protocol):
     def demands_cuda(self) -> bool:
         """Whether the project mostly demands CUDA, and does not ask for it first."""
 
+    def is_application(self) -> bool:
+        """Whether the project is run where it is, and nobody installs it."""
+
     def settings(self, path: str) -> abc.Mapping[str, str]:
         """What may choose a default device for a file's program: their texts by name."""

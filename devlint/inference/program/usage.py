@@ -26,29 +26,49 @@ def left_over(function: Function) -> str:
     """The function's name, or that of its class, if nothing in sight names it while the file runs,
     or the project names others of it; else "". What is decorated is registered somewhere, what
     overrides a method of a library is called by that."""
-    outer = _outermost(function)
-    info, importer = outer.info, outer.unit.context.importer
-    if importer is None or not isinstance(outer.node, cst.FunctionDef):
-        return ""
-    node = outer.node if info is None else info.node
-    usage = outer.unit.kept(_Usage)
-    if node.decorators or outer.node.decorators or node not in usage.defined:
-        return ""
-    names = [node.name.value]
-    if info is not None and not _is_called_by_ancestors(info, outer.name):
-        names.append(outer.name)
+    info = _outermost(function).info
+    of_library = info is not None and bool(info.library_bases)
+    names = _names_to_call(function)[: 1 if of_library else None]
+    usage = function.unit.kept(_Usage)
     unnamed = next((name for name in names if usage.is_unnamed(name)), "")
     in_use = unnamed and (usage.is_run or not usage.elsewhere <= {*names})
     return unnamed if in_use else ""
 
 
+def uncalled(function: Function) -> str:
+    """The same, for what fails there, if code out of sight may not call it. It may choose a class
+    that the project does not; of an application it calls nothing. A method of a module is only
+    called by who names it, unless `nn.Module` has it, too."""
+    names = _names_to_call(function)
+    usage, importer = function.unit.kept(_Usage), function.unit.context.importer
+    unnamed = next((name for name in names if usage.is_unnamed(name)), "")
+    if not unnamed or (importer is not None and importer.is_application()):
+        return unnamed
+    in_use = usage.is_run or not usage.elsewhere <= {*names}
+    return unnamed if in_use and unnamed == _outermost(function).name else ""
+
+
+def _names_to_call(function: Function) -> list[str]:
+    """What has to be named by whoever calls a function: its class, and itself. None, where it may
+    be called without that."""
+    outer = _outermost(function)
+    info = outer.info
+    if outer.unit.context.importer is None or not isinstance(outer.node, cst.FunctionDef):
+        return []
+    node = outer.node if info is None else info.node
+    if node.decorators or outer.node.decorators or node not in outer.unit.kept(_Usage).defined:
+        return []
+    own = info is not None and not _is_called_by_ancestors(info, outer.name)
+    return [node.name.value, outer.name] if own else [node.name.value]
+
+
 def note(frame: Frame) -> None:
-    """The function, of which something is noted, is left over, if it is."""
+    """The function, of which something is noted, is called by nobody in sight, if that is so."""
     function = frame.function
     if function is not None and not frame.unit.is_test:
-        name = left_over(function)
+        name = uncalled(function)
         if name:
-            frame.unit.facts.left_over[function.node] = name
+            frame.unit.facts.uncalled[function.node] = name
 
 
 # What `torch.nn.Module` calls of what inherits from it.

@@ -6,7 +6,7 @@ calls the method: whoever reads the attribute elsewhere is not meant to find it 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
@@ -101,10 +101,12 @@ def moved_in_turn(loop: cst.For) -> list[str]:
     return []
 
 
-def attributes_set_after(function: cst.FunctionDef, node: cst.CSTNode) -> Iterator[str]:
-    """The attributes of `self` that a function assigns in statements after the one of a node."""
-    body = function.body.body
-    at = next((i for i, part in enumerate(body) if node in every(part, cst.Call)), len(body))
+def attributes_set_after(body: Sequence[cst.CSTNode], node: cst.CSTNode) -> Iterator[str]:
+    """The attributes of `self` that statements after the one of a node assign."""
+    at = next(
+        (i for i, part in enumerate(body) if any(node is call for call in every(part, cst.Call))),
+        len(body),
+    )
     for part in body[at + 1 :]:
         for target in every(part, cst.AssignTarget):
             holder, _, name = dotted(target.target).rpartition(".")

@@ -7,6 +7,8 @@ confidence of that (`devlint/inference/confidence/policy.py`). An assumption rea
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import libcst as cst
 
 from devlint.inference.conventions import holds
@@ -43,26 +45,24 @@ def _is_demonstration(facts: Facts, site: Site) -> bool:
     return main is not None and main in path_to(tree, site.node)
 
 
-def _left_over(facts: Facts, site: Site) -> tuple[str, list[cst.CSTNode]]:
-    """The name of what nothing in sight uses, around a place, with all that is around it."""
-    tree = getattr(facts.source, "tree", None)
-    around = path_to(tree, site.node) if facts.left_over and isinstance(tree, cst.Module) else []
-    return next((facts.left_over[node] for node in around if node in facts.left_over), ""), around
-
-
 def function_is_called(facts: Facts, site: Site) -> Assumptions:
-    """The assumption that a function which nothing in sight calls is called by somebody. That a
-    class is not made in sight says less: it may be there for others to choose."""
-    name, around = _left_over(facts, site)
-    found = any(isinstance(node, cst.FunctionDef) and node.name.value == name for node in around)
+    """The assumption that a function which nothing in sight calls is called by somebody."""
+    name = _named(facts, facts.uncalled, site)
     message = f"`{name}`, which nothing in the project calls, is called"
-    return assume_if(found, AssumptionKind.FUNCTION_IS_CALLED, site, message)
+    return assume_if(bool(name), AssumptionKind.FUNCTION_IS_CALLED, site, message)
 
 
 def _is_used(facts: Facts, site: Site) -> Assumptions:
     """The assumption that what nothing in sight calls is called by somebody."""
-    name, _ = _left_over(facts, site)
+    name = _named(facts, facts.left_over, site)
     return warm_code(bool(name), site, f"`{name}`, which nothing in the project calls, is in use")
+
+
+def _named(facts: Facts, functions: Mapping[cst.CSTNode, str], site: Site) -> str:
+    """What is noted of one of the functions around a place."""
+    tree = getattr(facts.source, "tree", None)
+    around = path_to(tree, site.node) if functions and isinstance(tree, cst.Module) else ()
+    return next((functions[node] for node in around if node in functions), "")
 
 
 def warm_file(facts: Facts, site: Site) -> Assumptions:

@@ -54,8 +54,10 @@ def move_of_module(
         frame.info.places_itself = True
         frame.info.stands_on = target
         function = frame.function
-        if function is not None and function.name == "__init__" and not frame.control.branches:
-            frame.info.moved_whole = target, frozenset(attributes_set_after(function.node, node))
+        body = function.node.body if function is not None and function.name == "__init__" else None
+        if isinstance(body, cst.BaseSuite) and not frame.control.branches:
+            later = attributes_set_after(body.body, node)
+            frame.info.moved_whole = target, frozenset(later)
     wrapped = module.parent if module.library == "Parallel" else None
     if wrapped is not None:
         move_module(frame, wrapped, target, node)  # a wrapper has no parameters of its own
