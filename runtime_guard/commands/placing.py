@@ -15,6 +15,7 @@ import os
 import sys
 import weakref
 from collections.abc import Callable
+from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
@@ -33,6 +34,27 @@ _TORCH = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
 _PACKAGES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 
 
+@dataclass(frozen=True)
+class _Born:
+    """A module that a call of a test makes."""
+
+    module: weakref.ref[torch.nn.Module]
+    frame: FrameType
+    instruction: int
+    line: int
+
+    def is_done(self) -> bool:
+        """Has the call come back to the test?"""
+        return self.frame.f_lasti != self.instruction
+
+    def move(self, module: torch.nn.Module, device: str) -> None:
+        """Move it as the test's line would, which a message about the move then names."""
+        code = self.frame.f_code
+        call = compile("module.to(device)", code.co_filename, "eval")
+        there = call.replace(co_firstlineno=self.line, co_name=code.co_name)
+        eval(there, {"module": module, "device": device})
+
+
 class Placing(TorchFunctionMode):
     """Puts on ``device`` what the files of which ``of_suite`` holds make; None puts nothing."""
 
@@ -46,7 +68,7 @@ class Placing(TorchFunctionMode):
         self.unplaced: dict[Site, str] = {}
         """Where a factory was called without ``device=``, and which: with ``strict`` only."""
         self._factories = frozenset(default_device_context._device_constructors())
-        self._born: list[tuple[weakref.ref[torch.nn.Module], FrameType, int]] = []
+        self._born: list[_Born] = []
         self._known: weakref.WeakSet[torch.nn.Module] = weakref.WeakSet()
         self._process = os.getpid()
         self._hooks: list[Any] = []
@@ -133,7 +155,8 @@ class Placing(TorchFunctionMode):
         while frame is not None and not self._is_suites(frame):
             frame = frame.f_back
         if frame is not None:
-            self._born.append((weakref.ref(owner), frame, frame.f_lasti))
+            born = _Born(weakref.ref(owner), frame, frame.f_lasti, frame.f_lineno)
+            self._born.append(born)
 
     def _watch_attributes(self) -> None:
         """A module is moved before its buffers are looked at: they are replaced by the move."""
@@ -148,18 +171,18 @@ class Placing(TorchFunctionMode):
 
     def _move_what_is_done(self) -> None:
         """A module goes to the card when the call that made it has come back to the test."""
-        done = [born for born in self._born if born[1].f_lasti != born[2]]
-        if not done or os.getpid() != self._process:
+        done = [born for born in self._born if born.is_done()]
+        if self.device is None or not done or os.getpid() != self._process:
             return
         self._born = [born for born in self._born if born not in done]
-        made = [module for reference, _, _ in done if (module := reference()) is not None]
-        for module in sorted(made, key=_size, reverse=True):  # a whole before its parts
+        made = [(born, module) for born in done if (module := born.module()) is not None]
+        for born, module in sorted(made, key=_size, reverse=True):  # a whole before its parts
             if _is_on_the_host(module):
-                module.to(self.device)
+                born.move(module, self.device)
 
 
-def _size(module: torch.nn.Module) -> int:
-    return sum(1 for _ in module.modules())
+def _size(made: tuple[_Born, torch.nn.Module]) -> int:
+    return sum(1 for _ in made[1].modules())
 
 
 def _is_on_the_host(module: torch.nn.Module) -> bool:

@@ -227,10 +227,14 @@ def render_text(difference: Difference) -> str:
     for run in (difference.cpu, difference.card):
         if run.died:
             lines.append(f"the run on {run.devices} {run.died}")
+    left_out = len(difference.on_both)
     lines += [
         f"{count} {sentence}"
         for count, sentence in (
-            (len(difference.on_both), "failed on the CPU as well, and were left out"),
+            (
+                left_out,
+                f"failed on the CPU as well, and {'was' if left_out == 1 else 'were'} left out",
+            ),
             (len(difference.on_cpu_alone), "failed on the CPU alone"),
             (len(difference.not_run), f"did not run on {difference.card.devices}"),
         )

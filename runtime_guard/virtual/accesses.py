@@ -91,12 +91,20 @@ def _content(extent: Extent) -> bytes:
     return ctypes.string_at(extent.start, extent.end - extent.start)
 
 
+_MANY = 16
+"""Accesses of one storage, from which on it is asked which of them are done."""
+
+
 class Accesses:
     """By storage; forgotten when it is freed, and when the host has waited."""
 
-    def __init__(self, freed: Callable[[int, list[Access]], None]) -> None:
-        """``freed`` is told of each storage that dies, by its address, and of who used it."""
+    def __init__(
+        self, freed: Callable[[int, list[Access]], None], is_done: Callable[[Access], bool]
+    ) -> None:
+        """``freed`` is told of each storage that dies, by its address, and of who used it.
+        ``is_done``: has the host waited for an access?"""
         self._tell_freed = freed
+        self._is_done = is_done
         self._of: dict[int, list[Access]] = {}
         self._watched: set[int] = set()
         self._sources: list[_Source] = []
@@ -124,6 +132,8 @@ class Accesses:
             self._watched.add(base)
             weakref.finalize(storage, self._freed, base)
         kept = [earlier for earlier in self._of.get(base, ()) if not _replaces(access, earlier)]
+        if len(kept) > _MANY:  # a cache that is written part by part
+            kept = [earlier for earlier in kept if not self._is_done(earlier)]
         self._of[base] = [*kept, access]
 
     def forget(self, tensor: torch.Tensor) -> None:
@@ -133,9 +143,13 @@ class Accesses:
             self._of.pop(storage.data_ptr(), None)
 
     def clear(self) -> None:
-        """The host waited: whatever comes is behind all of them."""
+        """The host waited for all streams: whatever comes is behind all of them."""
         self._of.clear()
         self._sources.clear()
+
+    def forget_sources(self) -> None:
+        """The host waited for something: copies that it waited for are no longer on their way."""
+        self._sources = [s for s in self._sources if not self._is_done(s.access)]
 
     def copying(self, tensor: torch.Tensor, access: Access) -> None:
         """A copy is on its way that reads ``tensor``, which is the host's."""

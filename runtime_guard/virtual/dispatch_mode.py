@@ -202,7 +202,7 @@ class DispatchMode(ThreadHook):  # type: ignore[no-untyped-call]
             return meet(self, plan, func, args, kwargs or {})
         result = plan.run(*args, **kwargs) if kwargs else plan.run(*args)
         if plan.sync is not None and first.device is not CPU:
-            wait(self.function_mode, plan, args, kwargs)
+            wait(self.function_mode, plan, first.device, args, kwargs)
         if tags_results and not (plan.copies and moves.moving.active):
             if plan.chooses_device and result.is_meta:
                 return result
@@ -225,8 +225,9 @@ class DispatchMode(ThreadHook):  # type: ignore[no-untyped-call]
                 return func._op_dk(torch._C.DispatchKey.CompositeImplicitAutograd, *args, **kwargs)
         if treatment is Treatment.FACTORY:
             for scalar in tensors_of(args) if plan.tensors else ():
-                if moves.device_of(scalar).type != "cpu" and not self.function_mode.quiet:
-                    moves.land_all()
+                device = moves.device_of(scalar)
+                if device.type != "cpu" and not self.function_mode.quiet:
+                    moves.land_all(device)
                     observers.sync(plan.called, "reads one value")
             result = func(*args, **kwargs)
             placement = None if is_tracing(FAKE) else self._composite_placement()

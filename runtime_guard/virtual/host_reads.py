@@ -61,8 +61,9 @@ def reads_host(what: str) -> Handler:
     def handler(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:
         tensor = args[0]
         _note_host_read(tensor, what)
-        if moves.device_of(tensor).type not in ("cpu", "meta"):
-            moves.land_all()
+        device = moves.device_of(tensor)
+        if device.type not in ("cpu", "meta"):
+            moves.land_all(device)
             if not mode.quiet:
                 observers.sync(what, "the values go to the host")
         mode.quiet += 1
@@ -89,8 +90,9 @@ def prints(what: str) -> Handler:
 
     def handler(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:
         _note_host_read(args[0], what)
-        if moves.device_of(args[0]).type not in ("cpu", "meta") and not mode.quiet:
-            moves.land_all()
+        device = moves.device_of(args[0])
+        if device.type not in ("cpu", "meta") and not mode.quiet:
+            moves.land_all(device)
             observers.sync(what, "printing reads the values")
         mode.quiet += 1
         try:

@@ -60,7 +60,7 @@ def meet(
     placement = placement_of(tensors[decision])
     mode.latest = placement
     if device.type != "cpu" and plan.sync is not None:
-        wait(mode.function_mode, plan, args, kwargs)
+        wait(mode.function_mode, plan, device, args, kwargs)
     if plan.indexing:
         _indices(mode, plan, operands, tensors)
     if plan.reads:
@@ -107,7 +107,7 @@ def _reads(mode: ThreadHook, plan: Plan, operands: list[rules.Operand]) -> None:
             and rules.waits_to_read(plan.name, operands[0].device, operand.device)
             and not mode.function_mode.quiet
         ):
-            moves.land_all()
+            moves.land_all(operand.device)
             observers.sync(plan.called, rules.READS[plan.name][1])
 
 
@@ -135,7 +135,7 @@ def _indices(
             )
         counted = operand.mask and device.type != "cpu" and not fills
         if counted and not mode.function_mode.quiet:
-            moves.land_all()
+            moves.land_all(device)
             observers.sync(plan.name, "a boolean mask: its result's shape depends on the values")
 
 

@@ -214,7 +214,7 @@ def record_transfer(
         tensor, source, target, what, blocking=not non_blocking, pinned=pinned, stack=stack
     )
     if to_host and not non_blocking:
-        land_all()
+        land_all(source)
         observers.sync(what, "a blocking copy to the host", stack=stack)
     return stack
 
@@ -223,10 +223,21 @@ _in_flight: list[Move] = []
 """Non-blocking copies to the host that no synchronisation has followed yet."""
 
 
-def land_all() -> None:
-    """A synchronisation happened: every copy on its way has arrived."""
+def land_all(device: torch.device | None = None) -> None:
+    """The host waited: copies on their way have arrived.
+
+    It waited for the current stream of ``device``; for all streams, where that is None.
+    """
     if Watch.current is not None:
-        Watch.current.synchronized()
+        if device is None:
+            Watch.current.synchronized()
+        else:
+            Watch.current.host_waited(stream=Watch.current.stream(device))
+    arrive()
+
+
+def arrive() -> None:
+    """Copies on their way have arrived.  By which stream is not asked: to be sure, by any."""
     while _in_flight:
         with contextlib.suppress(IndexError):  # another thread waited as well
             _in_flight.pop().landed = True

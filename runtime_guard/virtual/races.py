@@ -36,7 +36,7 @@ class Races:
         self._order: Any = StreamSynchronizations()
         self._numbers = itertools.count(1)
         self._allocator = Allocator()
-        self._accesses = Accesses(self._allocator.free)
+        self._accesses = Accesses(self._allocator.free, self._is_done)
         self._lock = threading.RLock()
 
     def stream(self, device: torch.device) -> int:
@@ -72,12 +72,27 @@ class Races:
             self._order.delete_event(event)
 
     def synchronized(self) -> None:
-        """The host waited: all that was begun is done."""
+        """The host waited for all streams: what was begun is done."""
         self.find_changed_sources()
         with self._lock:
             self._order.sync_all_streams()
             self._accesses.clear()
-            self._allocator.synchronized()
+            self._allocator.forget_done(lambda access: True)
+
+    def host_waited(self, *, stream: int | None = None, event: int | None = None) -> None:
+        """The host waited for one stream or event, and whatever is begun from now on is behind it.
+
+        ``.item()`` and blocking copies wait for the current stream; other streams go on.
+        """
+        self.find_changed_sources()
+        with self._lock:
+            if stream is not None:
+                self._know(stream)
+                self._order.all_streams_wait_for_stream(stream)
+            if event is not None:
+                self._order.all_streams_wait_for_event(event)
+            self._accesses.forget_sources()
+            self._allocator.forget_done(self._is_done)
 
     def find_changed_sources(self) -> None:
         """Has the host changed what copies on their way read, by NumPy for example?"""
@@ -184,14 +199,14 @@ class Races:
             self.accessed(result, what, writes=True)
         if len(streams) == 2:
             self.ordered(streams[0], streams[1])
-        if blocking:
-            self.synchronized()
+        if blocking and streams:
+            self.host_waited(stream=streams[0])
 
     def _overwritten(self, tensor: torch.Tensor, what: str) -> None:
         """The host writes into memory that a copy may still be reading."""
         with self._lock:
             read = self._accesses.meeting(tensor, writes=True)
-            unfinished = [earlier for earlier in read if not self._is_behind(_HOST, earlier)]
+            unfinished = [earlier for earlier in read if not self._is_done(earlier)]
             self._accesses.told(tensor)
         for earlier in unfinished:
             self._tell(what, f"the host writes into it by `{what}` while it may still be", earlier)
@@ -222,6 +237,10 @@ class Races:
 
     def _is_behind(self, stream: int, earlier: Access) -> bool:
         return bool(self._order.is_ordered_after(stream, earlier.number, earlier.stream))
+
+    def _is_done(self, access: Access) -> bool:
+        """Has the host waited for it?"""
+        return self._is_behind(_HOST, access)
 
     def _tell(self, what: str, said: str, earlier: Access, cure: str = "") -> None:
         sentence = f"{said} {earlier}{cure}"

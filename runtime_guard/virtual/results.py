@@ -27,12 +27,16 @@ def note_use(placement: Placement, plan: Plan, *, by_host: bool = True) -> None:
 
 
 def wait(
-    mode: FunctionMode, plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any] | None
+    mode: FunctionMode,
+    plan: Plan,
+    device: torch.device,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any] | None,
 ) -> None:
-    """The host waits for the device in this operation, unless its arguments spare it that."""
+    """The host waits for ``device`` in this operation, unless its arguments spare it that."""
     if plan.no_sync_with is not None and plan.no_sync_with(args, kwargs or {}):
         return
-    moves.land_all()
+    moves.land_all(device)
     if not mode.quiet and plan.sync is not None:
         observers.sync(plan.called, plan.sync)
 

@@ -92,6 +92,6 @@ class Allocator:
                 return apart
         return None
 
-    def synchronized(self) -> None:
-        """The host waited: nobody works with what was freed."""
-        self._freed.clear()
+    def forget_done(self, is_done: Callable[[Access], bool]) -> None:
+        """The host waited: nobody works any more with what was freed, where its users are done."""
+        self._freed = [freed for freed in self._freed if not all(map(is_done, freed.users))]

@@ -18,8 +18,12 @@ from runtime_guard.virtual.races import Races, Watch, event_numbers
 
 
 def synchronized(what: str) -> None:
-    """Every non-blocking copy has arrived; the host waited."""
+    """The host waited for all streams."""
     moves.land_all()
+    _told(what)
+
+
+def _told(what: str) -> None:
     observers.sync(what, "an explicit synchronisation", hidden=False)
 
 
@@ -45,12 +49,18 @@ class VirtualEvent:
 
     def query(self) -> bool:
         """Virtual work is done at once, and by this the host knows it."""
-        moves.land_all()
+        self._waited_for()
         return True
 
     def synchronize(self) -> None:
         """A host sync."""
-        synchronized("Event.synchronize")
+        self._waited_for()
+        _told("Event.synchronize")
+
+    def _waited_for(self) -> None:
+        if Watch.current is not None and self._time is not None:
+            Watch.current.host_waited(event=self._number)
+        moves.arrive()
 
     def ipc_handle(self) -> bytes:
         """Raises ``UnsupportedVirtually``."""
@@ -97,12 +107,18 @@ class VirtualStream:
 
     def synchronize(self) -> None:
         """A host sync."""
-        synchronized("Stream.synchronize")
+        self._waited_for()
+        _told("Stream.synchronize")
 
     def query(self) -> bool:
         """Virtual work is done at once, and by this the host knows it."""
-        moves.land_all()
+        self._waited_for()
         return True
+
+    def _waited_for(self) -> None:
+        if Watch.current is not None:
+            Watch.current.host_waited(stream=Watch.current.number_of(self))
+        moves.arrive()
 
     def is_capturing(self) -> bool:
         """Virtual devices capture no graphs."""

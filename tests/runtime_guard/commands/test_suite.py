@@ -194,11 +194,13 @@ USES_IT = "import torch, weighed\n\ndef test(): weighed.Weighed()(torch.ones(1, 
 
 
 def test_a_module_is_moved_as_a_whole(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that what it keeps as a plain attribute is named as what stays behind."""
+    """So that what it keeps as a plain attribute is named as what stays behind, by the test's line
+    that made the module, as if that moved it."""
     monkeypatch.chdir(tree({"test_it.py": USES_IT, "weighed.py": WEIGHED}))
     (cause,) = suite.difference_of([]).causes
     assert cause.failure.rule == "DEV205"
     assert 'self.register_buffer("weights", …)' in cause.failure.detail
+    assert "(moved at test_it.py:3)" in cause.failure.detail
 
 
 DIES = """\

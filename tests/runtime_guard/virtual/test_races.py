@@ -94,6 +94,38 @@ class TestReported:
         assert detail.startswith("the default stream may give `factory` memory that was freed")
         assert "while it may still be read by `mul` on stream" in detail
 
+    @pytest.mark.parametrize(
+        "wait",
+        [
+            lambda x, side: x.sum().item(),
+            lambda x, side: x.cpu(),
+            lambda x, side: torch.ones(4).to("cuda"),
+            lambda x, side: print(x),
+            lambda x, side: x.nonzero(),
+            lambda x, side: x[x > 0],
+            lambda x, side: torch.cuda.current_stream().synchronize(),
+            lambda x, side: torch.cuda.Stream().synchronize(),
+            lambda x, side: torch.cuda.current_stream().record_event().synchronize(),
+            lambda x, side: torch.cuda.Event().synchronize(),
+        ],
+    )
+    def test_the_host_waits_for_one_stream_or_event_and_the_others_go_on(self, guard, wait):
+        x, side = torch.ones(4, device="cuda"), torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            y = x * 2
+        wait(x, side)
+        y + 1
+        assert len(races(guard)) == 1
+
+    def test_a_buffer_is_overwritten_when_another_stream_than_the_copys_is_done(self, guard):
+        buffer, side = torch.ones(4).pin_memory(), torch.cuda.Stream()
+        with torch.cuda.stream(side):
+            buffer.to("cuda", non_blocking=True)
+        torch.cuda.current_stream().synchronize()
+        buffer.fill_(2)
+        assert len(races(guard)) == 1
+
     def test_as_an_error(self):
         with virtual_devices("cuda:1"), DeviceGuard(on_race="raise"):
             x = torch.ones(4, device="cuda")
@@ -103,6 +135,26 @@ class TestReported:
 
 class TestRight:
     """Programs in which nothing races."""
+
+    def test_behind_the_host_is_behind_all_that_it_waited_for(self, guard):
+        x, side = torch.ones(4, device="cuda"), torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            y = x * 2
+            y.sum().item()  # waits for `side`
+        y + 1
+        with torch.cuda.stream(torch.cuda.Stream()):  # one that is made behind it, too
+            y + 1
+
+    def test_a_cache_that_is_written_part_by_part(self, guard):
+        cache, side = torch.zeros(100, device="cuda"), torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        for position in range(100):
+            cache[position] = float(position)
+            cache[position].item()
+            with torch.cuda.stream(side):
+                cache[: position + 1].sum()
+            side.synchronize()
 
     def test_wait_stream_there_and_back(self, guard):
         x, side = torch.ones(4, device="cuda"), torch.cuda.Stream()
