@@ -119,6 +119,7 @@ class ModuleClass:
     bases: classes that it inherits from, by dotted name; what it does not say, they do.
     device_parameter: the constructor's parameter that says where it is made, where that is not
         called `device` (`device_map`); without it, it is made on the default device.
+    on_default_device: it is made there, whatever else its library does with modules.
     self_placing: parameters of the constructor that make it choose its device itself
         (`quantization_config`).
     device_attribute: the attribute that is the module's own device (`self.device`).
@@ -136,6 +137,7 @@ class ModuleClass:
     scalar: bool = False
     bases: tuple[str, ...] = ()
     device_parameter: str = ""
+    on_default_device: bool = False
     self_placing: frozenset[str] = frozenset()
     device_attribute: str = ""
     hooks: frozenset[str] = frozenset()

@@ -16,7 +16,7 @@ from devlint.inference.domain.assumptions import Assumption, AssumptionKind
 from devlint.inference.domain.placement import CPU, Variable, VariableKind
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import Tensor
-from devlint.inference.facts import Meeting, Operand
+from devlint.inference.facts import Meeting, MeetingKind, Operand
 from devlint.inference.models.elements import is_given_part
 from devlint.inference.models.unification.batches import (
     comes_with_others,
@@ -45,7 +45,8 @@ def settle(frame: Frame) -> None:
     for draft in meetings.drafts.values():
         if not is_told(draft):
             continue
-        left_open = strength(draft.assumptions) < 1  # a call may make it surer
+        is_local = frame.function is not None and frame.function.is_local
+        left_open = strength(draft.assumptions) < 1 and (is_local or _is_of_given_module(draft))
         pending = meetings.pendings.get((draft.left.place, draft.right.place))
         if pending is not None and pending.node is draft.node and not left_open:
             del meetings.pendings[draft.left.place, draft.right.place]  # it is said here
@@ -71,6 +72,14 @@ def settle(frame: Frame) -> None:
             )
         )
     meetings.drafts.clear()
+
+
+def _is_of_given_module(draft: MeetingDraft) -> bool:
+    """The module that is called was handed in: a call that hands in one of an accelerator says
+    more."""
+    place = draft.right.place
+    of_input = type(place) is Variable and place.kind is VariableKind.INPUT
+    return of_input and draft.kind is MeetingKind.INPUT
 
 
 def _given(frame: Frame, draft: MeetingDraft) -> Given | None:

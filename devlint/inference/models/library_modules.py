@@ -56,7 +56,7 @@ def _place_made(frame: Frame, name: str, module: ModuleClass, arguments: Argumen
     if device is not None and not (type(device) is Const and device.value is None):
         return place_of(frame, device)
     root = name.partition(".")[0]
-    if root not in _ON_HOST and not module.device_parameter:
+    if not (root in _ON_HOST or module.device_parameter or module.on_default_device):
         return None  # where a library puts its modules is not in sight
     is_out_of_sight = arguments.open and module.device_parameter != ""
     if is_out_of_sight or not module.self_placing.isdisjoint(arguments.keywords):
