@@ -29,8 +29,6 @@ class Memory:
         "self.rows = to_device(self.rows, task)",
         "self.rows = self.rows.to(task.device) if task.ready else self.rows",
         "self.rows = nn.Parameter(self.rows.to(task.device))",
-        """for name in ["kinds", "rows"]:
-            setattr(self, name, to_device(getattr(self, name), task))""",
     ],
 )
 def test_what_a_method_moves_is_read_where_it_was_moved_to(move):
@@ -85,26 +83,6 @@ def test_what_is_computed_of_what_was_moved_is_not_made_anew():
             return self.rows.cumsum(0) * task.exp()
     """
     assert met(code) == []
-
-
-@pytest.mark.parametrize(("names", "count"), [('("rows", "kinds")', 0), ('("kinds",)', 1)])
-def test_names_in_turn_are_moved_for_what_follows_too(names, count):
-    code = f"""
-    class Memory(nn.Module):
-        def __init__(self, n):
-            super().__init__()
-            self.init_rows(n)
-
-        def init_rows(self, n: int):
-            self.rows = torch.zeros(n)
-            self.kinds = torch.zeros(n)
-
-        def forward(self, task: torch.Tensor):
-            for name in {names}:
-                setattr(self, name, getattr(self, name).to(task.device))
-            return self.rows * task.exp()
-    """
-    assert len(met(code)) == count
 
 
 BASE = """
@@ -272,32 +250,3 @@ def test_an_attribute_that_is_asked_for_its_device_answers_itself(test, where):
             return x.exp() * self.rows
     """
     assert [f"@{where}" in m for m in met(code)] == [True]
-
-
-SOLVER = """
-class Solver:
-    def {mover}(self, x):
-        steps, weights = self.table
-        self.table = {moved}
-
-class Euler(Solver):
-    def __init__(self):
-        self.table = torch.tensor([0.0, 0.5]), torch.tensor([1.0, 2.0])
-
-    def step(self, x: torch.Tensor):
-        steps, weights = self.table
-        return weights * x.exp()
-"""
-
-
-@pytest.mark.parametrize(
-    ("mover", "moved", "count"),
-    [
-        ("sync_device", "steps.to(x), weights.to(x)", 0),
-        ("to", "(steps.to(x.device), weights.to(x.device))", 0),
-        ("sync_device", "steps, weights.to(x)", 1),
-        ("sync_device", "steps.float(), weights.float()", 1),
-    ],
-)
-def test_a_tuple_may_be_moved_part_by_part(mover, moved, count):
-    assert len(met(SOLVER.format(mover=mover, moved=moved))) == count

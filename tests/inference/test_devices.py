@@ -297,33 +297,6 @@ def test_a_class_of_tests_with_a_constructor_is_set_up_after_it():
     assert met(code) == ["self.weight@cpu * self.batch@cuda certain"]
 
 
-@pytest.mark.parametrize(("scope", "found"), [("autouse=True", []), ("name='card'", ["x"])])
-def test_a_fixture_that_every_test_runs_under_chooses_the_default(scope, found):
-    code = f"""
-    import pytest
-
-    @pytest.fixture(scope="function", {scope})
-    def on_the_card():
-        before = torch.get_default_device()
-
-        torch.set_default_device("cuda")
-        yield
-        torch.set_default_device(before)
-
-    def test_rows():
-        net = nn.Linear(3, 3, device="cuda" if torch.cuda.is_available() else "cpu")
-        x = torch.randn(2, 3)
-        net(x)
-    """
-    assert len(given(code, path="tests/test_rows.py").meetings) == len(found)
-
-
-def test_a_default_that_is_gone_back_to_was_set_before():
-    code = SET_UP.format(set_up="plain(self)", then=CUDA_TYPE)
-    assert revealed(code, CASES) == ["?", "?", "cpu", "cuda"]
-    assert met(code, CASES) == []
-
-
 def test_a_default_that_nobody_set_is_the_host():
     code = SET_UP.format(set_up="plain(self)", then="torch.DoubleTensor")
     assert revealed(code, CASES) == ["cpu", "cpu", "cpu", "cpu"]
@@ -428,9 +401,8 @@ def test_a_device_that_starts_with_none_is_one_device_wherever_it_is_read(device
     assert met(code) == found
 
 
-def script(imports, line, inside=True):
-    call = f"def main():\n    {line}\n" if inside else f"{line}\n"
-    return {"train.py": f"import torch\n{imports}\n\n{call}"}
+def script(imports, line):
+    return {"train.py": f"import torch\n{imports}\n\ndef main():\n    {line}\n"}
 
 
 TO_CUDA = "torch.set_default_tensor_type('torch.cuda.FloatTensor')"
@@ -456,17 +428,6 @@ def test_a_script_that_imports_the_file_may_choose_its_default_device(files, cou
         return torch.log(x) + torch.ones(3)
     """
     assert len(met(code, files)) == count
-
-
-@pytest.mark.parametrize(("inside", "count"), [(False, 0), (True, 1)])
-def test_a_setting_that_the_file_imports_may_choose_its_default_device(inside, count):
-    code = """
-    import train
-
-    def shifted(x: torch.Tensor):
-        return torch.log(x) + torch.ones(3)
-    """
-    assert len(met(code, script("", TO_CUDA, inside))) == count
 
 
 def test_what_is_converted_stays_on_the_host_whatever_the_default_device_is():

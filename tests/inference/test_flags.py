@@ -3,8 +3,6 @@
 import pytest
 from given import given, host_reads, met, revealed
 
-from devlint.inference.domain.assumptions import AssumptionKind
-
 CLASS = """
 class Conv(nn.Module):
     def __init__(self, spin, kind="plain", scale=None):
@@ -51,36 +49,6 @@ def test_where_it_is_not_the_attribute_is_the_other_one(built, used):
 )
 def test_any_other_condition_says_nothing(use):
     assert len(met(in_forward("spin", use, "return x"))) == 1
-
-
-SETTINGS = """
-class Table:
-    def __init__(self, {first}, {second}, device):
-        self.{first}, self.{second}, self.device = {first}, {second}, device
-
-    def learn(self, rows: torch.Tensor, nodes: torch.Tensor):
-        if self.{first}:
-            nodes = nodes.to(self.device)
-        if self.{second}:
-            rows = rows.cpu()
-        return rows[nodes].exp() + nodes.exp() * rows
-"""
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "combined"),
-    [
-        ("sparse", "gpu_mixed", True),
-        ("sparse", "mixed", False),
-    ],
-)
-def test_what_wants_two_settings_of_which_one_is_about_devices_assumes_both(
-    first, second, combined
-):
-    meetings = given(SETTINGS.format(first=first, second=second)).meetings
-    kinds = [{each.kind for each in meeting.assumptions} for meeting in meetings]
-    assert kinds
-    assert all((AssumptionKind.SETTINGS_COMBINE in each) is combined for each in kinds)
 
 
 STAGES = """

@@ -1444,27 +1444,6 @@ def test_modules_that_a_class_tells_of_in_its_own_way(told, attributes):
     assert [fact.attribute for fact in facts if not fact.excused] == attributes
 
 
-@pytest.mark.parametrize(
-    ("read", "overwritten"),
-    [("whole.numpy()", []), ("whole.cpu().numpy()", ["packed"])],
-)
-def test_a_buffer_that_a_method_of_the_host_packs(read, overwritten):
-    code = f"""
-    class Packed(nn.Module):
-        def __init__(self, width):
-            super().__init__()
-            self.register_buffer("packed", torch.zeros(width, dtype=torch.int32))
-
-        def pack(self, weight):
-            whole = torch.round(weight / 3).to(torch.int)
-            rows = {read}.astype("uint32")
-            rows = rows[::2] | rows[1::2] << 4
-            self.packed = torch.from_numpy(rows.astype("int32"))
-    """
-    facts = given(code).plain_attributes
-    assert [fact.attribute for fact in facts if fact.overwrites] == overwritten
-
-
 def test_the_example_of_a_docstring_calls_nothing():
     code = '''
     class Encoder(nn.Module):

@@ -29,9 +29,6 @@ SNIPPET = """
         ("test_net.py", PROGRAM, False),
         ("tests/test.py", PROGRAM, True),
         ("test.py", SNIPPET, True),
-        ("test.py", "\n    import pytest" + PROGRAM, True),
-        ("test.py", PROGRAM + "\n    class TestNet(Cases): pass", True),
-        ("test.py", PROGRAM + "\n    def test_shapes():\n        pass", True),
         ("test_cuda.py", PROGRAM, True),
     ],
 )

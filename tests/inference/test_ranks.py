@@ -9,48 +9,6 @@ def per_rank(code):
 
 
 @pytest.mark.parametrize(
-    ("said", "joined", "found"),
-    [
-        ("os.environ['WORLD_SIZE'] = '1'", "", False),
-        ("os.environ['WORLD_SIZE'] = str(1)", "", False),
-        ("monkeypatch.setenv('WORLD_SIZE', '1')", "", False),
-        ("os.environ['WORLD_SIZE'] = '2'", "", True),
-        ("os.environ['WORLD_SIZE'] = '16'", "", True),
-        ("os.environ.setdefault('WORLD_SIZE', '1')", "", True),
-        ("pass", ", rank=0, world_size=1", False),
-        ("pass", ", store=make(3), world_size=1", False),
-        ("pass", ", rank=0, world_size=16", True),
-    ],
-)
-def test_a_group_of_one_process_has_one_card(said, joined, found):
-    code = f"""
-        import os
-        import torch.distributed as dist
-        def join(monkeypatch):
-            {said}
-            dist.init_process_group("nccl"{joined})
-            return torch.ones(3).to("cuda:0")
-    """
-    assert per_rank(code) == [found]
-
-
-@pytest.mark.parametrize(("size", "found"), [(1, False), (4, True)])
-def test_the_set_up_of_tests_says_that_there_is_one_process(size, found):
-    code = f"""
-        import os, unittest
-        import torch.distributed as dist
-        class Alone(unittest.TestCase):
-            def setUp(self):
-                os.environ["WORLD_SIZE"] = "{size}"
-        class TestSum(Alone):
-            def test_sum(self):
-                dist.init_process_group("nccl")
-                dist.all_reduce(torch.ones(3, device="cuda:0"))
-    """
-    assert per_rank(code) == [found]
-
-
-@pytest.mark.parametrize(
     ("rank", "is_global"),
     [
         ("dist.get_rank()", True),

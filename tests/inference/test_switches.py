@@ -143,31 +143,6 @@ BALANCE = {
                 return r / q.sum(1)
         """
 }
-TRY_IT = """
-from balance import Balance
-from switching import {switch}
-
-{call}
-
-def test_balance():
-    Balance()(torch.ones(4, 3))
-"""
-
-
-@pytest.mark.parametrize(
-    ("switch", "call", "found"),
-    [
-        ("set_cpu_device", "set_cpu_device()", ["possible"]),
-        ("use_cpu_only", "use_cpu_only()", ["possible"]),
-        ("set_cpu_device", "", ["likely"]),
-        ("set_seed", "set_seed()", ["likely"]),
-    ],
-)
-def test_a_file_that_switches_to_the_cpu_when_it_is_imported_stays_there(switch, call, found):
-    said = met(TRY_IT.format(switch=switch, call=call), BALANCE)
-    assert [meeting.split(" inside ")[0].rpartition(" ")[2] for meeting in said] == found
-
-
 ROWS = """
 from places import filled
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import libcst as cst
 
-from devlint.inference.collect.availability_guards import Demands
 from devlint.inference.collect.file_paths import LOADS, argument_of, file_name
 from devlint.inference.collect.plain_values import is_number
 from devlint.inference.collect.scopes import OWN_NAME, Scopes, scope_of
@@ -29,7 +28,7 @@ def holds_weights(unit: Unit, note: MentionNote) -> bool:
     assert isinstance(node, cst.Call)
     if _is_plain(unit, node, function) or _is_of_host(unit, node, function):
         return False
-    if _is_in_memory(unit, node) or note.loader in unit.kept(Mentions).placing:
+    if note.loader in unit.kept(Mentions).placing:
         return False  # whoever says where for other files knows why not for this one
     if _host_has_its_own(unit, node, function) or _is_saved_before(unit, node, function):
         return False
@@ -103,12 +102,6 @@ def is_loader(function: Function) -> bool:
     return function in function.unit.kept(Mentions).loaders
 
 
-def _is_in_memory(unit: Unit, load: cst.Call) -> bool:
-    """A buffer that the program began empty: it has filled it itself."""
-    place = dotted(load.args[0].value) if load.args else ""
-    return bool(place) and holds("buffer-begun", unit.source.text, place)
-
-
 def _is_saved_before(unit: Unit, load: cst.Call, function: Function | None) -> bool:
     """The same function has saved to that place before, or what it calls; or so have all that call
     it."""
@@ -134,7 +127,7 @@ def _is_plain(unit: Unit, load: cst.Call, function: Function | None) -> bool:
     if not name:
         return False
     saved = [
-        is_number(value, info) or scope_of(unit, other).is_record(value)
+        is_number(value, info)
         for other, value in unit.kept(Scopes).written.get(name, ())
         if info is None or other.info is info
     ]
@@ -142,21 +135,9 @@ def _is_plain(unit: Unit, load: cst.Call, function: Function | None) -> bool:
 
 
 def _is_of_host(unit: Unit, load: cst.Call, function: Function | None) -> bool:
-    """Whatever comes of it goes to NumPy as it is, on every machine; or its kernels are the
-    host's."""
-    text = unit.source.text
-    if holds("host-reading-text", text) and load in scope_of(unit, function).read_by_host:
-        return True
-    return "quantize_dynamic" in text and _is_quantized(unit, load, function)
-
-
-def _is_quantized(unit: Unit, load: cst.Call, function: Function | None) -> bool:
-    """`if args.quantized: torch.load(path)`, where that is what `quantize_dynamic` made."""
-    for test, branch in unit.kept(Demands).found_around(unit, function, load):
-        if isinstance(test, cst.If) and "quantiz" in words(test.test):
-            turned = isinstance(test.test, cst.UnaryOperation)
-            return (branch is test.body) is not turned
-    return False
+    """Whatever comes of it goes to NumPy as it is, on every machine."""
+    reads = holds("host-reading-text", unit.source.text)
+    return reads and load in scope_of(unit, function).read_by_host
 
 
 def _host_has_its_own(unit: Unit, load: cst.Call, function: Function | None) -> bool:

@@ -13,12 +13,10 @@ from devlint.inference.program.units import Unit
 from devlint.inference.syntax.text import code, dotted, parts
 from devlint.inference.syntax.words import words
 
-_SETS_UP_TESTS = ("setUp", "setUpClass", "setup_method", "setup_class")
-
 
 def is_of_each_rank(unit: Unit, note: MentionNote) -> bool:
     """The device is named once per process of a group, and each sees all cards."""
-    if note.kind != "device" or _has_own_cards(note.function) or _is_alone(note.function):
+    if note.kind != "device" or _has_own_cards(note.function):
         return False
     # what goes through a process group is there once per rank
     numbered = note.index is not None and not note.guarded and communicates(note.function)
@@ -44,19 +42,6 @@ def _has_own_cards(function: Function | None) -> bool:
             if "num_gpus" in code(decorator):
                 return True
     return False
-
-
-def _is_alone(function: Function | None) -> bool:
-    """The function says that its process group has one process, or the set-up of its tests does."""
-    around = functions(function)
-    for inner in tuple(around):
-        if inner.info is not None:
-            methods = (inner.info.method(name) for name in _SETS_UP_TESTS)
-            around += [method for method in methods if method is not None]
-    return any(
-        isinstance(each.node, cst.FunctionDef) and holds("one-process-text", each.text)
-        for each in around
-    )
 
 
 def runs_per_rank(unit: Unit, note: MentionNote) -> bool:

@@ -8,7 +8,6 @@ The scope of these lines has saved itself what it loads.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,7 +23,6 @@ from devlint.inference.collect.file_paths import (
     saved_to,
     template,
 )
-from devlint.inference.collect.plain_values import is_number
 from devlint.inference.conventions import holds
 from devlint.inference.program.declarations import Function, functions_of
 from devlint.inference.program.units import Unit
@@ -266,38 +264,6 @@ class Scope:
         yield self.followed(node)
         if node.value in self.unpacked:
             yield self.unpacked[node.value]
-
-    def is_record(self, node: cst.BaseExpression) -> bool:
-        """A dictionary that the function begins empty, and gives plain values under keys."""
-        made = self.followed(node)
-        if not isinstance(node, cst.Name) or code(made) not in ("{}", "dict()"):
-            return False
-        values = self._entries.get(node.value, [])
-        uses = self._uses[node.value]
-        return uses == len(values) + 2 and all(map(self._is_plain, values))  # made, and saved
-
-    @cached_property
-    def _entries(self) -> dict[str, list[cst.BaseExpression]]:
-        """By name, what is put there under a key."""
-        found: dict[str, list[cst.BaseExpression]] = {}
-        for step in self.steps:
-            if isinstance(step.node, cst.Assign):
-                target = step.node.targets[0].target
-                if isinstance(target, cst.Subscript):
-                    found.setdefault(dotted(target.value), []).append(step.node.value)
-        return found
-
-    @cached_property
-    def _uses(self) -> Counter[str]:
-        return Counter(node.value for node in self.by_node if isinstance(node, cst.Name))
-
-    def _is_plain(self, node: cst.BaseExpression) -> bool:
-        if self.function is not None:
-            for parameter in every(self.function.node.params, cst.Param):
-                if parameter.name.value == dotted(node):
-                    said = parameter.annotation
-                    return said is not None and holds("number-annotation", code(said.annotation))
-        return is_number(node, None)
 
     def _of_name(self, name: str, at: int) -> str:
         bound = [each for each in self.bound.get(name, ()) if each[0] < at]

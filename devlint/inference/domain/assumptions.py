@@ -34,7 +34,6 @@ class AssumptionKind(str, enum.Enum):
     FLAG_MAY_BE_OFF = "flag-may-be-off"
     GIVEN_TENSOR_STAYS_BEHIND = "given-tensor-stays-behind"
     PARAMETER_STAYS_BEHIND = "parameter-stays-behind"
-    HELD_MODULE_WAS_MOVED = "held-module-was-moved"
     HELD_MODULE_IS_FED_FROM_ELSEWHERE = "held-module-is-fed-from-elsewhere"
     CONTRACT_OF_HOST_IS_BROKEN = "contract-of-host-is-broken"
 
@@ -47,7 +46,6 @@ class AssumptionKind(str, enum.Enum):
     # What runs
     BRANCH_TAKEN = "branch-taken"
     BRANCHES_COMBINE = "branches-combine"
-    SETTINGS_COMBINE = "settings-combine"
     CALL_REACHES_OPERATION = "call-reaches-operation"
     FUNCTION_IS_CALLED = "function-is-called"
     CALLER_MEETS_RESULT = "caller-meets-result"
@@ -86,7 +84,6 @@ class AssumptionKind(str, enum.Enum):
     EXPORT_RUNS_ON_ACCELERATOR = "export-runs-on-accelerator"
     DATA_CODE_GETS_DEVICE_TENSORS = "data-code-gets-device-tensors"
     DATA_STAYS_ON_HOST = "data-stays-on-host"
-    OBJECT_LEAVES_HOST = "object-leaves-host"
     LIST_IS_JOINED_ON_DEVICE = "list-is-joined-on-device"
 
     # What a rule adds
@@ -158,7 +155,6 @@ MEANINGS: Mapping[AssumptionKind, str] = {
     K.GIVEN_TENSOR_STAYS_BEHIND: "A module is moved after it was made, and not the tensor that its "
     "constructor was given: that is no parameter of another module.",
     K.PARAMETER_STAYS_BEHIND: "A parameter that was handed to another object is not moved with it.",
-    K.HELD_MODULE_WAS_MOVED: "What a class made itself was moved afterwards.",
     K.HELD_MODULE_IS_FED_FROM_ELSEWHERE: "An object that leaves its module on the host gets inputs "
     "from elsewhere.",
     K.CONTRACT_OF_HOST_IS_BROKEN: "A module, or a device that the caller chose, is no host where a "
@@ -171,7 +167,6 @@ MEANINGS: Mapping[AssumptionKind, str] = {
     K.MODULE_REFUSES_NUMBERS: "A module refuses a tensor without dimensions from the host.",
     K.BRANCH_TAKEN: "A value is what one of several branches left.",
     K.BRANCHES_COMBINE: "Two values come from branches that may be taken together.",
-    K.SETTINGS_COMBINE: "Two settings of the program are on together.",
     K.CALL_REACHES_OPERATION: "A call reaches the operation in its callee with what it hands in.",
     K.FUNCTION_IS_CALLED: "A function that nothing in the project calls is called by somebody.",
     K.CALLER_MEETS_RESULT: "The caller brings what one `return` gives together with what it has.",
@@ -222,7 +217,6 @@ MEANINGS: Mapping[AssumptionKind, str] = {
     "accelerator.",
     K.DATA_STAYS_ON_HOST: "A batch of rows out of sight is on the host, though data sets of the "
     "project move what they hold.",
-    K.OBJECT_LEAVES_HOST: "An object whose device is the host is moved from there.",
     K.LIST_IS_JOINED_ON_DEVICE: "What a function puts into lists, and joins, is not on the host.",
     K.BOTH_DEVICES_ARE_MEANT: "Nothing out of sight brings two values together that the code puts "
     "on two devices.",

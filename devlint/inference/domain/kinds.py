@@ -39,7 +39,6 @@ class Hints:
     number: bool = False  # by its name it is rather a number
     part: bool = False  # one of several that a batch was unpacked into
     output: bool = False  # a model out of sight gave it: a tensor, or several values
-    own: bool = False  # an entry of a caller's dict that the class itself makes on the host
     either: bool = False  # its annotation admits tensors beside numbers or arrays
 
 

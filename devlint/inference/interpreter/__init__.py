@@ -12,7 +12,6 @@ Its modules:
     and put, under an index
     calls, call_arguments, construction, external_calls, unknown_calls, devirtualization: calls
     parameters, definitions: the functions and lambdas that are defined
-    part_moves: functions that move each part of an object
     class_bodies, class_attributes: classes, and their attributes through all methods
     attribute_writes, kept_tensors, submodules: what a method leaves in the attributes of its object
     movers, attribute_suites: methods that move attributes, and suites that assign several

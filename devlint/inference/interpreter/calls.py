@@ -11,7 +11,7 @@ from devlint.inference.domain.path_conditions import PathCondition
 from devlint.inference.domain.placement import Variable
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import PLACED, UNKNOWN, Union, Value, choose, union
-from devlint.inference.interpreter import contracts, module_attributes, part_moves
+from devlint.inference.interpreter import contracts, module_attributes
 from devlint.inference.interpreter.attributes import attribute_of
 from devlint.inference.interpreter.call_arguments import evaluate_arguments
 from devlint.inference.interpreter.class_attributes import attribute_of_class
@@ -86,10 +86,6 @@ def call_attribute(
         gradients.went_back(frame, arguments.get(0, "loss") if type(base) is not Tensor else base)
     elif name in ("synchronize", "query"):
         frame.kept(HostCopies).landing.clear()  # of a stream or an event
-    elif name == "apply":
-        moved = part_moves.move_of_parts(frame, node, base, arguments)
-        if moved is not None:
-            return moved
     if type(base) is External:
         return call_external(frame, node, f"{base.name}.{name}", arguments)
     if name == "forward" and type(base) is Tensor:

@@ -11,12 +11,11 @@ from devlint.inference.domain.tensors import KEPT, Tensor
 from devlint.inference.domain.value import Value, alternatives, is_untold
 from devlint.inference.interpreter import contracts
 from devlint.inference.interpreter.definitions import declare_function
-from devlint.inference.interpreter.movers import IN_TURN
 from devlint.inference.program.declarations import ClassInfo, classes_of
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.units import Unit
 from devlint.inference.program.values import ClassValue
-from devlint.inference.syntax.attribute_moves import moved_attribute, moved_in_turn
+from devlint.inference.syntax.attribute_moves import moved_attribute
 from devlint.inference.syntax.text import code, dotted
 
 # Bases that are modules by their name, when their definition is out of sight.
@@ -137,7 +136,7 @@ def _scan(info: ClassInfo, frame: Frame, method: str, suite: cst.BaseSuite) -> N
                     for target in small.targets:
                         _scan_target(info, method, target.target)
                         _scan_assignment(info, suite, target.target, small.value)
-                        moved = moved_attribute(target.target, small.value, suite)
+                        moved = moved_attribute(target.target, small.value)
                         if moved:
                             info.moved.setdefault(moved, set()).add(method)
                 elif isinstance(small, (cst.AnnAssign, cst.AugAssign)):
@@ -149,9 +148,6 @@ def _scan(info: ClassInfo, frame: Frame, method: str, suite: cst.BaseSuite) -> N
             continue
         if isinstance(statement, (cst.FunctionDef, cst.ClassDef)):
             continue
-        if isinstance(statement, cst.For):
-            for name in moved_in_turn(statement):  # which the loop's body does not show
-                info.moved.setdefault(name, set()).add(method + IN_TURN)
         if isinstance(statement, cst.With):
             for item in statement.items:
                 if item.asname is not None:

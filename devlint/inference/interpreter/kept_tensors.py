@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import libcst as cst
 
-from devlint.inference.conventions import holds
 from devlint.inference.domain.placement import CPU, Placement, Variable, VariableKind
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import (
@@ -84,7 +83,6 @@ def kept_tensor(
             and value.traits & DEFAULT
             and not value.traits & SCALAR
             and not (value.traits & MAYBE_SCALAR and _is_scalar(info, name))
-            and not _packs_on_host(frame)
         ):
             keep_note(
                 info,
@@ -161,13 +159,6 @@ def note_place(info: ClassInfo, place: Placement) -> None:
 
 def keep_note(info: ClassInfo, name: str, note: AttributeNote) -> None:
     info.notes.setdefault(name, note)
-
-
-def _packs_on_host(frame: Frame) -> bool:
-    """A method that hands tensors to NumPy as they are, and takes arrays back: the module is on the
-    host while it runs, or the first of them raises."""
-    text = frame.function.text if frame.function is not None else ""
-    return "from_numpy(" in text and holds("numpy-without-cpu", text)
 
 
 def _is_copy(frame: Frame, value: Tensor) -> bool:

@@ -29,9 +29,6 @@ _OF_MODULES = frozenset({"to", "cuda", "xpu", "npu"})  # the moves of a module a
 _SAYS_HOW = ("_apply", "to", "cuda")  # by one of these a class says how it is moved
 
 
-IN_TURN = ": setattr"  # behind the name of a method that moves attributes in a loop
-
-
 def moves_plain_attribute(info: ClassInfo, name: str) -> bool:
     """The class says itself how it is moved, and may move a plain attribute by that: the
     method names it, calls another that does, or hands its object on."""
@@ -93,8 +90,7 @@ def _movers_of(info: ClassInfo, name: str) -> frozenset[str]:
     """The methods that move an attribute by itself, and that no other method calls."""
     found = info.movers.get(name)
     if found is None:
-        moved = [m for ancestor in info.lineage() for m in ancestor.moved.get(name, ())]
-        movers = {m.removesuffix(IN_TURN) for m in moved}
+        movers = {m for ancestor in info.lineage() for m in ancestor.moved.get(name, ())}
         if info.is_module:
             movers -= _OF_MODULES
         else:

@@ -171,7 +171,7 @@ def _is_device(function: Function, name: str, annotation: list[str], default: Va
     by_number = holds("device-index-name", name) and function.says("used-as-device", name)
     if not (by_number or holds("device-name", name)):
         return False
-    if any(holds("device-annotation", part) for part in annotation):
+    if any("device" in part.lower() for part in annotation):
         return True
     return not annotation or bool({"str", "int", "Optional", "Union", "Any"} & set(annotation))
 

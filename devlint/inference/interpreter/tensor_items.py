@@ -56,7 +56,6 @@ def tensor_item(frame: Frame, node: cst.Subscript, base: Tensor, indices: Indice
     if type(held) is Tensor and held.place is base.place:
         return held
     of_entry = Evidence(parents=(evidence,) if is_number(index) else ())
-    of_entry.hints.own = _is_own_entry(frame, expression)
     of_entry.hints.part = _is_whole_batch(base) or _is_given_whole(base, expression)
     derived = Tensor(base.place, base.origin, traits, of_entry)
     frame.state.derived[key] = derived
@@ -125,14 +124,6 @@ def _is_given_whole(tensor: Tensor, key: cst.CSTNode) -> bool:
         return False
     fixed = isinstance(key, (cst.SimpleString, cst.Integer))
     return fixed and origin.kind is StepKind.PARAMETER
-
-
-def _is_own_entry(frame: Frame, key: cst.CSTNode) -> bool:
-    """The class makes such an entry itself, on the host, in the dict that its methods hand round:
-    `cache["rest"] = torch.empty(0)`."""
-    if frame.info is None or not isinstance(key, cst.SimpleString):
-        return False
-    return frame.info.says("own-entry", key.value)
 
 
 def _is_large(tensor: Tensor) -> bool:

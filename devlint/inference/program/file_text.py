@@ -21,11 +21,6 @@ def _is_script(text: str, tree: cst.Module) -> bool:
     )
 
 
-def _imports(text: str, name: str) -> bool:
-    """One of a text's imports names such a module."""
-    return bool(name) and holds("import-of", text, name)
-
-
 class FileText:
     """The text of one file, with its tree and its path."""
 
@@ -84,16 +79,8 @@ class FileText:
 
     @cached_property
     def keeps_to_host(self) -> bool:
-        """No switch of the program is on: whoever imports the file has it use the CPU, or it is a
-        test that asks for no accelerator."""
-        asks_for_none = self.is_test and not self.accelerated
-        return asks_for_none or holds("host-switch", self.source.text)
-
-    @cached_property
-    def restores_default(self) -> bool:
-        """The file goes back to a default tensor type of CUDA, which it had before: whoever set
-        that is out of sight."""
-        return holds("default-restoring-text", self.source.text)
+        """A test that asks for no accelerator."""
+        return self.is_test and not self.accelerated
 
     @cached_property
     def sets_default_device(self) -> bool:
@@ -103,17 +90,10 @@ class FileText:
 
     @cached_property
     def default_is_set_elsewhere(self) -> bool:
-        """A file that imports this one, a setting that it imports, or a fixture that its tests
-        run under, makes tensors on another device by default."""
-        importer = self._importer
-        found = importer.settings(self.source.path) if importer is not None else {}
-        own = self.source.module_name.rpartition(".")[2]
-        fixtures = [found.get("conftest", ""), self.source.text] if self.is_test else []
-        return any(holds("default-setting-fixture", text) for text in fixtures) or any(
-            _imports(text, own)
-            or (holds("default-setting-import", text) and _imports(self.source.text, name))
-            for name, text in found.items()
-        )
+        """A file that imports this one makes tensors on another device by default."""
+        importer, name = self._importer, self.source.module_name.rpartition(".")[2]
+        found = importer.settings(self.source.path) if importer is not None and name else {}
+        return any(holds("import-of", text, name) for text in found.values())
 
     @cached_property
     def freezes(self) -> bool:
@@ -164,9 +144,8 @@ class FileText:
         """Its path, as far as that tells what it is for: a program with a command line that is
         called `test.py` tries a model, and tests no code."""
         folder, slash, name = self.source.path.rpartition("/")
-        text = self.source.text
-        tries = holds("test-path", name) and holds("command-line-text", text)
-        if tries and self.is_script and not holds("test-framework-text", text):
+        tries = holds("test-path", name) and holds("command-line-text", self.source.text)
+        if tries and self.is_script:
             name = name.replace("test", "try")
         return f"{folder}{slash}{name}"
 

@@ -7,26 +7,8 @@ from collections.abc import Hashable
 import libcst as cst
 
 from devlint.inference.conventions import holds
-from devlint.inference.domain.path_conditions import TRUE, Literal, PathCondition
+from devlint.inference.domain.path_conditions import TRUE, Literal
 from devlint.inference.syntax.text import dotted
-
-
-def want_two_settings(a: PathCondition, b: PathCondition) -> bool:
-    """The two come together only where two settings of an object are on, one of which is about
-    devices: such settings may exclude each other."""
-    mine, others = _settings(a), _settings(b)
-    apart = mine - others, others - mine
-    return all(apart) and any(holds("device-word", name) for name in mine ^ others)
-
-
-def _settings(when: PathCondition) -> set[str]:
-    """The attributes of `self` that were true."""
-    return {
-        choice.names[-1]
-        for choice, is_so, value in when
-        if is_so and value == TRUE and choice.names and choice.names[-1].startswith("self.")
-        if choice.subject == ("bool", choice.names[-1])
-    }
 
 
 def asks_for_type(fact: Literal) -> str:

@@ -106,7 +106,7 @@ def evaluates(function: Function | None) -> bool:
 def _is_of_optimizer(info: ClassInfo | None) -> bool:
     """The steps of an optimizer never record gradients, nor do the methods that take them."""
     names = [*(c.name for c in info.lineage()), *info.library_bases] if info is not None else []
-    return any(holds("optimizer-name", n) and not holds("scheduler-class", n) for n in names)
+    return any(holds("optimizer-name", name) for name in names)
 
 
 def _runs_rarely(function: Function) -> bool:

@@ -113,4 +113,4 @@ class Unit(FileText):
         """Where a factory without `device=` makes its tensor; None if others chose that."""
         if self.default_device is not None:
             return self.default_device
-        return None if self.restores_default or self.default_is_set_elsewhere else CPU
+        return None if self.default_is_set_elsewhere else CPU

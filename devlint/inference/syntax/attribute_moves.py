@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
-from devlint.inference.conventions import found, holds
+from devlint.inference.conventions import holds
 from devlint.inference.syntax.text import called_name, code, dotted, every
 
 _METHODS = frozenset({"to", "cuda", "xpu", "npu"})
@@ -19,30 +19,12 @@ _METHODS = frozenset({"to", "cuda", "xpu", "npu"})
 _COMPREHENSIONS = (cst.DictComp, cst.ListComp, cst.GeneratorExp, cst.Dict, cst.List, cst.Tuple)
 
 
-def moved_attribute(
-    target: cst.CSTNode, value: cst.BaseExpression, suite: cst.BaseSuite | None = None
-) -> str:
-    """The attribute of `self` that an assignment in this suite moves, else ""."""
+def moved_attribute(target: cst.CSTNode, value: cst.BaseExpression) -> str:
+    """The attribute of `self` that an assignment moves, else ""."""
     path = dotted(target)
     if not path.startswith("self.") or path.count(".") > 1:
         return ""
-    moves = _moves(path, value) or (suite is not None and _moves_parts(path, value, suite))
-    return path.removeprefix("self.") if moves else ""
-
-
-def _moves_parts(path: str, value: cst.BaseExpression, suite: cst.BaseSuite) -> bool:
-    """`a, b = self.x`, then `self.x = a.to(device), b.to(device)`."""
-    if not isinstance(value, (cst.Tuple, cst.List)):
-        return False
-    moved = code(value)
-    if not any(f".{method}(" in moved for method in _METHODS):
-        return False
-    names = [
-        name
-        for each in found("unpacked-attribute", code(suite), path)[:1]
-        for name in each.split(", ")
-    ]
-    return bool(names) and all(holds("moved-name", moved, name) for name in names)
+    return path.removeprefix("self.") if _moves(path, value) else ""
 
 
 def _moves(path: str, value: cst.CSTNode) -> bool:
@@ -78,27 +60,6 @@ def _is_of(path: str, receiver: cst.CSTNode) -> bool:
 def is_mover(method: str) -> bool:
     """By its name, a method that puts its object elsewhere: `to_cuda`, `set_device`."""
     return holds("moving-method", method)
-
-
-def moved_in_turn(loop: cst.For) -> list[str]:
-    """`for name in ("a", "b"): setattr(self, name, getattr(self, name).to(device))`: both."""
-    if not isinstance(loop.target, cst.Name) or not isinstance(loop.iter, (cst.List, cst.Tuple)):
-        return []
-    names = [
-        element.value.evaluated_value
-        for element in loop.iter.elements
-        if isinstance(element.value, cst.SimpleString)
-    ]
-    each = loop.target.value
-    for line in loop.body.body:
-        text = code(line)
-        if (
-            holds("attribute-set-by-name", text, each)
-            and holds("attribute-read-by-name", text, each)
-            and holds("any-move-in-text", text)
-        ):
-            return [name for name in names if isinstance(name, str)]
-    return []
 
 
 def attributes_set_after(body: Sequence[cst.CSTNode], node: cst.CSTNode) -> Iterator[str]:

@@ -22,7 +22,6 @@ _GUESSES = frozenset(
         AssumptionKind.CALLEE_BRINGS_TOGETHER,
         AssumptionKind.BRANCH_TAKEN,
         AssumptionKind.BRANCHES_COMBINE,
-        AssumptionKind.SETTINGS_COMBINE,
     }
 )
 

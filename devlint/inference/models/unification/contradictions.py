@@ -25,7 +25,6 @@ from devlint.inference.models.unification.exemptions import (
 from devlint.inference.models.unification.rigid_devices import rigid_contradiction
 from devlint.inference.program.assumption_sites import guess, of_code, of_value
 from devlint.inference.program.frames import Frame
-from devlint.inference.program.predicates import want_two_settings
 from devlint.inference.syntax.text import called_name
 
 
@@ -43,7 +42,7 @@ def contradiction(frame: Frame, a: Tensor, b: Tensor, pointwise: bool) -> Assump
         *_loaded_on_host(frame, a, b),
         *_made_by_default(frame, a, b),
         *_left_behind(frame, a, b),
-        *_of_settings(frame, a, b),
+        *_of_test(frame),
         *(has_dimensions(frame, t) for t in (a, b) if pointwise and _may_be_exempt(t)),
     )
 
@@ -88,12 +87,8 @@ def clash(frame: Frame, a: Tensor, b: Tensor) -> Assumptions | None:
     return ()
 
 
-def _of_settings(frame: Frame, a: Tensor, b: Tensor) -> Iterator[Assumption]:
-    """The assumption that two settings are on together, and that a file which asks for no
-    accelerator runs on one."""
-    if want_two_settings(a.assumed, b.assumed):
-        message = "the settings that {} and what it meets depend on are on together"
-        yield of_value(frame, AssumptionKind.SETTINGS_COMBINE, a, message)
+def _of_test(frame: Frame) -> Iterator[Assumption]:
+    """The assumption that a file which asks for no accelerator runs on one."""
     if frame.unit.keeps_to_host:
         message = "this file runs on an accelerator, though it asks for none"
         yield of_code(frame, AssumptionKind.SCRIPT_RUNS_ON_ACCELERATOR, message)

@@ -81,9 +81,6 @@ def _of_what_left(frame: Frame, known: Tensor, variable: Tensor) -> Iterator[Ass
         yield guessed
     if rigid.kind is not VariableKind.DEVICE:
         yield from leaves_host(frame)
-    if variable.evidence is not None and variable.evidence.hints.own:
-        message = "{} was moved after the class made it"
-        yield of_value(frame, AssumptionKind.HELD_MODULE_WAS_MOVED, variable, message)
     if rigid in frame.kept(HostReads).inputs:
         message = f"the host reads `{rigid.name}` only where it is on the host"
         yield of_value(frame, AssumptionKind.HOST_READS_OTHERS, variable, message)
