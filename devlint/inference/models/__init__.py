@@ -7,7 +7,9 @@ Its modules:
     unification, current_device: operands that must live together (a package, see there)
     gradients, autograd: what autograd records, and functions that define their own backward
     module_places, registration, module_inputs, modules: modules as wholes, their state, their calls
-    moves, creations: `.to` and its kin (a package), and the factories that they follow
+    moves: `.to` and its kin (a package, see there)
+    creations, creation_flow, factory_expressions, number_expressions, assignment_chains: factories
+    of what is only made to be moved
     library_calls, library_functions, operands, call_results, collectives: calls of libraries, by
     the knowledge
     library_modules, library_objects, library_attributes, objects, optimizers, tokenizers: what
@@ -15,7 +17,8 @@ Its modules:
     factories, factory_calls, factory_shapes: tensors made here, and their shapes
     sizes: numbers that PyTorch asks for
     attribute_tests: `hasattr`
-    tensor_methods: methods of tensors
+    tensor_methods, in_place_methods, unknown_methods, arrays: methods of tensors, and of what may
+    be one
     builtins, handlers: functions known one by one, and the type of what answers their calls
     device_functions, tensor_constructors, data_loaders: those of torch that make something
     constructors, wrappers, iterables, python_functions, container_methods: those of other
