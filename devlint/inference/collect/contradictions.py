@@ -15,7 +15,7 @@ from devlint.inference.conventions import holds
 from devlint.inference.domain.assumptions import Assumption, AssumptionKind
 from devlint.inference.domain.placement import CPU, Variable, VariableKind
 from devlint.inference.domain.provenance import StepKind
-from devlint.inference.domain.tensors import Tensor
+from devlint.inference.domain.tensors import INDIRECT, Tensor
 from devlint.inference.facts import Meeting, MeetingKind, Operand
 from devlint.inference.models.elements import is_given_part
 from devlint.inference.models.unification.batches import (
@@ -76,10 +76,10 @@ def settle(frame: Frame) -> None:
 
 def _is_of_given_module(draft: MeetingDraft) -> bool:
     """The module that is called was handed in: a call that hands in one of an accelerator says
-    more."""
+    more. Of what a callee out of sight made of the input it says nothing."""
     place = draft.right.place
     of_input = type(place) is Variable and place.kind is VariableKind.INPUT
-    return of_input and draft.kind is MeetingKind.INPUT
+    return of_input and draft.kind is MeetingKind.INPUT and not draft.left.traits & INDIRECT
 
 
 def _given(frame: Frame, draft: MeetingDraft) -> Given | None:

@@ -263,8 +263,8 @@ def _show_computed(inside: Tensor, handed: Tensor) -> None:
     """What the caller moved, and its callee computes with as it is or in parts, is a tensor:
     modules have no arithmetic, and numbers no device."""
     evidence, origin = handed.evidence, inside.origin
-    if evidence is None or origin is None or not evidence.was_moved:
-        return
+    if evidence is None or origin is None or not was_moved(handed):
+        return  # another part of a moved batch may be a number
     steps = (StepKind.PARAMETER, StepKind.COMPUTED)
     if all(step.kind in steps and not _is_attribute(step.node) for step in origin.chain()):
         evidence.mark_tensor()

@@ -8,7 +8,7 @@ from devlint.findings import Applicability, Severity
 from devlint.inference.confidence.policy import confidence_of
 from devlint.inference.domain.assumptions import Assumption, AssumptionKind, Assumptions
 from devlint.inference.domain.provenance import StepKind
-from devlint.inference.facts import Facts, Meeting
+from devlint.inference.facts import Facts, Meeting, MeetingKind
 from devlint.rule import Claim, Replacement
 from devlint_rules.helpers.assumptions import function_is_called
 from devlint_rules.helpers.causes import Cause, causes
@@ -71,6 +71,12 @@ _SAID_BY_MOVES = frozenset(
 )
 
 
+def _is_fed_by_loader(meeting: Meeting) -> bool:
+    """A batch of a loader in sight comes to the module that a callee applies to it as it is."""
+    is_batch = {step.kind for step in meeting.left.steps} == {StepKind.LOADED}
+    return is_batch and meeting.inside is not None and meeting.kind is MeetingKind.INPUT
+
+
 def with_both_meant(meeting: Meeting) -> Assumptions:
     """Where one of two devices is a guess, something out of sight mostly brings them together; not
     where what is out of place is made in sight, and never moved, nor where a move in sight says
@@ -79,9 +85,8 @@ def with_both_meant(meeting: Meeting) -> Assumptions:
     if not kinds or not kinds.isdisjoint(_SAID_BY_MOVES):
         return meeting.assumptions
     guessed = not kinds.isdisjoint(_GUESSES)
-    begun = meeting.left.steps[0].kind if meeting.left.steps else None
-    handed_in = begun is StepKind.LOADED and meeting.inside is not None  # a loader in sight
-    if (begun is StepKind.CREATED or handed_in) and not meeting.left.moved and not guessed:
+    made = meeting.left.steps and meeting.left.steps[0].kind is StepKind.CREATED
+    if (made or _is_fed_by_loader(meeting)) and not meeting.left.moved and not guessed:
         return meeting.assumptions
     message = "nothing out of sight brings the two together"
     meant = Assumption(AssumptionKind.BOTH_DEVICES_ARE_MEANT, meeting.site, message)
