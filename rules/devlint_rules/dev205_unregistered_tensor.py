@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 import libcst as cst
 
@@ -10,12 +11,13 @@ from devlint.findings import Applicability, Confidence, Severity
 from devlint.inference.confidence.policy import confidence_of
 from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.domain.placement import Device
-from devlint.inference.facts import Facts, Meeting, PlainAttribute, Site
+from devlint.inference.facts import Facts, Meeting, PlainAttribute, Site, StepKind
+from devlint.inference.syntax.text import every
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.helpers.assumptions import assume, assume_if
 from devlint_rules.helpers.attributes import assignment, attribute_trace
 from devlint_rules.helpers.causes import is_unregistered, uses_of
-from devlint_rules.helpers.rewriting import text_of
+from devlint_rules.helpers.rewriting import move_target, text_of
 from devlint_rules.helpers.wording import is_host
 
 
@@ -37,6 +39,37 @@ def _advice(fact: PlainAttribute) -> str:
     return (
         f'register it: `self.register_buffer("{fact.attribute}", …)`; '
         "`persistent=False` keeps it out of the state_dict"
+    )
+
+
+def _is_put_on_current_card(facts: Facts, fact: PlainAttribute) -> bool:
+    """`torch.ones(3).cuda()`, whatever a condition or a setting says: the constructor is for CUDA,
+    and so is where its module goes."""
+    put = [s.site.node for s in fact.operand.steps if s.kind is not StepKind.REGISTERED]
+    guarded = {move.site.node for move in facts.moves if move.guarded}
+    placement = fact.operand.placement
+    is_current = isinstance(placement, Device) and placement.index is None
+    return is_current and guarded.isdisjoint(put) and any(_names_cuda(facts, each) for each in put)
+
+
+def _names_cuda(facts: Facts, node: cst.CSTNode) -> bool:
+    """`x.cuda()`, `x.to("cuda")`, or `x.to(self.device)` below `self.device = "cuda"`."""
+    target, tree = move_target(node), getattr(facts.source, "tree", None)
+    if target is None or not isinstance(tree, cst.Module):
+        return isinstance(node, cst.Call) and "cuda" in text_of(node)
+    if target.strip("\"'") == "cuda":
+        return True
+    return target in _names_of_cuda(tree)
+
+
+@lru_cache(maxsize=1)  # the file under check
+def _names_of_cuda(tree: cst.Module) -> frozenset[str]:
+    """The names that a file binds to `"cuda"`."""
+    return frozenset(
+        text_of(target.target)
+        for each in every(tree, cst.Assign)
+        if isinstance(each.value, cst.SimpleString) and each.value.evaluated_value == "cuda"
+        for target in each.targets
     )
 
 
@@ -68,7 +101,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
         if fact.was_given and not uses:
             continue  # nothing says that it was made on the host, or that it is to follow
         assumed = _assumptions(fact, uses, is_shown) + assume_if(
-            fixed and not met and isinstance(placement, Device) and placement.index is None,
+            fixed and not met and _is_put_on_current_card(facts, fact),
             AssumptionKind.CUDA_CODE_RUNS_ELSEWHERE,
             fact.site,
             f"`{fact.class_name}` is also on another device than the current card",

@@ -11,7 +11,7 @@ from devlint.findings import Applicability, Severity
 from devlint.inference.confidence.policy import confidence_of, strength
 from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.facts import Facts, Mention
-from devlint.inference.syntax.text import every
+from devlint.inference.syntax.text import dotted, every
 from devlint.rule import Claim, Rule
 from devlint_rules.helpers.assumptions import assume, assume_if, in_use, runs_elsewhere
 from devlint_rules.helpers.mentions import twins
@@ -89,10 +89,15 @@ def _saved_before(facts: Facts, load: Mention) -> str:
     around = tree if is_notebook else function_around(facts, node)
     if not isinstance(around, cst.CSTNode) or not isinstance(node, cst.Call) or not node.args:
         return ""
-    path = text_of(node.args[0].value)
-    saved = (call for call in every(around, cst.Call) if text_of(call.func) == "torch.save")
-    same = any(len(call.args) > 1 and text_of(call.args[1].value) == path for call in saved)
-    return "the same run has saved the file" if same else ""
+    is_same = text_of(node.args[0].value) in _saved_in(around)
+    return "the same run has saved the file" if is_same else ""
+
+
+@lru_cache(maxsize=64)  # a function may have many loads
+def _saved_in(around: cst.CSTNode) -> frozenset[str]:
+    """The paths to which a function, or a notebook, saves something."""
+    saved = (call for call in every(around, cst.Call) if dotted(call.func) == "torch.save")
+    return frozenset(text_of(call.args[1].value) for call in saved if len(call.args) > 1)
 
 
 def _is_for_host(facts: Facts) -> bool:

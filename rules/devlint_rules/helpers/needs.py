@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import libcst as cst
 
 from devlint.inference.facts import Facts, Sync
@@ -50,9 +52,14 @@ def _is_of_written(facts: Facts, sync: Sync) -> bool:
     function = function_around(facts, sync.site.node)
     if not isinstance(node, cst.Subscript) or function is None:
         return False
+    return text_of(node.value) in _written_in(function)
+
+
+@lru_cache(maxsize=64)  # a function may have many reads
+def _written_in(function: cst.FunctionDef) -> frozenset[str]:
+    """What a function writes elements of."""
     written = (each.target for each in every(function, cst.AssignTarget))
-    base = text_of(node.value)
-    return any(isinstance(t, cst.Subscript) and text_of(t.value) == base for t in written)
+    return frozenset(text_of(each.value) for each in written if isinstance(each, cst.Subscript))
 
 
 def _ends_loop(facts: Facts, sync: Sync) -> bool:

@@ -15,7 +15,9 @@ from __future__ import annotations
 
 import enum
 import re
+from bisect import bisect_left, bisect_right
 from functools import lru_cache
+from itertools import islice
 from typing import NamedTuple
 
 import libcst as cst
@@ -80,12 +82,11 @@ def waits_anyway(
     if not isinstance(tree, cst.Module):
         return None
     line = _timeline(facts, tree, around, counted is Counted.NUMBERS)
-    here = line.places.get(node)
-    if here is None:
+    if node not in line.places:
         return None
     waits = {Moment.READ, Moment.COPY} if counted is Counted.BATCHES else {Moment.READ}
     repeats = isinstance(around, _LOOPS) and not _fetches(tree, around)
-    found = _behind(line, here, repeats, waits) or _before(line, here)
+    found = _behind(line, node, repeats, waits) or _before(line, node)
     return Site(facts.source, found) if found is not None else None
 
 
@@ -94,46 +95,59 @@ def _fetches(tree: cst.Module, around: cst.CSTNode) -> bool:
     makes a batch, and the device may work meanwhile."""
     if not isinstance(around, cst.For):
         return False
-    made = [*every(around.iter, cst.Call)]
-    names = set(names_in(around.iter))
-    made += [
-        each.value
+    loaders = _loaders_without_workers(tree)
+    direct = (call for call in every(around.iter, cst.Call) if _is_loader_without_workers(call))
+    return next(direct, None) is not None or not loaders.isdisjoint(names_in(around.iter))
+
+
+@lru_cache(maxsize=1)  # the file under check
+def _loaders_without_workers(tree: cst.Module) -> frozenset[str]:
+    """The names that a file binds to such loaders."""
+    return frozenset(
+        dotted(target.target)
         for each in every(tree, cst.Assign)
-        if isinstance(each.value, cst.Call) and any(dotted(t.target) in names for t in each.targets)
-    ]
-    return any(
-        holds("loader-class", _callee(call)) and argument(call, "num_workers") is None
-        for call in made
+        if isinstance(each.value, cst.Call) and _is_loader_without_workers(each.value)
+        for target in each.targets
     )
 
 
+def _is_loader_without_workers(call: cst.Call) -> bool:
+    return holds("loader-class", _callee(call)) and argument(call, "num_workers") is None
+
+
 class _Timeline(NamedTuple):
-    """The events of one body in the order of evaluation, and the number of each node's."""
+    """The events of one body in the order of evaluation, with the number of each, and the number
+    and the branches of every node."""
 
     events: list[_Event]
-    places: dict[cst.CSTNode, int]
+    numbers: list[int]
+    places: dict[cst.CSTNode, tuple[int, Branches]]
 
 
-def _behind(line: _Timeline, here: int, repeats: bool, waits: set[Moment]) -> cst.CSTNode | None:
+def _behind(
+    line: _Timeline, node: cst.CSTNode, repeats: bool, waits: set[Moment]
+) -> cst.CSTNode | None:
     """The next wait, in this turn or at the beginning of the next one."""
-    own = line.events[here]
-    for event in line.events[here + 1 :]:
+    number, own = line.places[node]
+    here = bisect_right(line.numbers, number)
+    for event in islice(line.events, here, None):
         if event.moment is Moment.WORK and not _excludes(own, event):
             return None
         if event.moment in waits and _is_sure(own, event):
             return event.node
-    for event in line.events[:here] if repeats else ():
-        if event.moment is Moment.WORK:
+    for event in islice(line.events, here) if repeats else ():
+        if event.moment is Moment.WORK or event.node is node:
             return None
         if event.moment in waits and not event.branches:
             return event.node
     return None
 
 
-def _before(line: _Timeline, here: int) -> cst.CSTNode | None:
+def _before(line: _Timeline, node: cst.CSTNode) -> cst.CSTNode | None:
     """The wait right before: nothing was queued since then."""
-    own = line.events[here]
-    for event in reversed(line.events[:here]):
+    number, own = line.places[node]
+    for at in range(bisect_left(line.numbers, number) - 1, -1, -1):
+        event = line.events[at]
         if event.moment is Moment.WORK and not _excludes(own, event):
             return None
         if event.moment is Moment.READ and _is_sure(own, event):
@@ -141,15 +155,15 @@ def _before(line: _Timeline, here: int) -> cst.CSTNode | None:
     return None
 
 
-def _excludes(own: _Event, other: _Event) -> bool:
+def _excludes(own: Branches, other: _Event) -> bool:
     """Both stand in different branches of one condition."""
-    taken = dict(own.branches)
+    taken = dict(own)
     return any(taken.get(test, branch) != branch for test, branch in other.branches)
 
 
-def _is_sure(own: _Event, other: _Event) -> bool:
+def _is_sure(own: Branches, other: _Event) -> bool:
     """Wherever the one is reached, the other is."""
-    return set(other.branches) <= set(own.branches)
+    return set(other.branches) <= set(own)
 
 
 @lru_cache(maxsize=1)  # the file under check
@@ -171,25 +185,27 @@ def _timeline(facts: Facts, tree: cst.Module, around: cst.CSTNode, reads: bool) 
 def _walked(around: cst.CSTNode, waits: _Waits) -> _Timeline:
     """The nodes of a body in the order of evaluation: what a node is made of comes before it."""
     events: list[_Event] = []
-    places: dict[cst.CSTNode, int] = {}
+    numbers: list[int] = []
+    places: dict[cst.CSTNode, tuple[int, Branches]] = {}
     fresh = _fresh_names(around)
     waiting: list[tuple[cst.CSTNode, Branches, bool]] = [(around, (), False)]
     while waiting:
         node, branches, is_done = waiting.pop()
         if is_done:
+            places[node] = len(places), branches
             moment = _moment(node, waits, fresh)
-            under = branches
             if moment is Moment.COPY and waits.get(node):  # `if cuda: x = x.cuda()`
-                under = branches[:-1]
-            places[node] = len(events)
-            events.append(_Event(node, moment, under))
+                branches = branches[:-1]
+            if moment is not Moment.OTHER:
+                events.append(_Event(node, moment, branches))
+                numbers.append(places[node][0])
             continue
         waiting.append((node, branches, True))
         if isinstance(node, _LATER) and node is not around:
             continue
         parts = _parts_of(node, branches, node is around)
         waiting += [(part, under, False) for part, under in reversed(parts)]
-    return _Timeline(events, places)
+    return _Timeline(events, numbers, places)
 
 
 def _parts_of(node: cst.CSTNode, branches: Branches, is_around: bool) -> list[_Part]:
