@@ -12,7 +12,6 @@ from __future__ import annotations
 import libcst as cst
 
 from devlint.inference.call_contexts import HOME, Fed, Feed, Given
-from devlint.inference.conventions import holds
 from devlint.inference.program.classes import ClassInfo
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Function
@@ -25,18 +24,21 @@ _READING = frozenset({"torch.save", "len", "print", "isinstance", "type", "id"})
 
 
 class Homes:
-    """The modules that a file makes, and the calls of functions that leave modules alone."""
+    """The modules that a file makes, and the functions in sight that it calls."""
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
         self.made: dict[cst.CSTNode, tuple[ClassInfo, Function | None]] = {}
-        self.harmless: set[cst.CSTNode] = set()
+        self.called: dict[cst.CSTNode, tuple[Function, Function | None]] = {}
         self._parents: dict[ClassInfo, dict[cst.CSTNode, cst.CSTNode]] = {}
 
     def settle(self) -> None:
         """Tell the project where they are."""
         if self.unit.is_test:
             return
+        for node, (callee, function) in self.called.items():
+            if callee.info is not None and _makes_its_own(callee):
+                self.made[node] = callee.info, function
         for node, (info, function) in self.made.items():
             feed = self._feed(node, info, function)
             if feed is not None:
@@ -96,9 +98,9 @@ class Homes:
             return True  # it is called, or one of its methods is
         if isinstance(above, cst.Arg):
             call = around.get(above)
-            return call in self.harmless or (
-                isinstance(call, cst.Call) and dotted(call.func) in _READING
-            )
+            if call is not None and call in self.called:
+                return not self.called[call][0].says("device-minding-text")
+            return isinstance(call, cst.Call) and dotted(call.func) in _READING
         return isinstance(above, (cst.AssignTarget, cst.Expr, cst.Comparison))
 
     def _around(self, info: ClassInfo) -> dict[cst.CSTNode, cst.CSTNode]:
@@ -131,12 +133,14 @@ def note_made(frame: Frame, node: cst.CSTNode, info: ClassInfo) -> None:
 
 
 def note_call(frame: Frame, node: cst.CSTNode, function: Function) -> None:
-    """A function in sight is called: a class's own that makes a module of it does so there, and
-    one that has nothing to do with devices leaves there what it is given."""
-    info, homes = function.info, frame.unit.kept(Homes)
-    if info is not None and info.is_module and (function.is_static or function.is_class_method):
-        made = (r.value for r in every(function.node, cst.Return))
-        if any(isinstance(m, cst.Call) and dotted(m.func) in ("cls", info.name) for m in made):
-            homes.made[node] = info, frame.function
-    if not holds("device-minding-text", function.text):
-        homes.harmless.add(node)
+    """A function in sight is called."""
+    frame.unit.kept(Homes).called[node] = function, frame.function
+
+
+def _makes_its_own(function: Function) -> bool:
+    """A class's own function returns a module of it: `return cls(size)`."""
+    info = function.info
+    if info is None or not info.is_module or not (function.is_static or function.is_class_method):
+        return False
+    made = (r.value for r in every(function.node, cst.Return))
+    return any(isinstance(m, cst.Call) and dotted(m.func) in ("cls", info.name) for m in made)
