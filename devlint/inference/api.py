@@ -26,6 +26,7 @@ from devlint.inference.collect import (
     timings,
     undetached_reads,
 )
+from devlint.inference.collect.module_homes import Homes
 from devlint.inference.collect.observing import observing
 from devlint.inference.collect.plain_attributes import settle_class
 from devlint.inference.facts import Facts, Placed
@@ -125,6 +126,7 @@ def finish_unit(unit: Unit) -> Facts:
     notes.settle(body)
     for info in classes_of(unit):
         settle_class(info, body)
+    unit.kept(Homes).settle()
     returns.settle(unit)
     roles.settle(unit)
     hard_coded_accelerators.settle(unit)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from devlint.inference.domain.assumptions import AssumptionKind
 
+HOME = "self"  # in place of a parameter: where a module of a class lives
 MAX_CALLERS = 60  # that hand on what they were handed
 
 
@@ -94,6 +95,8 @@ class Feeds:
 
     def verdict(self, given: Given) -> Verdict:
         """What the calls say of a fact that needs this parameter to live on a device."""
+        if given.parameter == HOME:
+            return self._of_home(given)
         found = self._sources(given)
         name = given.parameter
         if not name:
@@ -121,6 +124,27 @@ class Feeds:
             serves = given.serves or Fed.OTHERS in found
             against.append((served if serves else alone, message))
         return Verdict(tuple(against))
+
+    def _of_home(self, given: Given) -> Verdict:
+        """A module that the project makes, and leaves on the host wherever it does."""
+        if self._homes(given, {given.function}) != {Fed.HOST}:
+            return SILENT
+        message = f"`{given.called}` is moved, though nothing in the project that makes one does"
+        return Verdict(((AssumptionKind.MODULE_LEAVES_HOST, message),))
+
+    def _homes(self, given: Given, seen: set[str]) -> set[Fed]:
+        """Where those that make modules of a class leave them; open, where nobody in sight does."""
+        found: set[Fed] = set()
+        for feed in self._feeds.get(given.function, ()):
+            through = feed.through
+            if feed.parameter != HOME or (through is not None and through.function in seen):
+                continue
+            if through is None:
+                found.add(feed.source)
+            else:
+                seen.add(through.function)
+                found |= self._homes(through, seen)
+        return found or {Fed.OPEN}
 
     def _sources(self, given: Given) -> set[Fed]:
         """Where what is handed in comes from, through callers that were handed it themselves: from

@@ -8,7 +8,7 @@ from dataclasses import replace
 import libcst as cst
 
 from devlint.inference.call_contexts import Given
-from devlint.inference.collect import call_contexts
+from devlint.inference.collect import call_contexts, module_homes
 from devlint.inference.collect.explanation import operand
 from devlint.inference.confidence.policy import strength
 from devlint.inference.conventions import holds
@@ -87,7 +87,16 @@ def _given(frame: Frame, draft: MeetingDraft) -> Given | None:
     places = {type(draft.left.place), type(draft.right.place)}
     if places == {Variable}:
         return None
-    return call_contexts.given(frame, draft.right, draft.left, meets=True)
+    found = call_contexts.given(frame, draft.right, draft.left, meets=True)
+    return found if found is not None else _home(frame, draft)
+
+
+def _home(frame: Frame, draft: MeetingDraft) -> Given | None:
+    """The device of the module whose method this is, where that decides."""
+    info = frame.info
+    if info is None or info.variable not in (draft.left.place, draft.right.place):
+        return None
+    return module_homes.home(info)
 
 
 def _decide(frame: Frame, meetings: Meetings) -> None:

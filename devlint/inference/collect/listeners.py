@@ -24,6 +24,7 @@ from devlint.inference.collect import (
     kernel_launches,
     legacy_types,
     meta_leftovers,
+    module_homes,
     named_cards,
     nonleaves,
     notes,
@@ -64,6 +65,7 @@ from devlint.inference.program.events import (
     KeptMeets,
     LoopLeft,
     MethodRead,
+    ModuleMade,
     NonLeafUsed,
     NumberTaken,
     OperandChosen,
@@ -273,6 +275,7 @@ def _method_read(frame: Frame, event: MethodRead) -> None:
 @_listens(ArgumentsBound)
 def _arguments_bound(frame: Frame, event: ArgumentsBound) -> None:
     ignored_devices.of_call(frame, event.node, event.function, event.binding)
+    module_homes.note_call(frame, event.node, event.function)
 
 
 @_listens(DefaultTaken)
@@ -318,6 +321,11 @@ def _kept_meets(frame: Frame, event: KeptMeets) -> None:
 @_listens(PartMade)
 def _part_made(frame: Frame, event: PartMade) -> None:
     call_contexts.note_part(frame, event.info)
+
+
+@_listens(ModuleMade)
+def _module_made(frame: Frame, event: ModuleMade) -> None:
+    module_homes.note_made(frame, event.node, event.info)
 
 
 @_listens(UnknownCalled)

@@ -84,6 +84,7 @@ class AssumptionKind(str, enum.Enum):
     EXPORT_RUNS_ON_ACCELERATOR = "export-runs-on-accelerator"
     DATA_CODE_GETS_DEVICE_TENSORS = "data-code-gets-device-tensors"
     DATA_STAYS_ON_HOST = "data-stays-on-host"
+    MODULE_LEAVES_HOST = "module-leaves-host"
     LIST_IS_JOINED_ON_DEVICE = "list-is-joined-on-device"
 
     # What a rule adds
@@ -217,6 +218,8 @@ MEANINGS: Mapping[AssumptionKind, str] = {
     "accelerator.",
     K.DATA_STAYS_ON_HOST: "A batch of rows out of sight is on the host, though data sets of the "
     "project move what they hold.",
+    K.MODULE_LEAVES_HOST: "A module is moved, though all that make one in the project leave it on "
+    "the host.",
     K.LIST_IS_JOINED_ON_DEVICE: "What a function puts into lists, and joins, is not on the host.",
     K.BOTH_DEVICES_ARE_MEANT: "Nothing out of sight brings two values together that the code puts "
     "on two devices.",

@@ -19,7 +19,7 @@ from devlint.inference.models.devices import place_of
 from devlint.inference.models.module_places import placed
 from devlint.inference.models.registration import hand_over_parameters
 from devlint.inference.program.declarations import ClassInfo, Function
-from devlint.inference.program.events import PartMade
+from devlint.inference.program.events import ModuleMade, PartMade
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
 from devlint.inference.program.values import ClassValue, FunctionValue, Instance
@@ -33,6 +33,8 @@ def construct(frame: Frame, node: cst.Call, callee: ClassValue, arguments: Argum
     origin = frame.origin(StepKind.CREATED, node, None, "made here, on the default device")
     place = frame.default_device if info.is_module else None
     instance = Instance(info, "", info.is_module, place, origin)
+    if info.is_module:
+        frame.emit(ModuleMade(node, info))
     if not info.is_module:
         if info.declared:
             _check_fields(frame, node, info, arguments)

@@ -394,6 +394,13 @@ class PartMade(NamedTuple):
     info: ClassInfo
 
 
+class ModuleMade(NamedTuple):
+    """A module of a class of the project is made."""
+
+    node: cst.Call
+    info: ClassInfo
+
+
 class UnknownCalled(NamedTuple):
     """A callee out of sight gets arguments."""
 

@@ -1,0 +1,146 @@
+"""Homes of modules: where those live that a file makes, as far as the project shows it.
+
+    class Trainer:
+        def __init__(self):
+            self.buckets = Buckets(8)
+
+If the trainer moves no `buckets`, and hands it to nothing that may, its buckets are on the host.
+"""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from devlint.inference.call_contexts import HOME, Fed, Feed, Given
+from devlint.inference.program.classes import ClassInfo
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.functions import Function
+from devlint.inference.program.units import Unit
+from devlint.inference.syntax.moved_globals import MOVING_METHODS
+from devlint.inference.syntax.text import dotted, every, parts
+
+# What reads a module that it is given, and leaves it where it is.
+_READING = frozenset({"torch.save", "len", "print", "isinstance", "type", "id"})
+
+
+class Homes:
+    """The modules that a file makes, and the functions in sight that it calls."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
+        self.made: dict[cst.CSTNode, tuple[ClassInfo, Function | None]] = {}
+        self.called: dict[cst.CSTNode, tuple[Function, Function | None]] = {}
+        self._parents: dict[ClassInfo, dict[cst.CSTNode, cst.CSTNode]] = {}
+
+    def settle(self) -> None:
+        """Tell the project where they are."""
+        if self.unit.is_test:
+            return
+        for node, (callee, function) in self.called.items():
+            if callee.info is not None and _makes_its_own(callee):
+                self.made[node] = callee.info, function
+        for node, (info, function) in self.made.items():
+            feed = self._feed(node, info, function)
+            if feed is not None:
+                self.unit.facts.feeds.add(feed)
+
+    def _feed(self, node: cst.CSTNode, info: ClassInfo, function: Function | None) -> Feed | None:
+        holder = function.info if function is not None else None
+        if holder is info:
+            return None  # by a method of its own, whose calls count
+        if holder is not None and holder.is_module:
+            return Feed(key_of(info), HOME, Fed.CALLER, home(holder))
+        kept = holder is not None and self._stays(holder, node)
+        return Feed(key_of(info), HOME, Fed.HOST if kept else Fed.OPEN)
+
+    def _stays(self, holder: ClassInfo, node: cst.CSTNode) -> bool:
+        """The module is kept by an object of this class, all of which is in sight, and nothing in
+        that moves it or hands it out."""
+        if holder.has_base_out_of_sight or holder.unit is not self.unit:
+            return False
+        statement = self._around(holder).get(node)
+        if not isinstance(statement, cst.Assign) or len(statement.targets) != 1:
+            return False
+        kept = statement.targets[0].target
+        while isinstance(kept, cst.Subscript):
+            kept = kept.value
+        name = dotted(kept)
+        if not name.startswith("self.") or name.count(".") != 1:
+            return False
+        if self._is_reached(holder, name.removeprefix("self.")):
+            return False
+        return all(self._leaves_there(each, name) for each in holder.lineage())
+
+    def _is_reached(self, holder: ClassInfo, name: str) -> bool:
+        """Whoever has the object may reach for what it keeps under this name."""
+        importer, path = self.unit.context.importer, self.unit.source.path
+        if importer is None:
+            return True
+        for each in every(self.unit.tree, cst.Attribute):
+            if each.attr.value == name and dotted(each.value) != "self":
+                return True
+        named = importer.is_named_elsewhere
+        return named(holder.name, path) and named(name, path)
+
+    def _leaves_there(self, info: ClassInfo, name: str) -> bool:
+        around = self._around(info)
+        uses = (each for each in every(info.node, cst.Attribute) if dotted(each) == name)
+        return all(self._is_harmless(use, around) for use in uses)
+
+    def _is_harmless(self, node: cst.CSTNode, around: dict[cst.CSTNode, cst.CSTNode]) -> bool:
+        """A use of what is kept neither moves it nor hands it to code that may."""
+        above = around.get(node)
+        while isinstance(above, (cst.Attribute, cst.Subscript)) and above.value is node:
+            if isinstance(above, cst.Attribute) and above.attr.value in MOVING_METHODS:
+                return False
+            node, above = above, around.get(above)
+        if isinstance(above, cst.Call):
+            return True  # it is called, or one of its methods is
+        if isinstance(above, cst.Arg):
+            call = around.get(above)
+            if call is not None and call in self.called:
+                return not self.called[call][0].says("device-minding-text")
+            return isinstance(call, cst.Call) and dotted(call.func) in _READING
+        return isinstance(above, (cst.AssignTarget, cst.Expr, cst.Comparison))
+
+    def _around(self, info: ClassInfo) -> dict[cst.CSTNode, cst.CSTNode]:
+        """The nodes of a class, by what they are parts of."""
+        found = self._parents.get(info)
+        if found is None:
+            found = self._parents[info] = {}
+            waiting: list[cst.CSTNode] = [info.node]
+            while waiting:
+                current = waiting.pop()
+                for part in parts(current):
+                    found[part] = current
+                    waiting.append(part)
+        return found
+
+
+def key_of(info: ClassInfo) -> str:
+    """What tells a class from all others of the project."""
+    return f"{info.unit.source.path}::{info.name}"
+
+
+def home(info: ClassInfo) -> Given:
+    """The device of a class's modules, which those have to say who make them."""
+    return Given(key_of(info), info.name, info.name, HOME, -1, minds=True, serves=True)
+
+
+def note_made(frame: Frame, node: cst.CSTNode, info: ClassInfo) -> None:
+    """A module of a class of the project is made."""
+    frame.unit.kept(Homes).made[node] = info, frame.function
+
+
+def note_call(frame: Frame, node: cst.CSTNode, function: Function) -> None:
+    """A function in sight is called."""
+    frame.unit.kept(Homes).called[node] = function, frame.function
+
+
+def _makes_its_own(function: Function) -> bool:
+    """A class's own function returns a module of it: `return cls(size)`."""
+    info = function.info
+    if info is None or not info.is_module or not (function.is_static or function.is_class_method):
+        return False
+    made = (r.value for r in every(function.node, cst.Return))
+    return any(isinstance(m, cst.Call) and dotted(m.func) in ("cls", info.name) for m in made)
