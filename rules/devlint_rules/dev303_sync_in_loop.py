@@ -12,7 +12,7 @@ from devlint.inference.domain.placement import Variable, VariableKind
 from devlint.inference.facts import Facts, Hotness, Loop, Site, Sync
 from devlint.rule import Claim, Note, Rule
 from devlint_rules.helpers.chains import reduction
-from devlint_rules.helpers.needs import MASKED
+from devlint_rules.helpers.needs import MASKED, is_stacking
 from devlint_rules.helpers.uses import Use, use_of
 from devlint_rules.helpers.waiting import assumptions
 from devlint_rules.helpers.wording import WAITS, and_more, loop_note, may_be_accelerator
@@ -54,6 +54,8 @@ def _advice(facts: Facts, sync: Sync) -> str:
     """By what becomes of the value."""
     if sync.call == MASKED:
         return "let the mask weigh, not select: `(x * mask).sum() / mask.sum()`, or `torch.where`"
+    if is_stacking(sync):
+        return "put them together where they are: `torch.stack`"
     use, loop = use_of(facts, sync), sync.loop
     in_loop = loop is not None
     trains = loop is not None and loop.trains

@@ -192,3 +192,33 @@ class Mined(nn.Module):
 @pytest.mark.parametrize(("taken", "lines"), [("near[i][same[i]].max()", [5]), ("near[i][0]", [])])
 def test_what_comes_of_a_comparison_is_a_mask_where_it_indexes_a_tensor(tmp_path, taken, lines):
     assert waits(tmp_path, MINED.format(taken=taken)) == lines
+
+
+BOTH = """\
+import torch
+
+
+def train(model, loader, optimizer, table):
+    model.cuda()
+    for x, y in loader:
+        out = model(x.cuda())
+        error, size = (out - y.cuda()).abs().mean(), out.pow(2).mean()
+        both = {both}
+        (both * table).sum().backward()
+        optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("both", "advice"),
+    [
+        ("torch.tensor([error, size])", ["put them together where they are: `torch.stack`"]),
+        ("torch.stack([error, size])", []),
+        ("torch.tensor([3, 4])", []),
+    ],
+)
+def test_tensors_that_become_one_tensor_need_no_host(tmp_path, both, advice):
+    file = tmp_path / "work.py"
+    file.write_text(BOTH.format(both=both))
+    report = engine.check([file], Config(tmp_path), tuple(RULES.values()))
+    assert [f.advice for f in report.findings if f.rule == "DEV303"] == advice

@@ -23,11 +23,16 @@ NUMBERS = frozenset(
 )
 
 
+def is_stacking(sync: Sync) -> bool:
+    """`torch.tensor([loss, norm])`: the host reads each of them, only to make a tensor again."""
+    return sync.call.endswith(" of tensors")
+
+
 def is_needed(facts: Facts, sync: Sync) -> bool:
     """The host works on with the number there, or its callee does."""
     if sync.inside is not None:
         return True
-    if sync.elementwise:
+    if sync.elementwise or is_stacking(sync):
         return False
     if use_of(facts, sync) is Use.INDEX or _ends_loop(facts, sync) or _is_of_written(facts, sync):
         return True
