@@ -8,14 +8,14 @@ import libcst as cst
 
 from devlint.findings import Severity
 from devlint.inference.confidence.policy import confidence_of, strength
-from devlint.inference.domain.placement import Variable, VariableKind
+from devlint.inference.domain.placement import Variable, VariableKind, may_be_accelerator
 from devlint.inference.facts import Facts, Hotness, Loop, Site, Sync
 from devlint.rule import Claim, Note, Rule
 from devlint_rules.helpers.chains import reduction
 from devlint_rules.helpers.needs import MASKED, is_stacking
 from devlint_rules.helpers.uses import Use, use_of
 from devlint_rules.helpers.waiting import assumptions
-from devlint_rules.helpers.wording import WAITS, and_more, loop_note, may_be_accelerator
+from devlint_rules.helpers.wording import WAITS, and_more, loop_note
 
 
 def _group(sync: Sync) -> tuple[str, Site] | None:

@@ -11,6 +11,7 @@ from devlint.findings import Applicability, Severity
 from devlint.inference.confidence.policy import confidence_of
 from devlint.inference.conventions import holds
 from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
+from devlint.inference.domain.placement import may_be_accelerator
 from devlint.inference.facts import DataCopy, DataKind, Facts, Hotness, Move
 from devlint.inference.syntax.text import every
 from devlint.rule import Claim, Note, Replacement, Rule
@@ -38,7 +39,7 @@ from devlint_rules.helpers.rewriting import (
 )
 from devlint_rules.helpers.scopes import function_around
 from devlint_rules.helpers.waiting import busy_at, repeated
-from devlint_rules.helpers.wording import loop_note, may_be_accelerator
+from devlint_rules.helpers.wording import loop_note
 
 # These draw other numbers on an accelerator than on the host, from the same seed.
 _RANDOM = ("rand", "randn", "randint", "randperm", "normal", "multinomial", "bernoulli")

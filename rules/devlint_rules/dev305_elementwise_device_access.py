@@ -11,12 +11,13 @@ from devlint.findings import Severity
 from devlint.inference.call_contexts import Given
 from devlint.inference.confidence.policy import confidence_of, strength
 from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
+from devlint.inference.domain.placement import may_be_accelerator
 from devlint.inference.facts import Facts, Hotness, Loop, Operand, Site
 from devlint.rule import Claim, Note, Rule
 from devlint_rules.helpers.assumptions import assume_if, time_matters
 from devlint_rules.helpers.rewriting import short
 from devlint_rules.helpers.waiting import assumptions, still_busy
-from devlint_rules.helpers.wording import and_more, history, loop_note, may_be_accelerator
+from devlint_rules.helpers.wording import and_more, history, loop_note
 
 
 class _Access(NamedTuple):

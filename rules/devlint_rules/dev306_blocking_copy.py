@@ -10,6 +10,7 @@ import libcst as cst
 from devlint.findings import Severity
 from devlint.inference.confidence.policy import confidence_of
 from devlint.inference.domain.assumptions import Assumptions
+from devlint.inference.domain.placement import may_be_accelerator
 from devlint.inference.facts import Facts, Hotness, Loop, Move, Site, StepKind
 from devlint.inference.syntax.text import every
 from devlint.rule import Claim, Note, Rule
@@ -17,14 +18,7 @@ from devlint_rules.helpers.assumptions import is_cold_file, time_matters, warm_c
 from devlint_rules.helpers.causes import habits
 from devlint_rules.helpers.repetition import wait_in_turn
 from devlint_rules.helpers.rewriting import short, text_of
-from devlint_rules.helpers.wording import (
-    MAX_TWINS,
-    and_more,
-    history,
-    is_host,
-    loop_note,
-    may_be_accelerator,
-)
+from devlint_rules.helpers.wording import MAX_TWINS, and_more, history, is_host, loop_note
 
 _OF_DATA = frozenset({"tensor", "as_tensor", "asarray", "from_numpy", "frombuffer"})
 _PINS = re.compile(r"\bpin")  # `pin_memory=self.pin`: it may be pinned

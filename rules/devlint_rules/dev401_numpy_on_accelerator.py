@@ -7,20 +7,13 @@ from collections.abc import Iterator
 
 from devlint.findings import Applicability, Severity
 from devlint.inference.confidence.policy import confidence_of
-from devlint.inference.domain.placement import Variable, VariableKind
+from devlint.inference.domain.placement import Variable, VariableKind, may_be_accelerator
 from devlint.inference.facts import Facts, HostRead, Operand
 from devlint.rule import Claim, Note, Replacement, Rule
 from devlint_rules.helpers.assumptions import function_is_called
 from devlint_rules.helpers.causes import reads
 from devlint_rules.helpers.rewriting import append_to, is_path, name_as_atom
-from devlint_rules.helpers.wording import (
-    HIDDEN,
-    MAX_TWINS,
-    and_more,
-    history,
-    may_be_accelerator,
-    place_of,
-)
+from devlint_rules.helpers.wording import HIDDEN, MAX_TWINS, and_more, history, place_of
 
 # NumPy calls the method of the same name, with arguments that a tensor does not know.
 _DELEGATING = re.compile(r"(np|numpy)\.(sum|prod|max|min|amax|amin|any|all|mean|std|var)")

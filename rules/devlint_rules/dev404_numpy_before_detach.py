@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from devlint.findings import Applicability, Severity
+from devlint.inference.domain.placement import may_be_accelerator
 from devlint.inference.facts import Facts, UndetachedRead
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.helpers.rewriting import (
@@ -18,7 +19,7 @@ from devlint_rules.helpers.rewriting import (
     receiver,
     text_of,
 )
-from devlint_rules.helpers.wording import HIDDEN, history, may_be_accelerator
+from devlint_rules.helpers.wording import HIDDEN, history
 
 _DETACH = ".detach()"
 

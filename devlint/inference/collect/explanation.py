@@ -7,7 +7,6 @@ import libcst as cst
 from devlint.inference.domain.provenance import Provenance, Site, Step, StepKind
 from devlint.inference.domain.tensors import (
     DEFAULT,
-    GRAD,
     INDIRECT,
     LOADED,
     PAGEABLE,
@@ -34,7 +33,6 @@ def operand(frame: Frame, tensor: Tensor, node: cst.CSTNode) -> Operand:
         by_default=bool(traits & DEFAULT),
         loaded=bool(traits & LOADED),
         scalar=bool(traits & SCALAR),
-        requires_grad=bool(traits & GRAD),
         is_parameter=bool(traits & PARAMETER),
         pinned=bool(traits & PINNED),
         pageable=bool(traits & PAGEABLE),

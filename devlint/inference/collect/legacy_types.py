@@ -7,7 +7,7 @@ import libcst as cst
 from devlint.inference.collect.mentions import note
 from devlint.inference.conventions import holds
 from devlint.inference.domain.host import External, text_of
-from devlint.inference.domain.placement import Device, Placement, Variable, VariableKind
+from devlint.inference.domain.placement import Device, Variable, VariableKind, may_be_accelerator
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value
 from devlint.inference.models.devices import place_of
@@ -64,15 +64,9 @@ def of_constructor(frame: Frame, node: cst.Call, name: str, arguments: Arguments
     device = arguments.keywords.get("device")
     refused = False
     if device is not None and ".cuda." not in name:
-        refused = not frame.unit.feeds_host and _may_be_accelerator(place_of(frame, device[0]))
+        refused = not frame.unit.feeds_host and may_be_accelerator(place_of(frame, device[0]))
     if refused or name != "torch.Tensor":
         note(frame, node, "legacy-type").refused = refused
-
-
-def _may_be_accelerator(place: Placement) -> bool:
-    if type(place) is Variable:
-        return place.rigid
-    return type(place) is Device and place.is_accelerator
 
 
 def of_type_name(frame: Frame, node: cst.Attribute, value: Value) -> None:

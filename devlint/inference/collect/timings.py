@@ -276,8 +276,8 @@ def _timing(
     if not work or (begin > first.number and seen.models.isdisjoint(work)):
         return None  # behind a wait a few operations count for little
     depth = len(first.loops)
-    repeating = {when[n].loops[depth:] for n in (*work, *seen.steps) if n in when} - {()}
-    if not all(_only_repeats(loops) for loops in repeating):
+    inner = {when[n].loops[depth:] for n in (*work, *seen.steps) if n in when} - {()}
+    if not all(map(_only_repeats, inner)):
         return None
     latest = max(work, key=lambda n: when[n].number)
     steps = [n for n in seen.steps if n in when and when[n].number in inside]
@@ -287,7 +287,6 @@ def _timing(
         name=name,
         work=frame.site(max([*steps, latest], key=lambda n: when[n].number)),
         sure=any(seen.work[n] == _SURE for n in work),
-        repeated=bool(repeating),
         function=function_site(frame),
     )
 

@@ -85,6 +85,11 @@ def same_place(a: Placement, b: Placement) -> bool:
     return type(a) is Device and type(b) is Device and a == b
 
 
+def may_be_accelerator(place: Placement) -> bool:
+    """On an accelerator, or where others chose: nothing that unification may still bind."""
+    return place.rigid if type(place) is Variable else is_accelerated(place)
+
+
 def is_accelerated(place: Placement) -> bool:
     """On an accelerator in the accelerated world: where others chose, they chose one."""
     return type(place) is Variable or (type(place) is Device and place.is_accelerator)

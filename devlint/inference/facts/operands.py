@@ -22,7 +22,6 @@ class Operand(NamedTuple):
     by_default: bool = False  # made by a factory without `device=`: on the default device
     loaded: bool = False  # came from a DataLoader or the disk, never moved
     scalar: bool = False  # 0-dim
-    requires_grad: bool = False
     is_parameter: bool = False
     pinned: bool = False
     pageable: bool = False  # a batch of a DataLoader in sight that does not pin its batches

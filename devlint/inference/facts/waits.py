@@ -52,7 +52,6 @@ class Timing(NamedTuple):
     name: str  # what the first reading is bound to
     work: Site  # the last of the work
     sure: bool  # the work is an accelerator's; else it is where the caller's inputs are
-    repeated: bool  # the work is done several times in a loop
     function: Site | None = None  # the function around it
 
 

@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 import libcst as cst
 
+from devlint.inference.domain.placement import may_be_accelerator
 from devlint.inference.facts import Facts, Hotness, Move
 from devlint_rules.helpers.blocks import path_to
-from devlint_rules.helpers.wording import is_host, may_be_accelerator
+from devlint_rules.helpers.wording import is_host
 
 REDUCTIONS = frozenset(
     {"mean", "sum", "max", "min", "amax", "amin", "std", "var", "norm", "prod", "median", "any"}

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from devlint.inference.domain.placement import may_be_accelerator
 from devlint.inference.facts import DataCopy, DataKind, Facts, Loop, Site
 from devlint.inference.syntax.text import parts
 from devlint_rules.helpers.blocks import path_to
-from devlint_rules.helpers.wording import may_be_accelerator
 
 _LOOPS = (cst.For, cst.While)
 _COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import libcst as cst
 
 from devlint.inference.conventions import holds
-from devlint.inference.domain.placement import CPU
+from devlint.inference.domain.placement import CPU, may_be_accelerator
 from devlint.inference.facts import Facts, Move, Site, Sync
 from devlint.inference.syntax.evaluation_order import in_order
 from devlint.inference.syntax.loops import targets_of
@@ -32,7 +32,6 @@ from devlint.inference.syntax.words import is_cold
 from devlint_rules.helpers.legacy_types import of_sizes
 from devlint_rules.helpers.needs import NUMBERS, is_needed
 from devlint_rules.helpers.rewriting import argument, move_target, receiver
-from devlint_rules.helpers.wording import may_be_accelerator
 
 
 class Moment(enum.Enum):

@@ -206,13 +206,6 @@ def is_host(placement: Placement) -> bool:
     return placement == CPU
 
 
-def may_be_accelerator(placement: Placement) -> bool:
-    """Whether a value with this placement lives on an accelerator in the accelerated world."""
-    if isinstance(placement, Variable):
-        return placement.rigid
-    return placement is not None and placement.is_accelerator
-
-
 def loop_head(loop: Loop) -> Site:
     """The line that opens a loop."""
     return head_of(loop.site)
