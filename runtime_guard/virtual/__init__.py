@@ -3,6 +3,7 @@
 The modules:
 
     context, machine, profiles: the block, the machine that it stands for, and its cards
+    hook_stacks: the two hooks of a thread
     function_mode, looking_into: the hook that sees calls
     handlers, factories, conversions, host_reads, writes, composites: who answers them
     single_operations: functions that are one operation, which the second hook need not see
@@ -12,8 +13,8 @@ The modules:
     autocast, attention, kernels: what an accelerator computes otherwise than the host
     accelerator_api, device_context: what `torch.cuda` and the others say
     streams, generators, data_parallel: and what they make
-    storages, autograd: what is below tensors, and behind them
-    torch_imports, stand_ins, compilers: what has to be told that it is on such a machine
+    tensor_patches, storages, autograd: tensors past the hooks, what is below and behind them
+    torch_imports, stand_ins, compilers, profiler: what has to be told that it is on such a machine
     sharing: tensors that go to other processes
     process_groups, collectives: NCCL by means of gloo
 """
