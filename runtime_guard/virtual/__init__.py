@@ -10,6 +10,7 @@ The modules:
     dispatch_mode, thread_hook, meeting, copies, results, refusals: the hook that sees operations
     races, accesses, reuse: which streams wait for which, who does not, and what memory they share
     moves, legacy_types: how tensors get from one device to another
+    gradient_checks, grouping: gradients that are elsewhere, and tensors by device
     autocast, attention, kernels: what an accelerator computes otherwise than the host
     accelerator_api, device_context: what `torch.cuda` and the others say
     streams, generators, data_parallel: and what they make

@@ -32,6 +32,7 @@ from runtime_guard.virtual import accelerator_api, data_parallel, generators, mo
 from runtime_guard.virtual.autocast import patch_autocast
 from runtime_guard.virtual.autograd import patch_backward, patch_functions, patch_saved_tensors
 from runtime_guard.virtual.compilers import compiled_code_runs_eagerly, patch_compilers
+from runtime_guard.virtual.grouping import grouped
 from runtime_guard.virtual.handlers import build_handlers
 from runtime_guard.virtual.hook_stacks import ThreadHooks
 from runtime_guard.virtual.legacy_types import (
@@ -246,7 +247,7 @@ class _Installed:
             patches.update(module, override_checks(module, self.handlers))
         patch_wrappers(patches, machine)
         patch_nested(patches, machine)
-        patches.set(torch._C, "_group_tensors_by_device_and_dtype", moves.grouped)
+        patches.set(torch._C, "_group_tensors_by_device_and_dtype", grouped)
         patch_dlpack(patches)
         patch_tensor(patches, machine, lambda: self.default_type)
         patch_storages(patches, machine)
