@@ -20,7 +20,7 @@ from runtime_guard.recording.module_moves import settle, watch_module_moves
 from runtime_guard.recording.observers import Observer, add_observer, remove_observer
 from runtime_guard.recording.policies import Gate, Policy
 from runtime_guard.virtual import context, races
-from runtime_guard.virtual.context import remove_dispatch_mode, remove_function_mode
+from runtime_guard.virtual.hook_stacks import remove_dispatch_mode, remove_function_mode
 
 
 class DeviceGuard(contextlib.ContextDecorator):

@@ -3,8 +3,9 @@
 The modules:
 
     run, confirm: the commands
+    expectations, verdicts: what findings look like at run time, and what a run says of them
     program, session: a command line run in this process, and the guard around it
-    line_tracer: the lines that were executed
+    line_tracer, at_hand: the lines that were executed, and whether with something on an accelerator
     children: processes that the program starts
     ranks: the evidence of several processes
     suite: the command `devlint test`, two runs of a suite held against each other

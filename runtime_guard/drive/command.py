@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from runtime_guard.commands.confirm import Finding, exit_code_for, findings_of, read_report
+from runtime_guard.commands.confirm import exit_code_for, findings_of, read_report
+from runtime_guard.commands.expectations import Finding
 from runtime_guard.drive.verdict import NOT_DRIVEN, Limits, drive
 
 _DECIDED = ("confirmed", "refuted")

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from runtime_guard.commands.confirm import EXPECTATIONS, Finding, made_at, span_of
+from runtime_guard.commands.expectations import EXPECTATIONS, Finding
+from runtime_guard.commands.verdicts import made_at, span_of
 from runtime_guard.recording.events import Event, Kind
 
 _MEETINGS = frozenset({"DEV101", "DEV102", "DEV103", "DEV104"})

@@ -64,6 +64,10 @@ class Gate:
     _told: set[tuple[str, Site]] = field(default_factory=set)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
+    def __post_init__(self) -> None:
+        if self.after_steps < 0:
+            raise ValueError(f"after_steps={self.after_steps}: expected a number of steps")
+
     def passes(self, what: str, site: Site) -> bool:
         """Is an objection to ``what`` at ``site`` to be heard?"""
         if self.steps < self.after_steps or (self.implicit_only and is_explicit(what)):

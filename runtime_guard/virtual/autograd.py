@@ -14,7 +14,7 @@ from runtime_guard.core.torch_internals import (
     function_mode_stack,
     push_saved_tensors_hooks,
 )
-from runtime_guard.virtual import moves
+from runtime_guard.virtual import gradient_checks
 from runtime_guard.virtual.function_mode import FunctionMode
 from runtime_guard.virtual.machine import Machine
 
@@ -50,7 +50,7 @@ def patch_functions(patches: Patches) -> None:
     def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
         result = real.__get__(None, cls)(*args, **kwargs)
         with disable_torch_function():
-            moves.gradients_stay(result, args, cls.__name__)
+            gradient_checks.gradients_stay(result, args, cls.__name__)
         return result
 
     patches.set(function, "apply", classmethod(functools.wraps(function.apply)(apply)))
@@ -66,7 +66,7 @@ def patch_backward(patches: Patches, machine: Machine) -> None:
         made = real(outputs, grads, *args, **kwargs)
         with disable_torch_function():
             return tuple(
-                moves.root_gradient(machine, position, output, grad)
+                gradient_checks.root_gradient(machine, position, output, grad)
                 for position, (output, grad) in enumerate(zip(outputs, made, strict=True))
             )
 

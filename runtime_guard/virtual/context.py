@@ -21,22 +21,9 @@ import torch.utils.dlpack
 from runtime_guard.core import inheritance
 from runtime_guard.core.memory import install_meters
 from runtime_guard.core.patches import Patches, show_originals
-from runtime_guard.core.placement import (
-    CPU,
-    intern_device,
-    placement_of,
-)
 from runtime_guard.core.torch_internals import (
-    as_subclass,
     disable_torch_function,
-    dispatch_mode_stack,
-    enter,
-    function_mode_count,
-    function_mode_stack,
     has_torch_function,
-    pop_function_mode,
-    push_function_mode,
-    real_device,
     without_dispatch_modes,
 )
 from runtime_guard.core.warning_places import keep_places
@@ -44,10 +31,10 @@ from runtime_guard.recording.module_moves import watch_module_moves
 from runtime_guard.virtual import accelerator_api, data_parallel, generators, moves
 from runtime_guard.virtual.autocast import patch_autocast
 from runtime_guard.virtual.autograd import patch_backward, patch_functions, patch_saved_tensors
-from runtime_guard.virtual.compilers import compiled_code_runs_eagerly, patch_compilers, say_once
-from runtime_guard.virtual.dispatch_mode import DispatchMode
-from runtime_guard.virtual.function_mode import FunctionMode
+from runtime_guard.virtual.compilers import compiled_code_runs_eagerly, patch_compilers
+from runtime_guard.virtual.grouping import grouped
 from runtime_guard.virtual.handlers import build_handlers
+from runtime_guard.virtual.hook_stacks import ThreadHooks
 from runtime_guard.virtual.legacy_types import (
     LEGACY_DTYPES,
     legacy_sparse_types,
@@ -63,15 +50,19 @@ from runtime_guard.virtual.machine import (
     parts_that_need_a_driver,
 )
 from runtime_guard.virtual.process_groups import patch_process_groups
-from runtime_guard.virtual.races import record_stream
+from runtime_guard.virtual.profiler import patch_profiler
 from runtime_guard.virtual.sharing import rebuild, share_between_processes
 from runtime_guard.virtual.stand_ins import give_originals_back
 from runtime_guard.virtual.storages import patch_storages
 from runtime_guard.virtual.streams import VirtualEvent, VirtualStream
+from runtime_guard.virtual.tensor_patches import (
+    patch_dlpack,
+    patch_nested,
+    patch_tensor,
+    patch_wrappers,
+)
 from runtime_guard.virtual.torch_imports import TorchImports
 
-_WRAPPED_DEVICE = 6
-"""The position of ``device`` in ``_make_wrapper_subclass(cls, size, …)``, behind ``cls``."""
 _entered: list[Machine] = []
 """The machines of the blocks that have not ended, the latest last; blocks may end in any order."""
 _entry_lock = threading.RLock()
@@ -153,61 +144,6 @@ def arrive(*sent: Any) -> torch.Tensor:
     return rebuild(active_machine(), *sent)
 
 
-class _ThreadHooks:
-    """The pair of modes of one thread."""
-
-    def __init__(self, machine: Machine, handlers: dict[Any, Any]) -> None:
-        self.function_mode = FunctionMode(machine, handlers)
-        self.dispatch_mode = DispatchMode(machine, self.function_mode)
-        self.function_mode.operation_hook = self.dispatch_mode
-        self.outer: list[FunctionMode] = []
-        """The modes of the blocks around this one, which it covers."""
-
-    def push(self) -> None:
-        self.outer = [m for m in function_mode_stack() if isinstance(m, FunctionMode)]
-        for mode in self.outer:
-            mode.covered += 1
-        enter(self.function_mode)
-        enter(self.dispatch_mode)
-
-    def pop(self) -> None:
-        remove_dispatch_mode(self.dispatch_mode)
-        remove_function_mode(self.function_mode)
-        for mode in self.outer:
-            mode.covered -= 1
-        self.outer = []
-
-
-def remove_function_mode(mode: Any) -> None:
-    """Take ``mode`` off the stack even when another one was pushed and not yet popped."""
-    above = []
-    while function_mode_count():
-        top = pop_function_mode()
-        if top is mode:
-            break
-        above.append(top)
-    for other in reversed(above):
-        push_function_mode(other)
-
-
-def remove_dispatch_mode(mode: Any) -> None:
-    """Take ``mode`` off the stack even when another one was pushed and not yet popped."""
-    stack = dispatch_mode_stack()
-    if not stack or stack[-1] is mode:
-        mode.__exit__(None, None, None)
-        return
-    if mode not in stack:
-        return
-    above = []
-    while stack and stack[-1] is not mode:
-        top = stack.pop()
-        top.__exit__(None, None, None)
-        above.append(top)
-    mode.__exit__(None, None, None)
-    for other in reversed(above):
-        other.__enter__()
-
-
 class _Installed:
     """One entered block: its machine, the attributes it replaced, the hooks of its threads."""
 
@@ -215,7 +151,7 @@ class _Installed:
         self.machine = machine
         self.patches = Patches()
         self.handlers: dict[Any, Any] = {}
-        self.hooks: _ThreadHooks | None = None
+        self.hooks: ThreadHooks | None = None
         self.imports = TorchImports(self._suspended)
         self.modules = frozenset(sys.modules)
         """Those that were there before the block."""
@@ -243,7 +179,7 @@ class _Installed:
             _entered.append(self.machine)
             install_meters(self.machine.meters)
         self.eager.enter_context(compiled_code_runs_eagerly())
-        self.hooks = _ThreadHooks(self.machine, self.handlers)
+        self.hooks = ThreadHooks(self.machine, self.handlers)
         self.hooks.push()
 
     def remove(self) -> None:
@@ -288,37 +224,7 @@ class _Installed:
     def _patch(self) -> None:
         machine, patches = self.machine, self.patches
         base = _Real.of(not _entered)
-        for kind in machine.counts:
-            module = getattr(torch, kind)
-            if kind == "mps":
-                patches.update(module, accelerator_api.mps_api(machine))
-                patches.set(torch.backends.mps, "is_available", lambda: True)
-                patches.set(torch.backends.mps, "is_built", lambda: True)
-                continue
-            api = accelerator_api.module_api(machine, kind, module)
-            patches.update(module, api)
-            for part in ("random", "memory"):
-                sub = getattr(module, part, None)
-                if sub is not None:
-                    patches.update(sub, {n: v for n, v in api.items() if n in vars(sub)})
-            if kind == "cuda":
-                patches.update(module, base.types(machine, "cuda"))
-                sparse_types = legacy_sparse_types(machine, "cuda")
-                patches.update(
-                    torch.cuda.sparse,
-                    {n: t for n, t in sparse_types.items() if hasattr(torch.cuda.sparse, n)},
-                )
-                if not (torch.version.cuda or getattr(torch.version, "hip", None)):
-                    patches.set(torch.version, "cuda", accelerator_api.VERSION)
-                patches.set(torch.backends.cuda, "is_built", lambda: True)
-                patches.set(torch.backends.cudnn, "is_acceptable", lambda tensor: False)
-                if not torch._C._has_cudnn:
-                    patches.update(torch.backends.cudnn, accelerator_api.cudnn_api())
-                patches.update(torch.cuda.nvtx, accelerator_api.nvtx_api())
-                patches.update(torch.cuda.profiler, accelerator_api.profiler_api())
-                patches.update(torch.nn.parallel.comm, data_parallel.comm_api())
-                # a list with a place for each card, made where it is first asked for
-                patches.set(torch.nn.parallel._functions, "_streams", None)
+        self._patch_accelerators(base)
         patches.update(torch, base.types(machine, "cpu"))
         if hasattr(torch, "accelerator"):  # since torch 2.6
             patches.update(torch.accelerator, accelerator_api.accelerator_api(machine))
@@ -339,14 +245,14 @@ class _Installed:
         patches.set(torch.overrides, "has_torch_function", has_torch_function)
         for module in (torch.nn.functional, torch.functional, torch._tensor):
             patches.update(module, override_checks(module, self.handlers))
-        self._patch_wrappers()
-        patches.set(torch.nested, "nested_tensor", self._nested_tensor(torch.nested.nested_tensor))
-        patches.set(torch._C, "_group_tensors_by_device_and_dtype", moves.grouped)
-        self._patch_dlpack()
-        self._patch_tensor()
+        patch_wrappers(patches, machine)
+        patch_nested(patches, machine)
+        patches.set(torch._C, "_group_tensors_by_device_and_dtype", grouped)
+        patch_dlpack(patches)
+        patch_tensor(patches, machine, lambda: self.default_type)
         patch_storages(patches, machine)
         self.end_autocast = patch_autocast(machine, patches)
-        self._patch_profiler()
+        patch_profiler(patches, machine)
         patch_saved_tensors(patches)
         patch_functions(patches)
         patch_backward(patches, machine)
@@ -360,105 +266,45 @@ class _Installed:
         watch_module_moves(patches, moves.device_of)
         keep_places(patches)
 
-    def _patch_dlpack(self) -> None:
-        """``torch.utils.dlpack.to_dlpack`` calls C++ past every hook."""
-        dlpack: Any = torch.utils.dlpack
-        real = dlpack.to_dlpack
+    def _patch_accelerators(self, base: _Real) -> None:
+        """``torch.cuda`` and its siblings."""
+        machine, patches = self.machine, self.patches
+        for kind in machine.counts:
+            module = getattr(torch, kind)
+            if kind == "mps":
+                patches.update(module, accelerator_api.mps_api(machine))
+                patches.set(torch.backends.mps, "is_available", lambda: True)
+                patches.set(torch.backends.mps, "is_built", lambda: True)
+                continue
+            api = accelerator_api.module_api(machine, kind, module)
+            patches.update(module, api)
+            for part in ("random", "memory"):
+                sub = getattr(module, part, None)
+                if sub is not None:
+                    patches.update(sub, {n: v for n, v in api.items() if n in vars(sub)})
+            if kind == "cuda":
+                self._patch_cuda(base)
 
-        def to_dlpack(tensor: torch.Tensor) -> Any:
-            if tensor.device.type not in ("cpu", "meta"):
-                raise UnsupportedVirtually(
-                    "to_dlpack of a virtual accelerator's tensor: its memory is the host's"
-                )
-            return real(tensor)
-
-        self.patches.set(dlpack, "to_dlpack", to_dlpack)
-        self.patches.set(torch, "to_dlpack", to_dlpack)
-
-    def _patch_tensor(self) -> None:
-        """``Tensor.device`` and its shorthands as properties: seen even where modes are off."""
-
-        def device(tensor: torch.Tensor) -> torch.device:
-            with disable_torch_function():
-                placement = placement_of(tensor)
-            if placement is None:
-                return real_device(tensor)
-            if placement.move is not None:
-                placement.move.used = True  # `x.to(d).device` tells where a move goes
-            return placement.device
-
-        def is_type(kind: str) -> property:
-            return property(lambda tensor: tensor.device.type == kind)
-
-        tensor = torch.Tensor
-        self.patches.set(tensor, "device", property(device))
-        for kind in ("cuda", "cpu", "xpu", "mps"):
-            self.patches.set(tensor, f"is_{kind}", is_type(kind))
-
-        def init(tensor: torch.Tensor, *args: Any, **kwargs: Any) -> None:
-            """``torch.Tensor([1.0])``, which no hook sees: note where it was made."""
-            if type(tensor) is torch.Tensor and placement_of(tensor) is None:
-                device = intern_device(real_device(tensor))
-                if self.default_type is not None and device is CPU:
-                    device = self.machine.canonical(self.default_type)
-                moves.tag_fresh(tensor, device)
-
-        self.patches.set(tensor, "__init__", init)
-        make: Any = tensor.__new__
-
-        @functools.wraps(make)
-        def new(cls: Any, *args: Any, **kwargs: Any) -> torch.Tensor:
-            """``Subclass(data)``: what a dispatch mode has seen cannot become another class."""
-            if cls is tensor:
-                return make(cls, *args, **kwargs)  # type: ignore[no-any-return]
-            return as_subclass(make(tensor, *args, **kwargs), cls)
-
-        self.patches.set(tensor, "__new__", staticmethod(new))
-        self.patches.set(tensor, "as_subclass", as_subclass)
-        # its C++ signature knows no streams but real ones
-        self.patches.set(tensor, "record_stream", record_stream)
-
-    def _patch_wrappers(self) -> None:
-        """Tensors that wrap others: autograd asks the device of their C++ half for its stream."""
-        machine = self.machine
-        real: Any = torch.Tensor._make_wrapper_subclass
-
-        @functools.wraps(real)
-        def make(cls: Any, *args: Any, **options: Any) -> torch.Tensor:
-            positional = len(args) > _WRAPPED_DEVICE
-            requested = args[_WRAPPED_DEVICE] if positional else options.get("device")
-            target = machine.parse(requested) if requested is not None else CPU
-            if not machine.is_virtual(target):
-                return real(cls, *args, **options)  # type: ignore[no-any-return]
-            if positional:
-                args = (*args[:_WRAPPED_DEVICE], CPU, *args[_WRAPPED_DEVICE + 1 :])
-            else:
-                options["device"] = CPU
-            wrapper: torch.Tensor = real(cls, *args, **options)
-            with disable_torch_function():
-                moves.tag_fresh(wrapper, target)
-            return wrapper
-
-        self.patches.set(torch.Tensor, "_make_wrapper_subclass", staticmethod(make))
-
-    def _patch_profiler(self) -> None:
-        """The profiler has no events of a virtual device to time, and nobody listens to NVTX."""
-        machine, profile = self.machine, torch.autograd.profiler.profile
-        make: Any = profile.__init__
-
-        @functools.wraps(make)
-        def init(self: Any, *args: Any, use_device: str | None = None, **options: Any) -> None:
-            if options.get("use_cuda"):  # deprecated
-                options["use_cuda"], use_device = False, "cuda"
-            if use_device in machine.counts:
-                say_once(f"profiler: no events of the virtual {use_device} device, only the CPU's")
-                use_device = None
-            make(self, *args, use_device=use_device, **options)
-
-        self.patches.set(profile, "__init__", init)
-        emit_nvtx = torch.autograd.profiler.emit_nvtx
-        self.patches.set(emit_nvtx, "__enter__", lambda self: self)
-        self.patches.set(emit_nvtx, "__exit__", lambda self, *exc: None)
+    def _patch_cuda(self, base: _Real) -> None:
+        """What there is of CUDA alone."""
+        machine, patches = self.machine, self.patches
+        patches.update(torch.cuda, base.types(machine, "cuda"))
+        sparse_types = legacy_sparse_types(machine, "cuda")
+        patches.update(
+            torch.cuda.sparse,
+            {n: t for n, t in sparse_types.items() if hasattr(torch.cuda.sparse, n)},
+        )
+        if not (torch.version.cuda or getattr(torch.version, "hip", None)):
+            patches.set(torch.version, "cuda", accelerator_api.VERSION)
+        patches.set(torch.backends.cuda, "is_built", lambda: True)
+        patches.set(torch.backends.cudnn, "is_acceptable", lambda tensor: False)
+        if not torch._C._has_cudnn:
+            patches.update(torch.backends.cudnn, accelerator_api.cudnn_api())
+        patches.update(torch.cuda.nvtx, accelerator_api.nvtx_api())
+        patches.update(torch.cuda.profiler, accelerator_api.profiler_api())
+        patches.update(torch.nn.parallel.comm, data_parallel.comm_api())
+        # a list with a place for each card, made where it is first asked for
+        patches.set(torch.nn.parallel._functions, "_streams", None)
 
     def _patch_threads(self) -> None:
         """Threads started inside the block get hooks of their own."""
@@ -470,7 +316,7 @@ class _Installed:
             run = thread.run
 
             def run_hooked() -> None:
-                hooks = _ThreadHooks(machine, handlers)
+                hooks = ThreadHooks(machine, handlers)
                 hooks.push()
                 try:
                     run()
@@ -481,29 +327,6 @@ class _Installed:
             start(thread)
 
         self.patches.set(threading.Thread, "start", start_hooked)
-
-    def _nested_tensor(self, make: Any) -> Any:
-        """``torch.nested.nested_tensor`` calls C++ past every hook."""
-        machine = self.machine
-
-        @functools.wraps(make)
-        def nested_tensor(tensor_list: Any, **options: Any) -> torch.Tensor:
-            if options.get("layout") is torch.jagged:  # Python all the way
-                jagged: torch.Tensor = make(tensor_list, **options)
-                return jagged
-            requested = options.pop("device", None)
-            target = machine.parse(requested) if requested is not None else None
-            if target is None and tensor_list and isinstance(tensor_list[0], torch.Tensor):
-                target = tensor_list[0].device
-            if target is not None and not machine.is_virtual(target):
-                options["device"] = target
-            result: torch.Tensor = make(tensor_list, **options)
-            if target is not None and machine.is_virtual(target):
-                with disable_torch_function():
-                    moves.tag_fresh(result, machine.canonical(target))
-            return result
-
-        return nested_tensor
 
     def _set_default_tensor_type(self, wanted: Any) -> None:
         kind, dtype = legacy_type(wanted)
@@ -554,7 +377,7 @@ def hooks_in_this_thread(machine_block: virtual_devices) -> Iterator[None]:
     if not machine_block._entered:
         raise RuntimeError("hooks_in_this_thread: the virtual_devices block is not entered")
     installed = machine_block._entered[-1]
-    hooks = _ThreadHooks(installed.machine, installed.handlers)
+    hooks = ThreadHooks(installed.machine, installed.handlers)
     hooks.push()
     try:
         yield

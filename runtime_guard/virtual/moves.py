@@ -32,7 +32,6 @@ from runtime_guard.core.torch_internals import (
 )
 from runtime_guard.recording import gradients, observers
 from runtime_guard.recording.events import Kind
-from runtime_guard.recording.explanation import explain_operands, rule_for, with_explanation
 from runtime_guard.recording.module_moves import moves_a_module
 from runtime_guard.virtual.machine import Machine, UnsupportedVirtually
 from runtime_guard.virtual.races import Watch
@@ -134,28 +133,56 @@ def move(
             f"make_fx on virtual devices: {what} would be traced on the host"
         )
     refuse_dtype(dtype or tensor.dtype, target)
-    options["copy"] = True
-    if wraps_others(tensor):  # it moves what it wraps, and makes a wrapper there
+    if wraps_others(tensor):
         del options["copy"]
-        moving.whole = True
-        try:
-            moved: torch.Tensor = copy_below(
-                tensor, device=target, non_blocking=non_blocking, **options
-            )
-        finally:
-            moving.whole = False
-        return moved
-    moving.active = True  # the copy is not on the source's device, not even for a moment
+        return _move_wrapper(tensor, target, non_blocking, options)
+    result = _copied(tensor, options)
+    watched = _arrived(machine, tensor, result, source, target, what, non_blocking)
+    if result.grad_fn is not None:
+        result.grad_fn.register_hook(_GradientBack(machine, source, 0))
+        _note_leaf(tensor, result, watched, source, target, what)
+    return result
+
+
+def _move_wrapper(
+    tensor: torch.Tensor, target: torch.device, non_blocking: bool, options: dict[str, Any]
+) -> torch.Tensor:
+    """It moves what it wraps, and makes a wrapper there."""
+    moving.whole = True
     try:
-        result = _to(tensor, **options)
+        moved: torch.Tensor = copy_below(
+            tensor, device=target, non_blocking=non_blocking, **options
+        )
+    finally:
+        moving.whole = False
+    return moved
+
+
+def _copied(tensor: torch.Tensor, options: dict[str, Any]) -> torch.Tensor:
+    """A copy, which is on no device yet: not on the source's, not even for a moment."""
+    moving.active = True
+    try:
+        result: torch.Tensor = _to(tensor, **{**options, "copy": True})
     finally:
         moving.active = False
-    if (
+    shares = (
         tensor.layout is torch.sparse_coo
         and result._values().data_ptr() == tensor._values().data_ptr()
-    ):
-        result = tensor.clone()
-    pinned = is_pinned(tensor)
+    )
+    return tensor.clone() if shares else result
+
+
+def _arrived(
+    machine: Machine,
+    tensor: torch.Tensor,
+    result: torch.Tensor,
+    source: torch.device,
+    target: torch.device,
+    what: str,
+    non_blocking: bool,
+) -> Move | None:
+    """``result`` is the copy on ``target``: it is told of, tagged, and watched where it is told."""
+    placement, pinned = placement_of(tensor), is_pinned(tensor)
     # a non-blocking copy to the host goes into page-locked memory (at::native::_to_copy)
     landed = not (non_blocking and target is CPU)
     stack = record_transfer(
@@ -182,17 +209,27 @@ def move(
     if Watch.current is not None:
         behind = non_blocking and (target is CPU or pinned)  # the host's back
         Watch.current.copied(tensor, result, what, CPU in (source, target) and not behind)
-    node = result.grad_fn
-    if node is not None:
-        node.register_hook(_GradientBack(machine, source, 0))
-        # copies to the host are made to be looked at; on the accelerator it is to be trained
-        if tensor.is_leaf and tensor.requires_grad and target is not CPU and stack:
-            observers.problem(
-                Kind.LEAF_MOVE, what, "", source=str(source), target=str(target), stack=stack
-            )
-            if watched is not None:
-                gradients.watch_leaf(watched, tensor, result, what, f"from {source} to {target}")
-    return result
+    return watched
+
+
+def _note_leaf(
+    tensor: torch.Tensor,
+    result: torch.Tensor,
+    watched: Move | None,
+    source: torch.device,
+    target: torch.device,
+    what: str,
+) -> None:
+    """A leaf that requires grad was moved to where it is to be trained.
+
+    Copies to the host are made to be looked at.
+    """
+    if watched is None or target is CPU or not (tensor.is_leaf and tensor.requires_grad):
+        return
+    observers.problem(
+        Kind.LEAF_MOVE, what, "", source=str(source), target=str(target), stack=watched.stack
+    )
+    gradients.watch_leaf(watched, tensor, result, what, f"from {source} to {target}")
 
 
 def record_transfer(
@@ -332,124 +369,6 @@ def gradient_goes_back(
         and node.name().rpartition("::")[2] in ("CopyBackwards", "CopySlices")
     ):
         node.register_hook(_GradientBack(machine, source, 1))
-
-
-def root_gradient(machine: Machine, position: int, output: Any, grad: Any) -> Any:
-    """``grad`` as the gradient of the root ``output`` of a backward pass.
-
-    ``validate_outputs`` in ``torch/csrc/autograd/engine.cpp``, which moves 0-dim ones.
-    """
-    if not isinstance(output, torch.Tensor) or not isinstance(grad, torch.Tensor):
-        return grad
-    expected, found = device_of(output), device_of(grad)
-    if expected is found or "meta" in (expected.type, found.type):
-        return grad
-    if grad.dim() == 0:
-        return move(machine, grad, expected, what="backward")
-    refuse_gradient(
-        f"invalid gradient at index {position} - expected device {expected} but got {found}",
-        "backward",
-        grad,
-        expected,
-    )
-    return grad
-
-
-def refuse_gradient(
-    sentence: str, what: str, gradient: torch.Tensor, expected: torch.device
-) -> None:
-    """Record a gradient on another device than ``expected``, and raise ``sentence``."""
-    explanation = explain_operands([gradient], ["the gradient"])
-    observers.problem(
-        Kind.MIXED,
-        what,
-        f"{sentence} {explanation}",
-        source=str(expected),
-        target=str(device_of(gradient)),
-        operands=[gradient],
-    )
-    if observers.mixed_policy() == "raise":
-        raise RuntimeError(with_explanation(sentence, explanation, rule_for([gradient])))
-
-
-class _GradientsStay:
-    """Post hook of a custom function's node: refuses gradients on other devices than its inputs.
-
-    ``validate_outputs`` in ``torch/csrc/autograd/engine.cpp``, which moves 0-dim ones.
-    """
-
-    __slots__ = ("devices", "name")
-
-    def __init__(self, name: str, devices: tuple[torch.device, ...]) -> None:
-        self.name = name
-        self.devices = devices
-
-    def __call__(self, gradients: tuple[Any, ...], _: Any) -> Any:
-        with disable_torch_function():
-            for position, (gradient, device) in enumerate(
-                zip(gradients, self.devices, strict=False)
-            ):
-                if gradient is None or gradient.dim() == 0 or device_of(gradient) is device:
-                    continue
-                sentence = (
-                    f"Function {self.name} returned an invalid gradient at index {position} - "
-                    f"expected device {device} but got {device_of(gradient)}"
-                )
-                refuse_gradient(sentence, self.name, gradient, device)
-
-
-def gradients_stay(result: Any, args: tuple[Any, ...], name: str) -> None:
-    """After ``Function.apply(*args)``: its gradients have to be where ``args`` are."""
-    first = result[0] if isinstance(result, (tuple, list)) and result else result
-    node = first.grad_fn if isinstance(first, torch.Tensor) else None
-    if node is None or node.name() != f"{name}Backward":
-        return
-    devices = tuple(device_of(a) for a in args if isinstance(a, torch.Tensor))
-    if any(device is not CPU for device in devices):
-        node.register_hook(_GradientsStay(node.name(), devices))
-
-
-Group = tuple[list[list[torch.Tensor | None]], list[int]]
-
-
-def grouped(
-    lists: list[list[torch.Tensor | None]], with_indices: bool = False
-) -> dict[tuple[torch.device, torch.dtype], Group]:
-    """Tensors that belong together, by device and dtype of those in the first list.
-
-    What optimizers and ``clip_grad_norm_`` ask C++ for, which knows no virtual devices
-    (``aten/src/ATen/native/ForeachUtils.h``; an optimizer's steps may be on the host).
-    """
-    with disable_torch_function():  # thousands of `.dtype` in one step of a large model
-        return _grouped(lists, with_indices)
-
-
-def _grouped(
-    lists: list[list[torch.Tensor | None]], with_indices: bool
-) -> dict[tuple[torch.device, torch.dtype], Group]:
-    groups: dict[tuple[torch.device, torch.dtype], Group] = {}
-    for position, first in enumerate(lists[0]):
-        assert first is not None
-        device, dtype = key = (device_of(first), first.dtype)
-        members, indices = groups.setdefault(key, ([[] for _ in lists], []))
-        if with_indices:
-            indices.append(position)
-        for group, tensors in zip(members, lists, strict=True):
-            if not tensors:
-                continue
-            tensor = tensors[position]
-            group.append(tensor)
-            if tensor is None:
-                continue
-            step = tensor.dtype in (torch.float32, torch.float64)
-            if not (tensor.dtype is dtype or step) or not (
-                (where := device_of(tensor)) is device or (where is CPU and step)
-            ):
-                raise RuntimeError(
-                    "Tensors of the same index must be on the same device and the same dtype "
-                    "except `step` tensors that can be CPU and float32/64 notwithstanding"
-                )
-    return groups
 
 
 def tag_fresh(tensor: torch.Tensor, device: torch.device) -> None:

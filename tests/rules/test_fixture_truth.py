@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch")
 
 from running import CHECKPOINT, MACHINES, arguments_of, confirmed, named, save_checkpoint  # noqa: E402
 
-from runtime_guard.commands.confirm import EXPECTATIONS  # noqa: E402
+from runtime_guard.commands.expectations import EXPECTATIONS  # noqa: E402
 from runtime_guard.recording.events import PROBLEMS, Kind  # noqa: E402
 
 RULE_FIXTURES = FIXTURES / "rules"

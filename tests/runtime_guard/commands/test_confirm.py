@@ -7,14 +7,10 @@ import re
 
 import pytest
 
-from runtime_guard.commands.confirm import (
-    EXPECTATIONS,
-    confirm,
-    judge,
-    missed,
-    render_text,
-    run_confirm,
-)
+from runtime_guard.commands.confirm import confirm, render_text, run_confirm
+from runtime_guard.commands.expectations import EXPECTATIONS
+from runtime_guard.commands.line_tracer import TracedLines
+from runtime_guard.commands.verdicts import judge, missed
 from runtime_guard.core.sites import Site
 from runtime_guard.recording.events import Event, Kind
 from runtime_guard.recording.evidence import (
@@ -210,6 +206,35 @@ class TestJudge:
         assert {key: judged[key] for key in one} == one
         assert judged["evidence"][0]["kind"] == "mixed-device"
         assert "verdict" not in one
+
+    def test_of_two_at_one_line_a_mixture_confirms_the_one_that_speaks_of_its_operand(self):
+        noise, mask = finding("DEV102", 12, 10), finding("DEV102", 12, 11)
+        met = event(Kind.MIXED, 12, origins=(3, 10))
+        evidence = Evidence((met,), "cuda:1")
+        lines = TracedLines({FILE: {10, 11, 12}}, {FILE: {12}}, {FILE: {12}})
+        judged = judge([mask, noise], evidence, lines, "/project")
+        assert [one["verdict"] for one in judged] == ["undecided", "confirmed"]
+        # where none of them tells where an operand is from, it is evidence of both
+        unknown = Evidence((event(Kind.MIXED, 12, origins=(3,)),), "cuda:1")
+        judged = judge([mask, noise], unknown, lines, "/project")
+        assert [one["verdict"] for one in judged] == ["confirmed", "confirmed"]
+
+    def test_a_line_that_an_exception_left_refutes_nothing(self):
+        lines = TracedLines({FILE: {5}}, {FILE: {5}}, {FILE: {5}})
+        (judged,) = judge([finding("DEV102", 5)], Evidence((), "cuda:1"), lines, "/project")
+        assert judged["verdict"] == "undecided"
+        assert judged["reason"] == "an exception left its line, and may have come first"
+
+    def test_a_line_without_anything_on_an_accelerator_refutes_no_meeting(self):
+        lines = TracedLines({FILE: {5}}, {}, {FILE: set()})
+        evidence = Evidence((), "cuda:1")
+        (meeting,) = judge([finding("DEV102", 5)], evidence, lines, "/project")
+        assert (meeting["verdict"], meeting["reason"]) == (
+            "not executed",
+            "it ran, but with nothing on an accelerator",
+        )
+        (moves,) = judge([finding("DEV304", 5)], evidence, lines, "/project")
+        assert moves["verdict"] == "refuted"
 
     def test_what_check_missed(self):
         seen = Evidence((event(Kind.MIXED, 5), event(Kind.HOST_READ, 9), event(Kind.SYNC, 3)), "c")

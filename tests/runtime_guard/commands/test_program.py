@@ -137,3 +137,33 @@ def test_executed_lines_of_the_chosen_files_in_all_threads(project):
         sys.modules.pop("chosen", None)
     assert first == {1, 2, 4}
     assert tracer.executed == {chosen: {1, 2, 3, 4}}
+
+
+LEFT = """\
+def inner(x):
+    return 1 / x
+
+def outer(x):
+    try:
+        return inner(x) + sum(y for y in iter([x]))
+    except ZeroDivisionError:
+        return next(iter([2]))
+
+for x in iter([1, 0]):
+    outer(x)
+"""
+
+
+def test_lines_that_an_exception_left_and_those_that_had_something_at_hand(project):
+    file = project("left.py", LEFT)
+    asked: list[int] = []
+
+    def is_zero(frame):
+        asked.append(frame.f_locals["x"])
+        return frame.f_locals["x"] == 0
+
+    with LineTracer([file], {file: {2}}, is_zero) as tracer:
+        run_program(Program("script", file, ()))
+    assert tracer.lines.interrupted == {file: {2, 6}}  # not those that the end of a loop left
+    assert tracer.lines.with_it == {file: {2}}
+    assert asked == [1, 0]

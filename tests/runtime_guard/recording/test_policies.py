@@ -41,6 +41,11 @@ def test_transfers_by_direction():
         DeviceGuard(on_transfer={"H2H": "raise"})
 
 
+def test_a_warm_up_has_no_fewer_than_no_steps():
+    with pytest.raises(ValueError, match="after_steps=-1: expected a number of steps"):
+        DeviceGuard(after_steps=-1)
+
+
 @pytest.mark.parametrize(
     ("ask", "implicit"),
     [

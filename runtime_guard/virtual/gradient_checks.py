@@ -1,0 +1,92 @@
+"""Gradients on another device than what they are of, which PyTorch's engine refuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from runtime_guard.core.placement import CPU
+from runtime_guard.core.torch_internals import disable_torch_function
+from runtime_guard.recording import observers
+from runtime_guard.recording.events import Kind
+from runtime_guard.recording.explanation import explain_operands, rule_for, with_explanation
+from runtime_guard.virtual.machine import Machine
+from runtime_guard.virtual.moves import device_of, move
+
+__tracebackhide__ = True  # pytest shows the user's frames only
+
+
+def root_gradient(machine: Machine, position: int, output: Any, grad: Any) -> Any:
+    """``grad`` as the gradient of the root ``output`` of a backward pass.
+
+    ``validate_outputs`` in ``torch/csrc/autograd/engine.cpp``, which moves 0-dim ones.
+    """
+    if not isinstance(output, torch.Tensor) or not isinstance(grad, torch.Tensor):
+        return grad
+    expected, found = device_of(output), device_of(grad)
+    if expected is found or "meta" in (expected.type, found.type):
+        return grad
+    if grad.dim() == 0:
+        return move(machine, grad, expected, what="backward")
+    refuse_gradient(
+        f"invalid gradient at index {position} - expected device {expected} but got {found}",
+        "backward",
+        grad,
+        expected,
+    )
+    return grad
+
+
+def refuse_gradient(
+    sentence: str, what: str, gradient: torch.Tensor, expected: torch.device
+) -> None:
+    """Record a gradient on another device than ``expected``, and raise ``sentence``."""
+    explanation = explain_operands([gradient], ["the gradient"])
+    observers.problem(
+        Kind.MIXED,
+        what,
+        f"{sentence} {explanation}",
+        source=str(expected),
+        target=str(device_of(gradient)),
+        operands=[gradient],
+    )
+    if observers.mixed_policy() == "raise":
+        raise RuntimeError(with_explanation(sentence, explanation, rule_for([gradient])))
+
+
+class _GradientsStay:
+    """Post hook of a custom function's node: refuses gradients on other devices than its inputs.
+
+    ``validate_outputs`` in ``torch/csrc/autograd/engine.cpp``, which moves 0-dim ones.
+    """
+
+    __slots__ = ("devices", "name")
+
+    def __init__(self, name: str, devices: tuple[torch.device, ...]) -> None:
+        self.name = name
+        self.devices = devices
+
+    def __call__(self, gradients: tuple[Any, ...], _: Any) -> Any:
+        with disable_torch_function():
+            for position, (gradient, device) in enumerate(
+                zip(gradients, self.devices, strict=False)
+            ):
+                if gradient is None or gradient.dim() == 0 or device_of(gradient) is device:
+                    continue
+                sentence = (
+                    f"Function {self.name} returned an invalid gradient at index {position} - "
+                    f"expected device {device} but got {device_of(gradient)}"
+                )
+                refuse_gradient(sentence, self.name, gradient, device)
+
+
+def gradients_stay(result: Any, args: tuple[Any, ...], name: str) -> None:
+    """After ``Function.apply(*args)``: its gradients have to be where ``args`` are."""
+    first = result[0] if isinstance(result, (tuple, list)) and result else result
+    node = first.grad_fn if isinstance(first, torch.Tensor) else None
+    if node is None or node.name() != f"{name}Backward":
+        return
+    devices = tuple(device_of(a) for a in args if isinstance(a, torch.Tensor))
+    if any(device is not CPU for device in devices):
+        node.register_hook(_GradientsStay(node.name(), devices))
