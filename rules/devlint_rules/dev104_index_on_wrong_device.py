@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from devlint.findings import Severity
+from devlint.inference.domain.placement import Variable
 from devlint.inference.facts import Facts, Meeting
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.helpers.edits import MOVE
@@ -50,8 +51,8 @@ def _advice(meeting: Meeting) -> str:
 def _move(meeting: Meeting) -> str:
     if not _index_to_host(meeting):
         return MOVE
-    made = sole_factory(meeting.left)
-    if made is not None and meeting.left.by_default and takes_device(made):
+    made, anywhere = sole_factory(meeting.left), isinstance(meeting.right.placement, Variable)
+    if made is not None and anywhere and meeting.left.by_default and takes_device(made):
         return "make the tensor where its index lives, or bring the index to the host"
     return "bring the index to the host"
 

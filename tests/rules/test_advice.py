@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from rule_checking import check_text
 
+from devlint.findings import Confidence
+
 
 def test_a_device_that_another_function_chose():
     (found,) = check_text("""
@@ -209,3 +211,106 @@ def judged(rows: torch.Tensor):
         (17, "`rows` is on cuda: moved here"),
         (12, "they meet here"),
     ]
+
+
+MADE_BY_CALLEE = """
+import torch
+
+
+def scaled(rows, count):
+    steps = torch.linspace(0.0, 1.0, count)
+    return rows * steps
+
+
+def use():
+    rows = torch.ones(4, device="cuda")
+    return scaled(rows, 4)
+"""
+
+
+def test_what_a_callee_makes_is_made_elsewhere_and_its_result_is_not_moved():
+    (found,) = [each for each in check_text(MADE_BY_CALLEE) if each.rule == "DEV101"]
+    assert found.advice == "make it where the other one lives: pass `device=` to `torch.linspace`"
+    assert found.fix is None
+
+
+FORGOTTEN = """
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+
+def judge(model, loader):
+    model.eval()
+    for (rows,) in loader:
+        print(model(rows))
+
+
+def main():
+    model = nn.Linear(3, 3){moved}
+    judge(model, DataLoader(TensorDataset(torch.rand(8, 3)), batch_size=2))
+"""
+
+
+def test_a_loader_that_is_handed_over_is_not_what_is_moved():
+    said = [each for each in check_text(FORGOTTEN.format(moved=".cuda()")) if each.rule == "DEV103"]
+    (found,) = [each for each in said if each.confidence is Confidence.LIKELY]
+    assert found.location.line == 15
+    assert found.advice == "move each batch to the module's device, in `judge`"
+    assert found.fix is None
+    host = [each for each in check_text(FORGOTTEN.format(moved="")) if each.rule == "DEV103"]
+    assert all(each.confidence is Confidence.POSSIBLE for each in host)
+
+
+def test_of_a_list_what_is_out_of_place_is_moved():
+    (found,) = [
+        each
+        for each in check_text("""
+import torch
+
+
+def joined(x: torch.Tensor):
+    start = torch.zeros(1).cumsum(0)
+    y = x.cuda()
+    return torch.cat([start, y])
+""")
+        if each.rule == "DEV101"
+    ]
+    assert "[start, y].to" not in found.advice
+
+
+def test_a_name_of_another_function_is_no_device_for_a_factory():
+    (found,) = [
+        each
+        for each in check_text("""
+import torch
+
+TABLE = torch.linspace(0, 1, 10)
+
+
+def looked_up(index: torch.Tensor):
+    return TABLE.gather(0, index.detach())
+""")
+        if each.rule in ("DEV102", "DEV104")
+    ]
+    assert "linspace" not in found.advice
+
+
+def test_a_method_of_a_module_is_spoken_of_as_the_module():
+    (found,) = [
+        each
+        for each in check_text("""
+import torch
+import torchmetrics
+
+
+def judge(x, y):
+    right = torchmetrics.Accuracy(task="multiclass", num_classes=3)
+    right.update(x.cuda(), y.cuda())
+""")
+        if each.rule == "DEV103"
+    ]
+    assert found.message.startswith("`right` is on cpu, its input")
+    assert found.advice.endswith(
+        '`torchmetrics.Accuracy(task="multiclass", num_classes=3).to("cuda")`'
+    )

@@ -219,8 +219,8 @@ def _check_pending(
                     )
                 continue
             if pending.kind is MeetingKind.OPERATION:
-                _show_computed(pending.left, a)
-                _show_computed(pending.right, b)
+                _show_computed(binding.function, pending.left, a)
+                _show_computed(binding.function, pending.right, b)
             assumed = [*found, *pending.assumptions]
             for odd, other, inside in ((a, b, pending.left), (b, a, pending.right)):
                 if not is_index and is_left_behind(frame, odd, other):
@@ -259,19 +259,15 @@ def _handed_to_module(pending: Pending, binding: Binding) -> Tensor | None:
     return pending.right if pending.left.place in binding.owners else None
 
 
-def _show_computed(inside: Tensor, handed: Tensor) -> None:
+def _show_computed(callee: Function, inside: Tensor, handed: Tensor) -> None:
     """What the caller moved, and its callee computes with as it is or in parts, is a tensor:
-    modules have no arithmetic, and numbers no device."""
-    evidence, origin = handed.evidence, inside.origin
-    if evidence is None or origin is None or not was_moved(handed):
-        return  # another part of a moved batch may be a number
-    steps = (StepKind.PARAMETER, StepKind.COMPUTED)
-    if all(step.kind in steps and not _is_attribute(step.node) for step in origin.chain()):
-        evidence.mark_tensor()
-
-
-def _is_attribute(node: cst.CSTNode) -> bool:
-    return isinstance(node, cst.Attribute)
+    modules have no arithmetic, and numbers no device. An attribute of it may be a module's."""
+    if inside.evidence is None or handed.evidence is None or not was_moved(handed):
+        return
+    values = [each.value for each in callee.parameters]
+    own = [value.evidence for value in values if type(value) is Tensor]
+    if any(each in own for each in inside.evidence.ancestry()):
+        handed.evidence.mark_tensor()
 
 
 def _is_direct(

@@ -1,0 +1,63 @@
+"""A class of the project that puts itself somewhere in its constructor is there from then on."""
+
+import pytest
+from given import met, revealed
+
+NET = """
+class Net(nn.Module):
+    def __init__(self, device):
+        super().__init__()
+        {body}
+
+    def forward(self, x):
+        return self.layer(x)
+"""
+MOVED = "self.layer = nn.Linear(3, 3); self.to(device)"
+EACH_PART = "self.layer = nn.Linear(3, 3, device=device); self.last = nn.Linear(3, 3).to(device)"
+
+
+def net(body: str, use: str) -> str:
+    lines = "\n        ".join(part.strip() for part in body.split(";"))
+    return NET.format(body=lines) + use
+
+
+@pytest.mark.parametrize("body", [MOVED, EACH_PART, f"{EACH_PART}; self.act = nn.ReLU()"])
+@pytest.mark.parametrize("given", ["'cuda'", "device='cuda'", "torch.device('cuda')"])
+def test_the_module_is_where_its_constructor_was_told(body, given):
+    assert revealed(net(body, f"reveal(next(Net({given}).parameters()))")) == ["cuda"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "self.layer = nn.Linear(3, 3); self.to(device); self.last = nn.Linear(3, 3)",
+        "self.layer = nn.Linear(3, 3, device=device); self.last = nn.Linear(3, 3)",
+    ],
+    ids=["a part comes after the move", "a part is made elsewhere"],
+)
+def test_it_is_nowhere_in_particular_where_a_part_is_elsewhere(body):
+    assert revealed(net(body, "reveal(next(Net('cuda').parameters()))")) == ["?"]
+
+
+@pytest.mark.parametrize("body", [MOVED, EACH_PART])
+def test_an_input_of_the_host_meets_it(body):
+    assert met(net(body, "Net('cuda')(torch.zeros(3))"))
+    assert not met(net(body, "Net('cuda')(torch.zeros(3, device='cuda'))"))
+    assert not met(net(body, "Net('cpu')(torch.zeros(3))"))
+
+
+def test_a_constructor_that_brings_it_to_a_card_of_its_own_choice_leaves_it_there():
+    own = 'self.layer = nn.Linear(3, 3); self.to("cuda:1")'
+    assert revealed(net(own, "reveal(next(Net(None).parameters()))")) == ["cuda:1"]
+
+
+def test_a_class_that_inherits_a_constructor_may_be_elsewhere():
+    inherited = """
+class Wide(Net):
+    def __init__(self, device):
+        super().__init__(device)
+        self.last = nn.Linear(3, 3)
+
+reveal(next(Wide('cuda').parameters()))
+"""
+    assert revealed(net(MOVED, inherited)) == ["?"]
