@@ -51,18 +51,9 @@ def runs_per_rank(unit: Unit, note: MentionNote) -> bool:
         params = function.node.params
         if any(holds("rank-name", p.name.value) for p in (*params.params, *params.kwonly_params)):
             return True
-        if _does(function, "group-joining-text"):
+        if function.says("group-joining-text"):
             return True
     return unit.kept(Mentions).is_script
-
-
-def _does(function: Function, convention: str) -> bool:
-    """A convention about text holds of a function's; the file's is asked first."""
-    return (
-        holds(convention, function.unit.source.text)
-        and isinstance(function.node, cst.FunctionDef)
-        and holds(convention, function.text)
-    )
 
 
 def knows_its_card(unit: Unit, note: MentionNote) -> bool:
@@ -77,7 +68,7 @@ def knows_its_card(unit: Unit, note: MentionNote) -> bool:
 
 def communicates(function: Function | None) -> bool:
     """The function sends tensors through a process group, as only NCCL needs them on a card."""
-    return any(_does(inner, "collective-text") for inner in functions(function))
+    return any(inner.says("collective-text") for inner in functions(function))
 
 
 def under_rank_test(note: MentionNote) -> bool:
