@@ -19,6 +19,7 @@ from devlint.inference.program.functions import Parameter, Summary
 from devlint.inference.program.outcomes import MovedEntry
 from devlint.inference.program.values import Instance
 from devlint.inference.summaries.arguments import Binding
+from devlint.inference.summaries.callee_values import substitute
 from devlint.inference.syntax.text import dotted
 
 
@@ -28,7 +29,7 @@ def leave(frame: Frame, summary: Summary, binding: Binding) -> None:
         for parameter in summary.parameters:
             if _is_entry_of(entry, parameter) and parameter.name in binding.given:
                 actual, node = binding.given[parameter.name]
-                moved = binding.substitute(entry.moved)
+                moved = substitute(binding, entry.moved)
                 if type(moved) is Tensor:
                     _put(frame, actual, dotted(node), entry.key, moved)
 

@@ -15,6 +15,7 @@ from devlint.inference.program.declarations import Function
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Summary
 from devlint.inference.summaries.arguments import Binding
+from devlint.inference.summaries.callee_values import substitute
 
 
 def left_by(frame: Frame) -> dict[str, Value]:
@@ -38,11 +39,11 @@ def leave(frame: Frame, function: Function, summary: Summary, binding: Binding) 
     holder = binding.holder
     if holder is None:
         if binding.inside and function.info is frame.info:
-            frame.outcome.left |= {name: binding.substitute(v) for name, v in summary.left.items()}
+            frame.outcome.left |= {name: substitute(binding, v) for name, v in summary.left.items()}
         return
     fields = frame.fields_of(holder)
     entries = {
-        name: _now(fields.entries[name], binding.substitute(value))
+        name: _now(fields.entries[name], substitute(binding, value))
         for name, value in summary.left.items()
         if name in fields.entries
     }

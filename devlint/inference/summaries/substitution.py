@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import libcst as cst
 
 from devlint.inference.domain.assumptions import AssumptionKind
@@ -36,6 +38,8 @@ from devlint.inference.program.roles import note_call
 from devlint.inference.program.values import FunctionValue, Instance, self_of
 from devlint.inference.summaries import declared_arguments, moved_entries, object_state
 from devlint.inference.summaries.arguments import Binding
+from devlint.inference.summaries.call_conditions import chosen, facts_of
+from devlint.inference.summaries.callee_values import odd_branches, substitute
 from devlint.inference.summaries.events import ArgumentsBound, CallBound
 from devlint.inference.syntax.text import every, shorten
 
@@ -78,7 +82,7 @@ def call_function(
     if is_off:
         return UNKNOWN  # `cuda=False`: what the function was taken to do is not done here
     result = _taken(summary.result, binding)
-    result = binding.substitute(result.with_facts(binding.chosen))
+    result = substitute(binding, result.with_facts(partial(chosen, binding)))
     return gradients.marked(result, 0) if gradients.are_off(frame) else result
 
 
@@ -86,7 +90,7 @@ def _taken(result: Value, binding: Binding) -> Value:
     """What a call returns, without what it does not come to with what it is given."""
     if type(result) is Union:
         whens = [*result.whens, *(v.when for v in result.alternatives if type(v) is Tensor)]
-        facts = binding.facts(tuple(fact for when in whens for fact in when))
+        facts = facts_of(binding, tuple(fact for when in whens for fact in when))
         here = possible(result, facts)
         if any(type(v) is Unknown for v in alternatives(here)):  # as of a recursion
             own = tuple(fact for fact in facts if "." in fact[0].names[-1])
@@ -175,7 +179,7 @@ def _check_pending(
     if of_batch and _loader_of(pending.left, binding) is None:
         return  # what is handed in for the loader may move its batches
     for when in (pending.when, pending.left.when, pending.right.when):
-        if when and exclude(when, binding.facts(when)):
+        if when and exclude(when, facts_of(binding, when)):
             return  # this call does not come there
     for a in _operands(pending.left, binding):
         for b in _operands(pending.right, binding):
@@ -346,7 +350,7 @@ def _holder(node: cst.CSTNode, function: Function) -> cst.CSTNode:
 def _operands(inside: Tensor, binding: Binding) -> list[Tensor]:
     """An operand of the callee, seen from the caller. What a module holds is on the default device
     by default, as long as nobody has moved the module."""
-    found = binding.odd_branches(inside)
+    found = odd_branches(binding, inside)
     if inside.place not in binding.owners:
         return found
     return [
