@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -43,34 +43,50 @@ def solve(
     `meets`: whether two come together at all, as two alternatives of one value do not. `conflict`:
     why two can't be in one place, the weaker given first; None if they can.
 
-    A term that clashes is told once, with the strongest that it clashes with, and asks nothing of
-    those behind it. Ties are as few as say the same: of three terms that may all be one, two.
+    A term that clashes is told with the strongest that it clashes with, or with each of several of
+    which only one is there at a time. It asks nothing of what comes together with those. Ties are
+    as few as say the same: of three terms that may all be one, two.
     """
     clashes: list[Clash[T, R]] = []
     ties: list[Tie[T]] = []
-    agreed: dict[Hashable, list[tuple[int, T]]] = {}
+    before: dict[Hashable, list[_Standing[T]]] = {}
     classes = _Classes()
     for number, (place, term) in enumerate(terms):
-        met = {}  # the strongest in each place
-        for there, held in agreed.items():
-            for one in held:
-                if meets(term, one[1]):
-                    met[there] = one
-                    break
-        clash = None
-        for there, (_, other) in met.items():
-            reason = None if there == place else conflict(term, other)
+        standing = _Standing(number, term, [])
+        met = _strongest_in_each_place(term, before, meets)
+        for there, (_, other, _) in met.items():
+            if there == place or any(meets(other, told) for told in standing.clashing):
+                continue
+            reason = conflict(term, other)
             if reason is not None:
-                clash = Clash(term, other, reason)
-                break
-        if clash is not None:
-            clashes.append(clash)
-            continue
-        agreed.setdefault(place, []).append((number, term))
-        for there, (its, other) in met.items():
-            if classes.join(number, its) and there != place:
-                ties.append(Tie(term, other))
+                clashes.append(Clash(term, other, reason))
+                standing.clashing.append(other)
+        if not standing.clashing:
+            for there, (its, other, _) in met.items():
+                if classes.join(number, its) and there != place:
+                    ties.append(Tie(term, other))
+        before.setdefault(place, []).append(standing)
     return clashes, ties
+
+
+class _Standing(NamedTuple, Generic[T]):
+    """A term, and those that it clashes with: where one of these is, it asks nothing."""
+
+    number: int
+    term: T
+    clashing: list[T]
+
+
+def _strongest_in_each_place(
+    term: T, before: dict[Hashable, list[_Standing[T]]], meets: Callable[[T, T], bool]
+) -> dict[Hashable, _Standing[T]]:
+    found = {}
+    for place, held in before.items():
+        for one in held:
+            if meets(term, one.term) and not any(meets(term, other) for other in one.clashing):
+                found[place] = one
+                break
+    return found
 
 
 @dataclass(slots=True)

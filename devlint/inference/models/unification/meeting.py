@@ -92,8 +92,14 @@ def _contradict(frame: Frame, operation: Operation, candidates: list[Candidate])
     for tie in ties:
         _leave_open(frame, operation, tie.term, tie.other, candidates)
     clashed = False
+    told: list[Candidate] = []
     for clash in clashes:
         odd, other = clash.odd, clash.other
+        if odd in told:
+            # It is out of place beside the strongest. Of the other alternatives of that one, each
+            # is told as out of place beside it.
+            odd, other = other, odd
+        told.append(clash.odd)
         assumed = _assumed(frame, operation, odd, other, clash.reason, candidates)
         _note(frame, operation, odd, other, assumed, candidates)
         sure = odd.tensor.is_sure and other.tensor.is_sure
