@@ -1,11 +1,15 @@
 """Unification: what happens where one operation brings tensors together.
 
-Each operand lives somewhere, and an operation wants all of them in one place. `meeting.meet` asks
-which two can't be, leaves to callers which two need not be, and says where the result is.
+Each operand is a term: it lives on a known device, or on one that a variable stands for, which
+whoever calls chooses. An operation is a constraint: all its terms are in one place. `constraints`
+says which two can't be, whatever their order, and which need not be; `meeting.meet` notes the
+former, leaves the latter to callers, and says where the result is. Which of two is told as out of
+place is a matter of `authority`.
 
 Its modules:
 
     operands: the tensors that come together, the alternatives of each operand
+    constraints: which terms can't be in one place; pure, and knows no tensor
     authority: which operand the others have to follow
     contradictions: two places that can't be one, and what has to be assumed for that
     rigid_devices: a known device and one that somebody else chooses

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from devlint.inference.domain.placement import Placement, Variable, VariableKind
+from devlint.inference.domain.placement import Device, Placement, Variable, VariableKind
 from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.tensors import DEFAULT, SCALAR, Tensor
 from devlint.inference.models.unification.operands import Candidate
@@ -44,10 +44,17 @@ def setter(candidates: list[Candidate]) -> Candidate:
     return max(candidates, key=_weight)
 
 
-def _weight(candidate: Candidate) -> tuple[Authority, bool, bool, bool]:
+def by_authority(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """The candidates, each before those that have to follow it."""
+    return sorted(candidates, key=_weight, reverse=True)
+
+
+def _weight(candidate: Candidate) -> tuple[Authority, bool, bool, bool, bool]:
     tensor = candidate.tensor
+    place = tensor.place
+    fixed = type(place) is Device and place.index is not None  # says more than the current card
     number = tensor.evidence is not None and tensor.evidence.hints.number
-    return authority(tensor), tensor.is_sure, not number, not tensor.traits & SCALAR
+    return authority(tensor), tensor.is_sure, not number, not tensor.traits & SCALAR, fixed
 
 
 def decider(tensor: Tensor) -> Tensor | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from devlint.inference.domain.assumptions import Assumption, AssumptionKind
 from devlint.inference.domain.placement import Device
 from devlint.inference.domain.tensors import DEFAULT, EMPTY, MAYBE_SCALAR, SCALAR, Tensor
+from devlint.inference.models.unification.operands import Operation
 from devlint.inference.program.assumption_sites import of_value
 from devlint.inference.program.frames import Frame
 
@@ -13,6 +14,17 @@ def is_exempt(tensor: Tensor) -> bool:
     """A 0-dim CPU tensor meets every device in point-wise operations; one without elements is
     a placeholder that never takes part in one."""
     return bool(tensor.traits & (SCALAR | EMPTY)) and is_on_cpu(tensor)
+
+
+def is_bound(operation: Operation, tensor: Tensor) -> bool:
+    """An operand that has to be where the others are, as far as is known: none that is shown to be
+    no tensor, nor one that meets every device, nor a placeholder, of which nothing is computed."""
+    evidence = tensor.evidence
+    if tensor.place is None or (evidence is not None and evidence.is_host):
+        return False
+    if tensor.traits & EMPTY and not joins(operation.name):
+        return False
+    return not (operation.pointwise and is_exempt(tensor))
 
 
 def written(tensor: Tensor) -> Tensor:

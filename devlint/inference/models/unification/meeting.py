@@ -6,13 +6,12 @@ import libcst as cst
 
 from devlint.inference.confidence.policy import strength
 from devlint.inference.domain.assumptions import Assumption, AssumptionKind, Assumptions
-from devlint.inference.domain.path_conditions import exclude
 from devlint.inference.domain.placement import Variable
 from devlint.inference.domain.tensors import INDIRECT
 from devlint.inference.domain.value import UNKNOWN, Value
 from devlint.inference.facts import MeetingKind
 from devlint.inference.models.elements import is_given_part
-from devlint.inference.models.unification.authority import setter
+from devlint.inference.models.unification.authority import by_authority
 from devlint.inference.models.unification.batches import belongs_with, with_its_batch
 from devlint.inference.models.unification.branches import (
     come_of_one_choice,
@@ -20,9 +19,10 @@ from devlint.inference.models.unification.branches import (
     stands_in,
 )
 from devlint.inference.models.unification.callees import of_callee
+from devlint.inference.models.unification.constraints import solve
 from devlint.inference.models.unification.contradictions import contradiction
 from devlint.inference.models.unification.drafts import note
-from devlint.inference.models.unification.exemptions import is_exempt, is_placeholder
+from devlint.inference.models.unification.exemptions import is_bound, is_exempt
 from devlint.inference.models.unification.observations import note_factories, show_inputs, tell
 from devlint.inference.models.unification.operands import (
     MIXED,
@@ -30,7 +30,7 @@ from devlint.inference.models.unification.operands import (
     Operation,
     alternatives_of,
     candidates_of,
-    companions,
+    come_together,
     is_any_unknown,
 )
 from devlint.inference.models.unification.pending import (
@@ -65,53 +65,46 @@ def meet(
         return UNKNOWN
     tell(frame, node, operands, candidates)
     bringing = Operation(node, operation, kind, pointwise, indirect, indices)
-    anchor = setter(candidates)
-    if _contradict(frame, bringing, candidates, anchor):
+    if _contradict(frame, bringing, candidates):
         # It is said here, and whatever the result meets would say it again.
-        return contradicted(frame, bringing, candidates, anchor.tensor)
+        return contradicted(frame, bringing, candidates)
     if frame.is_forward:
         show_inputs(candidates)
     return result(frame, bringing, candidates, is_any_unknown(operands))
 
 
-def _contradict(
-    frame: Frame, operation: Operation, candidates: list[Candidate], anchor: Candidate
-) -> bool:
-    """Note what contradicts the anchor; whether anything certainly or likely does."""
-    if anchor.tensor.place is None or len(candidates) == 1:
+def _contradict(frame: Frame, operation: Operation, candidates: list[Candidate]) -> bool:
+    """Note which operands can't be in one place, and leave to others which need not be; whether
+    there is a contradiction certainly or likely."""
+    if len(candidates) == 1 or all(each.tensor.place is None for each in candidates):
         return False
     note_factories(frame, operation, candidates)
+
+    bound = [each for each in candidates if is_bound(operation, each.tensor)]
+    if len({each.tensor.place for each in bound}) < 2:
+        return False
+
+    def conflict(a: Candidate, b: Candidate) -> Assumptions | None:
+        return contradiction(frame, a.tensor, b.tensor, operation.pointwise)
+
+    terms = [(each.tensor.place, each) for each in by_authority(bound)]
+    clashes, ties = solve(terms, come_together, conflict)
+    for tie in ties:
+        _leave_open(frame, operation, tie.term, tie.other, candidates)
     clashed = False
-    for each in candidates:
-        other = _counterpart(each, anchor, candidates)
-        if other is None:
-            continue
-        found = contradiction(frame, each.tensor, other.tensor, operation.pointwise)
-        if found is None:
-            _leave_open(frame, operation, each, other, candidates)
-        elif not is_placeholder(operation.name, each.tensor, other.tensor):
-            assumed = _assumed(frame, operation, each, other, found, candidates)
-            _note(frame, operation, each, other, anchor, assumed, candidates)
-            sure = each.tensor.is_sure and other.tensor.is_sure
-            clashed = clashed or (strength(assumed) > 0 and sure)
+    told: list[Candidate] = []
+    for clash in clashes:
+        odd, other = clash.odd, clash.other
+        if odd in told:
+            # It is out of place beside the strongest. Of the other alternatives of that one, each
+            # is told as out of place beside it.
+            odd, other = other, odd
+        told.append(clash.odd)
+        assumed = _assumed(frame, operation, odd, other, clash.reason, candidates)
+        _note(frame, operation, odd, other, assumed, candidates)
+        sure = odd.tensor.is_sure and other.tensor.is_sure
+        clashed = clashed or (strength(assumed) > 0 and sure)
     return clashed
-
-
-def _counterpart(
-    candidate: Candidate, anchor: Candidate, candidates: list[Candidate]
-) -> Candidate | None:
-    """What a candidate has to be in one place with: the anchor. Another branch of the value that
-    sets the place meets the other operands."""
-    place = candidate.tensor.place
-    if place is None or place is anchor.tensor.place:
-        return None
-    is_branch = candidate.number == anchor.number and candidate.number != MIXED
-    if is_branch or exclude(candidate.tensor.when, anchor.tensor.when):
-        met = companions(candidate, candidates)
-        if not met:
-            return None
-        anchor = setter(met)
-    return None if place is anchor.tensor.place else anchor
 
 
 def _assumed(
@@ -153,7 +146,6 @@ def _note(
     operation: Operation,
     odd: Candidate,
     other: Candidate,
-    anchor: Candidate,
     assumed: Assumptions,
     candidates: list[Candidate],
 ) -> None:
@@ -162,7 +154,7 @@ def _note(
     by_index = odd.node in operation.indices or other.node in operation.indices
     spoken = MeetingKind.INDEX if by_index else kind
     note(frame, node, spoken, name, odd.tensor, odd.node, other.tensor, other.node, assumed)
-    counts = [len(alternatives_of(each.number, candidates)) for each in (odd, anchor)]
+    counts = [len(alternatives_of(each.number, candidates)) for each in (odd, other)]
     alone = odd.number == MIXED or counts == [1, 1]
     if alone and not operation.indirect:
         leave_to_callers(frame, node, kind, name, odd.tensor, other.tensor, operation.pointwise)

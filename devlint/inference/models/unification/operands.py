@@ -68,15 +68,11 @@ def _parts(value: Value, depth: int = 3) -> list[Value]:
     return [value]
 
 
-def companions(odd: Candidate, candidates: list[Candidate]) -> list[Candidate]:
-    """What one alternative of an operand meets in the others."""
-    return [
-        each
-        for each in candidates
-        if (each.number != odd.number or odd.number == MIXED)
-        and each.tensor.place is not None
-        and not exclude(each.tensor.when, odd.tensor.when)
-    ]
+def come_together(a: Candidate, b: Candidate) -> bool:
+    """They are of two operands, or elements of one list, and not of branches that exclude each
+    other."""
+    apart = a.number == b.number and a.number != MIXED
+    return not apart and not exclude(a.tensor.when, b.tensor.when)
 
 
 def alternatives_of(number: int, candidates: list[Candidate]) -> list[Tensor]:

@@ -51,11 +51,10 @@ def result(
     return found
 
 
-def contradicted(
-    frame: Frame, operation: Operation, candidates: list[Candidate], anchor: Tensor
-) -> Tensor:
+def contradicted(frame: Frame, operation: Operation, candidates: list[Candidate]) -> Tensor:
     """The result of operands that contradict each other: it is nowhere, and once that is mended
     where the anchor is."""
+    anchor = setter(candidates).tensor
     found = _computed(frame, operation, candidates, anchor)
     assert found.origin is not None
     found.origin.mended = anchor.place
