@@ -113,7 +113,6 @@ class Answers:
                 for name, was in names.items()
             )
             and all(self.mentions.data_is_moved == was for was in asked.data.values())
-            and all(self.mentions.cuda_is_demanded == was for was in asked.demands.values())
             and all(self.mentions.is_application == was for was in asked.applications.values())
         )
 

@@ -17,7 +17,6 @@ class Asked:
     defaults: whether the programs that run a file choose another default device.
     named: by a file, whether another one names what it defines.
     data: whether data sets of the project below a directory move what they hold.
-    demands: whether the project below a directory mostly demands CUDA, and does not ask.
     applications: whether a project is run where it is, and nobody installs it.
     """
 
@@ -30,5 +29,4 @@ class Asked:
     defaults: dict[str, bool] = field(default_factory=dict)
     named: dict[str, dict[str, bool]] = field(default_factory=dict)
     data: dict[str, bool] = field(default_factory=dict)
-    demands: dict[str, bool] = field(default_factory=dict)
     applications: dict[str, bool] = field(default_factory=dict)

@@ -332,13 +332,6 @@ class Project:
             known[str(self.root)] = self._mentions.data_is_moved
         return known[str(self.root)]
 
-    def demands_cuda(self) -> bool:
-        """Whether the project mostly demands CUDA, and does not ask for it first."""
-        known = self.asked.demands
-        if str(self.root) not in known:
-            known[str(self.root)] = self._mentions.cuda_is_demanded
-        return known[str(self.root)]
-
     def is_application(self) -> bool:
         """Whether the project is run where it is, and nobody installs it."""
         known = self.asked.applications
@@ -420,10 +413,6 @@ class Importer:
     def moves_data(self) -> bool:
         """Whether a data set of the project moves what it holds."""
         return self.project.moves_data()
-
-    def demands_cuda(self) -> bool:
-        """Whether the project mostly demands CUDA, and does not ask for it first."""
-        return self.project.demands_cuda()
 
     def is_application(self) -> bool:
         """Whether the project is run where it is, and nobody installs it."""

@@ -30,28 +30,6 @@ MOVING_DATA = re.compile(
 )
 
 
-# A place that demands CUDA, and a condition on the same line, or right above it, that asks first.
-_DEMAND = re.compile(
-    rb"\.cuda\((?:\)|\d|non_blocking)|(?:\.to\(|\bdevice ?= ?|torch\.device\()[\"']cuda"
-)
-_ASKS = re.compile(rb"\bif\b.*(?:cuda|gpu|device)|is_available|is_cuda", re.S)
-# A device that somebody chose, or that something else is on.
-_FOLLOWS = re.compile(rb"\.device\b|map_location|\.to\(device|\bdevice ?= ?device")
-_LEAST = 4  # places, for a habit
-
-
-def demands_of(text: bytes) -> tuple[int, int, int]:
-    """How many places of a file demand CUDA without a question, how many ask first, and how many go
-    by a device that was chosen."""
-    lines = text.split(b"\n") if b"cuda" in text else []
-    asking = [
-        _ASKS.search(b"\n".join(lines[max(0, i - 2) : i + 1])) is not None
-        for i, line in enumerate(lines)
-        if b"cuda" in line and _DEMAND.search(line)
-    ]
-    return len(asking) - sum(asking), sum(asking), len(_FOLLOWS.findall(text))
-
-
 # What says how a project is installed, and what a file says that is run.
 _INSTALLING = ("setup.py", "setup.cfg", "pyproject.toml")
 _RUN = re.compile(rb"^if __name__ *== *['\"]__main__['\"]", re.M)
@@ -80,14 +58,6 @@ class Mentions:
         """Whether a data set of the project moves rows, or makes them somewhere. Where there is too
         much to look through, none does."""
         return any(b"ata" in text and MOVING_DATA.search(text) for text in self._texts.values())
-
-    @cached_property
-    def cuda_is_demanded(self) -> bool:
-        """Whether the project demands CUDA in several places, asks first in few others, and goes by
-        a chosen device in no more."""
-        found = [demands_of(t) for f, t in self._texts.items() if f.suffix == ".py"]
-        demanded, asked, follow = map(sum, zip(*found, strict=True)) if found else (0, 0, 0)
-        return demanded >= _LEAST and demanded >= max(2 * asked, follow)
 
     @cached_property
     def is_application(self) -> bool:

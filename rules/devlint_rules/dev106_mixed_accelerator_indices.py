@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from devlint.findings import Applicability, Severity
-from devlint.inference.confidence.policy import confidence_of
-from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.inference.domain.placement import Device
 from devlint.inference.facts import Facts, Meeting
 from devlint.rule import Claim, Replacement, Rule
-from devlint_rules.helpers.assumptions import assume_if
 from devlint_rules.helpers.edits import told
 from devlint_rules.helpers.meetings import causes_of
 from devlint_rules.helpers.ownership import strays
@@ -62,20 +59,16 @@ def _check(facts: Facts) -> Iterator[Claim]:
         severity = Severity.WARNING if strays(meeting) else Severity.ERROR
         fix = _fix(facts, meeting)
         move = "go by the other" if strays(meeting) else "choose one device for both"
-        message = "the other one is on another card than the current one"
-        assumed = meeting.assumptions + assume_if(
-            strays(meeting), AssumptionKind.CURRENT_DEVICE_IS_ANOTHER, meeting.site, message
-        )
         yield Claim(
             meeting.site,
             severity,
-            confidence_of(assumed),
+            meeting.confidence,
             clash(meeting) + current,
             advice=told(facts, fix, move) if fix else _advice(meeting),
             trace=meeting_trace(meeting, cause.twins),
             fix=fix,
             applicability=Applicability.UNSAFE,
-            assumptions=assumed,
+            assumptions=meeting.assumptions,
         )
 
 

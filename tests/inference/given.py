@@ -104,9 +104,6 @@ class Files:
         texts = (file.text.encode() for file in self.modules.values())
         return any(MOVING_DATA.search(text) for text in texts)
 
-    def demands_cuda(self) -> bool:
-        return False
-
     def is_application(self) -> bool:
         texts = [file.text for file in self.modules.values()]
         runs = any("if __name__ ==" in text for text in texts)

@@ -15,7 +15,6 @@ from devlint.inference.syntax.text import code, dotted, every
 from devlint.inference.syntax.words import demonstration
 
 _BUILT = "it needs an extension that the project builds for CUDA"
-_HABIT = "the project demands CUDA nearly everywhere, and asks for it nearly nowhere"
 
 
 def reason(unit: Unit, note: MentionNote) -> str:
@@ -39,8 +38,6 @@ def reason(unit: Unit, note: MentionNote) -> str:
         return "it is a script that converts something once, by its path"
     if _demonstrates(unit, note):
         return "it only shows what the classes of its file do"
-    if note.kind in ("device", "backend") and importer is not None and importer.demands_cuda():
-        return _HABIT
     return ""
 
 
@@ -55,10 +52,8 @@ def _demonstrates(unit: Unit, note: MentionNote) -> bool:
 def strays(note: MentionNote, why: str, at_hand: str) -> bool:
     """Code for CUDA takes the current card, or a numbered one, where it is given another, or works
     with an object that was placed before."""
-    if why not in (_BUILT, _HABIT) or note.kind != "device":
+    if why != _BUILT or note.kind != "device":
         return False
-    if why == _HABIT:  # an input's device is another matter than the module's or the program's
-        return bool(at_hand) and not at_hand.startswith(("self.", "next("))
     around = functions(note.function)
     return note.index is not None or bool(at_hand) or any(map(_is_of_object, around))
 

@@ -28,7 +28,7 @@ class _Seen:
 
     def __init__(self, unit: Unit) -> None:
         text = unit.source.text
-        self.concerned = "triton" in text
+        self.concerned = "triton" in text and not holds("interpreted-kernel-text", text)
         self.chooses = self.concerned and holds("card-choosing-text", text)
         self.launches: dict[cst.CSTNode, KernelLaunch] = {}
 

@@ -43,9 +43,6 @@ class Importer(Protocol):
     def moves_data(self) -> bool:
         """Whether a data set of the project moves what it holds."""
 
-    def demands_cuda(self) -> bool:
-        """Whether the project mostly demands CUDA, and does not ask for it first."""
-
     def is_application(self) -> bool:
         """Whether the project is run where it is, and nobody installs it."""
 
