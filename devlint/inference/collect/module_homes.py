@@ -12,9 +12,8 @@ from __future__ import annotations
 import libcst as cst
 
 from devlint.inference.call_contexts import HOME, Fed, Feed, Given
-from devlint.inference.program.classes import ClassInfo
+from devlint.inference.program.declarations import ClassInfo, Function
 from devlint.inference.program.frames import Frame
-from devlint.inference.program.functions import Function
 from devlint.inference.program.units import Unit
 from devlint.inference.syntax.moved_globals import MOVING_METHODS
 from devlint.inference.syntax.text import dotted, every, parts
@@ -61,7 +60,7 @@ class Homes:
         statement = self._around(holder).get(node)
         if not isinstance(statement, cst.Assign) or len(statement.targets) != 1:
             return False
-        kept = statement.targets[0].target
+        kept: cst.BaseExpression = statement.targets[0].target
         while isinstance(kept, cst.Subscript):
             kept = kept.value
         name = dotted(kept)
