@@ -150,3 +150,43 @@ def test_a_helper_of_the_constructor_fills_what_that_holds(empty, put, more, aft
     code = HELPED.format(empty=empty, put=f"{put}; {more}", after=after)
     found = [fact for fact in given(code).plain_attributes if fact.of_modules]
     assert len(found) == count
+
+
+WEIGHED = """
+class Weighed(nn.Module):
+    def __init__(self, model, size):
+        super().__init__()
+        self.weight = torch.ones(size)
+        {test}
+            self.weight = self.weight.to({there})
+
+    def forward(self, x: torch.Tensor):
+        return x * self.weight
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "there", "found"),
+    [
+        ("if hasattr(model, 'points'):", "model.points[0]", [["branch-taken"]]),
+        ("if size:", "model.points[0]", [["branch-taken"]]),
+        ("if True:", "model.points[0]", []),
+        ("with torch.no_grad():", "model.points[0]", []),  # it is there in any case
+    ],
+)
+def test_what_the_constructor_moves_under_a_condition_stays_on_the_other_way(test, there, found):
+    facts = given(WEIGHED.format(test=test, there=there))
+    assert [[a.kind.value for a in fact.assumptions] for fact in facts.meetings] == found
+
+
+def test_what_is_kept_under_two_names_stays_as_surely_as_under_one():
+    facts = given("""
+        class Twice(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.first = torch.ones(3)
+                self.second = self.first
+            def forward(self, x: torch.Tensor):
+                return x * self.second
+    """)
+    assert [fact.assumptions for fact in facts.meetings] == [()]

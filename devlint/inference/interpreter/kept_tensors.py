@@ -30,6 +30,7 @@ from devlint.inference.program.constructors import runs_in_constructor
 from devlint.inference.program.declarations import ClassInfo
 from devlint.inference.program.events import NonLeafUsed
 from devlint.inference.program.frames import Frame
+from devlint.inference.syntax.control_dependence import walk
 from devlint.inference.syntax.text import code
 
 
@@ -66,6 +67,9 @@ def kept_tensor(
     if was_given:
         open_size = MAYBE_SCALAR if value.traits & SHAPED else 0
         value = value.with_place(CPU, value.origin, add=DEFAULT | open_size)
+    stayed = _other_way(info, frame, name, value, node)
+    if stayed is not None:
+        return stayed
     was_chosen = _is_on_constructors_device(frame, value)
     if not was_chosen and (value.place is None or type(value.place) is Variable):
         return value
@@ -103,6 +107,30 @@ def kept_tensor(
         )
     origin = frame.origin(StepKind.ATTRIBUTE, node, value.origin, "kept here as a plain attribute")
     return Tensor(value.place, origin, value.traits | KEPT, value.evidence)
+
+
+def _other_way(
+    info: ClassInfo, frame: Frame, name: str, value: Tensor, node: cst.CSTNode
+) -> Tensor | None:
+    """The constructor moves what it has kept, under a condition and to where nothing is known: on
+    the other way it stays where it was made, and on both it does not move with the module.
+
+    `if hasattr(model, "points"): self.weight = self.weight.to(model.points)`
+    """
+    held = info.attributes.get(name)
+    if not frame.constructing or value.place is not None or value.origin is None:
+        return None
+    if type(held) is not Tensor or held.place != CPU or not held.traits & DEFAULT:
+        return None
+    is_moved = value.origin.kind is StepKind.MOVED and held.traits & KEPT
+    function = frame.function
+    if not is_moved or function is None or function.info is not info:
+        return None
+    around = next((branches for each, branches in walk(function.node.body) if each is node), ())
+    if not any(isinstance(test, cst.If) for test, _ in around):
+        return None
+    origin = frame.origin(StepKind.ATTRIBUTE, node, held.origin, "left where it was, or moved here")
+    return Tensor(CPU, origin, held.traits, held.evidence)
 
 
 def _is_on_constructors_device(frame: Frame, value: Tensor) -> bool:

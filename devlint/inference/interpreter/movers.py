@@ -52,10 +52,12 @@ def where_read(info: ClassInfo, name: str, found: Value) -> Value:
 
 
 def _is_moved_later(info: ClassInfo, name: str) -> bool:
-    """Some other method than the one that reads the attribute moves it."""
+    """Some other method than the one that reads the attribute moves it: not the constructor, which
+    has left it where it is."""
     if any(name in ancestor.remade for ancestor in info.lineage()):
         return False
     movers = {method for ancestor in info.lineage() for method in ancestor.moved.get(name, ())}
+    movers.discard("__init__")
     running = running_methods(info)
     reader = running[-1].function if running else None
     return bool(movers) and (reader is None or reader.name not in movers)

@@ -47,6 +47,19 @@ def _of_what_stays(frame: Frame, known: Tensor) -> Iterator[Assumption]:
     if known.was_given:
         message = "{} is no parameter, and stays where it was when the module is moved"
         yield of_value(frame, AssumptionKind.GIVEN_TENSOR_STAYS_BEHIND, known, message)
+    if _was_left(known):
+        message = "{} is where it was made, though under a condition its module moves it"
+        yield of_value(frame, AssumptionKind.BRANCH_TAKEN, known, message)
+
+
+def _was_left(tensor: Tensor) -> bool:
+    """The constructor kept it twice under one name: as it was made, and where a condition holds
+    moved."""
+    for step in tensor.origin.chain() if tensor.origin is not None else ():
+        before = step.parent
+        if before is not None and before.kind is step.kind is StepKind.ATTRIBUTE:
+            return dotted(before.node) == dotted(step.node)
+    return False
 
 
 def _of_why_on_host(frame: Frame, known: Tensor, variable: Tensor) -> Iterator[Assumption]:
