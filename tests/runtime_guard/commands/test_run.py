@@ -5,11 +5,11 @@ from __future__ import annotations
 import html
 import json
 import os
-import subprocess
 import sys
 from html.parser import HTMLParser
 
 import pytest
+import warm_python
 
 torch = pytest.importorskip("torch")
 
@@ -189,7 +189,7 @@ def test_a_program_that_is_installed_has_lines_of_its_own(tmp_path):
         "import torch\n\n\ndef epoch():\n    torch.ones(2).cuda().sum().item()\n"
     )
     path = os.pathsep.join((str(package.parent), *sys.path))
-    done = subprocess.run(
+    done = warm_python.run(
         [sys.executable, "-m", "devlint", "run", "--virtual", "cuda:1", "-m", "app"],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": path},

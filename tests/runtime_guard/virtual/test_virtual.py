@@ -6,11 +6,11 @@ import copy
 import io
 import os
 import pickle
-import subprocess
 import sys
 import threading
 
 import pytest
+import warm_python
 
 torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
@@ -1065,7 +1065,8 @@ class TestCompiledBefore:
             "assert len(seen) == 1\n"
         )
         alone = {k: v for k, v in os.environ.items() if k != "DEVLINT_VIRTUAL_DEVICES"}
-        subprocess.run([sys.executable, "-c", program], check=True, timeout=300, env=alone)
+        command = [sys.executable, "-c", program]
+        warm_python.run(command, check=True, capture_output=True, env=alone)
 
 
 class TestStreams:
