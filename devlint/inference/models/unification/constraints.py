@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -49,43 +49,43 @@ def solve(
     """
     clashes: list[Clash[T, R]] = []
     ties: list[Tie[T]] = []
-    before: dict[Hashable, list[_Standing[T]]] = {}
+    before: dict[Hashable, _Groups[T]] = {}
     classes = _Classes()
     for number, (place, term) in enumerate(terms):
-        standing = _Standing(number, term, [])
+        clashing: _Numbered[T] = {}
         met = _strongest_in_each_place(term, before, meets)
-        for there, (_, other, _) in met.items():
-            if there == place or any(meets(other, told) for told in standing.clashing):
+        for there, (its, other) in met.items():
+            if there == place or any(meets(other, told) for told in clashing.values()):
                 continue
             reason = conflict(term, other)
             if reason is not None:
                 clashes.append(Clash(term, other, reason))
-                standing.clashing.append(other)
-        if not standing.clashing:
-            for there, (its, other, _) in met.items():
+                clashing[its] = other
+        if not clashing:
+            for there, (its, other) in met.items():
                 if classes.join(number, its) and there != place:
                     ties.append(Tie(term, other))
-        before.setdefault(place, []).append(standing)
+        groups = before.setdefault(place, {})
+        groups.setdefault(tuple(clashing), (clashing, {}))[1][number] = term
     return clashes, ties
 
 
-class _Standing(NamedTuple, Generic[T]):
-    """A term, and those that it clashes with: where one of these is, it asks nothing."""
-
-    number: int
-    term: T
-    clashing: list[T]
+_Numbered: TypeAlias = dict[int, T]
+# The terms in one place, in groups by what they clash with: where that is, they ask nothing.
+_Groups: TypeAlias = dict[tuple[int, ...], tuple[_Numbered[T], _Numbered[T]]]
 
 
 def _strongest_in_each_place(
-    term: T, before: dict[Hashable, list[_Standing[T]]], meets: Callable[[T, T], bool]
-) -> dict[Hashable, _Standing[T]]:
-    found = {}
-    for place, held in before.items():
-        for one in held:
-            if meets(term, one.term) and not any(meets(term, other) for other in one.clashing):
-                found[place] = one
-                break
+    term: T, before: dict[Hashable, _Groups[T]], meets: Callable[[T, T], bool]
+) -> dict[Hashable, tuple[int, T]]:
+    found: dict[Hashable, tuple[int, T]] = {}
+    for place, groups in before.items():
+        for clashing, held in groups.values():
+            if any(meets(term, other) for other in clashing.values()):
+                continue
+            first = next((each for each in held.items() if meets(term, each[1])), None)
+            if first is not None and (place not in found or first[0] < found[place][0]):
+                found[place] = first
     return found
 
 
