@@ -85,6 +85,7 @@ class AssumptionKind(str, enum.Enum):
     DATA_CODE_GETS_DEVICE_TENSORS = "data-code-gets-device-tensors"
     DATA_STAYS_ON_HOST = "data-stays-on-host"
     MODULE_LEAVES_HOST = "module-leaves-host"
+    OBJECT_LEAVES_HOST = "object-leaves-host"
     LIST_IS_JOINED_ON_DEVICE = "list-is-joined-on-device"
 
     # What a rule adds
@@ -220,6 +221,7 @@ MEANINGS: Mapping[AssumptionKind, str] = {
     "project move what they hold.",
     K.MODULE_LEAVES_HOST: "A module is moved, though all that make one in the project leave it on "
     "the host.",
+    K.OBJECT_LEAVES_HOST: "An object whose device is the host is moved from there.",
     K.LIST_IS_JOINED_ON_DEVICE: "What a function puts into lists, and joins, is not on the host.",
     K.BOTH_DEVICES_ARE_MEANT: "Nothing out of sight brings two values together that the code puts "
     "on two devices.",

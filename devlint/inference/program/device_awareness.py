@@ -7,9 +7,20 @@ from functools import lru_cache
 from devlint.inference.conventions import found, holds
 from devlint.inference.domain.placement import Variable
 from devlint.inference.domain.tensors import Tensor
-from devlint.inference.program.declarations import Function, classes_of
+from devlint.inference.program.declarations import ClassInfo, Function, classes_of
 from devlint.inference.program.frames import Frame
 from devlint.inference.syntax.text import code, dotted
+
+
+def notes_host(info: ClassInfo) -> bool:
+    """An object, no module, that notes the host as its device, whoever makes it."""
+    own = [v for ancestor in info.lineage() for _, v in ancestor.assigned.get("device", ())]
+    return (
+        not info.is_module
+        and bool(own)
+        and all(holds("host-device", code(value)) for value in own)
+        and not is_assigned_outside(info.unit.source.text, "device")
+    )
 
 
 @lru_cache(maxsize=16)  # of the files at hand; asked at each read of such an attribute
@@ -65,9 +76,11 @@ def is_for_host(frame: Frame) -> bool:
     name = function.name if function is not None else ""
     if function is None or unit.is_test or unit.host_script or name in ("", "<lambda>"):
         return True
+    info = function.info
+    place = f"{unit.source.path}.{info.name}" if info is not None else unit.source.path
     outer = function.around
     names = name if outer is None else f"{outer.name} {name}"
-    return holds("host-work-name", names)
+    return holds("host-work-name", names) or holds("showing-place", place)
 
 
 def minds_devices(function: Function, parameter: str) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from devlint.inference.domain.assumptions import Assumption, AssumptionKind
 from devlint.inference.program.assumption_sites import of_code
+from devlint.inference.program.device_awareness import notes_host
 from devlint.inference.program.frames import Frame
 
 
@@ -32,10 +33,13 @@ def in_test(frame: Frame) -> Assumption:
 
 
 def leaves_host(frame: Frame) -> Iterator[Assumption]:
-    """What has to be assumed of a script that never asks for an accelerator, and of a function
-    that exports a model."""
+    """What has to be assumed of a script that never asks for an accelerator, of a function that
+    exports a model, and of an object whose device is the host."""
     if frame.unit.host_script:
         yield on_accelerator(frame)
     if frame.function is not None and frame.function.exports:
         message = f"`{frame.function.name}`, which exports a model, runs on an accelerator"
         yield of_code(frame, AssumptionKind.EXPORT_RUNS_ON_ACCELERATOR, message)
+    if frame.info is not None and notes_host(frame.info):
+        message = f"`{frame.info.name}`, whose device is the host, is moved"
+        yield of_code(frame, AssumptionKind.OBJECT_LEAVES_HOST, message)
