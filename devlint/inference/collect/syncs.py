@@ -257,8 +257,7 @@ def read_by_host(
             assumed.append(in_test(frame))
         is_weak = _is_open(assumed)
         is_list = type(value) is Sequence  # `np.array(self.losses)`
-        read = sink == ".numpy()" or is_list or tensor.is_sure  # rather than an array
-        if guessed is None and not chosen and read and is_weak:
+        if guessed is None and not chosen and (sink == ".numpy()" or is_list) and is_weak:
             surer: Assumption | None = None
             if not is_list and works_on_device(frame, tensor):
                 message = f"the code around `{shorten(value_node)}` works on an accelerator"
