@@ -23,11 +23,21 @@ _LARGEST = 2_000_000  # of one file: more is data
 
 
 # A class of rows, and a move in it: `class Faces(Dataset):` … `return image.cuda()`.
-MOVING_DATA = re.compile(
-    rb"^class \w+\([^)\n]*[Dd]ata_?[Ss]et[^\n]*\n(?:(?:[ \t][^\n]*)?\r?\n)*?"
-    rb"[ \t][^\n]*(?:\.cuda\(|\.to\([^)\n]*(?:cuda|device))",
-    re.M,
-)
+_ROWS = re.compile(rb"^class \w+\([^)\n]*[Dd]ata_?[Ss]et.*\n", re.M)
+_MOVE = re.compile(rb"\.cuda\(|\.to\([^)\n]*(?:cuda|device)")
+
+
+def has_moving_data(text: bytes) -> bool:
+    """Whether a class of rows in a file moves them, or makes them somewhere."""
+    return any(_MOVE.search(_body_at(text, rows.end())) for rows in _ROWS.finditer(text))
+
+
+def _body_at(text: bytes, start: int) -> bytes:
+    """The lines from there on that are indented or empty."""
+    end = start
+    while end < len(text) and text[end : end + 1] in (b" ", b"\t", b"\r", b"\n"):
+        end = text.find(b"\n", end) + 1 or len(text)
+    return text[start:end]
 
 
 # What says how a project is installed, and what a file says that is run.
@@ -57,7 +67,7 @@ class Mentions:
     def data_is_moved(self) -> bool:
         """Whether a data set of the project moves rows, or makes them somewhere. Where there is too
         much to look through, none does."""
-        return any(b"ata" in text and MOVING_DATA.search(text) for text in self._texts.values())
+        return any(b"ata" in text and has_moving_data(text) for text in self._texts.values())
 
     @cached_property
     def is_application(self) -> bool:

@@ -24,7 +24,7 @@ from devlint.inference.domain.assumptions import (
 from devlint.inference.domain.placement import Device, Placement
 from devlint.inference.facts import Facts, HostRead, Meeting, Operand
 from devlint.inference.syntax import text
-from devlint.project.mentions import MOVING_DATA
+from devlint.project.mentions import has_moving_data
 from devlint.project.programs import SETS_DEFAULT
 from devlint.project.source import ParsedFile
 
@@ -102,7 +102,7 @@ class Files:
 
     def moves_data(self) -> bool:
         texts = (file.text.encode() for file in self.modules.values())
-        return any(MOVING_DATA.search(text) for text in texts)
+        return any(map(has_moving_data, texts))
 
     def is_application(self) -> bool:
         texts = [file.text for file in self.modules.values()]

@@ -100,3 +100,11 @@ def test_where_there_is_too_much_to_look_at_all_is_taken_to_be_named(tmp_path, m
 def test_a_data_set_that_moves_what_it_holds(tmp_path, text, moved):
     (tmp_path / "rows.py").write_text(text)
     assert Mentions(tmp_path).data_is_moved is moved
+
+
+def test_a_class_of_rows_is_read_line_by_line_whatever_ends_a_line(tmp_path):
+    lines = ["class Faces(Dataset):", *["    size = 3"] * 500, "", "    def at(self, i):"]
+    (tmp_path / "rows.py").write_bytes("\r\n".join([*lines, "x.cuda()", ""]).encode())
+    assert not Mentions(tmp_path).data_is_moved  # a move behind the class is not in it
+    (tmp_path / "rows.py").write_bytes("\r\n".join([*lines, "        return x.cuda()"]).encode())
+    assert Mentions(tmp_path).data_is_moved
