@@ -132,7 +132,7 @@ def test_two_fixed_indices_contradict():
 
 def test_the_current_device_and_a_fixed_index_possibly_contradict():
     assert met("a = torch.zeros(3).cuda()\nb = torch.zeros(3).cuda(1)\na + b") == [
-        "b@cuda:1 + a@cuda possible"
+        "a@cuda + b@cuda:1 possible"
     ]
 
 

@@ -100,8 +100,8 @@ def operands_apart(candidates: list[Candidate]) -> list[int]:
     if len({each.number for each in candidates}) == len(candidates):
         return []
     for index, (tensor, _, number) in enumerate(candidates):
-        for other in alternatives_of(number, candidates[:index]):
-            if tensor.place is not other.place:
+        for other, _, its in candidates[:index]:
+            if number == its and tensor.place is not other.place:
                 if number == MIXED or not exclude(tensor.when, other.when):
                     return []
                 found[number] = None

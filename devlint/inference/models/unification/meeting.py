@@ -76,10 +76,12 @@ def meet(
 def _contradict(frame: Frame, operation: Operation, candidates: list[Candidate]) -> bool:
     """Note which operands can't be in one place, and leave to others which need not be; whether
     there is a contradiction certainly or likely."""
-    if len(candidates) == 1 or all(each.tensor.place is None for each in candidates):
+    places = {each.tensor.place for each in candidates}
+    if len(candidates) == 1 or places == {None}:
         return False
     note_factories(frame, operation, candidates)
-
+    if len(places) == 1:
+        return False
     bound = [each for each in candidates if is_bound(operation, each.tensor)]
     if len({each.tensor.place for each in bound}) < 2:
         return False

@@ -32,7 +32,9 @@ def tell(
             frame.emit(TensorRead(node, tensor, expression))
     if frame.in_module and not frame.constructing:
         for tensor, expression, _ in candidates:
-            if _meets_what_is_elsewhere(tensor, expression, operands, candidates):
+            if tensor.traits & KEPT and _meets_what_is_elsewhere(
+                tensor, expression, operands, candidates
+            ):
                 frame.emit(KeptMeets(tensor, node))
     if len(candidates) > 1 and frame.unit.kept(Mentions).converts:
         frame.unit.kept(Mentions).met([each.tensor for each in candidates])
@@ -46,7 +48,7 @@ def _meets_what_is_elsewhere(
 ) -> bool:
     """A plain attribute that a module keeps on the host meets what its method is given or computes,
     of which no more is known: `self.decode(boxes, self.priors)`."""
-    if not kept.traits & KEPT or kept.traits & (SCALAR | MAYBE_SCALAR | EMPTY) or not kept.is_sure:
+    if kept.traits & (SCALAR | MAYBE_SCALAR | EMPTY) or not kept.is_sure:
         return False
     if is_on_cpu(kept):
         return any(_is_open(value, other) for value, other in operands if other is not node)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import libcst as cst
@@ -17,8 +16,7 @@ from devlint.inference.models.held_tensors import tensors_in
 MIXED = -1  # the number of all operands that are elements of a list whose elements differ
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(NamedTuple):
     """What brings operands together. `indirect`: through an unknown callee, so that nothing is
     certain. `indices`: the operands that are an index, a mask or `out=`."""
 
@@ -58,7 +56,7 @@ def candidates_of(
 
 def is_any_unknown(operands: list[tuple[Value, cst.CSTNode]]) -> bool:
     """Of one of the operands nothing is known, not even whether it is a tensor."""
-    return any(type(value) is Unknown for value, _ in operands)
+    return Unknown in [type(value) for value, _ in operands]
 
 
 def _parts(value: Value, depth: int = 3) -> list[Value]:

@@ -43,8 +43,10 @@ def result(
     apart = [] if is_any_unknown else operands_apart(candidates)
     if apart:
         chosen = ways(apart, candidates)
-        return choose((_together(frame, operation, way), when) for way, when in chosen)
-    found = _together(frame, operation, candidates)
+        return choose(
+            (_together(frame, operation, way, setter(way).tensor), when) for way, when in chosen
+        )
+    found = _together(frame, operation, candidates, anchor)
     own = found.evidence
     if is_any_unknown and own is not None and own is anchor.evidence and own.hints.number:
         found.evidence = Evidence(parents=(own,))  # if it is a tensor, the unknown operand is one
@@ -66,14 +68,20 @@ def _follows(anchor: Tensor, operation: Operation) -> bool:
     return is_exempt(anchor) or (operation.indirect and is_made_up(anchor))
 
 
-def _together(frame: Frame, operation: Operation, candidates: list[Candidate]) -> Tensor:
+def _together(
+    frame: Frame, operation: Operation, candidates: list[Candidate], anchor: Tensor
+) -> Tensor:
     """The result of operands of which nothing shows that they are apart."""
-    anchor = setter(candidates).tensor
     known = anchor.evidence
     if known is None or known.is_tensor:
         return _computed(frame, operation, candidates, anchor)
     # What is no more than perhaps a tensor does not decide where the result is.
-    sure = [each for each in candidates if _is_tensor(frame, each.tensor)]
+    sure = [
+        each
+        for each in candidates
+        if each.tensor.place is not None
+        and (each.tensor.evidence is None or belongs_to_moved_batch(frame, each.tensor))
+    ]
     if not sure:
         if authority(anchor) is Authority.MODULE and any(
             each.tensor.place is None and each.tensor.evidence is None for each in candidates
@@ -91,13 +99,6 @@ def _together(frame: Frame, operation: Operation, candidates: list[Candidate]) -
     if found.origin is not None and anchor.place is not surest.place:
         found.origin.rival = anchor
     return found
-
-
-def _is_tensor(frame: Frame, tensor: Tensor) -> bool:
-    """It is somewhere, and a tensor whatever the rest of the function shows."""
-    if tensor.place is None:
-        return False
-    return tensor.evidence is None or belongs_to_moved_batch(frame, tensor)
 
 
 def _computed(
