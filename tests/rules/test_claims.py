@@ -438,7 +438,7 @@ class TestLeaves:
     def fact(self, use: str, **fields: object) -> NonLeaf:
         made = "torch.rand(3, requires_grad=True)"
         site = self.TEXT.site(f"{made}.cuda()")
-        subject = operand(self.TEXT, made, CPU, requires_grad=True)
+        subject = operand(self.TEXT, made, CPU)
         return NonLeaf(site, subject, use, None)._replace(**fields)
 
     @pytest.mark.parametrize(
@@ -491,7 +491,7 @@ class TestLeaves:
     )
     def test_the_leaf_is_made_from_what_was_moved(self, subject: str, after: str):
         text = source(f"w = {subject}.cuda()\n")
-        leaf = operand(text, subject, CPU, requires_grad=True)
+        leaf = operand(text, subject, CPU)
         fact = NonLeaf(text.site(f"{subject}.cuda()"), leaf, "optimizer", None)
         claim = only(claims(RULES["DEV203"], text, non_leaves=[fact]))
         wanted = after.replace(".cuda()", '.to("cuda")')
