@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from devlint.inference.conventions import holds
 from devlint.inference.domain.containers import Sequence
 from devlint.inference.domain.host import Const, External, Host
 from devlint.inference.domain.tensors import (
@@ -75,7 +76,7 @@ def _is_plural(arguments: Arguments) -> bool:
     """By its name the data is a list: `weights`, `anchors`, but not `num_edits`."""
     node = arguments.node(0, "data")
     name = dotted(node).rpartition(".")[2] if node is not None else ""
-    counts = name.startswith(("num_", "n_", "total_", "count_"))
+    counts = name.startswith(("num_", "n_", "total_", "count_")) or holds("width-name", name)
     singular = name.endswith(("eps", "bias", "loss", "pos", "axis"))
     return name.endswith("s") and not singular and not counts
 
