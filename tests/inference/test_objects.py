@@ -375,7 +375,7 @@ def test_metrics_live_where_they_were_put():
     accuracy.update(torch.zeros(3).cuda(), torch.zeros(3).cuda())
     """
     assert len(met(code)) == 2
-    assert all("accuracy.update@cuda" in said for said in meetings(given(code)))
+    assert all("accuracy@cuda" in said for said in meetings(given(code)))
 
 
 def test_a_model_that_a_function_hands_on_may_be_anywhere():

@@ -70,8 +70,9 @@ ANYTHING = r"(?:[^()]|\((?:[^()]|\([^()]*\))*\))*?"  # that closes the brackets 
 
 def count_of(code: str, text: str) -> int:
     """How often code stands in a text, however it is laid out; `…` stands for anything."""
-    parts = [re.escape(re.sub(r"\s+", "", part)) for part in code.split("…")]
-    bare = re.sub(r"\s+|,(?=\s*[)\]])", "", text)
+    laid_out = r"\s+|,(?=\s*[)\]])"
+    parts = [re.escape(re.sub(laid_out, "", part)) for part in code.split("…")]
+    bare = re.sub(laid_out, "", text)
     return len(re.findall(f"(?={ANYTHING.join(parts)})", bare))
 
 

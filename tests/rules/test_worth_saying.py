@@ -396,7 +396,7 @@ def test_a_number_is_copied_in_passing_where_other_data_are(tmp_path, label, sai
 READ = """\
 net = nn.Linear(3, 3)
 net.load_state_dict(torch.load("net.pt"))
-print(net(torch.ones(3){moved}))
+net(torch.ones(3){moved}).sum().backward()
 
 if __name__ == "__main__":
     print(net)

@@ -9,7 +9,7 @@ Its modules:
     data_copies: Python data that each call copies to a device
     card_wide_calls, kept_graphs: what else a loop pays for: waits for the card, memory that stays
     timings, stream_races, forbidden_waits: waits that are missing, and those that can't be
-    call_contexts: what calls hand to parameters
+    call_contexts, module_homes: what calls hand to parameters, and where modules are kept
     undetached_reads, nonleaves: what autograd and optimizers hold
     plain_attributes: tensors and modules that a module does not register
     hard_coded_accelerators, availability_guards, device_awareness: CUDA by name, and why
