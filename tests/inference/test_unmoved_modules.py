@@ -221,3 +221,24 @@ SPLIT = """
 @pytest.mark.parametrize(("given", "clashes"), [("forward", 0), ("stage", 1)])
 def test_a_module_whose_forward_is_replaced_takes_what_that_takes(given, clashes):
     assert len(met(SPLIT.format(given=given))) == clashes
+
+
+ENGINE = f"""{NET}
+class Engine:
+    def __init__(self, device):
+        self.device = device
+        {{moves}}
+
+class Trainer(Engine):
+    def __init__(self, device):
+        self.model = Net()
+        super().__init__(device)
+
+    def step(self, rows: torch.Tensor):
+        return self.model(rows.to(self.device))
+"""
+
+
+@pytest.mark.parametrize(("moves", "count"), [("self.model.to(device)", 0), ("self.lr = 0.1", 1)])
+def test_what_a_base_class_moves_is_not_where_the_subclass_made_it(moves, count):
+    assert len(met(ENGINE.replace("{moves}", moves))) == count

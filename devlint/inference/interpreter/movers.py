@@ -56,11 +56,21 @@ def _is_moved_later(info: ClassInfo, name: str) -> bool:
     has left it where it is."""
     if any(name in ancestor.remade for ancestor in info.lineage()):
         return False
+    if _is_moved_by_base(info, name):
+        return True
     movers = {method for ancestor in info.lineage() for method in ancestor.moved.get(name, ())}
     movers.discard("__init__")
     running = running_methods(info)
     reader = running[-1].function if running else None
     return bool(movers) and (reader is None or reader.name not in movers)
+
+
+def _is_moved_by_base(info: ClassInfo, name: str) -> bool:
+    """A base class of the project moves what its subclasses keep under this name, as by
+    `self.model.to(self.device)` in a constructor that they call last."""
+    moves = [f"self.{name}.{method}(" for method in ("to", "cuda")]
+    bases = (ancestor for ancestor in info.lineage() if ancestor is not info)
+    return any(move in base.text for base in bases for move in moves)
 
 
 def moved_on_demand(
