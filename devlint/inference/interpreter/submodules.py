@@ -116,11 +116,14 @@ def modules_in(value: Value, depth: int = 2) -> list[Instance]:
     return found
 
 
+_BY_NAME = ("add_module(", "register_module(", "setattr(self", "self.__setattr__(")
+
+
 def registers_by_name(info: ClassInfo) -> bool:
     """The class registers modules under computed names besides, or their parameters:
     `self.register_parameter(f"weight_{i}", layer.weight)`."""
     text = info.text
-    if "add_module(" in text or "register_module(" in text or "setattr(self" in text:
+    if any(call in text for call in _BY_NAME):
         return True
     calls = every(info.node, cst.Call) if "register_parameter(" in text else []
     return any(_registers_computed(call) for call in calls)
