@@ -103,14 +103,16 @@ def _saved_in(around: cst.CSTNode) -> frozenset[str]:
 def _is_for_host(facts: Facts) -> bool:
     """A script that names no accelerator and trains works with what its like have saved. One that
     does not train (it averages, converts, exports) takes what others did, on a card as a rule."""
-    return facts.is_script and not facts.accelerated and _trains(facts)
-
-
-def _trains(facts: Facts) -> bool:
     tree = getattr(facts.source, "tree", None)
-    calls = every(tree, cst.Call) if isinstance(tree, cst.Module) else ()
+    on_host = facts.is_script and not facts.accelerated
+    return on_host and isinstance(tree, cst.Module) and _trains(tree)
+
+
+@lru_cache(maxsize=1)  # the file under check
+def _trains(tree: cst.Module) -> bool:
     return any(
-        isinstance(call.func, cst.Attribute) and call.func.attr.value in _TRAINING for call in calls
+        isinstance(call.func, cst.Attribute) and call.func.attr.value in _TRAINING
+        for call in every(tree, cst.Call)
     )
 
 

@@ -16,7 +16,7 @@ from devlint.inference.program.declarations import ClassInfo, Function
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.units import Unit
 from devlint.inference.syntax.moved_globals import MOVING_METHODS
-from devlint.inference.syntax.text import dotted, every, parts
+from devlint.inference.syntax.text import dotted, every, parents_below
 
 # What reads a module that it is given, and leaves it where it is.
 _READING = frozenset({"torch.save", "len", "print", "isinstance", "type", "id"})
@@ -104,16 +104,9 @@ class Homes:
 
     def _around(self, info: ClassInfo) -> dict[cst.CSTNode, cst.CSTNode]:
         """The nodes of a class, by what they are parts of."""
-        found = self._parents.get(info)
-        if found is None:
-            found = self._parents[info] = {}
-            waiting: list[cst.CSTNode] = [info.node]
-            while waiting:
-                current = waiting.pop()
-                for part in parts(current):
-                    found[part] = current
-                    waiting.append(part)
-        return found
+        if info not in self._parents:
+            self._parents[info] = parents_below(info.node)
+        return self._parents[info]
 
 
 def key_of(info: ClassInfo) -> str:

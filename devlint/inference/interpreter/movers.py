@@ -68,9 +68,8 @@ def _is_moved_later(info: ClassInfo, name: str) -> bool:
 def _is_moved_by_base(info: ClassInfo, name: str) -> bool:
     """A base class of the project moves what its subclasses keep under this name, as by
     `self.model.to(self.device)` in a constructor that they call last."""
-    moves = [f"self.{name}.{method}(" for method in ("to", "cuda")]
     bases = (ancestor for ancestor in info.lineage() if ancestor is not info)
-    return any(move in base.text for base in bases for move in moves)
+    return any(f"self.{name}.{move}(" in base.text for base in bases for move in ("to", "cuda"))
 
 
 def moved_on_demand(

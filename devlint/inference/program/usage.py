@@ -9,6 +9,7 @@ nobody names nothing is known: it may be what a package offers.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from functools import cached_property
 
 import libcst as cst
@@ -26,13 +27,12 @@ def left_over(function: Function) -> str:
     """The function's name, or that of its class, if nothing in sight names it while the file runs,
     or the project names others of it; else "". What is decorated is registered somewhere, what
     overrides a method of a library is called by that."""
-    info = _outermost(function).info
+    info = function.outermost.info
     of_library = info is not None and bool(info.library_bases)
     names = _names_to_call(function)[: 1 if of_library else None]
     usage = function.unit.kept(_Usage)
-    unnamed = next((name for name in names if usage.is_unnamed(name)), "")
-    in_use = unnamed and (usage.is_run or not usage.elsewhere <= {*names})
-    return unnamed if in_use else ""
+    unnamed = usage.unnamed_of(names)
+    return unnamed if unnamed and usage.is_used_besides(names) else ""
 
 
 def uncalled(function: Function) -> str:
@@ -41,17 +41,17 @@ def uncalled(function: Function) -> str:
     called by who names it, unless `nn.Module` has it, too."""
     names = _names_to_call(function)
     usage, importer = function.unit.kept(_Usage), function.unit.context.importer
-    unnamed = next((name for name in names if usage.is_unnamed(name)), "")
+    unnamed = usage.unnamed_of(names)
     if not unnamed or (importer is not None and importer.is_application()):
         return unnamed
-    in_use = usage.is_run or not usage.elsewhere <= {*names}
-    return unnamed if in_use and unnamed == _outermost(function).name else ""
+    is_own = unnamed == function.outermost.name
+    return unnamed if is_own and usage.is_used_besides(names) else ""
 
 
 def _names_to_call(function: Function) -> list[str]:
     """What has to be named by whoever calls a function: its class, and itself. None, where it may
     be called without that."""
-    outer = _outermost(function)
+    outer = function.outermost
     info = outer.info
     if outer.unit.context.importer is None or not isinstance(outer.node, cst.FunctionDef):
         return []
@@ -102,6 +102,14 @@ class _Usage:
         """Neither its own file names it, but where it is defined, nor another."""
         return self._words[name] == 1 and not self._is_named_elsewhere(name)
 
+    def unnamed_of(self, names: Iterable[str]) -> str:
+        """The first of some names that nothing in sight names; "" without one."""
+        return next((name for name in names if self.is_unnamed(name)), "")
+
+    def is_used_besides(self, names: Iterable[str]) -> bool:
+        """The file runs itself, or the project names others of it than these."""
+        return self.is_run or not self.elsewhere <= {*names}
+
     @cached_property
     def is_run(self) -> bool:
         """The file runs itself, by names that stand in it."""
@@ -123,11 +131,6 @@ class _Usage:
         importer = self.unit.context.importer
         assert importer is not None
         return importer.is_named_elsewhere(name, self.unit.source.path)
-
-
-def _outermost(function: Function) -> Function:
-    function = function.outermost
-    return function
 
 
 def left_at_default(function: Function, parameter: str) -> bool:

@@ -113,6 +113,18 @@ def parts(node: cst.CSTNode) -> list[cst.CSTNode]:
     return found
 
 
+def parents_below(root: cst.CSTNode) -> dict[cst.CSTNode, cst.CSTNode]:
+    """All nodes below a node, each with the one that it is a part of."""
+    parents: dict[cst.CSTNode, cst.CSTNode] = {}
+    waiting = [root]
+    while waiting:
+        current = waiting.pop()
+        for part in parts(current):
+            parents[part] = current
+            waiting.append(part)
+    return parents
+
+
 @cache
 def _held(kind: type[cst.CSTNode]) -> Callable[[cst.CSTNode], tuple[Any, ...]]:
     """Gets what a node of the kind holds; all fields in one call."""

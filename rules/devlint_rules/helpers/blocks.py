@@ -9,7 +9,7 @@ from typing import NamedTuple
 import libcst as cst
 
 from devlint.inference.facts import Facts
-from devlint.inference.syntax.text import parts
+from devlint.inference.syntax.text import parents_below
 
 
 class Block(NamedTuple):
@@ -153,11 +153,4 @@ def path_to(tree: cst.CSTNode, node: cst.CSTNode) -> list[cst.CSTNode]:
 
 @lru_cache(maxsize=1)  # the file under check
 def _parents(tree: cst.CSTNode) -> dict[cst.CSTNode, cst.CSTNode]:
-    parents: dict[cst.CSTNode, cst.CSTNode] = {}
-    waiting = [tree]
-    while waiting:
-        current = waiting.pop()
-        for part in parts(current):
-            parents[part] = current
-            waiting.append(part)
-    return parents
+    return parents_below(tree)

@@ -149,10 +149,10 @@ def meeting_trace(meeting: Meeting, twins: Sequence[Site] = ()) -> tuple[Note, .
 def _until(meeting: Meeting, operand: Operand) -> tuple[Note, ...]:
     """The history of an operand before the meeting, which computes what comes next."""
     steps = operand.steps
-    if len(steps) > 1 and steps[-1].kind is StepKind.COMPUTED:
-        is_meeting = steps[-1].site.node is meeting.site.node
-        return _told(operand, steps[:-1] if is_meeting else steps)
-    return history(operand)
+    last = steps[-1] if len(steps) > 1 else None
+    if last is not None and last.kind is StepKind.COMPUTED and last.site.node is meeting.site.node:
+        steps = steps[:-1]
+    return _told(operand, steps)
 
 
 def device_expression(operand: Operand) -> str | None:
