@@ -6,8 +6,8 @@ tensors, what a loop rebinds, and whether a discarded move's subject is read aga
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeVar
 
 import libcst as cst
 
@@ -79,143 +79,155 @@ Note = (
 
 def settle(frame: Frame) -> None:
     """Turn the function's notes into facts."""
-    facts = frame.unit.facts
-    site = frame.site
     for note in frame.notes:
-        kind = type(note)
-        if kind is ComparisonNote:
-            invalid_devices.settle_comparison(frame, note)
-        elif kind is MoveNote:
-            move: MoveNote = note
-            is_called = _is_called(frame, move)
-            of_module = move.of_module or (is_called and not move.subject.is_sure)
-            if move.discarded and not of_module and (_is_guess(move.subject) or is_called):
-                continue  # perhaps a module, which moves in place
-            if move.discarded and _is_stub(frame):
-                continue
-            if move.discarded and not of_module and _is_no_tensor(frame, move):
-                continue
-            if not (of_module or _is_of_tensor(move) or move.method == "cuda"):
-                continue
-            if move.discarded:
-                usage.note(frame)
-            facts.moves.append(
-                Move(
-                    site=site(move.node),
-                    method=move.method,
-                    subject=operand(frame, move.subject, move.subject_node),
-                    target=move.target,
-                    of_module=of_module,
-                    discarded=move.discarded,
-                    used_later=True,
-                    non_blocking=move.non_blocking,
-                    loop=loop_fact(frame, move.loop),
-                    invariant=invariant(move, of_module),
-                    creation=site(move.creation) if move.creation is not None else None,
-                    target_node=move.target_node,
-                    to_tensor=move.to_tensor,
-                    guarded=move.guarded,
-                    statement=move.node if move.discarded else None,
-                    function=function_site(frame),
-                    cold=move.cold,
-                    kept="" if move.subject.was_given else kept_attribute(frame, move.subject_node),
-                    apart=move.apart,
-                )
-            )
-            own(frame, "move", len(facts.moves) - 1)
-        elif kind is HostReadNote and not note.tensor.is_sure:
-            usage.note(frame)
-            facts.host_reads.extend(_waiting_read(frame, note))
-        elif not (note.tensor.is_sure if hasattr(note, "tensor") else _is_batch(note)):
-            continue
-        elif kind is SyncNote:
-            part = part_read(frame, note)
-            facts.syncs.append(
-                Sync(
-                    site=site(note.node),
-                    call=note.call,
-                    operand=operand(frame, note.tensor, note.tensor_node),
-                    loop=loop_fact(frame, hot_one(note.loop)),
-                    cold=note.cold,
-                    for_logging=note.for_logging,
-                    function=function_site(frame),
-                    in_module=frame.in_module,
-                    guards_error=note.guards_error,
-                    evaluates=note.evaluates
-                    or roles.evaluates(frame.function)
-                    or in_evaluation(note.loop),
-                    elementwise=part is not None,
-                    whole=site(part.whole) if part is not None else None,
-                    of_piece=part is not None and part.is_piece,
-                    needed=note.needed,
-                    invariant=reads_the_same(frame, note),
-                    inside=note.inside,
-                    perhaps=note.perhaps,
-                    is_operand=note.is_operand,
-                    given=call_contexts.read(frame, note.tensor),
-                )
-            )
-            own(frame, "sync", len(facts.syncs) - 1)
-        elif kind is HostReadNote:
-            usage.note(frame)
-            facts.host_reads.append(_read(frame, note))
-        elif kind is RoundTripNote:
-            if note.away in frame.kept(HostCopies).needed:
-                continue
-            facts.round_trips.append(
-                RoundTrip(
-                    site(note.away),
-                    site(note.back),
-                    operand(frame, note.subject, note.subject_node),
-                    note.start,
-                    note.middle,
-                )
-            )
-        elif kind is LateReadNote:
-            facts.late_reads.append(
-                LateRead(
-                    site(note.copy),
-                    site(note.read),
-                    operand(frame, note.tensor, note.tensor_node),
-                )
-            )
-        elif kind is NonLeafNote:
-            facts.non_leaves.append(
-                NonLeaf(
-                    site(note.node),
-                    operand(frame, note.tensor, note.tensor_node),
-                    note.use,
-                    site(note.use_node) if note.use_node is not None else None,
-                )
-            )
-        elif kind is HiddenCopyNote:
-            if note.base.is_sure:
-                facts.hidden_copies.append(
-                    HiddenCopy(
-                        site(note.node),
-                        note.what,
-                        operand(frame, note.tensor, note.tensor_node),
-                        operand(frame, note.base, note.base_node),
-                        loop_fact(frame, note.loop),
-                        prepares=roles.prepares(frame.function),
-                        cold=note.cold,
-                        given=call_contexts.given(frame, note.base),
-                    )
-                )
-                own(frame, "copy", len(facts.hidden_copies) - 1)
-        elif kind is ElementNote:
-            loop = loop_fact(frame, note.loop)
-            assert loop is not None
-            facts.element_accesses.append(
-                ElementAccess(
-                    site(note.node),
-                    operand(frame, note.tensor, note.tensor_node),
-                    note.writes,
-                    loop,
-                    note.single,
-                )
-            )
+        _SETTLERS[type(note)](frame, note)
     frame.notes.clear()
+
+
+def _settle_move(frame: Frame, note: MoveNote) -> None:
+    is_called = _is_called(frame, note)
+    of_module = note.of_module or (is_called and not note.subject.is_sure)
+    if note.discarded and _loses_nothing(frame, note, of_module, is_called):
+        return
+    if not (of_module or _is_of_tensor(note) or note.method == "cuda"):
+        return
+    if note.discarded:
+        usage.note(frame)
+    site, facts = frame.site, frame.unit.facts
+    facts.moves.append(
+        Move(
+            site=site(note.node),
+            method=note.method,
+            subject=operand(frame, note.subject, note.subject_node),
+            target=note.target,
+            of_module=of_module,
+            discarded=note.discarded,
+            used_later=True,
+            non_blocking=note.non_blocking,
+            loop=loop_fact(frame, note.loop),
+            invariant=invariant(note, of_module),
+            creation=site(note.creation) if note.creation is not None else None,
+            target_node=note.target_node,
+            to_tensor=note.to_tensor,
+            guarded=note.guarded,
+            statement=note.node if note.discarded else None,
+            function=function_site(frame),
+            cold=note.cold,
+            kept="" if note.subject.was_given else kept_attribute(frame, note.subject_node),
+            apart=note.apart,
+        )
+    )
+    own(frame, "move", len(facts.moves) - 1)
+
+
+def _loses_nothing(frame: Frame, note: MoveNote, of_module: bool, is_called: bool) -> bool:
+    """A move whose result is dropped loses nothing: perhaps its subject is a module, which moves in
+    place; the method is a stub of a test; or the subject is shown to be no tensor."""
+    if of_module:
+        return _is_stub(frame)
+    is_guess = is_called or _is_guess(note.subject)
+    return is_guess or _is_stub(frame) or _is_no_tensor(frame, note)
+
+
+def _settle_sync(frame: Frame, note: SyncNote) -> None:
+    if not note.tensor.is_sure:
+        return
+    part = part_read(frame, note)
+    site, facts = frame.site, frame.unit.facts
+    facts.syncs.append(
+        Sync(
+            site=site(note.node),
+            call=note.call,
+            operand=operand(frame, note.tensor, note.tensor_node),
+            loop=loop_fact(frame, hot_one(note.loop)),
+            cold=note.cold,
+            for_logging=note.for_logging,
+            function=function_site(frame),
+            in_module=frame.in_module,
+            guards_error=note.guards_error,
+            evaluates=note.evaluates or roles.evaluates(frame.function) or in_evaluation(note.loop),
+            elementwise=part is not None,
+            whole=site(part.whole) if part is not None else None,
+            of_piece=part is not None and part.is_piece,
+            needed=note.needed,
+            invariant=reads_the_same(frame, note),
+            inside=note.inside,
+            perhaps=note.perhaps,
+            is_operand=note.is_operand,
+            given=call_contexts.read(frame, note.tensor),
+        )
+    )
+    own(frame, "sync", len(facts.syncs) - 1)
+
+
+def _settle_host_read(frame: Frame, note: HostReadNote) -> None:
+    usage.note(frame)
+    reads = [_read(frame, note)] if note.tensor.is_sure else _waiting_read(frame, note)
+    frame.unit.facts.host_reads.extend(reads)
+
+
+def _settle_round_trip(frame: Frame, note: RoundTripNote) -> None:
+    if not _is_batch(note) or note.away in frame.kept(HostCopies).needed:
+        return
+    subject = operand(frame, note.subject, note.subject_node)
+    away, back = frame.site(note.away), frame.site(note.back)
+    frame.unit.facts.round_trips.append(RoundTrip(away, back, subject, note.start, note.middle))
+
+
+def _settle_late_read(frame: Frame, note: LateReadNote) -> None:
+    if note.tensor.is_sure:
+        read = operand(frame, note.tensor, note.tensor_node)
+        late = LateRead(frame.site(note.copy), frame.site(note.read), read)
+        frame.unit.facts.late_reads.append(late)
+
+
+def _settle_non_leaf(frame: Frame, note: NonLeafNote) -> None:
+    if note.tensor.is_sure:
+        tensor = operand(frame, note.tensor, note.tensor_node)
+        use = frame.site(note.use_node) if note.use_node is not None else None
+        frame.unit.facts.non_leaves.append(NonLeaf(frame.site(note.node), tensor, note.use, use))
+
+
+def _settle_hidden_copy(frame: Frame, note: HiddenCopyNote) -> None:
+    if not (note.tensor.is_sure and note.base.is_sure):
+        return
+    facts = frame.unit.facts
+    facts.hidden_copies.append(
+        HiddenCopy(
+            frame.site(note.node),
+            note.what,
+            operand(frame, note.tensor, note.tensor_node),
+            operand(frame, note.base, note.base_node),
+            loop_fact(frame, note.loop),
+            prepares=roles.prepares(frame.function),
+            cold=note.cold,
+            given=call_contexts.given(frame, note.base),
+        )
+    )
+    own(frame, "copy", len(facts.hidden_copies) - 1)
+
+
+def _settle_element(frame: Frame, note: ElementNote) -> None:
+    if not note.tensor.is_sure:
+        return
+    loop = loop_fact(frame, note.loop)
+    assert loop is not None
+    tensor = operand(frame, note.tensor, note.tensor_node)
+    access = ElementAccess(frame.site(note.node), tensor, note.writes, loop, note.single)
+    frame.unit.facts.element_accesses.append(access)
+
+
+_SETTLERS: Mapping[type[Note], Callable[[Frame, Any], None]] = {
+    ComparisonNote: invalid_devices.settle_comparison,
+    MoveNote: _settle_move,
+    SyncNote: _settle_sync,
+    HostReadNote: _settle_host_read,
+    RoundTripNote: _settle_round_trip,
+    LateReadNote: _settle_late_read,
+    NonLeafNote: _settle_non_leaf,
+    HiddenCopyNote: _settle_hidden_copy,
+    ElementNote: _settle_element,
+}
 
 
 def _read(frame: Frame, note: HostReadNote) -> HostRead:
