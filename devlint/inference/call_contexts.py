@@ -48,6 +48,7 @@ class Given:
     waits: bool = False  # only a call that hands in something from a device makes it likely
     may_be_array: bool = False  # nothing but a call that hands in a tensor shows that it is one
     inner: bool = False  # of a private function: its calls are all that it is for
+    overrides: tuple[str, ...] = ()  # the methods that it stands for where calls name those
 
     @property
     def is_private(self) -> bool:
@@ -174,7 +175,8 @@ class Feeds:
     def _of(self, given: Given, exact: bool) -> list[Feed]:
         own = [
             feed
-            for feed in self._feeds.get(given.function, ())
+            for function in (given.function, *given.overrides)
+            for feed in self._feeds.get(function, ())
             if feed.parameter is None or feed.parameter == given.parameter
         ]
         if own or exact:  # by a name alone many functions may be called

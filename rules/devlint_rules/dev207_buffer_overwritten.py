@@ -9,7 +9,7 @@ from devlint.inference.confidence.policy import confidence_of
 from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.inference.facts import Facts, PlainAttribute
 from devlint.rule import Claim, Replacement, Rule
-from devlint_rules.helpers.assumptions import assume
+from devlint_rules.helpers.assumptions import assume, assume_if
 from devlint_rules.helpers.attributes import assignment, attribute_trace
 from devlint_rules.helpers.edits import told
 from devlint_rules.helpers.rewriting import (
@@ -47,7 +47,14 @@ def _check(facts: Facts) -> Iterator[Claim]:
             continue
         if not fact.operand.by_default and not is_host(fact.operand.placement):
             continue
-        assumed = assume(AssumptionKind.MODULE_IS_MOVED, fact.site, "the module was moved before")
+        assumed = assume(
+            AssumptionKind.MODULE_IS_MOVED, fact.site, "the module was moved before"
+        ) + assume_if(
+            fact.only_compared,
+            AssumptionKind.ATTRIBUTE_MEETS_DEVICE,
+            fact.site,
+            f"`self.{fact.attribute}` meets what is on the module's device",
+        )
         fix = _fix(facts, fact)
         yield Claim(
             fact.site,

@@ -3,6 +3,8 @@
 import pytest
 from given import host_reads, meetings, settled
 
+from devlint.inference.call_contexts import Feeds
+
 SHIFT = """
 import numpy as np
 from torchvision import transforms
@@ -345,3 +347,39 @@ class Statistics(nn.Module):
 def test_a_call_shows_what_it_hands_in_and_nothing_of_what_is_open(rows, is_met):
     found = host_reads(settled(READING.format(rows=rows)))
     assert [each.rpartition(" ")[2] for each in found] == ["likely" if is_met else "possible"]
+
+
+SIBLINGS = """
+class Attack:
+    def perturb(self, x: torch.Tensor):
+        return x
+
+class {name}({base}):
+    def perturb(self, x: torch.Tensor):
+        return x + torch.arange(4)
+
+class Other:
+    def perturb(self, x: torch.Tensor):
+        return x
+
+    def run(self, x):
+        return self.perturb(x.cuda())
+
+def attack(method: Attack, x):
+    return method.perturb(x{moved})
+"""
+
+
+@pytest.mark.parametrize(
+    ("base", "moved", "is_met"),
+    [
+        ("Attack", ".cuda()", True),  # it stands where the call names its base
+        ("Attack", "", False),
+        ("", ".cuda()", False),  # a class with a method of the same name is another class
+    ],
+)
+def test_a_call_hands_to_the_method_it_names_and_to_its_overrides(base, moved, is_met):
+    facts = settled(SIBLINGS.format(name="Shift", base=base, moved=moved))
+    (meeting,) = facts.meetings
+    assert meeting.given is not None
+    assert Feeds(facts.feeds).verdict(meeting.given).is_met is is_met

@@ -570,3 +570,22 @@ def test_what_a_constructor_calls_does_not_settle_what_other_methods_leave():
                     self.seen[row] = labels[row]
         """
     assert revealed(code) == ["cpu"]
+
+
+class TestModulesOfObjects:
+    """An object that is no module takes nothing along when it is moved: nobody can move it."""
+
+    READER = """
+    from torch.utils.data import Dataset
+    class Speech(Dataset):
+        def __init__(self, paths):
+            self.paths = paths
+            self.resample = nn.Linear(4, 4)
+            self.waves = [self.load(path) for path in paths]
+
+        def load(self, path):
+            return self.resample(torch.from_numpy(np.load(path)))
+    """
+
+    def test_a_module_is_where_the_object_made_it_while_that_is_made(self):
+        assert meetings(given("import numpy as np\n" + dedent(self.READER))) == []

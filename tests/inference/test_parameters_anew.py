@@ -1,7 +1,7 @@
 """A parameter that a method makes anew is where it is made, and not where its module was moved."""
 
 import pytest
-from given import met, plain_attributes, settled
+from given import meetings, met, plain_attributes, settled
 
 GROWING = """
 class Growing(nn.Module):
@@ -84,3 +84,37 @@ def test_an_attribute_whose_weight_is_replaced_is_where_the_new_one_is():
                 return self.blur(self.rows)
     """
     assert met(code.replace("{move}", ".cuda()")) == []
+
+
+REPEATED = """
+class Prompt(nn.Module):
+    def __init__(self, shared):
+        super().__init__()
+        self.prompt = nn.Parameter(torch.zeros(3))
+        if shared:
+            self.prompt = {value}
+
+    def forward(self, x: torch.Tensor):
+        return x + self.prompt
+"""
+
+
+@pytest.mark.parametrize("value", ["torch.zeros(6)", "self.prompt.repeat(2)"])
+def test_the_name_of_a_parameter_takes_no_plain_tensor(value):
+    """`Module.__setattr__` raises a TypeError: the name keeps the parameter."""
+    facts = settled(REPEATED.format(value=value))
+    assert plain_attributes(facts) == []
+    assert meetings(facts) == []
+
+
+def test_a_plain_tensor_in_place_of_a_parameter_that_was_not_made():
+    code = """
+    class Prompt(nn.Module):
+        def __init__(self, learned):
+            super().__init__()
+            if learned:
+                self.key = nn.Parameter(torch.zeros(3))
+            else:
+                self.key = torch.ones(3) / 3
+    """
+    assert len(plain_attributes(settled(code))) == 1

@@ -84,7 +84,24 @@ def _parameter(function: Function, place: Variable) -> Given | None:
     index = names.index(place.name) if place.name in names else -1
     public = not function.name.startswith("_") or _is_called_object(function)
     serves = public and not function.unit.is_script
-    return Given(function.key, called, mentioned, place.name, index, serves=serves)
+    return Given(
+        function.key,
+        called,
+        mentioned,
+        place.name,
+        index,
+        serves=serves,
+        overrides=_overrides(function),
+    )
+
+
+def _overrides(function: Function) -> tuple[str, ...]:
+    """The methods of base classes in whose place this one may be called: `self.net.embed(x)`, where
+    the class of `net` is a base."""
+    if function.info is None or function.name.startswith("__"):
+        return ()
+    found = (each.methods.get(function.name) for each in function.info.lineage())
+    return tuple(each.key for each in found if each is not None and each is not function)
 
 
 def _is_called_object(function: Function) -> bool:
@@ -117,7 +134,6 @@ def note(frame: Frame, function: Function, binding: Binding) -> None:
     if frame.function is function or frame.unit.is_test:
         return  # tests hand in what is at hand
     _note_around(frame, function.key)
-    is_method = function.info is not None and not function.name.startswith("__")
     works = _works_with_module(function)
     feeds = frame.unit.facts.feeds
     for parameter, (value, _) in binding.given.items():
@@ -126,13 +142,8 @@ def note(frame: Frame, function: Function, binding: Binding) -> None:
         if works and not on_host and type(value) is not Const:
             shown = [source for source in sources if source[0] in _SHOWN]
             sources = [*shown, (Fed.OPEN, None)]  # it may well be where the module is
-        slots: list[tuple[str, str | int]] = [(function.key, parameter)]
-        if is_method:  # an override of it is called in the same way
-            slots.append((f".{function.name}", parameter))
-            if parameter in function.positional:
-                slots.append((f".{function.name}", function.positional.index(parameter)))
         one_of = _is_one_of_several(value)
-        feeds.update(Feed(*slot, *source, one_of) for slot in slots for source in sources)
+        feeds.update(Feed(function.key, parameter, *source, one_of) for source in sources)
 
 
 def note_part(frame: Frame, info: ClassInfo) -> None:

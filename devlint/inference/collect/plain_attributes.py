@@ -65,6 +65,7 @@ def settle_class(info: ClassInfo, frame: Frame) -> None:
                 method=note.method,
                 given=note.given,
                 was_given=note.was_given,
+                only_compared=overwritten and _is_only_compared(info, note.name),
             )
         )
 
@@ -117,6 +118,20 @@ def _meeting_of(info: ClassInfo, note: AttributeNote) -> Site | None:
             if step.site.node is note.node:
                 return meeting.site
     return None
+
+
+def _is_only_compared(info: ClassInfo, name: str) -> bool:
+    """All that the class asks of it is how it compares: `if accuracy > self.best:`. With numbers
+    it does so wherever it lives."""
+    compared: set[cst.CSTNode] = set()
+    seen: set[cst.CSTNode] = set()
+    for method in info.methods.values():
+        for each in every(method.node, cst.Comparison):
+            compared.update((each.left, *(part.comparator for part in each.comparisons)))
+        targets = {each.target for each in every(method.node, cst.AssignTarget)}
+        read = (node for node in every(method.node, cst.Attribute) if node not in targets)
+        seen.update(node for node in read if dotted(node) == f"self.{name}")
+    return bool(seen) and seen <= compared
 
 
 def _may_be_number(meeting: Meeting) -> bool:

@@ -54,6 +54,7 @@ class PlainAttribute(NamedTuple):
     given: Given | None = None  # whose default device it is on, if not the program's
     was_given: bool = False  # the constructor was handed it, and may have got it from anywhere
     read_at: Site | None = None
+    only_compared: bool = False  # a registered name of which the class asks how it compares
 
 
 class LateMove(NamedTuple):

@@ -6,6 +6,7 @@ import libcst as cst
 
 from devlint.inference.domain.containers import Sequence
 from devlint.inference.domain.placement import same_place
+from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import PARAMETER, Tensor
 from devlint.inference.domain.value import UNKNOWN, Union, Value, alternatives, cases, choose
 from devlint.inference.interpreter import contract_checks, contracts
@@ -14,6 +15,7 @@ from devlint.inference.interpreter.item_assignments import assign_item
 from devlint.inference.models import gradients
 from devlint.inference.models.elements import told_by_position, unpacked
 from devlint.inference.models.module_places import placed
+from devlint.inference.program.declarations import ClassInfo
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.values import Instance, Placed
 from devlint.inference.syntax.text import code, dotted
@@ -43,6 +45,8 @@ def _assign_attribute(
     for holder in alternatives(receiver):
         if type(holder) is Instance:
             if holder is frame.instance and frame.info is not None:
+                if _is_refused(frame, frame.info, name, value):
+                    return
                 write_attribute(frame, name, value, target, source)
             else:
                 declared = contracts.of_class(holder.info, name) if holder.info else None
@@ -75,6 +79,26 @@ def _assign_attribute(
             frame.state.env.pop(path, None)
         else:
             frame.state.hold(path, value)
+
+
+def _is_refused(frame: Frame, info: ClassInfo, name: str, value: Value) -> bool:
+    """A tensor that is no `Parameter`, for the name of one: `Module.__setattr__` raises a
+    TypeError, and the name keeps what it has. `self.prompt = self.prompt.repeat(2)`"""
+    if type(value) is not Tensor or value.traits & PARAMETER or value.origin is None:
+        return False
+    if value.origin.kind not in (StepKind.CREATED, StepKind.COMPUTED) or not value.is_sure:
+        return False
+    held = frame.state.env.get(f"self.{name}") or info.attributes.get(name, UNKNOWN)
+    return info.is_module and all(_is_parameter(info, name, v) for v in alternatives(held))
+
+
+def _is_parameter(info: ClassInfo, name: str, held: Value) -> bool:
+    """An `nn.Parameter` that the name has: registered, or made by the constructor above."""
+    if type(held) is not Tensor or not held.traits & PARAMETER or held.origin is None:
+        return False
+    if name in info.registered:
+        return info.registered[name] == "parameter"
+    return held.origin.kind is StepKind.CREATED
 
 
 def _put_into_module(frame: Frame, parameter: cst.BaseExpression, value: Value) -> None:

@@ -88,7 +88,9 @@ def _written_so_far(info: ClassInfo, name: str) -> Value | None:
         found: list[Value] = []
         for value in alternatives(written):
             if type(value) is Instance and value.module:
-                found.append(as_submodule(info, value))
+                made_there = not info.is_module and type(value.place) is Device
+                # an object takes nothing along: what it made is where it was made
+                found.append(value if made_there else as_submodule(info, value))
             elif type(value) is Tensor and value.traits & PARAMETER:
                 made = value.origin.node if value.origin is not None else info.node
                 found.append(registered_tensor(info, frame, made, value.traits))
