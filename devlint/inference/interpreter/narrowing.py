@@ -31,6 +31,13 @@ from devlint.inference.syntax.words import none_test
 
 _NUMBERS = frozenset({"int", "float", "bool", "complex", "str", "numbers.Number", "numbers.Real"})
 
+# Of none of these is a tensor, though one can be iterated over. They may hold tensors.
+_HOLDERS = frozenset({"list", "tuple", "set", "dict", "range"}) | {
+    f"{module}.{name}"
+    for module in ("typing", "collections.abc", "collections")
+    for name in ("Sequence", "List", "Tuple", "Mapping", "Dict")
+}
+
 
 @contextmanager
 def beside(
@@ -280,6 +287,8 @@ def _narrow_to_instance(
         elif "numpy.ndarray" in names or all(n.startswith("numpy.") for n in names):
             frame.state.hold(path, UNKNOWN)
             frame.state.env[NO_TENSOR + path] = value
+        elif names <= _NUMBERS | _HOLDERS and len(names) == len(kinds) and type(value) is Tensor:
+            frame.state.env[NO_TENSOR + path] = value  # it may hold some, where it would be itself
 
 
 def _is_module_class(frame: Frame, kind: Value) -> bool:

@@ -49,7 +49,9 @@ def come_of_one_choice(
         return True
     if odd.number != MIXED and _goes_along(odd.tensor, alternatives_of(anchor.number, candidates)):
         return True
-    return _fits_default(frame, odd.tensor, anchor, candidates)
+    return _is_converted_alike(odd.tensor, anchor, candidates) or _fits_default(
+        frame, odd.tensor, anchor, candidates
+    )
 
 
 def _fits_default(
@@ -72,6 +74,18 @@ def _is_converted(tensor: Tensor, other: Tensor) -> bool:
         and step.kind is StepKind.CREATED
         and type(step.before) is Variable
         and step.before is other.place
+    )
+
+
+def _is_converted_alike(tensor: Tensor, anchor: Candidate, candidates: list[Candidate]) -> bool:
+    """Both are inputs that are made tensors where they are none: who hands in a list for the one
+    does so for the other. `if isinstance(x, list): x = torch.tensor(x)`, and the same of `y`"""
+    step = tensor.origin.root if tensor.origin is not None else None
+    if step is None or step.kind is not StepKind.CREATED or type(step.before) is not Variable:
+        return False
+    return any(
+        same_place(other.place, tensor.place) and _is_converted(other, anchor.tensor)
+        for other in alternatives_of(anchor.number, candidates)
     )
 
 
