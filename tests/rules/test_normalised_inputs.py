@@ -1,5 +1,5 @@
-"""A module's input that may be no tensor: where it is none, nothing but this code can bring it to the
-module's device."""
+"""A module's input that may be no tensor: where it is none, nothing but this code can bring it to
+the module's device."""
 
 from __future__ import annotations
 
