@@ -2,7 +2,7 @@
 the caller has them. Two worlds of one function."""
 
 import pytest
-from given import met
+from given import meetings, met, settled
 
 PLAIN = """
     def blend(image: torch.Tensor, weight{annotation}):
@@ -92,3 +92,26 @@ def test_a_helper_that_makes_a_tensor_of_its_input_takes_both(call, annotation, 
     found = met(HELPER.format(call=call, annotation=annotation))
     assert bool(found) is meets
     assert all("@cpu * self.scale@δ(self) likely" in each for each in found)
+
+
+@pytest.mark.parametrize(
+    ("handed", "confidence"),
+    [("spectrum(audio)", "likely"), ("torch.from_numpy(np.load(audio))", "possible")],
+)
+def test_whoever_hands_in_what_is_made_a_tensor_is_no_caller_on_the_host(handed, confidence):
+    code = f"""
+    import numpy as np
+
+    def trim(x: torch.Tensor, n):
+        return x.index_select(0, torch.arange(n))
+
+    def spectrum(audio):
+        if not torch.is_tensor(audio):
+            audio = torch.from_numpy(audio)
+        return audio.abs()
+
+    def main(audio):
+        return trim({handed}, 3)
+    """
+    [found] = meetings(settled(code))
+    assert found.endswith(confidence)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import libcst as cst
 
-from devlint.inference.domain.placement import Variable
 from devlint.inference.domain.provenance import Provenance, Site, Step, StepKind
 from devlint.inference.domain.tensors import (
     DEFAULT,
@@ -38,17 +37,9 @@ def operand(frame: Frame, tensor: Tensor, node: cst.CSTNode) -> Operand:
         pinned=bool(traits & PINNED),
         pageable=bool(traits & PAGEABLE),
         indirect=bool(traits & INDIRECT),
-        converted=_is_converted(tensor.origin),
+        converted=tensor.was_converted,
         mixed=is_mixed(tensor.origin),
     )
-
-
-def _is_converted(origin: Provenance | None) -> bool:
-    """`if isinstance(x, list): x = torch.tensor(x)`, `x` being handed in."""
-    if origin is None:
-        return False
-    root = origin.root
-    return root.kind is StepKind.CREATED and type(root.before) is Variable
 
 
 def is_mixed(origin: Provenance | None) -> bool:

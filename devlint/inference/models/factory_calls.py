@@ -212,7 +212,7 @@ def _tensor_of_data(
 
 
 def _is_list(frame: Frame, data: Tensor, node: cst.CSTNode) -> bool:
-    """`if isinstance(x, list): x = torch.tensor(x)`: what may be a tensor elsewhere is none here."""
+    """`if isinstance(x, list): x = torch.tensor(x)`: here it is none, elsewhere it may be."""
     path = dotted(node)
     return bool(path) and frame.state.env.get(NO_TENSOR + path) is data
 

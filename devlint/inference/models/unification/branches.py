@@ -8,7 +8,7 @@ import libcst as cst
 
 from devlint.inference.domain.host import Const
 from devlint.inference.domain.path_conditions import ALWAYS, PathCondition, both, exclude
-from devlint.inference.domain.placement import Variable, same_place
+from devlint.inference.domain.placement import same_place
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import DEFAULT, Tensor
 from devlint.inference.models.unification.contradictions import never_meet
@@ -68,22 +68,14 @@ def _fits_default(
 def _is_converted(tensor: Tensor, other: Tensor) -> bool:
     """One was made a tensor because its value was none, the other is where that value is if it is
     one: the elements of a list are all of one kind, and a value is of one kind everywhere."""
-    step = tensor.origin.root if tensor.origin is not None else None
-    return (
-        step is not None
-        and step.kind is StepKind.CREATED
-        and type(step.before) is Variable
-        and step.before is other.place
-    )
+    origin = tensor.origin
+    return tensor.was_converted and origin is not None and origin.root.before is other.place
 
 
 def _is_converted_alike(tensor: Tensor, anchor: Candidate, candidates: list[Candidate]) -> bool:
     """Both are inputs that are made tensors where they are none: who hands in a list for the one
     does so for the other. `if isinstance(x, list): x = torch.tensor(x)`, and the same of `y`"""
-    step = tensor.origin.root if tensor.origin is not None else None
-    if step is None or step.kind is not StepKind.CREATED or type(step.before) is not Variable:
-        return False
-    return any(
+    return tensor.was_converted and any(
         same_place(other.place, tensor.place) and _is_converted(other, anchor.tensor)
         for other in alternatives_of(anchor.number, candidates)
     )
