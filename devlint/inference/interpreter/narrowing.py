@@ -41,10 +41,13 @@ _HOLDERS = frozenset({"list", "tuple", "set", "dict", "range"}) | {
 
 @contextmanager
 def beside(
-    frame: Frame, node: cst.BooleanOperation, when: PathCondition = ALWAYS
+    frame: Frame,
+    node: cst.BooleanOperation,
+    when: PathCondition = ALWAYS,
+    otherwise: PathCondition = ALWAYS,
 ) -> Iterator[None]:
     """The right side of `a and b` runs where `a` is true, that of `a or b` where it is false, of
-    which `when` is known."""
+    which `when` is known, and `otherwise` of where it does not run."""
     with frame.aside() as around:
         tests.enter(frame, when)
         if is_long(node):
@@ -53,6 +56,7 @@ def beside(
             return
         narrow(frame, node.left, isinstance(node.operator, cst.And), is_branch=False)
         yield
+        around.keep_effects(frame.state, (otherwise, when))
         for bound in every(node.right, cst.NamedExpr):
             name = dotted(bound.target)
             if name in frame.state.env:
