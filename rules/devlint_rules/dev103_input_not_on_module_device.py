@@ -193,5 +193,6 @@ trainer) is left alone as far as the wrapper is known. A function that calls one
 is judged where it is called: there it shows what is a module, and where that is. An input that is
 elsewhere in one of several branches only, or that comes through a function devlint cannot see, is
 no more than `possible`: mostly something out of sight moves it. What a method of a module makes
-for an input that is left out is no such branch.""",
+for an input that is left out is no such branch, nor what is made a tensor because it was none (`if
+isinstance(x, list): x = torch.tensor(x)`): who hands that in can move nothing.""",
 )

@@ -202,7 +202,8 @@ def masked(scores: torch.Tensor) -> torch.Tensor:
 Only for functions in sight whose result lives on their `device`, and only where the names agree. A
 result that meets a value elsewhere is reported there (DEV101, DEV102) and not here. A tensor that
 is moved right where it comes back is a `possible` finding: it is only a copy too many. Whether a
-model that was loaded to a device is moved by whoever calls is seen in its own file only, and that
-the current card is waited for is said where an option takes any device, and not of a private
-function or a script's whose calls in sight all name a type alone (`torch.device("cuda")`).""",
+model that was loaded to a device is moved by whoever calls is seen in its own file only (to ask
+whether the device is `"cpu"`, or to wrap the model in `DataParallel`, moves nothing), and that the
+current card is waited for is said where an option takes any device, and not of a private function
+or a script's whose calls in sight all name a type alone (`torch.device("cuda")`).""",
 )

@@ -123,3 +123,45 @@ class Predictor:
 def test_what_a_class_declares_is_copied_by_each_call_in_a_hot_loop(call, step):
     (copy,) = given(CLASS.format(call=call)).data_copies
     assert copy.in_step == step
+
+
+CACHED = """
+import functools
+import torch
+from torch import nn
+
+def remember(size):
+    def around(function):
+        return functools.lru_cache(maxsize=size)(function)
+    return around
+
+def traced(function):
+    return function
+
+class Shuffle(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.order = list(range(width))
+
+    {decorator}
+    def index(self, device):
+        return torch.tensor(self.order, device=device)
+
+    def forward(self, x):
+        return x[:, self.index(x.device)]
+"""
+
+
+@pytest.mark.parametrize(
+    ("decorator", "step"),
+    [
+        ("@functools.lru_cache(None)", ""),
+        ("@remember(8)", ""),  # of the project, and it keeps the results
+        ("@lru_cache_unless_tracing", ""),  # out of sight: by its name
+        ("@traced", "index"),
+        ("", "index"),
+    ],
+)
+def test_a_function_whose_results_are_kept_runs_once_for_each_argument(decorator, step):
+    (copy,) = given(CACHED.format(decorator=decorator)).data_copies
+    assert copy.in_step == step

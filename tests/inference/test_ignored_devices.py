@@ -34,6 +34,27 @@ def test_a_device_to_load_to_is_one_to_work_on(line, found):
 
 
 @pytest.mark.parametrize(
+    ("wrapped", "found"),
+    [
+        ("nn.DataParallel(net)", [Neglect.MAPPED]),
+        ("nn.DataParallel(net).to(device)", []),
+        ("nn.DataParallel(net, device_ids=[device])", []),
+        ("net.half()", [Neglect.MAPPED]),
+    ],
+)
+def test_who_asks_whether_the_device_is_the_host_puts_nothing_there(wrapped, found):
+    code = f"""
+    def load(path, device="cpu"):
+        net = Net()
+        net.load_state_dict(torch.load(path, map_location=device))
+        if device != "cpu":
+            net = {wrapped}
+        return net
+    """
+    assert neglected(code) == found
+
+
+@pytest.mark.parametrize(
     "code",
     [
         """

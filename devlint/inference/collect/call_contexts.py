@@ -206,8 +206,12 @@ def _is_one_of_several(value: Value) -> bool:
 
 
 def _sources(frame: Frame, value: Value) -> Iterable[tuple[Fed, Given | None]]:
-    """Where what is handed in comes from, as far as that is known."""
-    for each in alternatives(value):
+    """Where what is handed in comes from, as far as that is known. What is a tensor, or is made
+    one, comes from where it is one: what is no tensor is nowhere."""
+    several = alternatives(value)
+    for each in several:
+        if type(each) is Tensor and each.was_converted and len(several) > 1:
+            continue
         if type(each) is Host:  # an array, or a number
             yield Fed.HOST, None
         elif type(each) is Sequence:

@@ -37,6 +37,7 @@ def operand(frame: Frame, tensor: Tensor, node: cst.CSTNode) -> Operand:
         pinned=bool(traits & PINNED),
         pageable=bool(traits & PAGEABLE),
         indirect=bool(traits & INDIRECT),
+        converted=tensor.was_converted,
         mixed=is_mixed(tensor.origin),
     )
 

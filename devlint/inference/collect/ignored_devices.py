@@ -21,7 +21,7 @@ from devlint.inference.program.declarations import Function
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.units import Unit
 from devlint.inference.summaries.arguments import Binding
-from devlint.inference.syntax.text import code, dotted, every, parts, shorten
+from devlint.inference.syntax.text import called_name, code, dotted, every, parts, shorten
 
 
 class _CurrentWaits:
@@ -103,7 +103,8 @@ def _only_mapped(function: Function, name: str) -> Iterator[cst.Name]:
         if argument.keyword is not None and argument.keyword.value == "map_location"
         for use in _uses(argument, name)
     ]
-    if not mapped or len(mapped) != len(_uses(body, name)):
+    asked = [use for test in every(body, cst.Comparison) for use in _asked_for_host(test, name)]
+    if not mapped or len(mapped) + len(asked) != len(_uses(body, name)):
         return
     loaded = {
         dotted(call.func.value)
@@ -116,12 +117,31 @@ def _only_mapped(function: Function, name: str) -> Iterator[cst.Name]:
         if isinstance(assign.value, cst.Call)
         for target in assign.targets
     }
-    for each in every(body, cst.Return):
-        value = each.value
+    parallel = {
+        each.value: each
+        for call in every(body, cst.Call)
+        if called_name(call) in _WANTING_CARDS
+        for each in [argument.value for argument in call.args[:1]]
+        if isinstance(each, cst.Name)
+    }
+    for statement in every(body, cst.Return):
+        value = statement.value
         returned = [e.value for e in value.elements] if isinstance(value, cst.Tuple) else [value]
         for result in returned:
             if isinstance(result, cst.Name) and result.value in loaded & made:
-                yield result
+                yield parallel.get(result.value, result)
+
+
+# They move none of their module's parameters, which have to be on a card.
+_WANTING_CARDS = frozenset({"DataParallel", "DistributedDataParallel"})
+
+
+def _asked_for_host(test: cst.Comparison, name: str) -> list[cst.Name]:
+    """`device == "cpu"` puts nothing anywhere."""
+    others = [target.comparator for target in test.comparisons]
+    if len(others) == 1 and isinstance(others[0], cst.SimpleString):
+        return _uses(test.left, name)
+    return []
 
 
 def _is_moved_outside(function: Function) -> bool:

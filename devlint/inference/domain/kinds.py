@@ -27,6 +27,7 @@ class Effects:
     handed: bool = False  # to a callee out of sight, which may move it if it is a module
     tested: bool = False  # whether there is any of it: `if rates:`
     as_index: bool = False  # of a device
+    converted: bool = False  # where it is no tensor, one is made of it
     # It has a method or an attribute that tensors lack, or is asked whether it is of another
     # class: an object of a class out of sight.
     foreign: bool = False

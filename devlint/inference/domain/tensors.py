@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable
 
 from devlint.inference.domain.kinds import Evidence
 from devlint.inference.domain.path_conditions import ALWAYS, PathCondition, Sides, both, either
-from devlint.inference.domain.placement import Placement, is_accelerated, same_place
+from devlint.inference.domain.placement import Placement, Variable, is_accelerated, same_place
 from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.value import UNKNOWN, Value
 
@@ -125,6 +125,14 @@ class Tensor(Value):
         origin = self.origin
         given = origin is not None and origin.root.kind is StepKind.PARAMETER
         return bool(self.traits & KEPT) and given
+
+    @property
+    def was_converted(self) -> bool:
+        """Made of what a caller may hand in as a tensor, and here did not: `torch.tensor(x)` where
+        `x` is a list."""
+        root = self.origin.root if self.origin is not None else None
+        made = root is not None and root.kind is StepKind.CREATED
+        return made and root is not None and type(root.before) is Variable
 
     def show(self) -> None:
         """Note that the value was used as only a tensor is."""

@@ -31,13 +31,23 @@ from devlint.inference.syntax.words import none_test
 
 _NUMBERS = frozenset({"int", "float", "bool", "complex", "str", "numbers.Number", "numbers.Real"})
 
+# Of none of these is a tensor, though one can be iterated over. They may hold tensors.
+_HOLDERS = frozenset({"list", "tuple", "set", "dict", "range"}) | {
+    f"{module}.{name}"
+    for module in ("typing", "collections.abc", "collections")
+    for name in ("Sequence", "List", "Tuple", "Mapping", "Dict")
+}
+
 
 @contextmanager
 def beside(
-    frame: Frame, node: cst.BooleanOperation, when: PathCondition = ALWAYS
+    frame: Frame,
+    node: cst.BooleanOperation,
+    when: PathCondition = ALWAYS,
+    otherwise: PathCondition = ALWAYS,
 ) -> Iterator[None]:
     """The right side of `a and b` runs where `a` is true, that of `a or b` where it is false, of
-    which `when` is known."""
+    which `when` is known, and `otherwise` of where it does not run."""
     with frame.aside() as around:
         tests.enter(frame, when)
         if is_long(node):
@@ -46,6 +56,7 @@ def beside(
             return
         narrow(frame, node.left, isinstance(node.operator, cst.And), is_branch=False)
         yield
+        around.keep_effects(frame.state, (otherwise, when))
         for bound in every(node.right, cst.NamedExpr):
             name = dotted(bound.target)
             if name in frame.state.env:
@@ -280,6 +291,8 @@ def _narrow_to_instance(
         elif "numpy.ndarray" in names or all(n.startswith("numpy.") for n in names):
             frame.state.hold(path, UNKNOWN)
             frame.state.env[NO_TENSOR + path] = value
+        elif names <= _NUMBERS | _HOLDERS and len(names) == len(kinds) and type(value) is Tensor:
+            frame.state.env[NO_TENSOR + path] = value  # it may hold some, where it would be itself
 
 
 def _is_module_class(frame: Frame, kind: Value) -> bool:

@@ -290,7 +290,7 @@ def _boolean(frame: Frame, node: cst.BooleanOperation) -> Value:
     asks = is_and and asks_for_accelerator(node.left)  # `is_available() and synchronize()`
     if_true, if_false = tests.of_test(frame, node.left)
     goes_on, stays = (if_true, if_false) if is_and else (if_false, if_true)
-    with frame.under(cold=cold, guarded=asks), beside(frame, node, goes_on):
+    with frame.under(cold=cold, guarded=asks), beside(frame, node, goes_on, stays):
         right = frame.eval(node.right)
     return right if certain else join_branches(left, right, (stays, goes_on))
 
@@ -305,13 +305,16 @@ def _conditional(frame: Frame, node: cst.IfExp) -> Value:
             frame.emit(Chosen(node, chosen))
             return chosen
         if_true, if_false = tests.of_test(frame, node.test)
-        with frame.aside():
+        with frame.aside() as around:
             enter_branch(frame, node.test, True, if_true)
             with frame.under(cold=is_cold(node.test)):  # `loss.item() if step % n == 0 else None`
                 left = frame.eval(node.body)
+            taken = frame.state
         with frame.aside():
             enter_branch(frame, node.test, False, if_false)
             right = frame.eval(node.orelse)
+            taken.keep_effects(frame.state, (if_true, if_false))
+        around.env.update({k: v for k, v in taken.env.items() if type(k) is not str})
         return join_branches(left, right, (if_true, if_false))
 
 

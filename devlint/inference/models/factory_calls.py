@@ -193,9 +193,11 @@ def _tensor_of_data(
     if type(data) is Tensor and data.evidence is None:
         origin = frame.origin(StepKind.COMPUTED, node, data.origin)
         return Tensor(data.place, origin, data.traits & (DEFAULT | LOADED | SCALAR))
-    if type(data) is Tensor and data.is_sure:
+    is_list = type(data) is Tensor and _is_list(frame, data, operands[0][1])
+    if type(data) is Tensor and data.is_sure and not is_list:
         return Tensor(data.place, frame.origin(StepKind.COMPUTED, node, data.origin))
-    if type(data) is Tensor and data.evidence is not None and data.evidence.hints.either:
+    is_either = type(data) is Tensor and data.evidence is not None and data.evidence.hints.either
+    if is_either and not is_list:
         return Tensor(None)  # it stays where it is, or is made of a number or an array
     if type(data) is Sequence:
         for tensor in tensors_in(data)[:1]:
@@ -203,10 +205,16 @@ def _tensor_of_data(
                 frame.emit(HostWaits(node, f"torch.{last} of tensors", tensor, operands[0][1]))
     result = factory_result(frame, node, last, None, None, arguments)
     if result.origin is not None:
-        if type(data) is Tensor:
+        if type(data) is Tensor and not is_list:
             result.origin.rival = data
         result.origin.before = _place_as_tensor(frame, arguments)
     return result
+
+
+def _is_list(frame: Frame, data: Tensor, node: cst.CSTNode) -> bool:
+    """`if isinstance(x, list): x = torch.tensor(x)`: here it is none, elsewhere it may be."""
+    path = dotted(node)
+    return bool(path) and frame.state.env.get(NO_TENSOR + path) is data
 
 
 def _place_as_tensor(frame: Frame, arguments: Arguments) -> Placement:
@@ -216,6 +224,8 @@ def _place_as_tensor(frame: Frame, arguments: Arguments) -> Placement:
         for name in names_in(given):
             for value in alternatives(frame.state.env.get(NO_TENSOR + name, UNKNOWN)):
                 if type(value) is Tensor:
+                    if value.evidence is not None:
+                        value.evidence.effects.converted = True
                     return value.place
     return None
 

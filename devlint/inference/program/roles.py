@@ -14,7 +14,8 @@ from devlint.inference.program.declarations import CallSite, ClassInfo, Function
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.units import Unit
 from devlint.inference.program.usage import left_over
-from devlint.inference.syntax.text import dotted
+from devlint.inference.program.values import FunctionValue, read
+from devlint.inference.syntax.text import dotted, every
 
 
 def by_default(frame: Frame) -> Given | None:
@@ -44,9 +45,6 @@ def note_call(frame: Frame, function: Function, node: cst.CSTNode) -> None:
         function.callers.append(call)
 
 
-_CACHES = frozenset({"lru_cache", "cache", "cached_property"})  # of functools
-
-
 def is_cold(function: Function | None) -> bool:
     """A function that by its name runs once, or now and then, or whose results are kept."""
     return function is not None and bool(
@@ -57,8 +55,20 @@ def is_cold(function: Function | None) -> bool:
 
 
 def _is_cached(function: Function) -> bool:
-    """Its results are kept: one call for each argument."""
-    return any(each.rpartition(".")[2] in _CACHES for each in function.decorators)
+    """Its results are kept: one call for each argument. By a decorator that says so, or one of the
+    project that applies such a one."""
+    return any(
+        holds("caching-decorator", each) or _applies_cache(function.unit, each)
+        for each in function.decorators
+    )
+
+
+def _applies_cache(unit: Unit, decorator: str) -> bool:
+    found = read(unit.env, decorator)
+    return type(found) is FunctionValue and any(
+        holds("caching-decorator", dotted(call.func))
+        for call in every(found.function.node, cst.Call)
+    )
 
 
 def _is_compared(function: Function) -> bool:

@@ -75,6 +75,14 @@ class State:
         part.bound = self.bound
         return part
 
+    def keep_effects(self, part: State, sides: Sides = UNTOLD) -> None:
+        """What a part of an expression did to containers and modules stands, where the part was
+        evaluated; its names were its own. `ready and rows.append(x)`"""
+        theirs = {key: value for key, value in part.env.items() if type(key) is not str}
+        if any(self.env.get(key) is not value for key, value in theirs.items()):
+            mine = {key: value for key, value in self.env.items() if type(key) is not str}
+            self.env.update(join_environments(mine, theirs, sides))
+
     def join(self, other: State, sides: Sides = UNTOLD) -> None:
         """Two branches meet here. `sides`: the facts under which each of them is left."""
         self.env = join_environments(self.env, other.env, sides)

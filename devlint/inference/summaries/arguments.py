@@ -132,11 +132,10 @@ def _moves_parameter(value: Value) -> bool:
 
 
 def _pass_evidence(value: Value, actual: Value) -> None:
-    """What the callee uses as a tensor is one in the caller, too."""
-    if not any(
-        type(v) is Tensor and v.evidence is not None and v.evidence.is_tensor
-        for v in alternatives(value)
-    ):
+    """What the callee uses as a tensor is one in the caller, too; but not if it makes a tensor of
+    it where it is none."""
+    shown = [v.evidence for v in alternatives(value) if type(v) is Tensor]
+    if not any(e is not None and e.is_tensor and not e.effects.converted for e in shown):
         return
     for tensor in alternatives(actual):
         if type(tensor) is Tensor:

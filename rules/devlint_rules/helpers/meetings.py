@@ -79,11 +79,13 @@ def _is_fed_by_loader(meeting: Meeting) -> bool:
 
 def with_both_meant(meeting: Meeting) -> Assumptions:
     """Where one of two devices is a guess, something out of sight mostly brings them together; not
-    where what is out of place is made in sight, and never moved, nor where a move in sight says
-    where it is not."""
+    where what is out of place is made in sight, and never moved, as of an input that is a list; nor
+    where a move in sight says where it is not."""
     kinds = {each.kind for each in meeting.assumptions} - {AssumptionKind.MODULE_USES_ALL_INPUTS}
     if not kinds or not kinds.isdisjoint(_SAID_BY_MOVES):
         return meeting.assumptions
+    if meeting.left.converted:
+        kinds.discard(AssumptionKind.BRANCH_TAKEN)  # nobody moves what is none before
     guessed = not kinds.isdisjoint(_GUESSES)
     made = meeting.left.steps and meeting.left.steps[0].kind is StepKind.CREATED
     if (made or _is_fed_by_loader(meeting)) and not meeting.left.moved and not guessed:

@@ -8,7 +8,7 @@ import libcst as cst
 
 from devlint.inference.domain.host import Const
 from devlint.inference.domain.path_conditions import ALWAYS, PathCondition, both, exclude
-from devlint.inference.domain.placement import Variable, same_place
+from devlint.inference.domain.placement import same_place
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import DEFAULT, Tensor
 from devlint.inference.models.unification.contradictions import never_meet
@@ -49,7 +49,9 @@ def come_of_one_choice(
         return True
     if odd.number != MIXED and _goes_along(odd.tensor, alternatives_of(anchor.number, candidates)):
         return True
-    return _fits_default(frame, odd.tensor, anchor, candidates)
+    return _is_converted_alike(odd.tensor, anchor, candidates) or _fits_default(
+        frame, odd.tensor, anchor, candidates
+    )
 
 
 def _fits_default(
@@ -66,12 +68,16 @@ def _fits_default(
 def _is_converted(tensor: Tensor, other: Tensor) -> bool:
     """One was made a tensor because its value was none, the other is where that value is if it is
     one: the elements of a list are all of one kind, and a value is of one kind everywhere."""
-    step = tensor.origin.root if tensor.origin is not None else None
-    return (
-        step is not None
-        and step.kind is StepKind.CREATED
-        and type(step.before) is Variable
-        and step.before is other.place
+    origin = tensor.origin
+    return tensor.was_converted and origin is not None and origin.root.before is other.place
+
+
+def _is_converted_alike(tensor: Tensor, anchor: Candidate, candidates: list[Candidate]) -> bool:
+    """Both are inputs that are made tensors where they are none: who hands in a list for the one
+    does so for the other. `if isinstance(x, list): x = torch.tensor(x)`, and the same of `y`"""
+    return tensor.was_converted and any(
+        same_place(other.place, tensor.place) and _is_converted(other, anchor.tensor)
+        for other in alternatives_of(anchor.number, candidates)
     )
 
 
