@@ -81,7 +81,7 @@ from devlint.inference.program.events import (
     UnknownCalled,
 )
 from devlint.inference.program.frames import Frame
-from devlint.inference.summaries.events import ArgumentsBound, CallBound
+from devlint.inference.summaries.arguments import ArgumentsBound, CallBound
 
 E = TypeVar("E")
 _LISTENERS: dict[type, Callable[[Frame, Any], None]] = {}

@@ -16,9 +16,7 @@ Its modules:
     libraries make
     factories, factory_calls, factory_shapes: tensors made here, and their shapes
     sizes: numbers that PyTorch asks for
-    attribute_tests: `hasattr`
-    tensor_methods, in_place_methods, unknown_methods, arrays: methods of tensors, and of what may
-    be one
+    tensor_methods, unknown_methods: methods of tensors, and of what may be one
     builtins, handlers: functions known one by one, and the type of what answers their calls
     device_functions, tensor_constructors, data_loaders: those of torch that make something
     constructors, wrappers, iterables, python_functions, container_methods: those of other

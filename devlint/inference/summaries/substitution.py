@@ -37,10 +37,9 @@ from devlint.inference.program.meetings import Pending
 from devlint.inference.program.roles import note_call
 from devlint.inference.program.values import FunctionValue, Instance, self_of
 from devlint.inference.summaries import declared_arguments, moved_entries, object_state
-from devlint.inference.summaries.arguments import Binding
+from devlint.inference.summaries.arguments import ArgumentsBound, Binding, CallBound
 from devlint.inference.summaries.call_conditions import chosen, facts_of
 from devlint.inference.summaries.callee_values import odd_branches, substitute
-from devlint.inference.summaries.events import ArgumentsBound, CallBound
 from devlint.inference.syntax.text import every, shorten
 
 
