@@ -2,7 +2,7 @@
 
 Its modules:
 
-    statements, assignment_statements, assignments, files: what a statement does
+    statements, assignments, files: what a statement does
     control_flow, loops: which suites run, and what is known behind them
     conditions, comparisons: which tests are true in the accelerated world
     narrowing, branches: what a test says of names, and what holds in a branch

@@ -36,7 +36,7 @@ from devlint.inference.interpreter.tensor_indices import (
     may_be_number,
     of_branch,
 )
-from devlint.inference.models import gradients, library_attributes, objects
+from devlint.inference.models import gradients, library_objects, objects
 from devlint.inference.models.elements import told_by_position, under_key
 from devlint.inference.models.modules import member, parameter_in
 from devlint.inference.models.unification.pending import leave_index_to_callers
@@ -106,7 +106,7 @@ def item_of(frame: Frame, node: cst.Subscript, base: Value, indices: Indices) ->
         return parameter_in(frame, node, base)
     if type(base) is Instance and base.tensor is not None:
         return objects.elements(frame, node, base)
-    if type(base) is Instance and library_attributes.is_grid(frame, base):
+    if type(base) is Instance and library_objects.is_grid(frame, base):
         return base
     if type(base) is Union:
         if any(type(v) in (Mapping, Sequence) for v in base.alternatives):

@@ -8,11 +8,10 @@ Its modules:
     gradients, autograd: what autograd records, and functions that define their own backward
     module_places, registration, module_inputs, modules: modules as wholes, their state, their calls
     moves: `.to` and its kin (a package, see there)
-    creations, creation_flow, factory_expressions, number_expressions, assignment_chains: factories
-    of what is only made to be moved
-    library_calls, library_functions, operands, call_results, collectives: calls of libraries, by
+    creations, creation_flow, factory_expressions: factories of what is only made to be moved
+    library_functions, operands, call_results, collectives: calls of libraries, by
     the knowledge
-    library_modules, library_objects, library_attributes, objects, optimizers, tokenizers: what
+    library_modules, library_objects, objects, optimizers, tokenizers: what
     libraries make
     factories, factory_calls, factory_shapes: tensors made here, and their shapes
     sizes: numbers that PyTorch asks for

@@ -36,7 +36,7 @@ from devlint.inference.program.functions import Arguments, Summary
 from devlint.inference.program.meetings import Pending
 from devlint.inference.program.roles import note_call
 from devlint.inference.program.values import FunctionValue, Instance, self_of
-from devlint.inference.summaries import declared_arguments, moved_entries, object_state
+from devlint.inference.summaries import declared_arguments, object_state
 from devlint.inference.summaries.arguments import ArgumentsBound, Binding, CallBound
 from devlint.inference.summaries.call_conditions import chosen, facts_of
 from devlint.inference.summaries.callee_values import odd_branches, substitute
@@ -77,7 +77,7 @@ def call_function(
         _check_pending(frame, node, pending, binding, as_module)
     binding.fresh = summary.fresh
     object_state.leave(frame, function, summary, binding)
-    moved_entries.leave(frame, summary, binding)
+    object_state.leave_entries(frame, summary, binding)
     if is_off:
         return UNKNOWN  # `cuda=False`: what the function was taken to do is not done here
     result = _taken(summary.result, binding)
