@@ -124,17 +124,9 @@ def settle(frame: Frame) -> None:
             message = f"something out of sight brings `{said}` together with its like"
             kind = AssumptionKind.SHAPED_TENSOR_MEETS_INPUT
             assumed.append(at(frame, kind, factory.node, message))
-        note(
-            frame,
-            factory.node,
-            MeetingKind.SHAPE,
-            "shape",
-            factory.tensor,
-            factory.node,
-            sizes,
-            size_node,
-            tuple(assumed),
-        )
+        made = (factory.tensor, factory.node)
+        meeting = (factory.node, MeetingKind.SHAPE, "shape")
+        note(frame, *meeting, made, (sizes, size_node), tuple(assumed))
 
 
 def _decides(draft: MeetingDraft) -> bool:

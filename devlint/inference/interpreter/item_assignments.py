@@ -198,7 +198,7 @@ def assign_tensor_item(
         found = _assignment_contradiction(frame, base, item)
         if type(item) is Tensor and found is not None:
             kind, said = MeetingKind.OPERATION, "index assignment"
-            note(frame, target, kind, said, item, source, base, target.value, found)
+            note(frame, target, kind, said, (item, source), (base, target.value), found)
     if base.is_sure and not isinstance(value, Tensor):
         _element_access(frame, target, base, indices)
     if base.is_sure and _is_large_value(value) and is_masked(indices):

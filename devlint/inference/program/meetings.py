@@ -18,6 +18,8 @@ from devlint.inference.domain.provenance import Provenance, Site
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.facts import MeetingKind
 
+Operand = tuple[Tensor, cst.CSTNode]  # a tensor, and how the code writes it
+
 
 @dataclass(slots=True, eq=False)
 class MeetingDraft:

@@ -202,14 +202,5 @@ def note_index_moved_before(
     assumed = of_value(frame, AssumptionKind.SOURCE_OF_MOVE_IS_ELSEWHERE, table, message)
     rows = subject_node.slice[0].slice
     at_index = rows.value if isinstance(rows, cst.Index) else subject_node
-    note(
-        frame,
-        subject_node,
-        MeetingKind.INDEX,
-        pending.operation,
-        table,
-        subject_node.value,
-        index,
-        at_index,
-        (assumed,),
-    )
+    meeting = (subject_node, MeetingKind.INDEX, pending.operation)
+    note(frame, *meeting, (table, subject_node.value), (index, at_index), (assumed,))

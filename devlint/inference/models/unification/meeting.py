@@ -159,7 +159,8 @@ def _note(
     node, kind, name = operation.node, operation.kind, operation.name
     by_index = odd.node in operation.indices or other.node in operation.indices
     spoken = MeetingKind.INDEX if by_index else kind
-    note(frame, node, spoken, name, odd.tensor, odd.node, other.tensor, other.node, assumed)
+    sides = (odd.tensor, odd.node), (other.tensor, other.node)
+    note(frame, node, spoken, name, *sides, assumed)
     counts = [len(alternatives_of(each.number, candidates)) for each in (odd, other)]
     alone = odd.number == MIXED or counts == [1, 1]
     if alone and not operation.indirect:
@@ -181,7 +182,7 @@ def _leave_open(
     add_pending(frame, node, kind, name, tensor, met, operation.pointwise)
     own = alternatives_of(each.number, candidates) if each.number != MIXED else []
     if is_given_part(tensor) or is_moved_by_another_branch(own, met):
-        leave_undecided(frame, node, kind, name, tensor, each.node, met, other.node)
+        leave_undecided(frame, node, kind, name, (tensor, each.node), (met, other.node))
 
 
 def of_callee(
