@@ -22,7 +22,7 @@ Its modules:
     dispatched_models, meta_leftovers: models that a library has placed, or that hold no data yet
     kernel_launches: Triton kernels, and the card that they run on
     loads: what a file holds that is loaded
-    scopes, bindings, file_paths, plain_values: what a function saves and loads, and where
+    scopes, file_paths: what a function saves and loads, and where
     ignored_devices, dropped_devices, invalid_devices: devices not kept to, not passed on, or none
     unplaced_factories: tensors made for another one's device, and never brought there
     workers: what DataLoader workers run

@@ -21,6 +21,7 @@ from devlint.inference.program.accelerator_notes import (
     named_for_accelerators,
 )
 from devlint.inference.program.declarations import Function
+from devlint.inference.program.events import Called, TypeNamed
 from devlint.inference.program.frames import Frame, body_of
 from devlint.inference.program.functions import Arguments
 from devlint.inference.program.units import Unit
@@ -49,9 +50,10 @@ class _Seen:
         self.missing: dict[cst.Attribute, str] = {}
 
 
-def of_call(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> None:
+def of_call(frame: Frame, event: Called) -> None:
     """Note a call of `torch.cuda` that `torch.accelerator` has a function for, or one of a function
     that `torch.accelerator` does not have."""
+    node, callee, arguments = event
     seen, func = frame.unit.kept(_Seen), node.func
     if type(callee) is not External or not (seen.calls_cuda or seen.names_accelerator):
         return
@@ -91,8 +93,9 @@ def _index(value: Value, node: cst.CSTNode) -> str:
     return code(node) if is_number or dotted(node).endswith(".index") else ""
 
 
-def of_name(frame: Frame, node: cst.Attribute, value: Value) -> None:
+def of_name(frame: Frame, event: TypeNamed) -> None:
     """Note a name that `torch.accelerator` does not have."""
+    node, value = event
     if frame.unit.kept(_Seen).names_accelerator and type(value) is External:
         _of_name(frame, node, value.name)
 

@@ -24,6 +24,7 @@ from devlint.inference.models.devices import written_device
 from devlint.inference.models.module_places import placed
 from devlint.inference.program.accelerator_notes import Mentions, named_for_accelerators
 from devlint.inference.program.declarations import Function
+from devlint.inference.program.events import Called
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
 from devlint.inference.program.units import Unit
@@ -60,8 +61,9 @@ class _Seen:
         self.places: dict[cst.Call, list[_Part]] = {}  # what calls compute with
 
 
-def of_call(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> None:
+def of_call(frame: Frame, event: Called) -> None:
     """Note how something is autocast or scaled, and what other calls compute with."""
+    node, callee, arguments = event
     seen = frame.unit.kept(_Seen)
     if not seen.concerned:
         return

@@ -16,6 +16,7 @@ from devlint.inference.domain.placement import Device
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value
 from devlint.inference.program.declarations import ClassInfo, Function
+from devlint.inference.program.events import Asserted, Branched, FunctionCalled
 from devlint.inference.program.frames import Frame, interpreter_of
 from devlint.inference.program.functions import Arguments
 from devlint.inference.program.units import Unit
@@ -73,8 +74,9 @@ class Demands:
         return self.around[function]
 
 
-def of_condition(frame: Frame, node: cst.If, known: bool | None) -> None:
+def of_condition(frame: Frame, event: Branched) -> None:
     """A condition on an accelerator, one of whose branches leaves: the rest is guarded."""
+    node, known = event
     orelse = node.orelse.body if isinstance(node.orelse, cst.Else) else None
     leaves = [body for body in (node.body, orelse) if body is not None and _leaves(body)]
     if leaves == [node.body] and _is_there(node.test):
@@ -97,8 +99,9 @@ def _is_there(test: cst.BaseExpression) -> bool:
     return isinstance(test, cst.Call) and dotted(test.func).endswith(".is_available")
 
 
-def of_assertion(frame: Frame, node: cst.Assert) -> None:
+def of_assertion(frame: Frame, event: Asserted) -> None:
     """`assert torch.cuda.is_available()`."""
+    node = event.node
     if asks_for_accelerator(node.test):
         said = code(node.test)
         _asks(frame, node, node.test, " or " not in said and holds("availability-call", said))
@@ -115,9 +118,10 @@ def _asks(frame: Frame, node: cst.CSTNode, test: cst.CSTNode, fails: bool) -> No
         _of_class(demands, function, node)
 
 
-def of_call(frame: Frame, node: cst.CSTNode, function: Function) -> None:
+def of_call(frame: Frame, event: FunctionCalled) -> None:
     """A function that fails without CUDA is called, or one that chooses a card: what follows runs
     with it. The choice is reported in its own file, and so with it what follows there."""
+    node, function = event
     of_callee = function.unit.kept(Demands)
     fails = function in of_callee.required
     if not fails and function not in of_callee.choose:

@@ -16,12 +16,12 @@ from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import INDIRECT, LITERAL, LOADED, Tensor
 from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.models.factories import CONVERTERS
-from devlint.inference.program.declarations import ClassInfo, Function, Owners
+from devlint.inference.program.declarations import Function, Owners
 from devlint.inference.program.device_awareness import asks_for_device, computes_loss, minds_devices
+from devlint.inference.program.events import HandedOver, PartMade, UnknownCalled
 from devlint.inference.program.frames import Frame
-from devlint.inference.program.functions import Arguments
 from devlint.inference.program.values import FunctionValue, Instance
-from devlint.inference.summaries.arguments import Binding
+from devlint.inference.summaries.arguments import CallBound
 from devlint.inference.syntax.text import called_name, dotted
 
 
@@ -129,8 +129,9 @@ def _is_static(function: Function) -> bool:
 _SHOWN = (Fed.DEVICE, Fed.TENSOR)
 
 
-def note(frame: Frame, function: Function, binding: Binding) -> None:
+def note(frame: Frame, event: CallBound) -> None:
     """A call of a function in sight."""
+    function, binding = event
     if frame.function is function or frame.unit.is_test:
         return  # tests hand in what is at hand
     _note_around(frame, function.key)
@@ -146,8 +147,9 @@ def note(frame: Frame, function: Function, binding: Binding) -> None:
         feeds.update(Feed(function.key, parameter, *source, one_of) for source in sources)
 
 
-def note_part(frame: Frame, info: ClassInfo) -> None:
+def note_part(frame: Frame, event: PartMade) -> None:
     """An object is made: that of a module works where the module does, in what is called of it."""
+    info = event.info
     if frame.in_module and not frame.unit.is_test:
         feeds = frame.unit.facts.feeds
         for each in info.lineage():
@@ -159,8 +161,9 @@ def _is_private(name: str) -> bool:
     return name.startswith("_") and not name.endswith("__")
 
 
-def note_unknown(frame: Frame, node: cst.Call, arguments: Arguments) -> None:
+def note_unknown(frame: Frame, event: UnknownCalled) -> None:
     """A call of what is out of sight: of a method, by its name, or of a file not followed."""
+    node, arguments = event
     name = called_name(node)
     if not name or frame.unit.is_test:
         return
@@ -175,9 +178,10 @@ def note_unknown(frame: Frame, node: cst.Call, arguments: Arguments) -> None:
             feeds.add(Feed(f".{name}", slot, source, through, _is_one_of_several(value)))
 
 
-def note_handed_over(frame: Frame, name: str, arguments: Arguments) -> None:
+def note_handed_over(frame: Frame, event: HandedOver) -> None:
     """Functions, and objects that are called like one, are handed to others, who call them with
     what they have: on the host, where that is what these are for."""
+    name, arguments = event
     on_host = [value for key, (value, _) in arguments.keywords.items() if holds("host-option", key)]
     if holds("host-caller", name):
         on_host += [value for value, _ in arguments.positional]

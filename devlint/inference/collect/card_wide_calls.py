@@ -9,8 +9,8 @@ import libcst as cst
 from devlint.inference.collect.notes import keep_last
 from devlint.inference.collect.under_way import library_name
 from devlint.inference.conventions import holds
-from devlint.inference.domain.value import Value
 from devlint.inference.facts import CardWideCall
+from devlint.inference.program.events import Called
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.units import Unit
 from devlint.inference.summaries.waits import function_site, hot_one, loop_fact
@@ -34,8 +34,9 @@ class CardWideCalls:
         return node in self.meant[body]
 
 
-def of_call(frame: Frame, node: cst.Call, callee: Value) -> None:
+def of_call(frame: Frame, event: Called) -> None:
     """Note a call that waits for a card, or gives its memory back."""
+    node, callee = event.node, event.callee
     name = library_name(callee, node)
     if not name or not holds("card-wide-callee", name):
         return

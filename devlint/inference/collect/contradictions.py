@@ -29,7 +29,7 @@ from devlint.inference.program import usage
 from devlint.inference.program.assumption_sites import at, of_code, of_value
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.meetings import MeetingDraft, Meetings
-from devlint.inference.program.traffic import HostReads, Moves
+from devlint.inference.program.traffic import HostInputs, Moves
 from devlint.inference.syntax.filled_parts import fills_list_with
 from devlint.inference.syntax.text import shorten
 
@@ -195,7 +195,7 @@ def _length(shown: Operand) -> int:
 def _with_host_inputs(frame: Frame, draft: MeetingDraft) -> Iterator[Assumption]:
     """The function reads an input on the host, as it is, and meets it, or another one, with what
     is on the host: whoever wrote that expects its inputs there."""
-    inputs = frame.kept(HostReads).unshown
+    inputs = frame.kept(HostInputs).unshown
     if not inputs or frame.in_module:
         return
     own = {p.variable for p in frame.function.parameters} if frame.function is not None else set()

@@ -15,9 +15,8 @@ from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.facts import DataCopy, DataKind
 from devlint.inference.models.devices import place_of
 from devlint.inference.program.class_state import kept_attribute
-from devlint.inference.program.events import CreatedThenMoved
+from devlint.inference.program.events import Called, CreatedThenMoved
 from devlint.inference.program.frames import Frame
-from devlint.inference.program.functions import Arguments
 from devlint.inference.program.units import Unit
 from devlint.inference.summaries.waits import function_site, hot_one, loop_fact
 from devlint.inference.syntax.loops import targets_of
@@ -36,8 +35,9 @@ class _Seen:
         self.places: dict[cst.CSTNode, int] = {}  # in the file's facts
 
 
-def of_call(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> None:
+def of_call(frame: Frame, event: Called) -> None:
     """Note a tensor that is made on a device, of what never changes."""
+    node, callee, arguments = event
     if type(callee) is not External or not isinstance(node.func, cst.Attribute):
         return
     if f"{callee.name}.{node.func.attr.value}" not in _FACTORIES:

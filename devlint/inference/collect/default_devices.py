@@ -13,10 +13,10 @@ from devlint.inference.collect.under_way import library_name
 from devlint.inference.domain.host import NONE, TRUE, Const, External
 from devlint.inference.domain.placement import CPU, Device
 from devlint.inference.domain.provenance import Site
-from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value
 from devlint.inference.facts import DefaultDeviceTrap, Trap
 from devlint.inference.program.declarations import ClassInfo, Function
+from devlint.inference.program.events import Called, TensorMade
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
 from devlint.inference.program.units import Unit
@@ -40,8 +40,9 @@ class _Seen:
         self.made: dict[Function, cst.Call] = {}  # the first tensor that a function makes
 
 
-def of_call(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> None:
+def of_call(frame: Frame, event: Called) -> None:
     """Note a loader, a sampler or a split under a default device of CUDA's kind."""
+    node, callee, arguments = event
     seen, default = frame.unit.kept(_Seen), frame.unit.default_device
     if not seen.concerned or type(callee) is not External:
         return
@@ -82,8 +83,9 @@ def _of_workers(frame: Frame, node: cst.Call, arguments: Arguments, default: Dev
         frame.unit.kept(_Seen).loaders[node] = dataset.info, str(default)
 
 
-def made(frame: Frame, node: cst.Call, tensor: Tensor) -> None:
+def made(frame: Frame, event: TensorMade) -> None:
     """Note a tensor that is made where the default device decides."""
+    node, tensor = event
     seen, function = frame.unit.kept(_Seen), frame.function
     if seen.concerned and function is not None and tensor.place == frame.unit.default_device:
         seen.made.setdefault(function, node)

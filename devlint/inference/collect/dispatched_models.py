@@ -17,6 +17,7 @@ from devlint.inference.domain.value import Value
 from devlint.inference.facts import DispatchedMove, Placer
 from devlint.inference.models.devices import written_device
 from devlint.inference.program.declarations import Function
+from devlint.inference.program.events import Called
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
 from devlint.inference.program.units import Unit
@@ -49,8 +50,9 @@ class _Seen:
         self.moves: dict[cst.CSTNode, DispatchedMove] = {}
 
 
-def of_call(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> None:
+def of_call(frame: Frame, event: Called) -> None:
     """Note what places the layers of a model, and what moves the model after that."""
+    node, callee, arguments = event
     seen, func = frame.unit.kept(_Seen), node.func
     if not seen.concerned:
         return

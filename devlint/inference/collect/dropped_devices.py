@@ -16,17 +16,17 @@ from devlint.inference.facts import DroppedArgument, Neglect
 from devlint.inference.models.devices import place_of
 from devlint.inference.program.accelerator_notes import Mentions
 from devlint.inference.program.declarations import Function
+from devlint.inference.program.events import DefaultTaken, FunctionReturns
 from devlint.inference.program.frames import Frame
-from devlint.inference.program.functions import Parameter, Summary
+from devlint.inference.program.functions import Parameter
 from devlint.inference.program.units import Unit
 from devlint.inference.program.values import FunctionValue, Instance
 from devlint.inference.syntax.text import code, dotted, every, shorten
 
 
-def of_default(
-    frame: Frame, node: cst.CSTNode, function: Function, parameter: Parameter, summary: Summary
-) -> None:
+def of_default(frame: Frame, event: DefaultTaken) -> None:
     """A call that leaves a callee's device to its default, though the result lives there."""
+    node, function, parameter, summary = event
     if frame.function is None or frame.control.guarded or frame.unit.kept(Mentions).meant:
         return
     if _leaves_out_flag(frame.function, function, parameter):
@@ -91,8 +91,9 @@ def _is_mapped_elsewhere(caller: Function, callee: Function) -> bool:
     )
 
 
-def of_unused(frame: Frame, function: Function, result: Value) -> None:
+def of_unused(frame: Frame, event: FunctionReturns) -> None:
     """A function that takes a device and never mentions it, though it makes what it returns."""
+    function, result = event
     node = function.node
     if (
         not isinstance(node, cst.FunctionDef)
@@ -118,8 +119,9 @@ def of_unused(frame: Frame, function: Function, result: Value) -> None:
         )
 
 
-def of_replaced(frame: Frame, function: Function) -> None:
+def of_replaced(frame: Frame, event: FunctionReturns) -> None:
     """A function that takes a device, asks whether it is the CPU, and else takes the first card."""
+    function = event.function
     if not isinstance(function.node, cst.FunctionDef) or frame.unit.kept(Mentions).meant:
         return
     names = [p.name for p in function.parameters if p.is_device and p.name != "map_location"]

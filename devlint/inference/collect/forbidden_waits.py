@@ -18,8 +18,8 @@ from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.facts import ForbiddenWait
 from devlint.inference.models.places import on_accelerator
 from devlint.inference.program.declarations import Function, functions_of
+from devlint.inference.program.events import Called, HostUse, HostWaits, Tested
 from devlint.inference.program.frames import Frame
-from devlint.inference.program.functions import Arguments
 from devlint.inference.program.units import Unit
 from devlint.inference.program.values import FunctionValue, Instance
 from devlint.inference.syntax.evaluation_order import moments
@@ -57,8 +57,9 @@ class ForbiddenWaits(UnderWay[_Seen]):
         self.bound: dict[Function, tuple[str, cst.CSTNode]] = {}  # to what, and by which call
 
 
-def of_call(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> None:
+def of_call(frame: Frame, event: Called) -> None:
     """Note a capture, and functions that are mapped or compiled as a whole."""
+    node, callee, arguments = event
     notes = frame.unit.kept(ForbiddenWaits)
     if not notes.concerned or type(callee) is not External:
         return
@@ -91,21 +92,19 @@ def _whole(call: cst.Call) -> bool:
     )
 
 
-def waits(
-    frame: Frame,
-    node: cst.CSTNode,
-    call: str,
-    value: Value,
-    value_node: cst.CSTNode,
-    inside: Site | None = None,
-) -> None:
+def waits(frame: Frame, event: HostUse) -> None:
     """The host reads a value."""
     notes = frame.unit.kept(ForbiddenWaits)
     if not notes.concerned or frame.control.caught:
         return
-    for tensor in alternatives(value):
+    if isinstance(event, Tested):
+        call, value_node = event.keyword, event.node
+    else:
+        call, value_node = event.call, event.value_node
+    inside = event.inside if type(event) is HostWaits else None
+    for tensor in alternatives(event.value):
         if type(tensor) is Tensor and tensor.is_sure:
-            notes.of(frame).waits[node] = _Wait(call, tensor, shorten(value_node), inside)
+            notes.of(frame).waits[event.node] = _Wait(call, tensor, shorten(value_node), inside)
             return
 
 

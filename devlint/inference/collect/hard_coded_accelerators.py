@@ -27,7 +27,7 @@ from devlint.inference.conventions import holds
 from devlint.inference.domain.host import External
 from devlint.inference.domain.provenance import Site
 from devlint.inference.domain.tensors import Tensor
-from devlint.inference.domain.value import Value, alternatives
+from devlint.inference.domain.value import alternatives
 from devlint.inference.facts import Mention
 from devlint.inference.interpreter.submodules import has_state
 from devlint.inference.models import optimizers
@@ -38,6 +38,7 @@ from devlint.inference.program.accelerator_notes import (
     named_for_accelerators,
 )
 from devlint.inference.program.declarations import Function
+from devlint.inference.program.events import Called, FunctionCalled
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
 from devlint.inference.program.units import Unit
@@ -57,8 +58,9 @@ _RAISING = frozenset(
 )
 
 
-def of_call(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> None:
+def of_call(frame: Frame, event: Called) -> None:
     """Note what a call mentions. `callee` is the receiver of a method, else what is called."""
+    node, callee, arguments = event
     mentions = frame.unit.kept(Mentions)
     if frame.unit.dropped:
         dropped_devices.of_arguments(frame, node)
@@ -110,8 +112,9 @@ def _has_state(frame: Frame, module: Instance) -> bool:
     return has_state(frame, module)
 
 
-def of_function(frame: Frame, node: cst.CSTNode, function: Function) -> None:
+def of_function(frame: Frame, event: FunctionCalled) -> None:
     """A function of the project loads to where it is told, or to where the tensors were."""
+    node, function = event
     if not isinstance(node, cst.Call) or not loads.takes_place(function):
         return
     if loads.leaves_out_place(function, node):

@@ -18,9 +18,10 @@ from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.facts import DroppedArgument, Neglect
 from devlint.inference.program.accelerator_notes import Mentions
 from devlint.inference.program.declarations import Function
+from devlint.inference.program.events import FunctionReturns
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.units import Unit
-from devlint.inference.summaries.arguments import Binding
+from devlint.inference.summaries.arguments import ArgumentsBound
 from devlint.inference.syntax.text import called_name, code, dotted, every, parts, shorten
 
 
@@ -33,8 +34,9 @@ class _CurrentWaits:
         self.calls: dict[tuple[Function, str], dict[cst.CSTNode, bool]] = {}
 
 
-def of_function(frame: Frame, function: Function) -> None:
+def of_function(frame: Frame, event: FunctionReturns) -> None:
     """Note where a function leaves the device that it was given."""
+    function = event.function
     node = function.node
     if not isinstance(node, cst.FunctionDef) or frame.unit.is_test:
         return
@@ -59,8 +61,9 @@ def of_function(frame: Frame, function: Function) -> None:
             )
 
 
-def of_call(frame: Frame, node: cst.CSTNode, function: Function, binding: Binding) -> None:
+def of_call(frame: Frame, event: ArgumentsBound) -> None:
     """Remember whether a call of the same file names a card: `torch.device("cuda")` names none."""
+    node, function, binding = event
     if function.unit is not frame.unit:
         return
     for parameter in function.parameters:

@@ -20,8 +20,14 @@ from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.facts import Mistake, MistakenDevice
 from devlint.inference.models.devices import CONTEXT, place_of, written_device
 from devlint.inference.program.accelerator_notes import Mentions
-from devlint.inference.program.declarations import Function
-from devlint.inference.program.events import ComparisonNote, DeviceCompared
+from devlint.inference.program.events import (
+    ArgumentGiven,
+    ComparisonNote,
+    DeviceChosen,
+    DeviceCompared,
+    FunctionReturns,
+    OperandChosen,
+)
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
 from devlint.inference.program.values import Instance
@@ -59,10 +65,9 @@ def of_call(frame: Frame, node: cst.Call, callee: Value, name: str, arguments: A
         _note(frame, node, Mistake.MINUS_ONE, shorten(pair[1]), shorten(node.func), inferred=True)
 
 
-def of_argument(
-    frame: Frame, node: cst.CSTNode, value: Value, given: cst.CSTNode, function: Function
-) -> None:
+def of_argument(frame: Frame, event: ArgumentGiven) -> None:
     """A function of the project is given a device."""
+    node, value, given, function = event
     if given is node:
         return  # its own default
     mistake = _mistake(value, given)
@@ -119,8 +124,9 @@ def settle_comparison(frame: Frame, note: ComparisonNote) -> None:
             _note(frame, note.node, note.mistake, shorten(note.node), "")
 
 
-def of_choice(frame: Frame, node: cst.IfExp) -> None:
+def of_choice(frame: Frame, event: DeviceChosen) -> None:
     """`device or "cuda" if cuda.is_available() else "cpu"`: the `or` is half of the choice."""
+    node = event.node
     either = node.body
     if (
         isinstance(either, cst.BooleanOperation)
@@ -134,8 +140,9 @@ def of_choice(frame: Frame, node: cst.IfExp) -> None:
         _note(frame, node, Mistake.PRECEDENCE, shorten(either.left), shorten(either))
 
 
-def of_index(frame: Frame, node: cst.BooleanOperation) -> None:
+def of_index(frame: Frame, event: OperandChosen) -> None:
     """`device.index or -1`: the first card's index is as false as none."""
+    node = event.node
     index = node.left
     if not (
         isinstance(node.operator, cst.Or)
@@ -149,9 +156,10 @@ def of_index(frame: Frame, node: cst.BooleanOperation) -> None:
         _note(frame, node, Mistake.FIRST_CARD, shorten(index), code(node.right))
 
 
-def of_function(frame: Frame, function: Function) -> None:
+def of_function(frame: Frame, event: FunctionReturns) -> None:
     """Where a function takes the first card for a device without an index, which is the current
     one: `device.index or 0`, `torch.device("cuda", index or 0)`."""
+    function = event.function
     if not function.unit.contains("None"):
         return
     if function.contains(" or 0"):

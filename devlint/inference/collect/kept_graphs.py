@@ -18,8 +18,8 @@ from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.facts import Hotness, KeptGraph
 from devlint.inference.models.gradients import BOTH, BackwardPasses, are_off
 from devlint.inference.program.declarations import Function
+from devlint.inference.program.events import AddedUp, Called
 from devlint.inference.program.frames import Frame
-from devlint.inference.program.functions import Arguments
 from devlint.inference.program.loops import LoopState
 from devlint.inference.program.roles import evaluates
 from devlint.inference.program.units import Unit
@@ -63,8 +63,9 @@ class KeptGraphs(UnderWay[_Seen]):
         self.waiting: list[tuple[Function | None, KeptGraph]] = []
 
 
-def of_call(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> None:
+def of_call(frame: Frame, event: Called) -> None:
     """Note `losses.append(loss)`, and backward passes."""
+    node, callee, arguments = event
     func = node.func
     if not isinstance(func, cst.Attribute):
         return
@@ -80,8 +81,9 @@ def of_call(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -
             _keep(frame, node, func.value, value_node, value)
 
 
-def of_sum(frame: Frame, node: cst.AugAssign, value: Value) -> None:
+def of_sum(frame: Frame, event: AddedUp) -> None:
     """Note `total += loss`."""
+    node, value = event
     if not are_off(frame):
         _keep(frame, node, node.target, node.value, value)
 

@@ -14,8 +14,8 @@ from devlint.inference.domain.placement import CPU, Device
 from devlint.inference.domain.tensors import PINNED, Tensor
 from devlint.inference.facts import KernelLaunch
 from devlint.inference.program.declarations import Function
+from devlint.inference.program.events import Called
 from devlint.inference.program.frames import Frame
-from devlint.inference.program.functions import Arguments
 from devlint.inference.program.units import Unit
 from devlint.inference.program.values import FunctionValue
 from devlint.inference.syntax.text import dotted
@@ -33,8 +33,9 @@ class _Seen:
         self.launches: dict[cst.CSTNode, KernelLaunch] = {}
 
 
-def of_call(frame: Frame, node: cst.Call, arguments: Arguments) -> None:
+def of_call(frame: Frame, event: Called) -> None:
     """Note a launch with a tensor that is elsewhere, or where nothing chooses the card."""
+    node, arguments = event.node, event.arguments
     seen = frame.unit.kept(_Seen)
     if not seen.concerned or type(node.func) is not cst.Subscript or frame.control.expecting:
         return

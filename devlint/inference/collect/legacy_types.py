@@ -13,6 +13,7 @@ from devlint.inference.domain.value import Value
 from devlint.inference.models.devices import place_of
 from devlint.inference.models.unification.authority import mended_place
 from devlint.inference.program.accelerator_notes import Mentions
+from devlint.inference.program.events import TypeNamed
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
 
@@ -69,8 +70,9 @@ def of_constructor(frame: Frame, node: cst.Call, name: str, arguments: Arguments
         note(frame, node, "legacy-type").refused = refused
 
 
-def of_type_name(frame: Frame, node: cst.Attribute, value: Value) -> None:
+def of_type_name(frame: Frame, event: TypeNamed) -> None:
     """`torch.cuda.FloatTensor` as a value: a type that is kept for later."""
+    node, value = event
     name = value.name if type(value) is External else ""
     if name.startswith("torch.cuda.") and holds("legacy-tensor-type", name):
         note(frame, node, "legacy-type")

@@ -3,6 +3,8 @@ shows to be something else.
 
 Nothing has to be said where the same run has saved what it loads, where a file holds no tensors or
 those of the host, and where the host has a load of its own.
+
+Plain values, numbers and texts, are on no device: `{"epoch": 3, "loss": loss.item()}`.
 """
 
 from __future__ import annotations
@@ -10,7 +12,6 @@ from __future__ import annotations
 import libcst as cst
 
 from devlint.inference.collect.file_paths import LOADS, argument_of, file_name
-from devlint.inference.collect.plain_values import is_number
 from devlint.inference.collect.scopes import OWN_NAME, Scopes, scope_of
 from devlint.inference.conventions import holds
 from devlint.inference.program.accelerator_notes import MentionNote, Mentions
@@ -165,3 +166,34 @@ def _loads_to_host(node: cst.CSTNode, path: str) -> bool:
             if target is not None and holds("host-map-location", code(target)):
                 return True
     return False
+
+
+_PLAIN = ("int", "float", "len", "str", "bool", "round", *LOADS)
+
+
+_PLAIN_METHODS = ("item", "tolist", "numel", "size")
+
+
+def is_number(node: cst.BaseExpression, info: ClassInfo | None) -> bool:
+    """A number, a text, or a literal of such; or an attribute that never holds anything else."""
+    if isinstance(node, (cst.Integer, cst.Float, cst.SimpleString, cst.FormattedString)):
+        return True
+    if isinstance(node, cst.UnaryOperation):
+        return is_number(node.expression, info)
+    if isinstance(node, (cst.Dict, cst.Tuple)):
+        return bool(node.elements) and all(is_number(e.value, info) for e in node.elements)
+    if isinstance(node, cst.Call):
+        method = node.func.attr.value if isinstance(node.func, cst.Attribute) else ""
+        return dotted(node.func) in _PLAIN or method in _PLAIN_METHODS
+    owner, _, name = dotted(node).partition(".")
+    if owner != "self" or not name or info is None:
+        return False
+    values = [value for _, value in info.assigned.get(name, ())]
+    values += [
+        each.value
+        for each in every(info.node, cst.AugAssign)
+        if dotted(each.target) == dotted(node)
+    ]
+    return bool(values) and all(
+        not isinstance(value, cst.Attribute) and is_number(value, info) for value in values
+    )

@@ -19,6 +19,7 @@ from devlint.inference.domain.value import Value
 from devlint.inference.facts import Leftover, MetaLeftover, Site
 from devlint.inference.models.devices import written_device
 from devlint.inference.program.declarations import ClassInfo
+from devlint.inference.program.events import Called
 from devlint.inference.program.frames import Frame, body_of
 from devlint.inference.program.functions import Arguments
 from devlint.inference.program.units import Unit
@@ -86,8 +87,9 @@ def _under_others(tree: cst.Module) -> Iterator[cst.CSTNode]:
             yield from every(block.body, cst.Call)
 
 
-def of_call(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> None:
+def of_call(frame: Frame, event: Called) -> None:
     """Follow the modules that are made on meta."""
+    node, callee, arguments = event
     seen, func = frame.unit.kept(_Seen), node.func
     if not seen.concerned:
         return

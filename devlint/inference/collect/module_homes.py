@@ -13,8 +13,10 @@ import libcst as cst
 
 from devlint.inference.call_contexts import HOME, Fed, Feed, Given
 from devlint.inference.program.declarations import ClassInfo, Function
+from devlint.inference.program.events import ModuleMade
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.units import Unit
+from devlint.inference.summaries.arguments import ArgumentsBound
 from devlint.inference.syntax.moved_globals import MOVING_METHODS
 from devlint.inference.syntax.text import dotted, every, parents_below
 
@@ -119,13 +121,15 @@ def home(info: ClassInfo) -> Given:
     return Given(key_of(info), info.name, info.name, HOME, -1, minds=True, serves=True)
 
 
-def note_made(frame: Frame, node: cst.CSTNode, info: ClassInfo) -> None:
+def note_made(frame: Frame, event: ModuleMade) -> None:
     """A module of a class of the project is made."""
+    node, info = event
     frame.unit.kept(Homes).made[node] = info, frame.function
 
 
-def note_call(frame: Frame, node: cst.CSTNode, function: Function) -> None:
+def note_call(frame: Frame, event: ArgumentsBound) -> None:
     """A function in sight is called."""
+    node, function = event.node, event.function
     frame.unit.kept(Homes).called[node] = function, frame.function
 
 

@@ -14,6 +14,7 @@ from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.models.devices import place_of
 from devlint.inference.program.accelerator_notes import Mentions
+from devlint.inference.program.events import Chosen, Compared, DefaultEvaluated, DeviceFormatted
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
 from devlint.inference.program.values import Instance, Super
@@ -101,14 +102,16 @@ def of_cards(frame: Frame, node: cst.Call, value: Value, given: cst.CSTNode) -> 
         note(frame, node, "device").global_rank = True
 
 
-def of_name(frame: Frame, node: cst.FormattedString, index: Value) -> None:
+def of_name(frame: Frame, event: DeviceFormatted) -> None:
     """`f"cuda:{rank}"`."""
+    node, index = event
     if len(node.parts) == 2 and is_global_rank(index):
         note(frame, node, "device").global_rank = True
 
 
-def of_choice(frame: Frame, node: cst.IfExp, chosen: Value) -> None:
+def of_choice(frame: Frame, event: Chosen) -> None:
     """`rank if torch.cuda.is_available() else "cpu"`: the number is a card's."""
+    node, chosen = event
     _of_follower(frame, node)
     other = node.orelse.evaluated_value if isinstance(node.orelse, cst.SimpleString) else None
     if chosen is GLOBAL_RANK and other == "cpu":
@@ -135,8 +138,9 @@ def _is_current_card(node: cst.BaseExpression) -> str:
     return "legacy-type" if holds("legacy-tensor-type", text) and ".cuda." in text else ""
 
 
-def of_comparison(frame: Frame, node: cst.Comparison) -> None:
+def of_comparison(frame: Frame, event: Compared) -> None:
     """`x.device == torch.device("cuda")` asks, it demands nothing."""
+    node = event.node
     notes = frame.unit.kept(Mentions).notes
     if notes:
         for operand in (node.left, *(target.comparator for target in node.comparisons)):
@@ -145,8 +149,9 @@ def of_comparison(frame: Frame, node: cst.Comparison) -> None:
                 notes.pop(operand.value, None)
 
 
-def of_default(frame: Frame, node: cst.BaseExpression) -> None:
+def of_default(frame: Frame, event: DefaultEvaluated) -> None:
     """A parameter's default is configuration."""
+    node = event.node
     frame.unit.kept(Mentions).notes.pop(node, None)
 
 

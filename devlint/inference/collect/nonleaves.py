@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import libcst as cst
-
-from devlint.inference.domain.tensors import Tensor
-from devlint.inference.program.events import NonLeafNote
+from devlint.inference.program.events import NonLeafNote, NonLeafUsed
 from devlint.inference.program.frames import Frame
 
 
-def use_non_leaf(frame: Frame, tensor: Tensor, use: str, node: cst.CSTNode) -> None:
+def use_non_leaf(frame: Frame, event: NonLeafUsed) -> None:
     """Say of the move that made a tensor a non-leaf how the tensor is used."""
+    tensor, use, node = event
     if tensor.origin is None:
         return
     nodes = {step.node for step in tensor.origin.chain()}

@@ -21,6 +21,7 @@ from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.facts import Placed, ValueKind, Whereabouts
 from devlint.inference.models.module_places import placed
 from devlint.inference.program import assumption_sites
+from devlint.inference.program.events import DeviceRevealed
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.units import Unit
 from devlint.inference.program.values import Instance
@@ -47,8 +48,9 @@ class Reveals:
     looks: dict[cst.Call, tuple[cst.CSTNode, list[Look]]] = field(default_factory=dict)
 
 
-def reveal(frame: Frame, node: cst.Call, value: Value, value_node: cst.CSTNode) -> None:
+def reveal(frame: Frame, event: DeviceRevealed) -> None:
     """A call asks where a value is; in a loop the last turn tells."""
+    node, value, value_node = event
     reveals = frame.unit.kept(_reveals)
     reveals.looks[node] = value_node, list(looks(frame, value))
 

@@ -28,6 +28,7 @@ from devlint.inference.interpreter.submodules import (
 from devlint.inference.program.accelerator_notes import MentionNote, Mentions
 from devlint.inference.program.attribute_notes import AttributeNote
 from devlint.inference.program.declarations import ClassInfo, classes_of
+from devlint.inference.program.events import KeptMeets
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.units import Unit
 from devlint.inference.syntax.text import dotted, every
@@ -70,8 +71,9 @@ def settle_class(info: ClassInfo, frame: Frame) -> None:
         )
 
 
-def meets(frame: Frame, tensor: Tensor, node: cst.CSTNode) -> None:
+def meets(frame: Frame, event: KeptMeets) -> None:
     """Remember where a plain attribute is computed with."""
+    tensor, node = event
     info = frame.info
     for step in tensor.origin.chain() if tensor.origin is not None and info is not None else ():
         if step.kind is StepKind.ATTRIBUTE and info is not None:

@@ -11,7 +11,7 @@ import libcst as cst
 from devlint.inference.conventions import holds
 from devlint.inference.domain.tensors import LOADED, Tensor
 from devlint.inference.facts import Rebinding
-from devlint.inference.program.events import MoveNote
+from devlint.inference.program.events import LoopLeft, MoveNote
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.units import Unit
 from devlint.inference.syntax.text import dotted, shorten
@@ -53,8 +53,9 @@ class Rebindings:
         self.by_node: dict[cst.CSTNode, RebindingNote] = {}
 
 
-def note(frame: Frame, loop: cst.For) -> None:
+def note(frame: Frame, event: LoopLeft) -> None:
     """Note the assignments of a loop's body that only rebind its own names to moved values."""
+    loop = event.loop
     names = set(_names(loop.target))
     containers = list(_containers(loop.iter))
     if not names or not containers:

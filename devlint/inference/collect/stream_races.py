@@ -21,6 +21,7 @@ from devlint.inference.domain.tensors import PINNED, Tensor
 from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.facts import StreamRace
 from devlint.inference.models.places import on_accelerator
+from devlint.inference.program.events import Called, HostUse
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
 from devlint.inference.program.units import Unit
@@ -51,8 +52,9 @@ class StreamRaces(UnderWay[_Seen]):
         super().__init__(_Seen, holds("asynchronous-text", unit.source.text))
 
 
-def of_call(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> None:
+def of_call(frame: Frame, event: Called) -> None:
     """Note copies without waiting, writes in place, streams, and what may wait."""
+    node, callee, arguments = event
     races = frame.unit.kept(StreamRaces)
     if not races.concerned:
         return
@@ -117,8 +119,9 @@ def _owner(node: cst.CSTNode) -> str:
             return dotted(node)
 
 
-def waits(frame: Frame, node: cst.CSTNode, value: Value) -> None:
+def waits(frame: Frame, event: HostUse) -> None:
     """The host reads a value: if that is on a device, it waits."""
+    node, value = event.node, event.value
     races = frame.unit.kept(StreamRaces)
     if races.concerned and any(type(v) is Tensor and v.place != CPU for v in alternatives(value)):
         races.of(frame).waits.add(node)

@@ -7,7 +7,6 @@ from typing import TypeGuard
 
 import libcst as cst
 
-from devlint.inference.collect import unplaced_factories
 from devlint.inference.confidence.policy import strength
 from devlint.inference.conventions import holds
 from devlint.inference.domain.assumptions import SHOWN_BY_CALLS, Assumption, AssumptionKind
@@ -15,7 +14,7 @@ from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.host import Const, Host
 from devlint.inference.domain.path_conditions import exclude
 from devlint.inference.domain.placement import CPU, Variable, VariableKind
-from devlint.inference.domain.provenance import Site, StepKind
+from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import COPYING, INDIRECT, Tensor
 from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.models.held_tensors import tensors_in
@@ -23,9 +22,21 @@ from devlint.inference.models.places import is_model_output, is_output, on_accel
 from devlint.inference.models.unification.accelerated_code import in_test, with_device_data
 from devlint.inference.program.assumption_sites import at, guess, is_out_of_sight, of_value
 from devlint.inference.program.device_awareness import is_for_host, works_on_device
-from devlint.inference.program.events import HostReadNote, LateReadNote, NumberTaken, SyncNote
+from devlint.inference.program.events import (
+    Formatted,
+    HostNeeds,
+    HostReadNote,
+    HostReads,
+    HostWaits,
+    LateReadNote,
+    NumberTaken,
+    PlaceSettled,
+    SyncNote,
+    TensorRead,
+    Tested,
+)
 from devlint.inference.program.frames import Frame
-from devlint.inference.program.traffic import HostCopies, HostReads
+from devlint.inference.program.traffic import HostCopies, HostInputs
 from devlint.inference.syntax.text import called_name, dotted, every, shorten
 
 _GUESSED = frozenset(
@@ -40,22 +51,16 @@ _BY_NAME = AssumptionKind.NAME_SUGGESTS_MODEL
 _CONVERTS = frozenset({"float", "int", "round", "str", "bool", "max", "min", "abs", "math.exp"})
 
 
-def sync(
-    frame: Frame,
-    node: cst.CSTNode,
-    call: str,
-    value: Value,
-    value_node: cst.CSTNode,
-    inside: Site | None = None,
-) -> None:
+def sync(frame: Frame, event: HostWaits) -> None:
     """The host waits for a value that lives on a device. `inside`: in a callee, there."""
+    node, call, value, value_node, inside = event
     for tensor in alternatives(value):
         if type(tensor) is not Tensor:
             continue
-        unplaced_factories.settled(frame, tensor)
-        host_needs(frame, tensor)
+        frame.emit(PlaceSettled(tensor))
+        host_needs(frame, HostNeeds(tensor))
         if tensor.traits & COPYING:
-            late_read(frame, node, tensor, value_node)
+            late_read(frame, TensorRead(node, tensor, value_node))
         if call in _GUESSED and _is_guess(frame, tensor):
             continue
         if on_accelerator(tensor) >= 0 or (tensor.place is None and tensor.is_sure):
@@ -82,17 +87,16 @@ def sync(
             return
 
 
-def formatted(
-    frame: Frame, node: cst.CSTNode, call: str, value: Value, value_node: cst.CSTNode
-) -> None:
+def formatted(frame: Frame, event: Formatted) -> None:
     """Values are written into a text, one by one or as a tuple: the host reads each tensor."""
+    node, call, value, value_node = event
     if type(value) is not Sequence or value.items is None:
-        sync(frame, node, call, value, value_node)
+        sync(frame, HostWaits(node, call, value, value_node))
         return
     elements = value_node.elements if isinstance(value_node, cst.Tuple) else ()
     for index, part in enumerate(value.items):
         there = elements[index].value if len(elements) == len(value.items) else value_node
-        sync(frame, node, call, part, there)
+        sync(frame, HostWaits(node, call, part, there))
 
 
 def _is_guess(frame: Frame, tensor: Tensor) -> bool:
@@ -124,8 +128,9 @@ def _is_needed(frame: Frame, consumer: str) -> bool:
     return isinstance(statement, (cst.Return, cst.For, cst.AnnAssign))
 
 
-def test_of(frame: Frame, node: cst.CSTNode, value: Value, keyword: str) -> None:
+def test_of(frame: Frame, event: Tested) -> None:
     """`if t:`, `while t:`, `assert t`: bool() of a tensor."""
+    node, value, keyword = event
     for tensor in alternatives(value):
         # A name that may hold a tensor mostly asks whether it holds anything.
         if type(tensor) is not Tensor or _is_guess(frame, tensor):
@@ -135,7 +140,7 @@ def test_of(frame: Frame, node: cst.CSTNode, value: Value, keyword: str) -> None
         if _is_counter(frame, tensor):
             continue
         if tensor.evidence is None or shown or _is_result(node) or _is_of_reduced(frame, node):
-            sync(frame, node, keyword, tensor, node)
+            sync(frame, HostWaits(node, keyword, tensor, node))
             return
 
 
@@ -176,7 +181,7 @@ def of_number(frame: Frame, event: NumberTaken) -> None:
     picked = event.call == "slice bound" and isinstance(event.value_node, cst.Subscript)
     if _is_declared(value) or is_computed(frame, value) or picked:
         before = len(frame.notes)
-        sync(frame, event.node, event.call, value, event.value_node)
+        sync(frame, HostWaits(event.node, event.call, value, event.value_node))
         for note in frame.notes[before:]:
             if type(note) is SyncNote and event.is_operand:
                 note.is_operand, note.needed = True, False
@@ -215,13 +220,12 @@ def _is_of_reduced(frame: Frame, node: cst.CSTNode) -> bool:
     return False
 
 
-def read_by_host(
-    frame: Frame, node: cst.CSTNode, sink: str, value: Value, value_node: cst.CSTNode
-) -> None:
+def read_by_host(frame: Frame, event: HostReads) -> None:
     """Something that reads host memory gets a value: it fails if that is on an accelerator."""
+    node, sink, value, value_node = event
     found = [tensor for tensor in tensors_in(value) if not exclude(tensor.when, frame.state.when)]
     for tensor in found:
-        unplaced_factories.settled(frame, tensor)
+        frame.emit(PlaceSettled(tensor))
     branches = len(alternatives(value))
     # What is an array now and then is handed to NumPy where it is one.
     may_be_array = sink != ".numpy()" and any(
@@ -229,11 +233,11 @@ def read_by_host(
     )
     records = _is_records(value)
     for tensor in found:
-        host_needs(frame, tensor)
+        host_needs(frame, HostNeeds(tensor))
         if records:
             continue
         if tensor.traits & COPYING:
-            late_read(frame, node, tensor, value_node)
+            late_read(frame, TensorRead(node, tensor, value_node))
         if on_accelerator(tensor) < 0:
             continue
         assumed: list[Assumption] = []
@@ -242,7 +246,7 @@ def read_by_host(
             if frame.unit.feeds_host:
                 assumed.append(with_device_data(frame))
         if _is_open(assumed):
-            frame.kept(HostReads).inputs.add(tensor.place)
+            frame.kept(HostInputs).inputs.add(tensor.place)
         if branches > 1:
             message = f"`{shorten(value_node)}` is as this one of its branches leaves it"
             assumed.append(at(frame, AssumptionKind.BRANCH_TAKEN, value_node, message))
@@ -270,7 +274,7 @@ def read_by_host(
             if surer is not None:
                 assumed = [surer if each.kind in SHOWN_BY_CALLS else each for each in assumed]
         if is_weak and sink == ".numpy()" and tensor.is_sure and _is_input(tensor):
-            frame.kept(HostReads).unshown.add(tensor.place)
+            frame.kept(HostInputs).unshown.add(tensor.place)
         is_open = is_weak and not frame.control.choosing and not may_be_array
         is_open = is_open and not frame.unit.is_test
         is_open = is_open and (guessed is None or guessed.kind is _BY_NAME)
@@ -386,8 +390,9 @@ def _is_input(tensor: Tensor) -> bool:
     return type(tensor.place) is Variable and tensor.place.kind is VariableKind.INPUT
 
 
-def host_needs(frame: Frame, tensor: Tensor) -> None:
+def host_needs(frame: Frame, event: HostNeeds) -> None:
     """The host makes use of a tensor: the move that brought it there was for something."""
+    tensor = event.tensor
     if tensor.place == CPU and tensor.origin is not None:
         for step in tensor.origin.chain():
             if step.kind is StepKind.MOVED:
@@ -395,8 +400,9 @@ def host_needs(frame: Frame, tensor: Tensor) -> None:
                 return
 
 
-def late_read(frame: Frame, node: cst.CSTNode, tensor: Tensor, value_node: cst.CSTNode) -> None:
+def late_read(frame: Frame, event: TensorRead) -> None:
     """The host reads a copy that may not have landed."""
+    node, tensor, value_node = event
     if tensor.origin is None:
         return
     landing = frame.kept(HostCopies).landing

@@ -23,6 +23,7 @@ from devlint.inference.models import module_places
 from devlint.inference.models.held_tensors import tensors_in
 from devlint.inference.models.places import on_accelerator
 from devlint.inference.program.declarations import Function, functions_of
+from devlint.inference.program.events import Called, HostUse
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
 from devlint.inference.program.units import Unit
@@ -61,8 +62,9 @@ class Timings(UnderWay[_Seen]):
         super().__init__(_Seen, holds("clock-text", text) and not holds("device-timing-text", text))
 
 
-def of_call(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> None:
+def of_call(frame: Frame, event: Called) -> None:
     """Note a reading of a clock, device work, or a callee that may wait for the device."""
+    node, callee, arguments = event
     timings = frame.unit.kept(Timings)
     if not timings.concerned:
         return
@@ -192,8 +194,9 @@ def _work(seen: _Seen, node: cst.CSTNode, strength: int) -> None:
         seen.work[node] = min(strength, _SURE)
 
 
-def waits(frame: Frame, node: cst.CSTNode, value: Value) -> None:
+def waits(frame: Frame, event: HostUse) -> None:
     """The host reads a value: if that is on a device, it waits."""
+    node, value = event.node, event.value
     timings = frame.unit.kept(Timings)
     if timings.concerned and any(
         type(v) is Tensor and v.place != CPU and (v.is_sure or on_accelerator(v) > _OPEN)

@@ -12,11 +12,12 @@ from devlint.inference.domain.assumptions import Assumption, AssumptionKind, Ass
 from devlint.inference.domain.host import without_none
 from devlint.inference.domain.provenance import Site
 from devlint.inference.domain.tensors import RECORDED, Tensor
-from devlint.inference.domain.value import Value, alternatives
+from devlint.inference.domain.value import alternatives
 from devlint.inference.facts import UndetachedRead
 from devlint.inference.models.gradients import BOTH, BackwardPasses, are_off
 from devlint.inference.program.assumption_sites import of_value
 from devlint.inference.program.declarations import Function
+from devlint.inference.program.events import ArrayTaken, MethodRead
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.roles import evaluates, turns_gradients_off
 from devlint.inference.program.units import Unit
@@ -59,18 +60,20 @@ class UndetachedReads:
         self.waiting: list[Undetached] = []
 
 
-def read(frame: Frame, node: cst.CSTNode, sink: str, value: Value, value_node: cst.CSTNode) -> None:
+def read(frame: Frame, event: ArrayTaken) -> None:
     """`.numpy()` and `np.asarray` refuse what is recorded, as long as gradients are on."""
+    node, sink, value, value_node = event
     recorded = [v for v in alternatives(value) if type(v) is Tensor and v.traits & BOTH]
     if recorded and not are_off(frame):
         frame.kept(_Reads).by_node[node] = _Read(
             node, sink, recorded[0], value_node, frame.control.caught
         )
-        read_of(frame, node, value)
+        read_of(frame, MethodRead(node, value))
 
 
-def read_of(frame: Frame, node: cst.CSTNode, value: Value) -> None:
+def read_of(frame: Frame, event: MethodRead) -> None:
     """All that a call, noted for one alternative of its object, reads."""
+    node, value = event
     noted = frame.kept(_Reads).by_node.get(node)
     if noted is not None:
         noted.in_one_branch = not all(

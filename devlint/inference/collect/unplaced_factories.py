@@ -12,22 +12,33 @@ import libcst as cst
 
 from devlint.inference.domain.assumptions import Assumption, AssumptionKind
 from devlint.inference.domain.placement import CPU, Variable
-from devlint.inference.domain.tensors import DEFAULT, SCALAR, Tensor
+from devlint.inference.domain.tensors import DEFAULT, SCALAR
 from devlint.inference.facts import MeetingKind
 from devlint.inference.models.unification.accelerated_code import code_is_accelerated
 from devlint.inference.models.unification.drafts import is_told, note
 from devlint.inference.program.assumption_sites import at
 from devlint.inference.program.constructors import runs_in_constructor
 from devlint.inference.program.device_awareness import makes_by_device
-from devlint.inference.program.events import MoveNote
+from devlint.inference.program.events import (
+    ItemWritten,
+    MoveNote,
+    PlaceSettled,
+    TensorMade,
+    TensorReturned,
+)
 from devlint.inference.program.frames import Frame
-from devlint.inference.program.meetings import MeetingDraft, Meetings
-from devlint.inference.program.unplaced_factories import UnplacedFactories, UnplacedFactory
+from devlint.inference.program.meetings import (
+    MeetingDraft,
+    Meetings,
+    UnplacedFactories,
+    UnplacedFactory,
+)
 from devlint.inference.syntax.text import shorten
 
 
-def made(frame: Frame, node: cst.Call, tensor: Tensor) -> None:
+def made(frame: Frame, event: TensorMade) -> None:
     """A factory made a tensor."""
+    node, tensor = event
     sizes = tensor.sizes
     if sizes is None or not tensor.traits & DEFAULT or tensor.traits & SCALAR:
         return
@@ -52,8 +63,9 @@ def _is_shape(node: cst.BaseExpression) -> bool:
     return isinstance(node, cst.Attribute) and node.attr.value in ("shape", "size")
 
 
-def settled(frame: Frame, tensor: Tensor) -> None:
+def settled(frame: Frame, event: PlaceSettled) -> None:
     """The code moves a tensor or reads it on the host: it is meant to be there."""
+    tensor = event.tensor
     unplaced = frame.kept(UnplacedFactories).by_call
     if not unplaced or tensor.origin is None:
         return
@@ -63,9 +75,10 @@ def settled(frame: Frame, tensor: Tensor) -> None:
             factory.settled = True
 
 
-def used(frame: Frame, tensor: Tensor) -> None:
+def used(frame: Frame, event: TensorReturned) -> None:
     """A tensor is returned. What is computed of a table that was filled from inputs is a result,
     and not a table that the host has collected."""
+    tensor = event.tensor
     unplaced = frame.kept(UnplacedFactories).by_call
     if not unplaced or tensor.origin is None:
         return
@@ -76,9 +89,10 @@ def used(frame: Frame, tensor: Tensor) -> None:
             factory.joined = True
 
 
-def filled(frame: Frame, tensor: Tensor, part: Tensor) -> None:
+def filled(frame: Frame, event: ItemWritten) -> None:
     """`out[i] = step(x[i])`: what is made with the shape of an input holds what is computed from
     inputs, and each write waits for its copy to the host."""
+    tensor, part = event
     unplaced = frame.kept(UnplacedFactories).by_call
     factory = unplaced.get(tensor.origin.root.node) if tensor.origin is not None else None
     if factory is None or type(part.place) is not Variable:
@@ -110,17 +124,9 @@ def settle(frame: Frame) -> None:
             message = f"something out of sight brings `{said}` together with its like"
             kind = AssumptionKind.SHAPED_TENSOR_MEETS_INPUT
             assumed.append(at(frame, kind, factory.node, message))
-        note(
-            frame,
-            factory.node,
-            MeetingKind.SHAPE,
-            "shape",
-            factory.tensor,
-            factory.node,
-            sizes,
-            size_node,
-            tuple(assumed),
-        )
+        made = (factory.tensor, factory.node)
+        meeting = (factory.node, MeetingKind.SHAPE, "shape")
+        note(frame, *meeting, made, (sizes, size_node), tuple(assumed))
 
 
 def _decides(draft: MeetingDraft) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -145,13 +145,6 @@ class Sequence(Container):
         merged.mixed = self.mixed or other.mixed
         return merged
 
-    def content(self, depth: int) -> Hashable:
-        if not depth:
-            return Sequence
-        items = None if self.items is None else tuple(v.content(depth - 1) for v in self.items)
-        element = None if self.element is None else self.element.content(depth - 1)
-        return Sequence, self.kind, items, element, self.names, self.mixed
-
     def covers(self, other: Value, depth: int) -> bool:
         assert type(other) is Sequence
         mine, others = self.items, other.items
@@ -171,9 +164,6 @@ class NamedTuple(Value):
     def merge(self, other: Value, sides: Sides | None) -> Value | None:
         assert type(other) is NamedTuple
         return self if self.names == other.names else None
-
-    def content(self, depth: int) -> Hashable:
-        return NamedTuple, self.names
 
 
 class Mapping(Container):
@@ -236,12 +226,6 @@ class Mapping(Container):
             element = other.element if element is None else combine(element, other.element, sides)
         return Mapping(entries, element, _either_address(self, other))
 
-    def content(self, depth: int) -> Hashable:
-        if not depth:
-            return Mapping
-        entries = frozenset((key, v.content(depth - 1)) for key, v in self.entries.items())
-        return Mapping, entries, None if self.element is None else self.element.content(depth - 1)
-
     def covers(self, other: Value, depth: int) -> bool:
         assert type(other) is Mapping
         known = other.entries.keys() <= self.entries.keys()
@@ -289,9 +273,6 @@ class Loader(Value):
         assert type(other) is Loader
         batch = combine(self.batch, other.batch, sides)
         return self if batch is self.batch else Loader(batch)
-
-    def content(self, depth: int) -> Hashable:
-        return Loader, self.batch.content(depth - 1) if depth else None
 
     def covers(self, other: Value, depth: int) -> bool:
         assert type(other) is Loader

@@ -29,9 +29,6 @@ class Const(Value):
             return None
         return other if other is ASSUMED else self
 
-    def content(self, depth: int) -> Hashable:
-        return Const, type(self.value), repr(self.value), self is ASSUMED
-
 
 def text_of(value: Value) -> str:
     """A constant text; "" of what is none."""
@@ -84,9 +81,6 @@ class Host(Value):
         special = id(self) if self in (GLOBAL_RANK, DTYPE) else None
         return self.array, id(self.sizes), self.whole, special
 
-    def content(self, depth: int) -> Hashable:
-        return Host, self._content
-
 
 HOST = Host()
 
@@ -134,9 +128,6 @@ class DeviceValue(Value):
             self.place, self.of if self.of is other.of else None, self.sure and other.sure
         )
 
-    def content(self, depth: int) -> Hashable:
-        return DeviceValue, self.place, id(self.of), self.sure, self.one_of
-
 
 class External(Value):
     """A name of a library outside the project, dotted: `torch.nn.functional.relu`."""
@@ -152,9 +143,6 @@ class External(Value):
     def merge(self, other: Value, sides: Sides | None) -> Value | None:
         assert type(other) is External
         return self if self.name == other.name else None
-
-    def content(self, depth: int) -> Hashable:
-        return External, self.name
 
 
 def without_none(value: Value) -> Value:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 
 from devlint.inference.domain.kinds import Evidence
 from devlint.inference.domain.path_conditions import ALWAYS, PathCondition, Sides, both, either
@@ -153,9 +153,6 @@ class Tensor(Value):
         if when == origin.when:
             return self
         return Tensor(self.place, origin.known(when), self.traits, self.evidence, self.sizes)
-
-    def content(self, depth: int) -> Hashable:
-        return Tensor, self.place, self.traits, self._certainty, frozenset(self.when)
 
     @property
     def _certainty(self) -> int:

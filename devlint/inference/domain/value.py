@@ -8,7 +8,7 @@ which values it holds (`children`, `map`) and under which condition it came abou
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from devlint.inference.domain.path_conditions import (
     ALWAYS,
@@ -66,10 +66,6 @@ class Value:
 
     def stand_for(self, other: Value) -> None:
         """Note that the value was kept as one of several, and `other` is merged into it."""
-
-    def content(self, depth: int) -> Hashable:
-        """All that the lattice tells of it: equal for values that say the same."""
-        return type(self), id(self)
 
     def children(self) -> Iterator[Value]:
         """The values that it holds, or may be."""
@@ -132,11 +128,6 @@ class Union(Value):
 
     def __repr__(self) -> str:
         return f"Union{self.alternatives}"
-
-    def content(self, depth: int) -> Hashable:
-        return Union, frozenset(
-            (value.content(depth), frozenset(when)) for value, when in cases(self)
-        )
 
     def merge(self, other: Value, sides: Sides | None) -> Value | None:
         return union((self, other)) if sides is None else join_branches(self, other, sides)
@@ -260,22 +251,6 @@ def join_branches(a: Value, b: Value, sides: Sides = UNTOLD) -> Value:
 def combine(a: Value, b: Value, sides: Sides | None) -> Value:
     """The join of two values, or of what branches left, if it is said under which conditions."""
     return join(a, b) if sides is None else join_branches(a, b, sides)
-
-
-def content(value: Value) -> Hashable:
-    """All that the lattice tells of a value: equal for values that say the same."""
-    return value.resolved().content(MAX_DEPTH)
-
-
-def leq(a: Value, b: Value) -> bool:
-    """`a` says as much as `b`, or more."""
-    return content(join(a, b)) == content(b)
-
-
-def widen(old: Value, new: Value) -> Value:
-    """The join of two values of one name at the head of a loop, no deeper than the limit: no
-    chain of them goes on for ever."""
-    return cut(join(old, new))
 
 
 def cut(value: Value, depth: int = MAX_DEPTH) -> Value:

@@ -2,15 +2,14 @@
 
 Its modules:
 
-    statements, assignment_statements, assignments, files: what a statement does
-    control_flow, patterns, loops: which suites run, and what is known behind them
+    statements, assignments, files: what a statement does
+    control_flow, loops: which suites run, and what is known behind them
     conditions, comparisons: which tests are true in the accelerated world
     narrowing, branches: what a test says of names, and what holds in a branch
     iteration, first_iteration: what a loop goes through, and its first turn
     expressions, operators, attributes, module_attributes: what an expression gives
-    subscripts, tensor_items, tensor_indices, item_assignments, tensor_item_writes: what is picked,
-    and put, under an index
-    calls, call_arguments, construction, external_calls, unknown_calls, devirtualization: calls
+    subscripts, tensor_indices, item_assignments: what is picked, and put, under an index
+    calls, construction, external_calls, unknown_calls: calls
     parameters, definitions: the functions and lambdas that are defined
     class_bodies, class_attributes: classes, and their attributes through all methods
     attribute_writes, kept_tensors, submodules: what a method leaves in the attributes of its object

@@ -1,22 +1,24 @@
-"""Calls: what the callee is, and what that makes of the arguments' devices."""
+"""Calls: what the callee is, and what that makes of the arguments' devices.
+
+Arguments are evaluated by position and by keyword, those of `*xs` and `**kw` spread. A method that
+one class in sight has is taken for that of an object whose class is out of sight.
+"""
 
 from __future__ import annotations
 
 import libcst as cst
 
-from devlint.inference.domain.containers import Loader, NamedTuple, Sequence
+from devlint.inference.domain.containers import Loader, Mapping, NamedTuple, Sequence
 from devlint.inference.domain.host import HOST, Const, DeviceValue, External, Host, without_none
 from devlint.inference.domain.kinds import Evidence
 from devlint.inference.domain.path_conditions import PathCondition
 from devlint.inference.domain.placement import Variable
-from devlint.inference.domain.tensors import Tensor
+from devlint.inference.domain.tensors import Tensor, tensor_like
 from devlint.inference.domain.value import PLACED, UNKNOWN, Union, Value, choose, union
 from devlint.inference.interpreter import contracts, module_attributes
 from devlint.inference.interpreter.attributes import attribute_of
-from devlint.inference.interpreter.call_arguments import evaluate_arguments
 from devlint.inference.interpreter.class_attributes import attribute_of_class
 from devlint.inference.interpreter.construction import construct, named_tuple
-from devlint.inference.interpreter.devirtualization import method_of_only_class
 from devlint.inference.interpreter.external_calls import call_external
 from devlint.inference.interpreter.iteration import TRAINING, note_training
 from devlint.inference.interpreter.unknown_calls import (
@@ -29,9 +31,10 @@ from devlint.inference.interpreter.unknown_calls import (
 )
 from devlint.inference.models import gradients, modules, objects
 from devlint.inference.models.container_methods import CONTAINERS, call_container
+from devlint.inference.models.module_places import placed
 from devlint.inference.models.places import brought_to_host
 from devlint.inference.models.tensor_methods import call_tensor_method
-from devlint.inference.program.declarations import Function
+from devlint.inference.program.declarations import Function, classes_of
 from devlint.inference.program.events import Called, Formatted, HandedOver, HostWaits, MethodRead
 from devlint.inference.program.frames import EVALUATORS, Frame
 from devlint.inference.program.functions import Arguments
@@ -47,6 +50,9 @@ from devlint.inference.program.values import (
     ProjectModule,
     Super,
 )
+from devlint.inference.syntax.moved_globals import MOVING_METHODS
+from devlint.inference.syntax.text import dotted
+from devlint.inference.syntax.words import names_module
 
 _MOVES = frozenset({"to", "cuda", "cpu", "type_as"})
 
@@ -279,3 +285,74 @@ def _call_method(frame: Frame, node: cst.Call, callee: Method, arguments: Argume
 
 
 EVALUATORS[cst.Call] = _call
+
+
+def method_of_only_class(frame: Frame, base: Value, func: cst.Attribute) -> FunctionValue | None:
+    """A method of what a caller hands in as a model, of which one class of the file has one of this
+    name: `model.init_hidden(n)`."""
+    name, knowledge = func.attr.value, frame.unit.context.knowledge
+    if not classes_of(frame.unit) or name in knowledge.methods or name in MOVING_METHODS:
+        return None
+    if not _is_open_model(base, func.value):
+        return None
+    assert isinstance(base, (Instance, Tensor))
+    place, origin = placed(frame, base) if type(base) is Instance else (base.place, base.origin)
+    found = {
+        function: info
+        for info in classes_of(frame.unit)
+        if info.is_module and (function := info.method(name)) is not None
+    }
+    if len(found) != 1:
+        return None
+    ((function, info),) = found.items()
+    if function.is_property or function.is_abstract:
+        return None
+    bound = Instance(info, "", True, place, origin)
+    return FunctionValue(function, None if function.is_static else bound)
+
+
+def _is_open_model(value: Value, node: cst.BaseExpression) -> bool:
+    """A module of a class out of sight, by its use or by its name; no part of another one."""
+    if type(value) is Instance:
+        return value.module and value.info is None and not value.library and value.parent is None
+    if type(value) is not Tensor or value.evidence is None or value.evidence.is_tensor:
+        return False
+    is_named = names_module(dotted(node).rpartition(".")[2])
+    return value.place is not None and (value.evidence.effects.in_place or is_named)
+
+
+def evaluate_arguments(frame: Frame, node: cst.Call) -> Arguments:
+    """The arguments of a call; `*xs` of known length is spread."""
+    positional: list[tuple[Value, cst.CSTNode]] = []
+    keywords: dict[str, tuple[Value, cst.CSTNode]] = {}
+    is_open = False
+    spreads: list[int] = []
+    if not node.args:
+        return Arguments([], {})
+    with frame.under(consumer=node):
+        for argument in node.args:
+            value = frame.eval(argument.value)
+            if argument.keyword is not None:
+                keywords[argument.keyword.value] = (value, argument.value)
+            elif argument.star == "":
+                positional.append((value, argument.value))
+            elif argument.star == "*":
+                if type(value) is Sequence and value.items is not None:
+                    positional.extend((item, argument.value) for item in value.items)
+                else:
+                    is_open = True
+                    spreads.append(len(positional))
+                    positional.append(
+                        (frame.interpreter.element_of(frame, value, argument.value), argument.value)
+                    )
+            elif type(value) is Mapping and value.element is None:
+                for key, item in value.entries.items():
+                    if isinstance(key, str):
+                        keywords.setdefault(key, (item, argument.value))
+            else:
+                is_open = True
+                inner = value.any() if type(value) is Mapping else tensor_like(value)
+                if type(value) is Instance:
+                    inner = objects.elements(frame, argument.value, value)
+                keywords["**"] = (inner, argument.value)
+    return Arguments(positional, keywords, is_open, spreads[0] if len(spreads) == 1 else None)

@@ -134,17 +134,8 @@ def compare(
         assumed.append(at(frame, AssumptionKind.BRANCH_TAKEN, expression, message))
     tensor.show()
     expected.show()
-    note(
-        frame,
-        node,
-        MeetingKind.CONTRACT,
-        said,
-        tensor,
-        expression,
-        expected,
-        expected_node,
-        tuple(assumed),
-    )
+    sides = (tensor, expression), (expected, expected_node)
+    note(frame, node, MeetingKind.CONTRACT, said, *sides, tuple(assumed))
 
 
 def is_open(tensor: Tensor) -> bool:

@@ -12,7 +12,7 @@ from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.tensors import LOADED, Tensor
 from devlint.inference.domain.value import PLACED, UNKNOWN, Union, Value, choose
 from devlint.inference.facts import Hotness
-from devlint.inference.models import library_attributes
+from devlint.inference.models import library_objects
 from devlint.inference.models.elements import (
     COLUMNS,
     batch,
@@ -85,7 +85,7 @@ def element_of(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
         return parameter_in(frame, node, value)
     if type(value) is Instance and value.info is not None:
         return _yielded(frame, value, node)
-    if type(value) is Instance and library_attributes.is_grid(frame, value):
+    if type(value) is Instance and library_objects.is_grid(frame, value):
         return value
     if type(value) is Union:
         if {type(v) for v in value.alternatives} >= {Loader, Instance}:

@@ -44,10 +44,10 @@ from devlint.inference.interpreter.files import run_all
 from devlint.inference.interpreter.iteration import hotness_of, loop_of, replaced_elements
 from devlint.inference.models import objects
 from devlint.inference.program import tests
-from devlint.inference.program.environments import join_environments
 from devlint.inference.program.events import LoopLeft, Tested
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.loops import Environment, LoopState
+from devlint.inference.program.state import join_environments
 from devlint.inference.program.values import Instance
 from devlint.inference.syntax.text import dotted, every
 

@@ -14,7 +14,7 @@ from devlint.inference.interpreter.attribute_suites import held_under, told_apar
 from devlint.inference.interpreter.class_attributes import attribute_of_class, unassigned_attribute
 from devlint.inference.interpreter.declared_fields import fields_of_class
 from devlint.inference.interpreter.movers import moved_on_demand
-from devlint.inference.models import library_attributes, optimizers
+from devlint.inference.models import library_objects, optimizers
 from devlint.inference.models.module_places import placed, replaced
 from devlint.inference.models.modules import is_self, member
 from devlint.inference.program.frames import Frame
@@ -83,7 +83,7 @@ def attribute(frame: Frame, node: cst.Attribute, holder: Instance, name: str) ->
         place, _ = placed(frame, holder)
         return Tensor(place, None, 0, Evidence())
     if holder.library and not holder.module:
-        of_library = library_attributes.attribute(frame, node, holder, name)
+        of_library = library_objects.attribute(frame, node, holder, name)
         if of_library is not None:
             return of_library
     return Method(holder, name)

@@ -12,7 +12,7 @@ from devlint.inference.domain.host import Const
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import under
 from devlint.inference.interpreter import contracts
-from devlint.inference.interpreter.assignment_statements import (
+from devlint.inference.interpreter.assignments import (
     run_annotated,
     run_assign,
     run_augmented,

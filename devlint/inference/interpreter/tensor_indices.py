@@ -107,7 +107,8 @@ def check_index(
     """A tensor on the CPU refuses to be read at an index on an accelerator."""
     found = index_contradiction(frame, base, index)
     if found is not None:
-        note(frame, node, MeetingKind.INDEX, "index", base, node.value, index, expression, found)
+        sides = (base, node.value), (index, expression)
+        note(frame, node, MeetingKind.INDEX, "index", *sides, found)
 
 
 def hidden_copy(

@@ -8,17 +8,14 @@ Its modules:
     gradients, autograd: what autograd records, and functions that define their own backward
     module_places, registration, module_inputs, modules: modules as wholes, their state, their calls
     moves: `.to` and its kin (a package, see there)
-    creations, creation_flow, factory_expressions, number_expressions, assignment_chains: factories
-    of what is only made to be moved
-    library_calls, library_functions, operands, call_results, collectives: calls of libraries, by
+    creations, creation_flow, factory_expressions: factories of what is only made to be moved
+    library_functions, operands, call_results, collectives: calls of libraries, by
     the knowledge
-    library_modules, library_objects, library_attributes, objects, optimizers, tokenizers: what
+    library_modules, library_objects, objects, optimizers, tokenizers: what
     libraries make
     factories, factory_calls, factory_shapes: tensors made here, and their shapes
     sizes: numbers that PyTorch asks for
-    attribute_tests: `hasattr`
-    tensor_methods, in_place_methods, unknown_methods, arrays: methods of tensors, and of what may
-    be one
+    tensor_methods, unknown_methods: methods of tensors, and of what may be one
     builtins, handlers: functions known one by one, and the type of what answers their calls
     device_functions, tensor_constructors, data_loaders: those of torch that make something
     constructors, wrappers, iterables, python_functions, container_methods: those of other

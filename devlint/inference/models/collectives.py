@@ -39,4 +39,4 @@ def check_collective(
                     assumed = (of_value(frame, kind_of, tensor, message),)
                 group = Tensor(CUDA, frame.origin(StepKind.COMPUTED, node.func, None, said))
                 kind = MeetingKind.OPERATION
-                note(frame, node, kind, name, tensor, argument, group, node.func, assumed)
+                note(frame, node, kind, name, (tensor, argument), (group, node.func), assumed)

@@ -8,8 +8,13 @@ import libcst as cst
 
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import UNKNOWN, alternatives
-from devlint.inference.models.factory_expressions import BOUND, FactoryExpression
-from devlint.inference.models.number_expressions import SIZES, is_host, is_number
+from devlint.inference.models.factory_expressions import (
+    BOUND,
+    SIZES,
+    FactoryExpression,
+    is_host,
+    is_number,
+)
 from devlint.inference.program.declarations import Function
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.units import Unit

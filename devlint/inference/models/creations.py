@@ -16,9 +16,12 @@ from devlint.inference.domain.containers import Sequence
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import DEFAULT, Tensor
 from devlint.inference.domain.value import Value
-from devlint.inference.models.assignment_chains import assigned_before, is_last_use
 from devlint.inference.models.creation_flow import CreationFlow
-from devlint.inference.models.factory_expressions import FactoryExpression
+from devlint.inference.models.factory_expressions import (
+    FactoryExpression,
+    assigned_before,
+    is_last_use,
+)
 from devlint.inference.program.frames import Frame
 
 

@@ -1,14 +1,126 @@
-"""Expressions all of whose tensors are made in them: `torch.triu(torch.ones(n, n)) * 2`."""
+"""Expressions all of whose tensors are made in them: `torch.triu(torch.ones(n, n)) * 2`.
+
+With them: expressions that are numbers for sure, and no tensors; and chains of assignments: one
+line after the other binds a name, which nothing else reads.
+"""
 
 from __future__ import annotations
 
+from functools import partial
+
 import libcst as cst
 
-from devlint.inference.domain.host import External
-from devlint.inference.models.assignment_chains import assigned_before
-from devlint.inference.models.number_expressions import is_number
+from devlint.inference.domain.host import Const, External, Host
+from devlint.inference.domain.tensors import Tensor
+from devlint.inference.domain.value import alternatives
+from devlint.inference.program.declarations import Function
 from devlint.inference.program.frames import Assigned, Frame
+from devlint.inference.program.units import Unit
+from devlint.inference.syntax.text import dotted, every, parts
 from devlint.knowledge import Call, Result
+
+
+def is_last_use(frame: Frame, latest: Assigned, moved: cst.BaseExpression) -> bool:
+    """`x = x.to(d)`, `return x.to(d)`, or `y = x.exp().to(d)` where the function never reads `x`
+    but to rebind it: nothing else reads the tensor before the move.
+
+    A tensor that is no more than made, and moved under another name, mostly stands for data.
+    """
+    statement, name = frame.current, latest.name
+    if isinstance(statement, cst.Return):
+        return _mentions(statement, name) == 1
+    if not isinstance(statement, cst.Assign) or len(statement.targets) != 1:
+        return False
+    target = statement.targets[0].target
+    if isinstance(target, cst.Name) and target.value == name:
+        return True
+    if frame.function is None or _mentions(statement, name) != 1:
+        return False
+    if isinstance(moved, cst.Name) and assigned_before(frame, latest) is None:
+        return False
+    return _is_read_only_by(frame, latest)
+
+
+def assigned_before(frame: Frame, latest: Assigned) -> Assigned | None:
+    """`x = torch.ones(n)` before `x = x * 2`, and before `y = x * 2` where nothing else ever
+    reads `x`."""
+    before = latest.before
+    if before is None or before.name == latest.name:
+        return before
+    reads = _mentions(latest.value, before.name)
+    if frame.function is None or not reads:
+        return None
+    return before if _is_read_only_by(frame, before, reads) else None
+
+
+def _is_read_only_by(frame: Frame, latest: Assigned, reads: int = 1) -> bool:
+    """The function reads a name as often as that, and else only to rebind it."""
+    assert frame.function is not None
+    name, known = latest.name, reads
+    step: Assigned | None = latest
+    while step is not None and step.name == name:
+        known += 1 + _mentions(step.value, name)
+        step = step.before
+    return _mentions(frame.function.node, name) == known
+
+
+def _mentions(node: cst.CSTNode, name: str) -> int:
+    return sum(each.value == name for each in every(node, cst.Name))
+
+
+# They give no tensor whatever they are given; so do all functions of `math`.
+_COUNTS = frozenset({"len", "int", "float", "round", "range"})
+
+
+SIZES = frozenset({"size", "dim", "numel", "stride"})
+
+
+# What their arguments count: sizes, bounds of counting.
+_SIZED = frozenset({"arange", "zeros", "ones", "empty", "eye", "rand", "randn", "randperm"})
+
+
+class _Sizes:
+    """Of the functions of one file."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.known: dict[Function, frozenset[str]] = {}
+
+
+def _sizes_in(function: Function) -> frozenset[str]:
+    """The names and attributes that a function gives to a factory for a size: numbers."""
+    known = function.unit.kept(_Sizes).known
+    if function not in known:
+        calls = [c for c in every(function.node, cst.Call) if dotted(c.func).startswith("torch.")]
+        sized = [c for c in calls if dotted(c.func)[6:] in _SIZED]
+        known[function] = frozenset(
+            dotted(each.value) for c in sized for each in c.args if each.keyword is None
+        ) - {""}
+    return known[function]
+
+
+def is_number(frame: Frame, node: cst.CSTNode) -> bool:
+    """No tensor for sure: literals, sizes, counts, and names of what was shown to be none."""
+    if isinstance(node, (cst.Name, cst.Attribute)):
+        function, path = frame.function, dotted(node)
+        if function is not None and path in _sizes_in(function):
+            return True
+        if function is not None and function.says("counted-name", path):
+            return True
+        return all(map(is_host, alternatives(frame.eval(node))))
+    if isinstance(node, cst.Call):
+        path, _, last = dotted(node.func).rpartition(".")
+        return last in SIZES if path not in ("", "math") else path == "math" or last in _COUNTS
+    if isinstance(node, cst.Subscript) and isinstance(node.value, cst.Attribute):
+        return node.value.attr.value == "shape"
+    return all(map(partial(is_number, frame), parts(node)))
+
+
+def is_host(value: object) -> bool:
+    """No tensor, as far as is known."""
+    if type(value) is Tensor:
+        return value.evidence is not None and value.evidence.is_host
+    return type(value) in (Const, Host, External)
+
 
 # The generator, or the host's own memory, is what the numbers come from.
 BOUND = frozenset({"device", "generator", "out", "pin_memory"})

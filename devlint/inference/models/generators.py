@@ -61,6 +61,6 @@ def compare(
         own = Tensor(place, generator.origin, DEFAULT if place == CPU else 0)
         found = contradiction(frame, own, result, pointwise=False)
         if found is not None:
-            note(frame, node, kind, said, own, argument, result, node, found)
+            note(frame, node, kind, said, (own, argument), (result, node), found)
         elif Variable in (type(place), type(result.place)):
             add_pending(frame, node, kind, said, own, result, pointwise=False)

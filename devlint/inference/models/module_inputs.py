@@ -161,7 +161,7 @@ def check_inputs(
                 if Variable in (type(place), type(tensor.place)):
                     add_pending(frame, node, *said, tensor, own, False, assumptions=open_to)
                     if is_given_part(tensor) or is_moved_by_another_branch(inputs, own):
-                        leave_undecided(frame, node, *said, tensor, argument, own, module)
+                        leave_undecided(frame, node, *said, (tensor, argument), (own, module))
                 continue
             assumed = [*found, *open_to, *taken]
             if not is_known and _is_left_where_it_came(frame, found):
@@ -192,7 +192,7 @@ def check_inputs(
             odd, anchor = (tensor, argument), (own, module)
             if module_at_fault:
                 odd, anchor = anchor, odd
-            note(frame, node, *said, *odd, *anchor, tuple(assumed))
+            note(frame, node, *said, odd, anchor, tuple(assumed))
     return at_fault
 
 

@@ -17,9 +17,8 @@ from devlint.inference.domain.tensors import DEFAULT, LOADED, MAYBE_SCALAR, SCAL
 from devlint.inference.domain.value import UNKNOWN, Value, alternatives, is_untold
 from devlint.inference.models.constructors import CHAINS
 from devlint.inference.models.held_tensors import tensors_in
-from devlint.inference.models.library_attributes import part, result_of_attribute
 from devlint.inference.models.library_functions import apply_call
-from devlint.inference.models.library_objects import class_of
+from devlint.inference.models.library_objects import class_of, part, result_of_attribute
 from devlint.inference.models.module_places import carry
 from devlint.inference.models.moves.objects import move_of_object
 from devlint.inference.models.operands import operands_of

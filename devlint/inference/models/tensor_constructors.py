@@ -32,7 +32,7 @@ from devlint.inference.models.held_tensors import tensors_in
 from devlint.inference.program.events import HostWaits, TensorMade
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
-from devlint.inference.program.traffic import HostReads
+from devlint.inference.program.traffic import HostInputs
 from devlint.inference.program.values import Generator
 from devlint.inference.syntax.text import shorten
 
@@ -102,7 +102,7 @@ def _typed(place: Placement, general: bool = False) -> Handler:
             return Tensor(place_of(frame, device[0]), frame.origin(StepKind.CREATED, node))
         if type(first) is Tensor and first.is_sure:  # the very tensor: its `alias`
             if place == CPU and not general:  # refuses one of another device
-                frame.kept(HostReads).unshown.add(first.place)
+                frame.kept(HostInputs).unshown.add(first.place)
             origin = Provenance(StepKind.COMPUTED, node, frame.unit.source, first.origin)
             return Tensor(first.place, origin, first.traits)
         origin = frame.origin(StepKind.CREATED, node)

@@ -1,12 +1,16 @@
-"""Methods of a tensor."""
+"""Methods of a tensor.
+
+Some change it in place: then its name holds something else from then on.
+"""
 
 from __future__ import annotations
 
 import libcst as cst
 
 from devlint.inference.domain.containers import Sequence
-from devlint.inference.domain.host import FALSE, HOST, TRUE, DeviceValue, Host
+from devlint.inference.domain.host import FALSE, HOST, TRUE, Const, DeviceValue, Host
 from devlint.inference.domain.kinds import Evidence
+from devlint.inference.domain.placement import CPU
 from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.tensors import (
     COPYING,
@@ -25,17 +29,10 @@ from devlint.inference.domain.tensors import (
 )
 from devlint.inference.domain.value import UNKNOWN, Value
 from devlint.inference.facts import MeetingKind
-from devlint.inference.models import generators
-from devlint.inference.models.arrays import as_array
+from devlint.inference.models import generators, gradients
 from devlint.inference.models.call_results import shape_result
 from devlint.inference.models.devices import is_dtype
 from devlint.inference.models.factory_calls import factory_result
-from devlint.inference.models.in_place_methods import (
-    copy_without_waiting,
-    require_grad,
-    resized,
-    wrote,
-)
 from devlint.inference.models.library_functions import syncs_for
 from devlint.inference.models.moves.tensors import move_of_tensor, type_as, type_of_tensor
 from devlint.inference.models.operands import (
@@ -44,15 +41,22 @@ from devlint.inference.models.operands import (
     operands_of,
     without_zero_dim,
 )
+from devlint.inference.models.places import on_accelerator
 from devlint.inference.models.sizes import show_numbers
 from devlint.inference.models.unification.exemptions import written
 from devlint.inference.models.unification.meeting import meet
-from devlint.inference.models.unknown_methods import is_count, method_of_unknown, tells_tensor
+from devlint.inference.models.unknown_methods import (
+    as_array,
+    is_count,
+    method_of_unknown,
+    tells_tensor,
+)
 from devlint.inference.program.events import HostReads, HostWaits, PlaceSettled, TensorRead
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
+from devlint.inference.program.traffic import HostCopies
 from devlint.inference.syntax.moved_globals import MOVING_METHODS
-from devlint.inference.syntax.text import receiver_of
+from devlint.inference.syntax.text import dotted, receiver_of
 from devlint.knowledge import Agreement, Call, Result
 
 # Methods that read no element.
@@ -210,3 +214,46 @@ def _computed(frame: Frame, node: cst.CSTNode, tensor: Tensor, drop: int = 0) ->
         traits = (traits & ~PARAMETER) | GRAD & ~drop
     origin = Provenance(StepKind.COMPUTED, node, frame.unit.source, tensor.origin)
     return Tensor(tensor.place, origin, traits, tensor.evidence)
+
+
+def copy_without_waiting(
+    frame: Frame, node: cst.Call, tensor: Tensor, arguments: Arguments
+) -> None:
+    """`host.copy_(t, non_blocking=True)`: what the host's name holds has not landed yet."""
+    source, waits = arguments.get(0, "src"), arguments.get(1, "non_blocking")
+    path = dotted(receiver_of(node))
+    if not path or type(source) is not Tensor or type(waits) is not Const or not waits.value:
+        return
+    if tensor.place == CPU and on_accelerator(source) >= 1:
+        step = Provenance(
+            StepKind.MOVED, node, frame.unit.source, tensor.origin, before=source.place
+        )
+        frame.state.hold(path, tensor.with_place(tensor.place, step, add=COPYING))
+        frame.kept(HostCopies).landing.add(node)
+
+
+def require_grad(frame: Frame, node: cst.Call, tensor: Tensor, wanted: Value) -> Value:
+    """A leaf that requires grad; `x.requires_grad_()` on a line of its own changes `x`."""
+    result = gradients.leaf(tensor, wanted)
+    path = dotted(receiver_of(node))
+    if path:
+        frame.state.hold(path, result)
+    return result
+
+
+def resized(frame: Frame, node: cst.Call, tensor: Tensor) -> Value:
+    """`buffer.resize_(n)`: what was empty takes part from here on."""
+    filled = tensor.with_place(tensor.place, tensor.origin, drop=EMPTY)
+    path = dotted(receiver_of(node))
+    if path:
+        frame.state.env[path] = filled
+        frame.state.note_part(path)
+    wrote(frame, node)
+    return filled
+
+
+def wrote(frame: Frame, node: cst.Call) -> None:
+    """An in-place method changes what its receiver's name holds."""
+    path = dotted(receiver_of(node))
+    if path:
+        frame.touch(path)

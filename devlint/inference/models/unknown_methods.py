@@ -1,4 +1,7 @@
-"""Methods of values of which it is open whether they are tensors."""
+"""Methods of values of which it is open whether they are tensors.
+
+Arrays of NumPy that are made of a tensor's memory answer some of them.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,12 @@ import libcst as cst
 
 from devlint.inference.conventions import holds
 from devlint.inference.domain.containers import Sequence
-from devlint.inference.domain.host import HOST
+from devlint.inference.domain.host import HOST, Const, Host
 from devlint.inference.domain.kinds import Evidence
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import GRAD, PARAMETER, Tensor
 from devlint.inference.domain.value import UNKNOWN, Value, is_untold
 from devlint.inference.facts import MeetingKind
-from devlint.inference.models.arrays import as_array
 from devlint.inference.models.call_results import shape_result
 from devlint.inference.models.held_tensors import tensors_in
 from devlint.inference.models.loaders import is_indifferent, is_measure, makes_batch
@@ -21,7 +23,7 @@ from devlint.inference.models.moves.tensors import move_of_tensor, type_of_tenso
 from devlint.inference.models.operands import operands_of
 from devlint.inference.models.tokenizers import tokenized
 from devlint.inference.models.unification.meeting import meet
-from devlint.inference.program.events import UnknownCalled
+from devlint.inference.program.events import ArrayTaken, HostReads, UnknownCalled
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
 from devlint.inference.program.values import Instance, Parameters
@@ -175,3 +177,14 @@ def _foreign_method(
         return made
     # a model, mostly, or something made of no tensors
     return UNKNOWN if name.startswith(("from_", "load_")) else Tensor(None, None, 0, Evidence())
+
+
+def as_array(
+    frame: Frame, node: cst.Call, tensor: Tensor, name: str, arguments: Arguments
+) -> Value:
+    """`.numpy()` reads the memory itself; `.numpy(force=True)` detaches and copies to the host."""
+    forced = arguments.get(0, "force") if name == "numpy" else None
+    if forced is None or (type(forced) is Const and forced.value is False):
+        frame.emit(HostReads(node, f".{name}()", tensor, receiver_of(node)))
+        frame.emit(ArrayTaken(node, f".{name}()", tensor, receiver_of(node)))
+    return Host(array=True)

@@ -3,10 +3,11 @@
 Its modules, lowest first: none names, not even in a type, one that stands below it here.
 
     sources, file_text: what the inference needs of a project, and what a text says as a whole
-    loops, environments, state: loops being walked; names, heap and path at a place
-    meetings, traffic: operands that are brought together, what is moved and read by the host
     contracts: what the code declares of its values
-    control, outcomes: what is around the place that is being walked, what a function leaves
+    loops, state: loops being walked, and what else is around a place; names, heap and path there
+    meetings, traffic: operands that are brought together, or are going to be, as factories' shapes
+    say; what is moved and read by the host
+    outcomes: what a function leaves
     predicates: what conditions ask
     units: the files being inferred, and the run that they share; know nothing of what is in them
     functions: parameters, arguments and summaries
@@ -21,10 +22,9 @@ Questions about these:
 
     tests, shape_tests: how conditions around a place came out, and what they say of dimensions
     type_expressions: types that names stand for
-    constructors, roles, collation: functions that build, prepare, evaluate, collate, run per step
+    constructors, roles: functions that build, prepare, evaluate, collate, run per step
     usage: functions that nothing in sight uses, and parameters that no call hands in
     class_state: attributes that only a constructor sets
-    unplaced_factories: tensors made on the default device with the shapes of others
     device_awareness: code that is written with devices in mind
     accelerator_notes: accelerators that a file names, as noted on the way
     assumption_sites: assumptions, each with its place and its words

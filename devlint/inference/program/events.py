@@ -178,9 +178,13 @@ class HostReads(NamedTuple):
     """NumPy, PIL or another library of the host gets a value."""
 
     node: cst.CSTNode
-    sink: str
+    call: str
     value: Value
     value_node: cst.CSTNode
+
+
+# The host works with a value: if that is on a device, it waits.
+HostUse = HostWaits | Tested | Formatted | NumberTaken | HostReads
 
 
 class HostNeeds(NamedTuple):

@@ -1,4 +1,7 @@
-"""Roles of functions: which run once per step, prepare data, evaluate, or build."""
+"""Roles of functions: which run once per step, prepare data, evaluate, or build.
+
+A function may also make the batches of a loader, `collate_fn=stack`.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from typing import NamedTuple
 import libcst as cst
 
 from devlint.inference.call_contexts import Given
-from devlint.inference.conventions import holds
+from devlint.inference.conventions import found, holds
 from devlint.inference.domain.provenance import Site
 from devlint.inference.facts import Hotness
 from devlint.inference.program.declarations import CallSite, ClassInfo, Function, functions_of
@@ -343,3 +346,34 @@ def _reached(unit: Unit) -> dict[Function, PerStep]:
             break
         reached.update(added)
     return reached
+
+
+def collates(function: Function) -> bool:
+    """A function is some loader's `collate_fn`, or is called by such alone."""
+    return function.name in function.unit.kept(_Collation).names
+
+
+class _Collation:
+    def __init__(self, unit: Unit) -> None:
+        self.names = _collating(unit)
+
+
+def _collating(unit: Unit) -> set[str]:
+    if "collate_fn" not in unit.source.text:
+        return set()
+    given = {
+        dotted(each.value.func if isinstance(each.value, cst.Call) else each.value)
+        for each in every(unit.tree, cst.Arg)
+        if each.keyword is not None and each.keyword.value == "collate_fn"
+    }
+    collating = {name.rpartition(".")[2] for name in given}
+    known = {f.name: f for f in functions_of(unit)}
+    waiting = [known[name] for name in collating if name in known]
+    for function in waiting:  # grows by those that they call
+        text = function.text
+        for callee in set(found("any-call", text)) & known.keys() - collating:
+            inside = len(found("call-of-any", text, callee))
+            if inside == len(found("call-of-any", unit.source.text, callee)):
+                collating.add(callee)
+                waiting.append(known[callee])
+    return collating

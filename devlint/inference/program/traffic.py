@@ -28,7 +28,7 @@ class HostCopies:
 
 
 @dataclass(slots=True, eq=False)
-class HostReads:
+class HostInputs:
     """The inputs of a function that its host reads as they are."""
 
     inputs: set[Placement] = field(default_factory=set)

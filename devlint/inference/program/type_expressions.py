@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-
 import libcst as cst
 
 from devlint.inference.domain.path_conditions import Sides
@@ -23,6 +21,3 @@ class TypeExpression(Value):
     def merge(self, other: Value, sides: Sides | None) -> Value | None:
         assert type(other) is TypeExpression
         return self if self.node is other.node and self.frame is other.frame else None
-
-    def content(self, depth: int) -> Hashable:
-        return TypeExpression, id(self.node), id(self.frame)

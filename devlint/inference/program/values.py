@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 
 from devlint.contracts import Requirement
 from devlint.inference.domain.containers import Mapping, Sequence
@@ -35,9 +35,6 @@ class ProjectModule(Value):
     def merge(self, other: Value, sides: Sides | None) -> Value | None:
         assert type(other) is ProjectModule
         return self if self.unit is other.unit else None
-
-    def content(self, depth: int) -> Hashable:
-        return ProjectModule, id(self.unit)
 
 
 class Imported(Value):
@@ -96,9 +93,6 @@ class FunctionValue(Value):
     def _content(self) -> tuple[int, ...]:
         return id(self.function), id(self.bound), id(self.given)
 
-    def content(self, depth: int) -> Hashable:
-        return FunctionValue, self._content
-
     def covers(self, other: Value, depth: int) -> bool:
         assert type(other) is FunctionValue
         return self.function.node is other.function.node
@@ -115,9 +109,6 @@ class ClassValue(Value):
     def merge(self, other: Value, sides: Sides | None) -> Value | None:
         assert type(other) is ClassValue
         return self if self.info is other.info else None
-
-    def content(self, depth: int) -> Hashable:
-        return ClassValue, id(self.info)
 
 
 class Instance(Value):
@@ -217,21 +208,6 @@ class Instance(Value):
         merged.tensor = tensor
         return merged
 
-    def content(self, depth: int) -> Hashable:
-        if self.info is None and self.tensor is not None:
-            return Instance, self.library, self.tensor.content(depth)
-        if self.info is None:
-            return Instance, id(self)
-        what = Instance, id(self.info), self.library, self.module, self.place
-        if self.module or not depth:
-            return what
-        given = {} if self.given is None else self.given
-        return (
-            *what,
-            self.fields.content(depth),
-            frozenset((variable, tensor.place) for variable, tensor in given.items()),
-        )
-
     def covers(self, other: Value, depth: int) -> bool:
         assert type(other) is Instance
         if self.library != other.library or self.info is not other.info:
@@ -281,9 +257,6 @@ class Placed(Value):
         assert type(other) is Placed
         return self if is_accelerated(self.place) and not is_accelerated(other.place) else None
 
-    def content(self, depth: int) -> Hashable:
-        return Placed, self.place
-
 
 class Optimizer(Value):
     """An optimizer over the parameters of `module`, built at `origin`."""
@@ -298,9 +271,6 @@ class Optimizer(Value):
         assert type(other) is Optimizer
         same = self.module is other.module and self.origin.node is other.origin.node
         return self if same else None
-
-    def content(self, depth: int) -> Hashable:
-        return Optimizer, id(self.module), id(self.origin.node)
 
 
 class Parameters(Value):
@@ -318,9 +288,6 @@ class Parameters(Value):
         if self.module is not other.module or tensor is None:
             return None
         return self if tensor is self.tensor else Parameters(self.module, tensor)
-
-    def content(self, depth: int) -> Hashable:
-        return Parameters, id(self.module), self.tensor.content(depth)
 
 
 class Method(Value):
@@ -342,9 +309,6 @@ class Method(Value):
             return None
         receiver = merge(self.receiver, other.receiver, sides)
         return None if receiver is None else Method(receiver, self.name).resolved()
-
-    def content(self, depth: int) -> Hashable:
-        return Method, self.name, self.receiver.content(depth - 1) if depth else None
 
 
 class Partial(Value):
@@ -375,9 +339,6 @@ class Generator(Value):
         assert type(other) is Generator
         return self if self.place == other.place else None
 
-    def content(self, depth: int) -> Hashable:
-        return Generator, self.place
-
 
 class Super(Value):
     """`super()` inside a class."""
@@ -393,9 +354,6 @@ class Super(Value):
         same = self.info is other.info and self.instance is other.instance
         return self if same else None
 
-    def content(self, depth: int) -> Hashable:
-        return Super, id(self.info), id(self.instance)
-
 
 class Contract(Value):
     """`On("cuda")` or `SameDevice("x")` of devlint.contracts."""
@@ -408,9 +366,6 @@ class Contract(Value):
     def merge(self, other: Value, sides: Sides | None) -> Value | None:
         assert type(other) is Contract
         return self if self.requirement == other.requirement else None
-
-    def content(self, depth: int) -> Hashable:
-        return Contract, repr(self.requirement)
 
 
 def _merge_objects(a: Instance, b: Instance, sides: Sides | None) -> Instance:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import libcst as cst
 
 from devlint.inference.domain.host import Const, DeviceValue
@@ -140,3 +142,18 @@ def _pass_evidence(value: Value, actual: Value) -> None:
     for tensor in alternatives(actual):
         if type(tensor) is Tensor:
             tensor.show()
+
+
+class ArgumentsBound(NamedTuple):
+    """The arguments of a call are bound to the parameters of a function."""
+
+    node: cst.CSTNode
+    function: Function
+    binding: Binding
+
+
+class CallBound(NamedTuple):
+    """A call hands its arguments to a function of the project."""
+
+    function: Function
+    binding: Binding

@@ -21,7 +21,6 @@ from devlint.inference.models.held_tensors import tensors_in
 from devlint.inference.models.unification.authority import decider
 from devlint.inference.models.unification.pending import may_meet
 from devlint.inference.program import tests
-from devlint.inference.program.collation import collates
 from devlint.inference.program.declarations import Function, Owners
 from devlint.inference.program.events import (
     FunctionLeft,
@@ -38,6 +37,7 @@ from devlint.inference.program.frames import (
 )
 from devlint.inference.program.functions import Parameter, Summary
 from devlint.inference.program.meetings import Meetings
+from devlint.inference.program.roles import collates
 from devlint.inference.program.values import ClassValue, Imported, Instance, self_of
 from devlint.inference.summaries import object_state, returns, waits
 from devlint.inference.syntax.text import code

@@ -115,17 +115,8 @@ def compare(frame: Frame) -> bool:
                 assumed.append(of_value(frame, kind, tensor, message))
             said = said or (slot == "value" and not on_host and guessed is None)
             noted.add(node)
-            note(
-                frame,
-                node,
-                MeetingKind.RETURN,
-                "return",
-                tensor,
-                node,
-                anchor,
-                anchor_node,
-                tuple(assumed),
-            )
+            sides = (tensor, node), (anchor, anchor_node)
+            note(frame, node, MeetingKind.RETURN, "return", *sides, tuple(assumed))
     if noted and frame.function is not None:
         unit.kept(_OddReturns).noted.append((frame.function, noted))
     return said

@@ -8,6 +8,7 @@ import libcst as cst
 
 from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.inference.domain.containers import Loader, Sequence
+from devlint.inference.domain.kinds import Evidence
 from devlint.inference.domain.path_conditions import exclude
 from devlint.inference.domain.placement import CPU, Variable, VariableKind
 from devlint.inference.domain.provenance import Site, Source, StepKind
@@ -36,11 +37,10 @@ from devlint.inference.program.functions import Arguments, Summary
 from devlint.inference.program.meetings import Pending
 from devlint.inference.program.roles import note_call
 from devlint.inference.program.values import FunctionValue, Instance, self_of
-from devlint.inference.summaries import declared_arguments, moved_entries, object_state
-from devlint.inference.summaries.arguments import Binding
+from devlint.inference.summaries import declared_arguments, object_state
+from devlint.inference.summaries.arguments import ArgumentsBound, Binding, CallBound
 from devlint.inference.summaries.call_conditions import chosen, facts_of
 from devlint.inference.summaries.callee_values import odd_branches, substitute
-from devlint.inference.summaries.events import ArgumentsBound, CallBound
 from devlint.inference.syntax.text import every, shorten
 
 
@@ -78,7 +78,7 @@ def call_function(
         _check_pending(frame, node, pending, binding, as_module)
     binding.fresh = summary.fresh
     object_state.leave(frame, function, summary, binding)
-    moved_entries.leave(frame, summary, binding)
+    object_state.leave_entries(frame, summary, binding)
     if is_off:
         return UNKNOWN  # `cuda=False`: what the function was taken to do is not done here
     result = _taken(summary.result, binding)
@@ -186,17 +186,7 @@ def _check_pending(
             if a is b or a.place is None or b.place is None or never_meet(frame, a, b):
                 continue
             if called is not None:  # a parameter of this function, too: its callers know
-                add_pending(
-                    frame,
-                    node,
-                    pending.kind,
-                    pending.operation,
-                    a,
-                    b,
-                    pending.pointwise,
-                    called,
-                    pending.assumptions,
-                )
+                _pass_on(frame, node, pending, a, b, called)
                 continue
             contract = pending.kind is MeetingKind.CONTRACT
             is_index = pending.kind is MeetingKind.INDEX
@@ -211,16 +201,7 @@ def _check_pending(
             if found is None:
                 both = type(a.place) is Variable and type(b.place) is Variable
                 if contract_checks.is_open(a) or contract_checks.is_open(b) if contract else both:
-                    add_pending(
-                        frame,
-                        node,
-                        pending.kind,
-                        pending.operation,
-                        a,
-                        b,
-                        pending.pointwise,
-                        assumptions=pending.assumptions,
-                    )
+                    _pass_on(frame, node, pending, a, b)
                 continue
             if pending.kind is MeetingKind.OPERATION:
                 _show_computed(binding.function, pending.left, a)
@@ -232,28 +213,34 @@ def _check_pending(
                     assumed += left_behind(frame, odd, argument)
             if _fed_by_its_holder(a, b, binding) or _fed_by_its_holder(b, a, binding):
                 assumed.append(fed_from_elsewhere(frame, call_name(node)))
-            left_node = _argument(pending.left, binding, node)
-            right_node = _argument(pending.right, binding, node)
+            sides = [(a, _argument(pending.left, binding, node))]
+            sides.append((b, _argument(pending.right, binding, node)))
             if not (contract or is_index) and authority(a) > authority(b):
-                a, b, left_node, right_node = b, a, right_node, left_node
+                a, b, sides = b, a, sides[::-1]
             handed = _handed_to_module(pending, binding) if as_module else None
             if handed is None or not _is_direct(frame, pending, handed, a, b, binding):
                 message = f"this call comes to `{shorten(pending.node)}` with what it hands in"
                 assumed.append(at(frame, AssumptionKind.CALL_REACHES_OPERATION, node, message))
-            note(
-                frame,
-                node,
-                MeetingKind.INPUT if as_module and not contract else pending.kind,
-                shorten(call_name(node)) if as_module and not contract else pending.operation,
-                a,
-                left_node,
-                b,
-                right_node,
-                tuple(assumed),
-                inside=Site(_source_of(pending, frame), pending.node),
-            )
+            kind, said = pending.kind, pending.operation
+            if as_module and not contract:
+                kind, said = MeetingKind.INPUT, shorten(call_name(node))
+            there = Site(_source_of(pending, frame), pending.node)
+            note(frame, node, kind, said, sides[0], sides[1], tuple(assumed), there)
             leave_to_callers(frame, node, pending.kind, pending.operation, a, b, pending.pointwise)
             return
+
+
+def _pass_on(
+    frame: Frame,
+    node: cst.CSTNode,
+    pending: Pending,
+    a: Tensor,
+    b: Tensor,
+    called: Evidence | None = None,
+) -> None:
+    """Leave to this function's callers what its callee left to it."""
+    kind, said, assumed = pending.kind, pending.operation, pending.assumptions
+    add_pending(frame, node, kind, said, a, b, pending.pointwise, called, assumed)
 
 
 def _handed_to_module(pending: Pending, binding: Binding) -> Tensor | None:

@@ -15,18 +15,18 @@ from devlint.inference.domain.placement import CPU, CUDA, Device, Variable, Vari
 from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import (
+    MAX_DEPTH,
     PLACED,
     TOP,
     UNKNOWN,
     Union,
     Value,
-    content,
+    cases,
     covers,
+    cut,
     join,
     join_branches,
-    leq,
     union,
-    widen,
 )
 from devlint.inference.program import values
 from devlint.inference.program.type_expressions import TypeExpression
@@ -158,6 +158,93 @@ any_value = st.recursive(
     simple, lambda parts: st.one_of(*(make(parts) for make in COMPOUND.values())), max_leaves=3
 )
 CLASSES = {**SIMPLE, **{kind: make(any_value) for kind, make in COMPOUND.items()}}
+
+
+def content(value, depth=MAX_DEPTH):
+    """All that the lattice tells of a value: equal for values that say the same."""
+    value = value.resolved()
+    tell = CONTENTS.get(type(value))
+    return (type(value), id(value) if tell is None else tell(value, depth))
+
+
+def of_tensor(value, depth):
+    evidence = value.evidence
+    if evidence is None or evidence.is_tensor:
+        kind = "shown" if evidence else "sure"
+    else:
+        kind = "host" if evidence.is_host else "open"
+    return value.place, value.traits, kind, frozenset(value.when)
+
+
+def of_host(value, depth):
+    special = id(value) if value in (host.GLOBAL_RANK, host.DTYPE) else None
+    return value.array, id(value.sizes), value.whole, special
+
+
+def of_part(value, depth):
+    return None if value is None or depth <= 0 else content(value, depth - 1)
+
+
+def of_sequence(value, depth):
+    if not depth:
+        return None
+    items = None if value.items is None else tuple(of_part(item, depth) for item in value.items)
+    return value.kind, items, of_part(value.element, depth), value.names, value.mixed
+
+
+def of_mapping(value, depth):
+    if not depth:
+        return None
+    entries = {(key, of_part(entry, depth)) for key, entry in value.entries.items()}
+    return frozenset(entries), of_part(value.element, depth)
+
+
+def of_object(value, depth):
+    if value.info is None:
+        return id(value) if value.tensor is None else (value.library, content(value.tensor, depth))
+    kind = id(value.info), value.library, value.module, value.place
+    if value.module or not depth:
+        return kind
+    given = {(variable, tensor.place) for variable, tensor in (value.given or {}).items()}
+    return *kind, content(value.fields, depth), frozenset(given)
+
+
+CONTENTS = {  # a value of another class says nothing but that it is itself
+    tensors.Tensor: of_tensor,
+    host.Const: lambda v, _: (type(v.value), repr(v.value), v is host.ASSUMED),
+    host.Host: of_host,
+    host.DeviceValue: lambda v, _: (v.place, id(v.of), v.sure, v.one_of),
+    host.External: lambda v, _: v.name,
+    containers.NamedTuple: lambda v, _: v.names,
+    containers.Sequence: of_sequence,
+    containers.Mapping: of_mapping,
+    containers.Loader: lambda v, depth: of_part(v.batch, depth),
+    lattice.Union: lambda v, depth: frozenset(
+        (content(each, depth), frozenset(when)) for each, when in cases(v)
+    ),
+    values.ProjectModule: lambda v, _: id(v.unit),
+    values.FunctionValue: lambda v, _: (id(v.function), id(v.bound), id(v.given)),
+    values.ClassValue: lambda v, _: id(v.info),
+    values.Instance: of_object,
+    values.Placed: lambda v, _: v.place,
+    values.Optimizer: lambda v, _: (id(v.module), id(v.origin.node)),
+    values.Parameters: lambda v, depth: (id(v.module), content(v.tensor, depth)),
+    values.Method: lambda v, depth: (v.name, of_part(v.receiver, depth)),
+    values.Generator: lambda v, _: v.place,
+    values.Super: lambda v, _: (id(v.info), id(v.instance)),
+    values.Contract: lambda v, _: repr(v.requirement),
+    TypeExpression: lambda v, _: (id(v.node), id(v.frame)),
+}
+
+
+def leq(a, b):
+    """`a` says as much as `b`, or more."""
+    return content(join(a, b)) == content(b)
+
+
+def widen(old, new):
+    """The join of two values of one name at the head of a loop, no deeper than the limit."""
+    return cut(join(old, new))
 
 
 def subclasses(kind):

@@ -1,9 +1,13 @@
-"""Moves of tensors, and of values that may be one."""
+"""Moves of tensors, and of values that may be one.
+
+A move says where its source is not, and where what came with it belongs.
+"""
 
 from __future__ import annotations
 
 import libcst as cst
 
+from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.inference.domain.host import HOST, External, text_of
 from devlint.inference.domain.kinds import Evidence
 from devlint.inference.domain.placement import CPU, CUDA, Placement, Variable
@@ -16,6 +20,7 @@ from devlint.inference.domain.tensors import (
     INDIRECT,
     KEPT,
     LOADED,
+    MAYBE_SCALAR,
     NON_LEAF,
     PAGEABLE,
     PARAMETER,
@@ -23,22 +28,22 @@ from devlint.inference.domain.tensors import (
     Tensor,
 )
 from devlint.inference.domain.value import UNKNOWN, Value, alternatives
+from devlint.inference.facts import MeetingKind
 from devlint.inference.models.devices import LEGACY_TYPES
+from devlint.inference.models.elements import is_given_part
 from devlint.inference.models.moves.copies import is_non_blocking, wait_for_copies
 from devlint.inference.models.moves.in_place import is_set_alone, itself, rebind
 from devlint.inference.models.moves.notes import note_move_of_tensor
-from devlint.inference.models.moves.sources import (
-    keep_batch,
-    keep_goal,
-    note_index_moved_before,
-)
 from devlint.inference.models.moves.targets import Stay, target_of
 from devlint.inference.models.places import on_accelerator
+from devlint.inference.models.unification.drafts import note
+from devlint.inference.program.assumption_sites import of_value
 from devlint.inference.program.events import HostWaits, NonLeafNote, PlaceSettled
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
-from devlint.inference.program.traffic import HostCopies
-from devlint.inference.syntax.text import code, every, receiver_of
+from devlint.inference.program.meetings import Meetings
+from devlint.inference.program.traffic import HostCopies, Moves
+from devlint.inference.syntax.text import code, every, receiver_of, shorten
 
 _CPU_TYPES = frozenset(f"torch.{name}Tensor" for name in LEGACY_TYPES)
 
@@ -150,3 +155,52 @@ def type_as(frame: Frame, node: cst.Call, tensor: Tensor, arguments: Arguments) 
     frame.emit(PlaceSettled(tensor))
     note_move_of_tensor(frame, node, "type_as", tensor, place, arguments.node(0, "other"))
     return Tensor(place, _moved(frame, node, tensor), tensor.traits & ~LEFT, tensor.evidence)
+
+
+def keep_batch(frame: Frame, part: Tensor, place: Placement, discarded: bool) -> None:
+    """Keep where a part of a batch is brought: the other parts belong there. A whole batch may move
+    in place; its parts are tensors."""
+    if part.traits & LOADED and part.evidence is not None:
+        if not part.evidence.hints.part and discarded:
+            return
+        part.evidence.mark_tensor()
+        if not part.evidence.hints.part:
+            return
+    elif not is_given_part(part) or place is part.place:
+        return
+    if part.origin is not None:
+        frame.kept(Moves).of_batches.setdefault(part.origin.root.node, []).append(place)
+
+
+def keep_goal(frame: Frame, node: cst.CSTNode, tensor: Tensor, place: Placement) -> None:
+    """Keep where what lives where a caller chose is brought."""
+    if type(tensor.place) is Variable:
+        moves = frame.kept(Moves)
+        if place == CPU:
+            moves.home.setdefault(tensor.place, set()).add(shorten(node))
+        else:
+            moves.goals.setdefault(tensor.place, set()).add(place)
+
+
+def note_index_moved_before(
+    frame: Frame, subject_node: cst.CSTNode, tensor: Tensor, place: Placement
+) -> None:
+    """`table[rows].to(device)` where `rows` are on that device: a move says where its source is
+    not, so the table is elsewhere, and refuses the index."""
+    pending = frame.kept(Meetings).pendings.get((tensor.place, place))
+    if pending is None or not isinstance(subject_node, cst.Subscript):
+        return
+    table, index = pending.left, pending.right
+    if pending.kind is not MeetingKind.INDEX or pending.node is not subject_node:
+        return
+    was_moved = index.is_sure or (index.evidence is not None and index.evidence.was_moved)
+    if on_accelerator(index) < 0 or not was_moved or index.traits & MAYBE_SCALAR:
+        return
+    table.show()
+    index.show()  # no module, which could be moved as well
+    message = "{} is not where its rows are moved to"
+    assumed = of_value(frame, AssumptionKind.SOURCE_OF_MOVE_IS_ELSEWHERE, table, message)
+    rows = subject_node.slice[0].slice
+    at_index = rows.value if isinstance(rows, cst.Index) else subject_node
+    meeting = (subject_node, MeetingKind.INDEX, pending.operation)
+    note(frame, *meeting, (table, subject_node.value), (index, at_index), (assumed,))

@@ -18,10 +18,9 @@ Its modules:
     indices: a tensor and its index
     branches: alternatives of one operand, which come together with some of another only
     batches: parts of a batch, of which another part was moved
-    callees: callees out of sight, which may compute with what they are given
     pending: meetings that are left to the callers, or to the rest of the function
     drafts: contradictions, until the function is done
     results: the place of a result
     observations: what a meeting shows of its operands, and what collectors learn from it
-    meeting: `meet`
+    meeting: `meet`, and callees out of sight, which may compute with what they are given
 """

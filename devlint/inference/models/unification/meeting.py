@@ -1,16 +1,21 @@
-"""Meetings: the operands of an operation, their contradictions, and the result."""
+"""Meetings: the operands of an operation, their contradictions, and the result.
+
+A callee out of sight may compute with what it is given, as a model or a loss does.
+"""
 
 from __future__ import annotations
 
 import libcst as cst
 
 from devlint.inference.confidence.policy import strength
+from devlint.inference.conventions import holds
 from devlint.inference.domain.assumptions import Assumption, AssumptionKind, Assumptions
 from devlint.inference.domain.placement import Variable
-from devlint.inference.domain.tensors import INDIRECT
+from devlint.inference.domain.tensors import INDIRECT, KEPT
 from devlint.inference.domain.value import UNKNOWN, Value
 from devlint.inference.facts import MeetingKind
 from devlint.inference.models.elements import is_given_part
+from devlint.inference.models.places import was_moved
 from devlint.inference.models.unification.authority import by_authority
 from devlint.inference.models.unification.batches import belongs_with, with_its_batch
 from devlint.inference.models.unification.branches import (
@@ -18,11 +23,10 @@ from devlint.inference.models.unification.branches import (
     is_moved_by_another_branch,
     stands_in,
 )
-from devlint.inference.models.unification.callees import of_callee
 from devlint.inference.models.unification.constraints import solve
 from devlint.inference.models.unification.contradictions import contradiction
 from devlint.inference.models.unification.drafts import note
-from devlint.inference.models.unification.exemptions import is_bound, is_exempt
+from devlint.inference.models.unification.exemptions import is_bound, is_exempt, is_made_up
 from devlint.inference.models.unification.observations import note_factories, show_inputs, tell
 from devlint.inference.models.unification.operands import (
     MIXED,
@@ -41,7 +45,7 @@ from devlint.inference.models.unification.pending import (
 from devlint.inference.models.unification.results import contradicted, result
 from devlint.inference.program.assumption_sites import at
 from devlint.inference.program.frames import Frame
-from devlint.inference.syntax.text import shorten
+from devlint.inference.syntax.text import dotted, shorten
 
 
 def meet(
@@ -155,7 +159,8 @@ def _note(
     node, kind, name = operation.node, operation.kind, operation.name
     by_index = odd.node in operation.indices or other.node in operation.indices
     spoken = MeetingKind.INDEX if by_index else kind
-    note(frame, node, spoken, name, odd.tensor, odd.node, other.tensor, other.node, assumed)
+    sides = (odd.tensor, odd.node), (other.tensor, other.node)
+    note(frame, node, spoken, name, *sides, assumed)
     counts = [len(alternatives_of(each.number, candidates)) for each in (odd, other)]
     alone = odd.number == MIXED or counts == [1, 1]
     if alone and not operation.indirect:
@@ -177,4 +182,53 @@ def _leave_open(
     add_pending(frame, node, kind, name, tensor, met, operation.pointwise)
     own = alternatives_of(each.number, candidates) if each.number != MIXED else []
     if is_given_part(tensor) or is_moved_by_another_branch(own, met):
-        leave_undecided(frame, node, kind, name, tensor, each.node, met, other.node)
+        leave_undecided(frame, node, kind, name, (tensor, each.node), (met, other.node))
+
+
+def of_callee(
+    frame: Frame, operation: Operation, odd: Candidate, candidates: list[Candidate]
+) -> Assumptions:
+    """The assumptions under which a callee, known by its name only, computes with both."""
+    node, name = operation.node, operation.name
+    in_batch = belongs_with(frame, odd.tensor, candidates)
+    if _are_inputs(name, odd, candidates):
+        message = f"`{name}` is a model, by its name"
+        named = at(frame, AssumptionKind.NAME_SUGGESTS_MODEL, node, message)
+        return (named, with_its_batch(frame, odd.node)) if in_batch else (named,)
+    if in_batch and _is_criterion(frame, node, name):
+        odd.tensor.show()
+        return (with_its_batch(frame, odd.node),)
+    if is_made_up(odd.tensor) and holds("criterion-callee", name.rpartition(".")[2]):
+        message = f"`{name}` is a loss, by its name"
+        return (at(frame, AssumptionKind.NAME_SUGGESTS_MODEL, node, message),)
+    message = f"`{name}` computes with its arguments as a model does"
+    return (at(frame, AssumptionKind.CALLEE_IS_MODEL, node, message),)
+
+
+def _are_inputs(name: str, odd: Candidate, candidates: list[Candidate]) -> bool:
+    """A model or a criterion gets what its caller moved, beside something of the kind that stayed
+    behind: it computes with both. Any other callee may have them for different ends."""
+    tensor = odd.tensor
+    if tensor.traits & KEPT or not any(holds("module-name", n) for n in name.split(".")[-2:]):
+        return False  # `model(x)`, and a method of it: `model.decode(x)`
+    made = is_made_up(tensor)  # here, for the model
+    if not made and not holds("input-expression", shorten(odd.node)):
+        return False
+    return any(
+        other.place is not tensor.place
+        and was_moved(other)
+        and (made or holds("input-expression", shorten(node)))
+        for other, node, _ in candidates
+    )
+
+
+def _is_criterion(frame: Frame, node: cst.CSTNode, operation: str) -> bool:
+    """A callee out of sight that computes a loss: by its name, or since its result is gone back
+    through: `loss = crit(out, y)`, `loss.backward()`."""
+    if holds("criterion-callee", operation.rpartition(".")[2]):
+        return True
+    statement, function = frame.current, frame.function
+    if not isinstance(statement, cst.Assign) or statement.value is not node or function is None:
+        return False
+    names = [dotted(target.target) for target in statement.targets]
+    return any(name and f"{name}.backward(" in function.text for name in names)

@@ -15,7 +15,7 @@ from devlint.inference.models.unification.authority import Authority, authority
 from devlint.inference.models.unification.rigid_devices import answers_to_callers
 from devlint.inference.program.assumption_sites import guess
 from devlint.inference.program.frames import Frame
-from devlint.inference.program.meetings import MeetingDraft, Meetings, Pending
+from devlint.inference.program.meetings import MeetingDraft, Meetings, Operand, Pending
 
 MAX_PENDING = 24
 
@@ -83,23 +83,19 @@ def leave_undecided(
     node: cst.CSTNode,
     kind: MeetingKind,
     operation: str,
-    odd: Tensor,
-    odd_node: cst.CSTNode,
-    anchor: Tensor,
-    anchor_node: cst.CSTNode,
+    odd: Operand,
+    anchor: Operand,
 ) -> None:
     """An input meets what is on a device, which a move in this function may say that it is not on,
     here or further down."""
-    place, sets = odd.place, authority(anchor)
+    place, sets = odd[0].place, authority(anchor[0])
     if type(place) is not Variable or place.kind is not VariableKind.INPUT:
         return
-    if not (sets is Authority.CHOSEN or (sets is Authority.MODULE and is_given_part(odd))):
+    if not (sets is Authority.CHOSEN or (sets is Authority.MODULE and is_given_part(odd[0]))):
         return
     undecided = frame.kept(Meetings).undecided
     if len(undecided) < MAX_PENDING:
-        caught, guessed = frame.control.caught, guess(frame, anchor)
+        caught, guessed = frame.control.caught, guess(frame, anchor[0])
         assumed = () if guessed is None else (guessed,)
-        draft = MeetingDraft(
-            node, kind, operation, odd, odd_node, anchor, anchor_node, assumed, None, caught
-        )
+        draft = MeetingDraft(node, kind, operation, *odd, *anchor, assumed, None, caught)
         undecided.append(draft)

@@ -20,7 +20,7 @@ from devlint.inference.models.unification.accelerated_code import (
 from devlint.inference.program.assumption_sites import guess, of_value
 from devlint.inference.program.constructors import runs_in_constructor
 from devlint.inference.program.frames import Frame
-from devlint.inference.program.traffic import HostReads
+from devlint.inference.program.traffic import HostInputs
 from devlint.inference.syntax.text import dotted
 
 
@@ -94,7 +94,7 @@ def _of_what_left(frame: Frame, known: Tensor, variable: Tensor) -> Iterator[Ass
         yield guessed
     if rigid.kind is not VariableKind.DEVICE:
         yield from leaves_host(frame)
-    if rigid in frame.kept(HostReads).inputs:
+    if rigid in frame.kept(HostInputs).inputs:
         message = f"the host reads `{rigid.name}` only where it is on the host"
         yield of_value(frame, AssumptionKind.HOST_READS_OTHERS, variable, message)
     if frame.unit.feeds_host and rigid.kind is VariableKind.INPUT and not _is_movable(frame):
