@@ -488,7 +488,26 @@ def lookup(unit: Unit, name: str) -> Value | None:
     if value is not None:
         return UNKNOWN if value is NONE and name in unit.rebound else value
     path = UNIMPORTED.get(name)
-    return None if path is None else External(path)
+    if path is not None:
+        return External(path)
+    return None if name.startswith("_") else _of_stars(unit, name)
+
+
+def _of_stars(unit: Unit, name: str) -> Value | None:
+    """A name that a star import brings: of a file that was still being run when it was imported,
+    because it imports this one in turn, the names are known only later."""
+    seen = {id(unit)}
+    waiting = list(unit.stars)
+    for each in waiting:  # grows on the way
+        if id(each) in seen:
+            continue
+        seen.add(id(each))
+        value = read(globals_of(each), name)
+        if value is not None:
+            unit.env[name] = value
+            return value
+        waiting += each.stars
+    return None
 
 
 class _MovedGlobals:

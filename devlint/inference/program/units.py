@@ -100,6 +100,7 @@ class Unit(FileText):
         self.has_contract_comments = is_contract_comment(parsed.text)
         self.contract_comments: set[cst.Comment] = set()  # those that were read
         self.unread_contracts: dict[cst.CSTNode, str] = {}
+        self.stars: list[Unit] = []  # files that it takes all names from
 
     def kept(self, kind: Callable[[Unit], T]) -> T:
         """The notes of one kind that are kept of this file, made when they are first asked for."""
