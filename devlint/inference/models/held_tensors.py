@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from devlint.inference.domain.containers import Mapping, Sequence
+from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value, alternatives
+from devlint.inference.program.frames import Frame
 from devlint.inference.program.values import Instance
+from devlint.inference.syntax.text import every
 
 
 def tensors_in(value: Value, depth: int = 3) -> list[Tensor]:
@@ -29,3 +32,26 @@ def tensors_in(value: Value, depth: int = 3) -> list[Tensor]:
         if alternative is not value:
             found += tensors_in(alternative, depth)
     return found
+
+
+def is_chosen_here(frame: Frame, value: Value) -> bool:
+    """The function itself decides which of several values it is, and may do so anew in each turn of
+    a loop. Where a callee decides, by a setting or by what kind of data it works on, it decides
+    alike each time: `[net.encode(x, to_cpu=to_cpu) for x in xs]` holds tensors of one device."""
+    held = tensors_in(value)
+    if frame.function is None or len({each.place for each in held}) < 2:
+        return True
+    placing = [_placing(each.origin).node for each in held if each.origin is not None]
+    kinds = {type(node) for node in placing}
+    own = {node for kind in kinds for node in every(frame.function.node, kind)}
+    return len(placing) < len(held) or not own.isdisjoint(placing)
+
+
+def _placing(step: Provenance) -> Provenance:
+    """The step that put a value where it is."""
+    while step.kind in _KEEPING and step.parent is not None:
+        step = step.parent
+    return step
+
+
+_KEEPING = (StepKind.COMPUTED, StepKind.ATTRIBUTE, StepKind.BRANCH)
