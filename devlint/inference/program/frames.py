@@ -33,7 +33,7 @@ from devlint.inference.program.functions import Arguments, Summary
 from devlint.inference.program.loops import Environment, Flag, LoopState
 from devlint.inference.program.outcomes import Outcome
 from devlint.inference.program.state import State
-from devlint.inference.program.units import Unit
+from devlint.inference.program.units import REFUSED, Unit
 from devlint.inference.program.values import FunctionValue, Instance, read
 from devlint.inference.syntax.moved_globals import MOVES, moved_globals
 
@@ -499,7 +499,7 @@ def _of_stars(unit: Unit, name: str) -> Value | None:
     seen = {id(unit)}
     waiting = list(unit.stars)
     for each in waiting:  # grows on the way
-        if id(each) in seen:
+        if each is None or id(each) in seen:
             continue
         seen.add(id(each))
         value = read(globals_of(each), name)
@@ -507,7 +507,7 @@ def _of_stars(unit: Unit, name: str) -> Value | None:
             unit.env[name] = value
             return value
         waiting += each.stars
-    return None
+    return External(f"{REFUSED}.{name}") if None in waiting else None
 
 
 class _MovedGlobals:
