@@ -171,3 +171,56 @@ def test_nothing_is_said_of_a_module_whose_class_was_not_read(monkeypatch):
     for own in (code, code.replace("import Net", "import *")):
         assert met(own, files) == []
         assert revealed(own, files) == revealed(library) == ["cuda"]
+
+
+POOL = """
+class Mean(nn.Module):
+    def forward(self, x):
+        return x.mean(1)
+
+class Weighted(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(3))
+
+    def forward(self, x):
+        return (x * self.weight).mean(1)
+
+class Pool(nn.Module):
+    def __init__(self, how):
+        super().__init__()
+        self.pool = {first}() if how in ("mean", "average") else Weighted()
+
+    def forward(self, x):
+        return self.pool(x)
+
+def pooled(hows):
+    for how in hows:
+        return Pool(how)(torch.rand(2, 3).cuda())
+"""
+
+
+@pytest.mark.parametrize(("first", "sure"), [("Mean", "possible"), ("Weighted", "certain")])
+def test_a_module_that_may_hold_no_parameters_meets_no_input_for_certain(first, sure):
+    found = met(POOL.format(first=first))
+    assert len(found) == 1 and f" {sure} inside " in found[0], found
+
+
+def test_what_a_module_keeps_goes_by_what_it_was_made_with():
+    code = """
+    class Gate(nn.Module):
+        def __init__(self, width):
+            super().__init__()
+            self.gate = torch.ones(width)
+
+        def put(self, value):
+            self.gate = value
+
+        def forward(self, x: torch.Tensor):
+            kept = self.gate
+            if x.dim() == 3:
+                kept = kept.repeat(3, 1)
+            return kept * x
+    """
+    found = met(code)
+    assert found and all(meeting.endswith("possible") for meeting in found), found

@@ -6,6 +6,7 @@ from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value, alternatives
+from devlint.inference.program.declarations import Function, functions_of
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.values import Instance
 from devlint.inference.syntax.text import every
@@ -35,16 +36,25 @@ def tensors_in(value: Value, depth: int = 3) -> list[Tensor]:
 
 
 def is_chosen_here(frame: Frame, value: Value) -> bool:
-    """The function itself decides which of several values it is, and may do so anew in each turn of
-    a loop. Where a callee decides, by a setting or by what kind of data it works on, it decides
-    alike each time: `[net.encode(x, to_cpu=to_cpu) for x in xs]` holds tensors of one device."""
+    """Which of several values it is may change with each turn of a loop: the function itself
+    decides, or one that it calls. A callee that hands its work on to one of several functions
+    decides by a setting, or by the kind of data that there is, and alike each time."""
     held = tensors_in(value)
     if frame.function is None or len({each.place for each in held}) < 2:
         return True
-    placing = [_placing(each.origin).node for each in held if each.origin is not None]
-    kinds = {type(node) for node in placing}
-    own = {node for kind in kinds for node in every(frame.function.node, kind)}
-    return len(placing) < len(held) or not own.isdisjoint(placing)
+    placing = [_placing(each.origin) for each in held if each.origin is not None]
+    functions = [_function_of(frame, step) for step in placing]
+    several = {function for function in functions if function is not None}
+    return len(placing) < len(held) or frame.function in several or len(several) < 2
+
+
+def _function_of(frame: Frame, step: Provenance) -> Function | None:
+    """The function that a step of a history was made in."""
+    unit = frame.unit.context.units.get(step.source.path)
+    for function in functions_of(unit) if unit is not None else ():
+        if any(node is step.node for node in every(function.node, type(step.node))):
+            return function
+    return None
 
 
 def _placing(step: Provenance) -> Provenance:

@@ -10,6 +10,7 @@ from devlint.inference.program.frames import UNIMPORTED, lookup
 from devlint.inference.program.units import CONTRACTS, REFUSED, Context
 from devlint.inference.program.values import Imported, ProjectModule, read
 
+
 def imported(context: Context, module: str, name: str | None = None) -> Value:
     """What an import binds: of the project's own, a promise that is kept when it is used."""
     has = context.has
