@@ -186,3 +186,28 @@ def shares(graph, device):
 """
     files = Files({"helper.py": plain("helper.py", f"{helper}\n\ndef load():\n    pass\n")})
     assert len(infer_file(plain("main.py", code), files).host_reads) == reads
+
+
+def test_a_star_brings_what_a_package_defines_after_its_parts():
+    """Of two files that import each other the one that is run first sees the other half done: what
+    a third one gets of them does not depend on which was looked at first."""
+    files = {
+        "layers/__init__.py": """
+            class Base(nn.Module):
+                pass
+
+            from layers.parts import *
+            """,
+        "layers/parts.py": """
+            from layers import Base
+
+            class Plain(Base):
+                def forward(self, x):
+                    return x * 2
+
+            made = torch.zeros(3).cuda()
+            """,
+    }
+    source = "from layers import made\nreveal(made)"
+    assert revealed(f"import layers.parts as first\nfirst.Plain\n{source}", files) == ["cuda"]
+    assert revealed(source, files) == ["cuda"]

@@ -1,7 +1,7 @@
 """Functions that are handed a module and its inputs, and call the one with the other."""
 
 import pytest
-from given import given, met
+from given import Files, given, met, revealed
 
 TRACED = """
 from torch.utils.tensorboard import SummaryWriter
@@ -152,3 +152,75 @@ def test_a_module_without_state_that_is_handed_in_is_wherever_its_inputs_are():
     assert met(HANDED_LOSS.format(state="", use="")) == []
     state = "\n        self.weight = nn.Parameter(torch.ones(3))"
     assert met(HANDED_LOSS.format(state=state, use=" * self.weight"))
+
+
+def test_nothing_is_said_of_a_module_whose_class_was_not_read(monkeypatch):
+    """The project has the file, and too much was imported to read it: unlike a library's class it
+    is not out of sight, and it may have no parameters. What it returns is where it was moved."""
+    code = """
+        from net import Net
+        net = Net(4)
+        net = net.to("cuda")
+        y = net(torch.rand(2, 4))
+        reveal(y)
+        """
+    files = {"net.py": "class Net(nn.Module):\n    def forward(self, x):\n        return x\n"}
+    library = code.replace("from net", "from library.net")
+    assert met(library) == ["input: torch.rand(2, 4)@cpu net net@cuda likely"]
+    monkeypatch.setattr(Files, "load", lambda *_: None)
+    for own in (code, code.replace("import Net", "import *")):
+        assert met(own, files) == []
+        assert revealed(own, files) == revealed(library) == ["cuda"]
+
+
+POOL = """
+class Mean(nn.Module):
+    def forward(self, x):
+        return x.mean(1)
+
+class Weighted(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(3))
+
+    def forward(self, x):
+        return (x * self.weight).mean(1)
+
+class Pool(nn.Module):
+    def __init__(self, how):
+        super().__init__()
+        self.pool = {first}() if how in ("mean", "average") else Weighted()
+
+    def forward(self, x):
+        return self.pool(x)
+
+def pooled(hows):
+    for how in hows:
+        return Pool(how)(torch.rand(2, 3).cuda())
+"""
+
+
+@pytest.mark.parametrize(("first", "sure"), [("Mean", "possible"), ("Weighted", "certain")])
+def test_a_module_that_may_hold_no_parameters_meets_no_input_for_certain(first, sure):
+    found = met(POOL.format(first=first))
+    assert len(found) == 1 and f" {sure} inside " in found[0], found
+
+
+def test_what_a_module_keeps_goes_by_what_it_was_made_with():
+    code = """
+    class Gate(nn.Module):
+        def __init__(self, width):
+            super().__init__()
+            self.gate = torch.ones(width)
+
+        def put(self, value):
+            self.gate = value
+
+        def forward(self, x: torch.Tensor):
+            kept = self.gate
+            if x.dim() == 3:
+                kept = kept.repeat(3, 1)
+            return kept * x
+    """
+    found = met(code)
+    assert found and all(meeting.endswith("possible") for meeting in found), found

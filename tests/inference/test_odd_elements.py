@@ -76,3 +76,53 @@ def test_branches_of_one_value_stay_together_where_it_is_indexed():
         f"{made}@cpu index assignment index@δ(kinds) likely",
     ]
     assert met(code.format("torch.arange(len(rows), device=rows.device)")) == []
+
+
+def test_a_callee_that_hands_on_to_others_decides_alike_for_all_elements_of_a_list():
+    code = """
+    class Encoder(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.proj = nn.Linear(4, 4)
+
+        def encode(self, row):
+            names = self.read(row)
+            if isinstance(names[0], list):
+                return self.of_lists(names)
+            return self.of_names(row)
+
+        def of_lists(self, names):
+            return torch.zeros(len(names), 4)
+
+        def of_names(self, row):
+            return self.proj(row.cuda()).cuda()
+
+        def forward(self, rows):
+            found = []
+            for row in rows:
+                found.append({})
+            return torch.stack(found)
+    """
+    for made in ("self.encode(row)", "self.encode(row) * 2"):
+        assert not any("torch.stack" in meeting for meeting in met(code.format(made)))
+
+
+def test_what_a_loop_decides_itself_may_differ_from_element_to_element():
+    code = """
+    class Encoder(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.proj = nn.Linear(4, 4)
+
+        def forward(self, rows):
+            found = []
+            for row in rows:
+                if row is None:
+                    y = {}
+                else:
+                    y = self.proj(row)
+                found.append(y)
+            return torch.stack(found)
+    """
+    assert met(code.format("torch.zeros(4)")) == ["found@cpu torch.stack found@δ(self) certain"]
+    assert met(code.format("torch.zeros(4, device=rows.device)")) == []

@@ -20,7 +20,13 @@ from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.models.held_tensors import tensors_in
 from devlint.inference.models.places import is_model_output, is_output, on_accelerator
 from devlint.inference.models.unification.accelerated_code import in_test, with_device_data
-from devlint.inference.program.assumption_sites import at, guess, is_out_of_sight, of_value
+from devlint.inference.program.assumption_sites import (
+    at,
+    branch_taken,
+    guess,
+    is_out_of_sight,
+    of_value,
+)
 from devlint.inference.program.device_awareness import is_for_host, works_on_device
 from devlint.inference.program.events import (
     Formatted,
@@ -249,7 +255,7 @@ def read_by_host(frame: Frame, event: HostReads) -> None:
             frame.kept(HostInputs).inputs.add(tensor.place)
         if branches > 1:
             message = f"`{shorten(value_node)}` is as this one of its branches leaves it"
-            assumed.append(at(frame, AssumptionKind.BRANCH_TAKEN, value_node, message))
+            assumed.append(branch_taken(frame, value_node, tensor, message))
         chosen = frame.control.choosing or may_be_array
         if chosen:
             message = f"`{shorten(value_node)}` is a tensor here, and no array"

@@ -44,6 +44,7 @@ WEIGHTS: Mapping[AssumptionKind, float] = {
     K.GIVEN_TENSOR_HAS_DIMENSIONS: 0.85,
     K.MODULE_REFUSES_NUMBERS: 0.9,
     K.BRANCH_TAKEN: 0.9,
+    K.KEPT_VALUE_IS_OF_BRANCH: 0.6,
     K.BRANCHES_COMBINE: 0.6,
     K.CALL_REACHES_OPERATION: 0.9,
     K.FUNCTION_IS_CALLED: 0.9,
@@ -128,7 +129,13 @@ OF_CALLERS = frozenset(
 # of values in code out of sight. Of errors that rested on one of these, in projects that nobody had
 # looked at, 12 of 47 were right and worth mending.
 LEFT_OPEN = frozenset(
-    {K.BRANCH_TAKEN, K.LONG_STORY_HOLDS, K.SHAPE_SAYS_DEVICE, K.UNKNOWN_CALLEE_KEEPS_DEVICE}
+    {
+        K.BRANCH_TAKEN,
+        K.KEPT_VALUE_IS_OF_BRANCH,
+        K.LONG_STORY_HOLDS,
+        K.SHAPE_SAYS_DEVICE,
+        K.UNKNOWN_CALLEE_KEEPS_DEVICE,
+    }
     | {K.CALLEE_BRINGS_TOGETHER, K.MODULE_USES_ALL_INPUTS, K.NAME_SUGGESTS_MODEL}
     | {K.FUNCTION_IS_CALLED}
 )

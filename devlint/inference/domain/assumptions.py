@@ -45,6 +45,7 @@ class AssumptionKind(str, enum.Enum):
 
     # What runs
     BRANCH_TAKEN = "branch-taken"
+    KEPT_VALUE_IS_OF_BRANCH = "kept-value-is-of-branch"
     BRANCHES_COMBINE = "branches-combine"
     CALL_REACHES_OPERATION = "call-reaches-operation"
     FUNCTION_IS_CALLED = "function-is-called"
@@ -168,6 +169,8 @@ MEANINGS: Mapping[AssumptionKind, str] = {
     "number would be handed in as one.",
     K.MODULE_REFUSES_NUMBERS: "A module refuses a tensor without dimensions from the host.",
     K.BRANCH_TAKEN: "A value is what one of several branches left.",
+    K.KEPT_VALUE_IS_OF_BRANCH: "The same of what a module keeps, or of which of its modules it is "
+    "that it calls: that goes by what it was made with, as where it is does.",
     K.BRANCHES_COMBINE: "Two values come from branches that may be taken together.",
     K.CALL_REACHES_OPERATION: "A call reaches the operation in its callee with what it hands in.",
     K.FUNCTION_IS_CALLED: "A function that nothing in the project calls is called by somebody.",

@@ -85,13 +85,15 @@ class Sequence(Container):
             return union(self.items) if self.items else (self.element or UNKNOWN)
         return self.element if self.element is not None else UNKNOWN
 
-    def adding(self, value: Value) -> Sequence:
-        """With one more element, wherever it stands."""
+    def adding(self, value: Value, chosen: bool = True) -> Sequence:
+        """With one more element, wherever it stands. `chosen`: if it is one of several values, it
+        need not be the same for each element."""
         value = no_circle(self, value)
         held = self.any() if self.items or self.element is not None else None
         element = value if held is None else union((held, value))
         added = Sequence(None, element, self.kind, self.node, self.names, self.addresses)
-        added.mixed = True
+        differs = held is not None and not (covers(held, value) and covers(value, held))
+        added.mixed = self.mixed or chosen or differs
         return added
 
     def replacing(self, index: int, value: Value) -> Sequence:

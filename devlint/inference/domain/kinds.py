@@ -31,6 +31,7 @@ class Effects:
     # It has a method or an attribute that tensors lack, or is asked whether it is of another
     # class: an object of a class out of sight.
     foreign: bool = False
+    unread: bool = False  # it is an object of a class of the project's own that was not read
 
 
 @dataclass(slots=True, eq=False)

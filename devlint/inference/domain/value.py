@@ -115,6 +115,9 @@ TOP = Unknown()  # one of more values than are told apart: whatever it is joined
 PLACED = Unknown()
 
 
+UNREAD = Unknown()  # an object of a class of the project's own that was not read
+
+
 class Union(Value):
     """One of several values: what different branches left. `whens`: what holds where it is each."""
 
@@ -291,7 +294,7 @@ def _some_of(value: Union, chosen: list[bool]) -> Value:
 
 def is_untold(value: Value) -> bool:
     """Nothing is said of it."""
-    return value is UNKNOWN or value is TOP
+    return value is UNKNOWN or value is TOP or value is UNREAD
 
 
 def same(a: Value, b: Value) -> bool:

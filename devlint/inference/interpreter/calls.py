@@ -34,6 +34,7 @@ from devlint.inference.models.container_methods import CONTAINERS, call_containe
 from devlint.inference.models.module_places import placed
 from devlint.inference.models.places import brought_to_host
 from devlint.inference.models.tensor_methods import call_tensor_method
+from devlint.inference.models.unification.pending import of_one_module
 from devlint.inference.program.declarations import Function, classes_of
 from devlint.inference.program.events import Called, Formatted, HandedOver, HostWaits, MethodRead
 from devlint.inference.program.frames import EVALUATORS, Frame
@@ -252,7 +253,7 @@ def call_value(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments
         )
         return call_value(frame, node, callee.callee, merged)
     if type(callee) is Union:  # which one it is goes with what it is given
-        with frame.under(choosing=True):
+        with frame.under(choosing=True), of_one_module(frame, node, callee):
             results = frame.each(callee, lambda v: call_value(frame, node, v, arguments))
             return _of_either(callee, results)
     return call_unknown(frame, node, callee, arguments)

@@ -8,7 +8,7 @@ from devlint.inference.conventions import holds
 from devlint.inference.domain.containers import Sequence
 from devlint.inference.domain.host import ARRAY, HOST, External, Host
 from devlint.inference.domain.tensors import Tensor
-from devlint.inference.domain.value import UNKNOWN, Value, alternatives
+from devlint.inference.domain.value import UNKNOWN, UNREAD, Value, alternatives
 from devlint.inference.interpreter.unknown_calls import call_unknown
 from devlint.inference.models import builtins, constructors, generators, gradients, python_functions
 from devlint.inference.models.library_functions import apply_call
@@ -19,7 +19,7 @@ from devlint.inference.models.tensor_methods import call_tensor_method
 from devlint.inference.program.events import HostReads, NumberTaken, UnknownCalled
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
-from devlint.inference.program.imports import REFUSED
+from devlint.inference.program.units import REFUSED
 from devlint.inference.syntax.text import shorten
 
 
@@ -28,7 +28,8 @@ def call_external(frame: Frame, node: cst.Call, name: str, arguments: Arguments)
     if name.startswith(REFUSED):
         hand_over_parameters(arguments)
         frame.emit(UnknownCalled(node, arguments))
-        return UNKNOWN  # a function of the project that was not read: it may do anything
+        # a function of the project that was not read: it may do anything
+        return UNREAD if holds("class-name", name.rpartition(".")[2]) else UNKNOWN
     generators.check_data(frame, node, name, arguments)
     handler = builtins.FUNCTIONS.get(name)
     if handler is not None:

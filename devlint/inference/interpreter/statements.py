@@ -151,6 +151,9 @@ def _import_from(frame: Frame, node: cst.ImportFrom) -> bool:
     context = frame.unit.context
     module = frame.unit.absolute(base, len(node.relative))
     if isinstance(node.names, cst.ImportStar):
+        starred = context.load(module)
+        if starred is not frame.unit and context.has(module):
+            frame.unit.stars.append(starred)
         for key, value in exports_of(context, module).items():
             frame.bind(key, value)
         return True

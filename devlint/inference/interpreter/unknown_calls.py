@@ -11,7 +11,7 @@ from devlint.inference.domain.kinds import Evidence
 from devlint.inference.domain.placement import CPU, Device, Variable
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import INDIRECT, Tensor
-from devlint.inference.domain.value import UNKNOWN, Unknown, Value, alternatives, is_untold
+from devlint.inference.domain.value import UNKNOWN, UNREAD, Unknown, Value, alternatives, is_untold
 from devlint.inference.facts import MeetingKind
 from devlint.inference.models import elements, gradients, modules
 from devlint.inference.models.collectives import check_collective
@@ -80,6 +80,7 @@ def move_of_unknown(
     step = frame.origin(StepKind.MOVED, node)
     evidence = Evidence()
     evidence.effects.moved = True
+    evidence.effects.unread = base is UNREAD
     path = module_alone(frame, node)
     if path:
         frame.unit.moved_objects.add(path)
@@ -175,8 +176,11 @@ _COLLECTIVES = frozenset({"gather_for_metrics"})  # of what is called on an unkn
 
 def _call_moved(frame: Frame, node: cst.Call, callee: Tensor, arguments: Arguments) -> Value:
     """A callee that was moved is a module: its inputs must be where it is. One that takes records
-    may be a pipeline, which moves what is in them."""
+    may be a pipeline, which moves what is in them; and one of a class that was not read, though the
+    project has it, may have no parameters at all."""
     module = Instance(None, "", True, callee.place, callee.origin)
+    if callee.evidence is not None and callee.evidence.effects.unread:
+        return modules.output_of(frame, node, module, arguments)
     handed = Arguments(
         [(_no_record(value), given) for value, given in arguments.positional],
         {name: (_no_record(value), given) for name, (value, given) in arguments.keywords.items()},

@@ -9,6 +9,7 @@ from devlint.inference.domain.host import HOST, NONE
 from devlint.inference.domain.tensors import Tensor, tensor_like
 from devlint.inference.domain.value import UNKNOWN, Value, is_untold, join
 from devlint.inference.models.elements import under_key
+from devlint.inference.models.held_tensors import is_chosen_here
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
 from devlint.inference.program.values import Parameters
@@ -35,7 +36,8 @@ def _call_list(
         frame.touch(func.value.value)
     if name in ("append", "add", "appendleft"):
         if arguments.positional:
-            frame.write(base, base.adding(frame.stored(arguments.positional[0][0])))
+            value = frame.stored(arguments.positional[0][0])
+            frame.write(base, base.adding(value, is_chosen_here(frame, value)))
         return NONE
     if name == "insert" and len(arguments.positional) > 1:
         frame.write(base, base.adding(frame.stored(arguments.positional[1][0])))

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from devlint.inference.domain.containers import Mapping, Sequence
+from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value, alternatives
+from devlint.inference.program.declarations import Function, functions_of
+from devlint.inference.program.frames import Frame
 from devlint.inference.program.values import Instance
+from devlint.inference.syntax.text import every
 
 
 def tensors_in(value: Value, depth: int = 3) -> list[Tensor]:
@@ -29,3 +33,35 @@ def tensors_in(value: Value, depth: int = 3) -> list[Tensor]:
         if alternative is not value:
             found += tensors_in(alternative, depth)
     return found
+
+
+def is_chosen_here(frame: Frame, value: Value) -> bool:
+    """Which of several values it is may change with each turn of a loop: the function itself
+    decides, or one that it calls. A callee that hands its work on to one of several functions
+    decides by a setting, or by the kind of data that there is, and alike each time."""
+    held = tensors_in(value)
+    if frame.function is None or len({each.place for each in held}) < 2:
+        return True
+    placing = [_placing(each.origin) for each in held if each.origin is not None]
+    functions = [_function_of(frame, step) for step in placing]
+    several = {function for function in functions if function is not None}
+    return len(placing) < len(held) or frame.function in several or len(several) < 2
+
+
+def _function_of(frame: Frame, step: Provenance) -> Function | None:
+    """The function that a step of a history was made in."""
+    unit = frame.unit.context.units.get(step.source.path)
+    for function in functions_of(unit) if unit is not None else ():
+        if any(node is step.node for node in every(function.node, type(step.node))):
+            return function
+    return None
+
+
+def _placing(step: Provenance) -> Provenance:
+    """The step that put a value where it is."""
+    while step.kind in _KEEPING and step.parent is not None:
+        step = step.parent
+    return step
+
+
+_KEEPING = (StepKind.COMPUTED, StepKind.ATTRIBUTE, StepKind.BRANCH)

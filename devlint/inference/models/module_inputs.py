@@ -25,7 +25,7 @@ from devlint.inference.models.unification.branches import is_moved_by_another_br
 from devlint.inference.models.unification.contradictions import contradiction, never_meet
 from devlint.inference.models.unification.drafts import note
 from devlint.inference.models.unification.pending import add_pending, leave_undecided
-from devlint.inference.program.assumption_sites import at
+from devlint.inference.program.assumption_sites import at, branch_taken
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
 from devlint.inference.program.values import Instance
@@ -169,7 +169,7 @@ def check_inputs(
                 assumed.append(at(frame, K.GIVEN_MODULE_IS_ACCELERATED, node, message))
             if not (_is_settled(value, tensor, inputs) or stands_in(frame, tensor, inputs)):
                 message = f"`{shorten(argument)}` is as this one of its branches leaves it"
-                assumed.append(at(frame, K.BRANCH_TAKEN, argument, message))
+                assumed.append(branch_taken(frame, argument, tensor, message))
             if not tensor.is_sure:
                 if not is_known and is_open_batch(tensor):
                     message = f"`{shorten(argument)}` is a tensor"

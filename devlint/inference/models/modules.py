@@ -115,6 +115,12 @@ def call_module(frame: Frame, node: cst.Call, module: Instance, arguments: Argum
     return result
 
 
+def output_of(frame: Frame, node: cst.Call, module: Instance, arguments: Arguments) -> Value:
+    """What a module gives back, whatever it makes of its inputs."""
+    place, origin = placed(frame, module)
+    return _result(frame, node, place, origin, arguments)
+
+
 def _scattered(
     frame: Frame,
     node: cst.Call,

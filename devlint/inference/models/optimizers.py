@@ -21,8 +21,7 @@ from devlint.inference.models.module_places import placed
 from devlint.inference.program.declarations import ClassInfo, Function
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
-from devlint.inference.program.imports import REFUSED
-from devlint.inference.program.units import Unit
+from devlint.inference.program.units import REFUSED, Unit
 from devlint.inference.program.values import ClassValue, Instance
 from devlint.inference.syntax.text import called_name, dotted, every
 

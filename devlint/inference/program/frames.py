@@ -32,7 +32,7 @@ from devlint.inference.program.functions import Arguments, Summary
 from devlint.inference.program.loops import ControlContext, Environment, Flag, LoopState
 from devlint.inference.program.outcomes import Outcome
 from devlint.inference.program.state import State
-from devlint.inference.program.units import Unit
+from devlint.inference.program.units import REFUSED, Unit
 from devlint.inference.program.values import FunctionValue, Instance, read
 from devlint.inference.syntax.moved_globals import MOVES, moved_globals
 
@@ -487,7 +487,26 @@ def lookup(unit: Unit, name: str) -> Value | None:
     if value is not None:
         return UNKNOWN if value is NONE and name in unit.rebound else value
     path = UNIMPORTED.get(name)
-    return None if path is None else External(path)
+    if path is not None:
+        return External(path)
+    return None if name.startswith("_") else _of_stars(unit, name)
+
+
+def _of_stars(unit: Unit, name: str) -> Value | None:
+    """A name that a star import brings: of a file that was still being run when it was imported,
+    because it imports this one in turn, the names are known only later."""
+    seen = {id(unit)}
+    waiting = list(unit.stars)
+    for each in waiting:  # grows on the way
+        if each is None or id(each) in seen:
+            continue
+        seen.add(id(each))
+        value = read(globals_of(each), name)
+        if value is not None:
+            unit.env[name] = value
+            return value
+        waiting += each.stars
+    return External(f"{REFUSED}.{name}") if None in waiting else None
 
 
 class _MovedGlobals:

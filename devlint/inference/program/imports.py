@@ -7,11 +7,8 @@ from functools import partial
 from devlint.inference.domain.host import External
 from devlint.inference.domain.value import UNKNOWN, Value
 from devlint.inference.program.frames import UNIMPORTED, lookup
-from devlint.inference.program.units import CONTRACTS, Context
+from devlint.inference.program.units import CONTRACTS, REFUSED, Context
 from devlint.inference.program.values import Imported, ProjectModule, read
-
-# The root of names that the project has, and whose file was not loaded: nothing is known of them.
-REFUSED = "<refused>"
 
 
 def imported(context: Context, module: str, name: str | None = None) -> Value:

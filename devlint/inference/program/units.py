@@ -18,6 +18,9 @@ from devlint.knowledge import Knowledge
 
 CONTRACTS = "devlint.contracts"  # known by itself, in devlint's own project, too
 
+# The root of names that the project has, and whose file was not loaded: nothing is known of them.
+REFUSED = "<refused>"
+
 
 STATEMENT_BUDGET = 60_000
 
@@ -100,6 +103,8 @@ class Unit(FileText):
         self.has_contract_comments = is_contract_comment(parsed.text)
         self.contract_comments: set[cst.Comment] = set()  # those that were read
         self.unread_contracts: dict[cst.CSTNode, str] = {}
+        # The files that it takes all names from; None for one that was not loaded.
+        self.stars: list[Unit | None] = []
 
     def kept(self, kind: Callable[[Unit], T]) -> T:
         """The notes of one kind that are kept of this file, made when they are first asked for."""

@@ -21,6 +21,7 @@ _GUESSES = frozenset(
         AssumptionKind.UNKNOWN_CALLEE_KEEPS_DEVICE,
         AssumptionKind.CALLEE_BRINGS_TOGETHER,
         AssumptionKind.BRANCH_TAKEN,
+        AssumptionKind.KEPT_VALUE_IS_OF_BRANCH,
         AssumptionKind.BRANCHES_COMBINE,
     }
 )

@@ -43,7 +43,7 @@ from devlint.inference.models.unification.pending import (
     leave_undecided,
 )
 from devlint.inference.models.unification.results import contradicted, result
-from devlint.inference.program.assumption_sites import at
+from devlint.inference.program.assumption_sites import at, branch_taken
 from devlint.inference.program.frames import Frame
 from devlint.inference.syntax.text import dotted, shorten
 
@@ -140,7 +140,7 @@ def _assumed(
     several = odd.number != MIXED and len(own) > 1 and not stands_in(frame, tensor, own)
     if several:  # one branch only
         message = f"`{said}` is as this one of its branches leaves it"
-        assumed.append(at(frame, AssumptionKind.BRANCH_TAKEN, odd.node, message))
+        assumed.append(branch_taken(frame, odd.node, tensor, message))
     if operation.indirect and (several or tensor.traits & anchor.tensor.traits & INDIRECT):
         message = "these guesses hold together"
         assumed.append(at(frame, AssumptionKind.GUESSES_HOLD_TOGETHER, node, message))

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import libcst as cst
 
-from devlint.inference.domain.assumptions import Assumptions
+from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.domain.kinds import Evidence
 from devlint.inference.domain.path_conditions import either
 from devlint.inference.domain.placement import CPU, Variable, VariableKind
 from devlint.inference.domain.tensors import Tensor
+from devlint.inference.domain.value import Union, alternatives
 from devlint.inference.facts import MeetingKind
 from devlint.inference.models.elements import is_given_part
+from devlint.inference.models.module_places import stateful
 from devlint.inference.models.unification.authority import Authority, authority
 from devlint.inference.models.unification.rigid_devices import answers_to_callers
-from devlint.inference.program.assumption_sites import guess
+from devlint.inference.program.assumption_sites import at, guess
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.meetings import MeetingDraft, Meetings, Operand, Pending
+from devlint.inference.program.values import Instance
+from devlint.inference.syntax.text import shorten
 
 MAX_PENDING = 24
 
@@ -99,3 +106,20 @@ def leave_undecided(
         assumed = () if guessed is None else (guessed,)
         draft = MeetingDraft(node, kind, operation, *odd, *anchor, assumed, None, caught)
         undecided.append(draft)
+
+
+@contextmanager
+def of_one_module(frame: Frame, node: cst.Call, callee: Union) -> Iterator[None]:
+    """What is left to callers while one of several modules is called, some of which hold nothing
+    that its inputs could meet: it rests on which of them it is."""
+    pendings = frame.kept(Meetings).pendings
+    before = list(pendings.values())
+    yield
+    if any(
+        type(v) is Instance and v.module and not stateful(frame, v) for v in alternatives(callee)
+    ):
+        kind = AssumptionKind.KEPT_VALUE_IS_OF_BRANCH
+        message = f"`{shorten(node.func)}` is one of its modules that has parameters"
+        for pending in pendings.values():
+            if pending not in before:
+                pending.assumptions += (at(frame, kind, node, message),)
