@@ -314,3 +314,38 @@ def test_a_module_s_parameters_are_a_device_at_hand_once_it_is_made(
     findings = engine.check([file], Config(tmp_path), tuple(RULES.values())).findings
     (found,) = [each for each in findings if each.rule == "DEV501"]
     assert ("next(self.parameters())" in found.advice) is has_device
+
+
+@pytest.mark.parametrize(
+    ("code", "others", "said"),
+    [
+        ("def zeros(n):\n    return torch.cuda.FloatTensor(n)\n", "", 0),
+        ("def zeros(n):\n    return torch.cuda.FloatTensor(n)\n", f"import work\n{CHOICE}\n", 1),
+        ("def zeros(n, device):\n    return torch.cuda.FloatTensor(n)\n", "", 1),
+        ("def eye(x: torch.Tensor):\n    return x.type(torch.cuda.FloatTensor)\n", "", 0),
+        ("def eye(x: torch.Tensor):\n    return x.type(torch.FloatTensor)\n", "", 1),
+    ],
+)
+def test_an_old_type_of_cuda_is_told_where_other_machines_are_served(tmp_path, code, others, said):
+    (tmp_path / "train.py").write_text(f"import torch\n{others}")
+    found = said_of(tmp_path, f"import torch\n\n\n{code}", "DEV503")
+    assert len(found) == said
+
+
+def said_of(root: Path, code: str, rule: str) -> list[tuple[str, int]]:
+    return [found for found in said(root, code) if found[0] == rule]
+
+
+@pytest.mark.parametrize(
+    ("name", "found"), [("training_args.bin", 0), ("config.pt", 0), ("model.bin", 1)]
+)
+def test_options_hold_no_tensors(tmp_path, name, found):
+    code = f"""\
+import os
+import torch
+
+
+def options(model_folder):
+    return torch.load(os.path.join(model_folder, "{name}"))
+"""
+    assert len(said_of(tmp_path, code, "DEV502")) == found

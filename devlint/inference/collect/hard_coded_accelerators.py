@@ -40,7 +40,7 @@ from devlint.inference.program.declarations import Function
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
 from devlint.inference.program.units import Unit
-from devlint.inference.program.usage import left_over
+from devlint.inference.program.usage import left_over, uncalled
 from devlint.inference.program.values import FunctionValue, Instance
 
 # Functions of torch.cuda that raise where CUDA is missing: each was called on a build without it.
@@ -180,8 +180,9 @@ def _mention(unit: Unit, noted: MentionNote) -> Mention:
     if per_rank and not noted.global_rank:
         current = noted.bare and rank_code.sets_card(unit)
         per_rank = not current and not rank_code.under_rank_test(noted)
-    if function is not None and mentions.is_script and not guarded:
-        unused = left_over(function)  # a library's are for others
+    if function is not None and not guarded:
+        # A library's are for others, an application's for itself.
+        unused = left_over(function) if mentions.is_script else uncalled(function)
         if unused:
             unit.facts.left_over[function.node] = unused
     on_purpose = "" if guarded else cuda_on_purpose.reason(unit, noted)
@@ -200,6 +201,7 @@ def _mention(unit: Unit, noted: MentionNote) -> Mention:
         moves=noted.moves
         and not noted.joins_host
         and (noted.subject is None or noted.subject.is_sure),
+        to_card=noted.to_card,
         refused=noted.refused,
         global_rank=noted.global_rank,
         returns=noted.returns and noted.guarded and not (meant or in_main),

@@ -23,7 +23,7 @@ def serves_host(unit: Unit, noted: MentionNote) -> bool:
     mentions = unit.kept(Mentions)
     if noted.kind == "backend":
         return _offers_host(noted, mentions)
-    if noted.kind != "device":
+    if noted.kind not in ("device", "legacy-type"):
         return False
     return (
         mentions.offers_host

@@ -54,6 +54,9 @@ class PlainAttribute(NamedTuple):
     given: Given | None = None  # whose default device it is on, if not the program's
     was_given: bool = False  # the constructor was handed it, and may have got it from anywhere
     read_at: Site | None = None
+    in_container: bool = False  # in a plain list
+    is_trained: bool = False  # it requires grad
+    in_host_script: bool = False  # the class is of a script alone, which names no accelerator
 
 
 class LateMove(NamedTuple):

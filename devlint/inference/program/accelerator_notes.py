@@ -30,6 +30,7 @@ class MentionNote:
     bare: bool = False  # the current device, without an index
     moves: bool = False
     refused: bool = False
+    to_card: bool = False  # of a conversion: to a type of CUDA
     global_rank: bool = False
     returns: bool = False
     mapped: bool = False  # mapped into memory, as files of the host are
