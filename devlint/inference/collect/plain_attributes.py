@@ -151,8 +151,8 @@ def _looks_after(info: ClassInfo, name: str) -> bool:
 
 def _moved_elsewhere(info: ClassInfo, note: AttributeNote) -> bool:
     """Some method reads the attribute only to move it, or the elements of a list, or puts a moved
-    one in its place. The constructor does neither: what it moves stays there, as what it leaves does where a condition
-    is not met."""
+    one in its place. The constructor does neither: what it moves stays there, as what it leaves
+    does where a condition is not met."""
     name = note.name
     for value in alternatives(info.attributes.get(name, UNKNOWN)):
         if type(value) is not Tensor:
