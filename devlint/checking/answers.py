@@ -108,6 +108,9 @@ class Answers:
                 for path, was in asked.defaults.items()
             )
             and all(
+                self.programs.offer_host(Path(path)) == was for path, was in asked.hosts.items()
+            )
+            and all(
                 self.mentions.elsewhere(name, Path(path)) == was
                 for path, names in asked.named.items()
                 for name, was in names.items()

@@ -19,6 +19,7 @@ from devlint.inference.collect import (
     kernel_launches,
     listeners,
     meta_leftovers,
+    moves_in_vain,
     notes,
     places,
     rebindings,
@@ -128,6 +129,7 @@ def finish_unit(unit: Unit) -> Facts:
         settle_class(info, body)
     unit.kept(Homes).settle()
     returns.settle(unit)
+    moves_in_vain.settle(unit)
     roles.settle(unit)
     hard_coded_accelerators.settle(unit)
     accelerator_calls.settle(unit)

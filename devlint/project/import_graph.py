@@ -83,6 +83,16 @@ class ImportGraph:
                     self._importers.setdefault(found, set()).add(other)
         return self._importers.get(file, set())
 
+    def reaching(self, file: Path) -> frozenset[Path]:
+        """The other files that import a file, or what does."""
+        found: set[Path] = set()
+        waiting = [file]
+        while waiting:
+            new = self.importers_of(waiting.pop()) - found
+            found |= new
+            waiting += new
+        return frozenset(found - {file})
+
     def reached_by(self, file: Path) -> frozenset[Path]:
         """A file, and all that is imported with it."""
         found, waiting = {file}, [file]

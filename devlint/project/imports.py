@@ -318,6 +318,15 @@ class Project:
             found = self.asked.defaults[str(file)] = self._programs.choose_default_device(file)
         return found
 
+    def programs_offer_host(self, file: Path) -> bool:
+        """Whether what runs a file, by importing it, leaves the choice of the host."""
+        found = self.asked.hosts.get(str(file))
+        if found is None:
+            if self._programs is None:
+                self._programs = Programs(Project(self.root))
+            found = self.asked.hosts[str(file)] = self._programs.offer_host(file)
+        return found
+
     def is_named_elsewhere(self, name: str, file: Path) -> bool:
         """Whether another file of the project names what a file defines."""
         known = self.asked.named.setdefault(str(file), {})
@@ -405,6 +414,10 @@ class Importer:
     def programs_choose_default_device(self, path: str) -> bool:
         """Whether every program that runs a file makes tensors elsewhere by default."""
         return self.project.programs_choose_default_device(self.project.root / path)
+
+    def programs_offer_host(self, path: str) -> bool:
+        """Whether what runs a file, by importing it, leaves the choice of the host."""
+        return self.project.programs_offer_host(self.project.root / path)
 
     def is_named_elsewhere(self, name: str, path: str) -> bool:
         """Whether another file of the project names what a file defines."""

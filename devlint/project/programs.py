@@ -1,4 +1,4 @@
-"""The programs of a project, and what they choose for all of their files.
+"""The programs of a project: what they choose for all of their files, and what they leave open.
 
 The default device belongs to the process: whoever chooses it does so for all that runs there.
 
@@ -24,6 +24,15 @@ SETS_DEFAULT = re.compile(
     rb"|device\((?![\"']cpu|None|torch\.device\([\"']cpu))",
     re.M,
 )
+# Whoever runs it may choose the host: an option, or another branch than the one with a card.
+OFFERS_HOST = re.compile(
+    rb"\b(?:use|no)_?(?:cuda|gpu)\b|--(?:\w*[-_]?device|cpu|no[-_]?cuda|use[-_]?(?:cuda|gpu))\b"
+    rb"|(?:\belse|\bor) ?(?:torch\.)?(?:device\()?[\"']cpu[\"']"
+    rb"|\bdevice: ?[\w. |\[\]]+ ?= ?[\"']cpu[\"']"
+    rb"|(?<!dist)(?<!distributed)\.is_available\(\)[^\n]*\n?[^\n]*(?:\.cuda\(|\bdevice|[\"']cuda)"
+    rb"|(?:cuda|gpu)\w* ?= ?(?:torch\.)?cuda\.is_available"
+)
+_COMMENT = re.compile(rb"#[^\n]*")
 # Python puts the directory of the file that it runs first on its search path.
 MAIN = re.compile(rb"^if __name__ == [\"']__main__[\"']", re.M)
 
@@ -37,6 +46,8 @@ class Programs:
     def __init__(self, project: Modules) -> None:
         self.graph = ImportGraph(project)
         self._chosen: dict[Path, bool] = {}
+        self._open: dict[Path, bool] = {}
+        self._offering: dict[Path, bool] = {}
 
     def choose_default_device(self, file: Path) -> bool:
         """Whether a file runs under a default device which is no host, chosen in another one: by a
@@ -45,6 +56,22 @@ class Programs:
         if known is None:
             others = self._choosing - {file}
             known = self._chosen[file] = bool(others) and self._run_with(file, others)
+        return known
+
+    def offer_host(self, file: Path) -> bool:
+        """Whether somebody who runs a file, by importing it, however far away, leaves the choice
+        of the host: it is for more than CUDA. What the file imports itself says nothing of it."""
+        known = self._open.get(file)
+        if known is None:
+            above = (other for other in self.graph.reaching(file) if may_set_default(other.name))
+            known = self._open[file] = any(map(self._offers_host, above))
+        return known
+
+    def _offers_host(self, file: Path) -> bool:
+        known = self._offering.get(file)
+        if known is None:
+            text = _COMMENT.sub(b"", _content(file))
+            known = self._offering[file] = OFFERS_HOST.search(text) is not None
         return known
 
     def _run_with(self, file: Path, others: frozenset[Path]) -> bool:

@@ -21,7 +21,7 @@ from devlint_rules.helpers.rewriting import (
     where_it_meets,
 )
 from devlint_rules.helpers.scopes import function_around, means_the_same
-from devlint_rules.helpers.wording import device_there, is_host, module_is
+from devlint_rules.helpers.wording import device_of_module, device_there, is_host, module_is
 
 
 def _advice(facts: Facts, meeting: Meeting) -> str:
@@ -53,7 +53,7 @@ def _fix(facts: Facts, meeting: Meeting) -> tuple[Replacement, ...]:
         return where_it_meets(facts, left, right) or brought_there(facts, left, right)
     if not is_path(right.name) or is_host(right.placement):
         return ()
-    own = f"next({right.name}.parameters()).device"
+    own = device_of_module(right.name)
     return moved_to(facts, left, own) or _made_there(facts, meeting, own)
 
 

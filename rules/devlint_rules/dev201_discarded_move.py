@@ -9,7 +9,7 @@ from devlint.inference.confidence.policy import confidence_of
 from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.inference.facts import Facts, Move
 from devlint.rule import Claim, Note, Replacement, Rule
-from devlint_rules.helpers.assumptions import assume_if, function_is_called
+from devlint_rules.helpers.assumptions import assume_if, called
 from devlint_rules.helpers.causes import uses_of_lost
 from devlint_rules.helpers.lost_moves import lost_moves
 from devlint_rules.helpers.rewriting import in_file, receiver, short, text_of
@@ -42,7 +42,14 @@ def _check(facts: Facts) -> Iterator[Claim]:
             AssumptionKind.RESULT_WAS_WANTED,
             move.site,
             f"`{name}` is to be used where it was moved",
-        ) + function_is_called(facts, move.site)
+        )
+        assumed += assume_if(
+            bool(move.made_elsewhere),
+            AssumptionKind.RESULT_IS_MOVED_IN_VAIN,
+            move.site,
+            f"`{name}` is to be moved here, though {move.made_elsewhere}",
+        )
+        assumed += called(facts, move.site)
         yield Claim(
             move.site,
             Severity.ERROR if move.used_later else Severity.WARNING,

@@ -14,7 +14,7 @@ from devlint.inference.domain.placement import Device
 from devlint.inference.facts import Facts, Meeting, PlainAttribute, Site, StepKind
 from devlint.inference.syntax.text import every
 from devlint.rule import Claim, Replacement, Rule
-from devlint_rules.helpers.assumptions import assume, assume_if
+from devlint_rules.helpers.assumptions import assume, assume_if, called
 from devlint_rules.helpers.attributes import assignment, attribute_trace
 from devlint_rules.helpers.causes import is_unregistered, uses_of
 from devlint_rules.helpers.rewriting import move_target, text_of
@@ -26,6 +26,8 @@ def _fix(facts: Facts, fact: PlainAttribute) -> tuple[Replacement, ...]:
     statement = assignment(facts, fact)
     if statement is None or fact.method != "__init__" or fact.operand.is_parameter:
         return ()
+    if fact.in_container or fact.is_trained:
+        return ()
     if isinstance(statement.value, (cst.List, cst.ListComp, cst.Dict, cst.DictComp, cst.Tuple)):
         return ()  # a container of tensors is no buffer
     value = text_of(statement.value)
@@ -36,6 +38,15 @@ def _fix(facts: Facts, fact: PlainAttribute) -> tuple[Replacement, ...]:
 def _advice(fact: PlainAttribute) -> str:
     if fact.operand.is_parameter:
         return "keep parameters in an `nn.ParameterList` or `nn.ParameterDict`"
+    if fact.is_trained:
+        kind = "ParameterList" if fact.in_container else "Parameter"
+        return (
+            f"register what is trained: `self.{fact.attribute} = nn.{kind}(…)`; what an optimizer "
+            "gets besides has to be made on the module's device"
+        )
+    if fact.in_container:
+        each = f'self.register_buffer(f"{fact.attribute}_{{i}}", …)'
+        return f"a list is no buffer: register each tensor of it (`{each}`), or move it at its use"
     return (
         f'register it: `self.register_buffer("{fact.attribute}", …)`; '
         "`persistent=False` keeps it out of the state_dict"
@@ -105,6 +116,12 @@ def _check(facts: Facts) -> Iterator[Claim]:
             AssumptionKind.CUDA_CODE_RUNS_ELSEWHERE,
             fact.site,
             f"`{fact.class_name}` is also on another device than the current card",
+        )
+        assumed += called(facts, fact.site) + assume_if(
+            fact.in_host_script,
+            AssumptionKind.SCRIPT_RUNS_ON_ACCELERATOR,
+            fact.site,
+            f"the script, which names no accelerator, moves its `{fact.class_name}` to one",
         )
         yield Claim(
             fact.site,

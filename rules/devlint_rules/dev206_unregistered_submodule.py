@@ -12,7 +12,7 @@ from devlint.inference.confidence.policy import confidence_of
 from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.inference.facts import Facts, PlainAttribute, Site
 from devlint.rule import Claim, Replacement, Rule
-from devlint_rules.helpers.assumptions import assume
+from devlint_rules.helpers.assumptions import assume, called
 from devlint_rules.helpers.attributes import assignment, use_of
 from devlint_rules.helpers.rewriting import in_file, parsed, text_of
 
@@ -87,6 +87,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
         assumed = assume(
             AssumptionKind.MODULE_IS_MOVED, fact.site, "the module is moved or trained"
         )
+        assumed += called(facts, fact.site)
         yield Claim(
             fact.site,
             Severity.ERROR,

@@ -119,10 +119,9 @@ def _with_choice(mention: Mention) -> tuple[Replacement, ...]:
 def _assumptions(facts: Facts, mentions: list[Mention]) -> Assumptions:
     """A file without a sign of any other machine may be meant for this one only: a script as well
     as a library."""
-    first = mentions[0]
-    telling = first.serves_host or any(m.near_input for m in mentions)
-    sign = sign_of_cuda(mentions, telling)
-    without = runs_without_cuda(first.site) + runs_elsewhere(first.site, sign)
+    first, telling = mentions[0], any(mention.serves_host for mention in mentions)
+    without = runs_without_cuda(first.site)
+    without += runs_elsewhere(first.site, sign_of_cuda(mentions, telling))
     return without + in_use(facts, first.site)
 
 
@@ -313,8 +312,12 @@ host may not be wanted.""",
     twin="""\
 On a machine without CUDA (`devlint confirm --virtual mps`, or a host) the line raises.""",
     limits="""\
-Whether a program is meant for one kind of machine only, devlint cannot know; hence a warning. Where
-a file shows no sign of another machine and no input to go by, it is a `possible` one. Code
+Whether a program is meant for one kind of machine only, devlint cannot know; hence a warning, and a
+`possible` one unless something shows that it runs elsewhere: the file asks whether CUDA is there,
+has an option for it or falls back on `"cpu"`; a file that imports this one does, however far away;
+the code around is given a device or reads `self.device` or `args.device`; its class moves
+something else only behind a question; a module gives its result back to the host. That an input has
+a device is no such sign, nor what the file imports itself. Code
 named for CUDA, GPUs or Triton, by its function, class or file, and tests are left alone; so is the
 `.cuda()` of a module without parameters, which moves nothing. A file whose main part, or a set-up
 function (`initialize`, `setup_…`), fails where `torch.cuda.is_available()` is false is for CUDA, as

@@ -11,7 +11,12 @@ from devlint.inference.confidence.policy import confidence_of
 from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.facts import Facts, Mention
 from devlint.rule import Claim, Replacement, Rule
-from devlint_rules.helpers.assumptions import assume, runs_elsewhere, runs_without_cuda
+from devlint_rules.helpers.assumptions import (
+    NO_OTHER_MACHINE,
+    assume,
+    runs_elsewhere,
+    runs_without_cuda,
+)
 from devlint_rules.helpers.legacy_types import meaning, of_sizes
 from devlint_rules.helpers.mentions import twins
 from devlint_rules.helpers.ownership import rule_of_mention
@@ -73,8 +78,9 @@ def _verdict(mention: Mention) -> tuple[Severity, Assumptions, str]:
         )
     if mention.moves:
         harm = "changes the device with the dtype: it is a legacy tensor type"
-        both = "it serves the CPU and CUDA alike" if _is_of_other(mention) else ""
-        return Severity.WARNING, elsewhere + runs_elsewhere(mention.site, both), harm
+        sign = "it serves the CPU and CUDA alike" if _is_of_other(mention) else ""
+        sign = sign or (_alone(mention) if mention.to_card else "")
+        return Severity.WARNING, elsewhere + runs_elsewhere(mention.site, sign), harm
     usual = "is a legacy tensor type: it fixes the device with the dtype"
     if mention.follows:
         message = "the code runs on machines with several cards"
@@ -87,8 +93,14 @@ def _verdict(mention: Mention) -> tuple[Severity, Assumptions, str]:
     # In code for CUDA alone it is a matter of style; the default for all tensors is deprecated.
     is_style = bool(mention.on_purpose) and "set_default" not in mention.text
     asked = "a device is asked for first" if mention.guarded else ""
-    sign = mention.on_purpose if is_style else asked
+    sign = mention.on_purpose if is_style else asked or _alone(mention)
     return Severity.WARNING, elsewhere + runs_elsewhere(mention.site, sign), usual
+
+
+def _alone(mention: Mention) -> str:
+    """That no other machine is served, if that is so; the default for all tensors is old anyway."""
+    open_to_others = mention.serves_host or mention.guarded or "set_default" in mention.text
+    return "" if open_to_others else NO_OTHER_MACHINE
 
 
 def _is_of_other(mention: Mention) -> bool:

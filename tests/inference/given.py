@@ -96,6 +96,9 @@ class Files:
     def programs_choose_default_device(self, path: str) -> bool:
         return False
 
+    def programs_offer_host(self, path: str) -> bool:
+        return False
+
     def is_named_elsewhere(self, name: str, path: str) -> bool:
         word = re.compile(rf"\b{name}\b")
         return any(word.search(f.text) for f in self.modules.values() if f.path != path)

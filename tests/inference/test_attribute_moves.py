@@ -37,6 +37,19 @@ def test_what_a_method_moves_is_read_where_it_was_moved_to(move):
 
 
 @pytest.mark.parametrize(
+    ("move", "count"),
+    [
+        ("for i in range(2):\n            self.rows[i] = self.rows[i].to(task.device)", 0),
+        ("for i in range(2):\n            self.kinds[i] = self.rows[i].to(task.device)", 1),
+    ],
+)
+def test_a_list_is_where_a_method_puts_its_elements(move, count):
+    code = MEMORY.format(mover="before", move=move, read="self.rows[0]")
+    code = code.replace("self.rows = torch.zeros(n)", "self.rows = [torch.zeros(n), torch.ones(n)]")
+    assert len(met(code)) == count
+
+
+@pytest.mark.parametrize(
     ("move", "read"),
     [
         ("self.rows = self.rows.to(task.device)", "self.kinds"),

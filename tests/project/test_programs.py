@@ -98,3 +98,45 @@ def test_modules_of_a_package_are_found_by_relative_imports(tree: Tree) -> None:
 
 def test_files_that_import_each_other_are_walked_once(tree: Tree) -> None:
     assert choosing(tree(PROJECT | {"parts.py": "import model\n"}), "parts.py")
+
+
+NET = {"net.py": "import torch\n", "train.py": f"import net\n{MAIN}"}
+
+
+def offering(root: Path, path: str) -> bool:
+    return Project(root).programs_offer_host(root / path)
+
+
+@pytest.mark.parametrize(
+    ("text", "offers"),
+    [
+        ('device = "cuda" if torch.cuda.is_available() else "cpu"', True),
+        ("if torch.cuda.is_available():\n    model.cuda()", True),
+        ('parser.add_argument("--no-cuda")', True),
+        ('def main(device: str = "cpu"): ...', True),
+        ("if torch.cuda.is_available():\n    print(torch.cuda.memory_allocated())", False),
+        ("if torch.distributed.is_available():\n    model.cuda()", False),
+        ("# runs with --no-cuda, too", False),
+        ('model.cuda()\ntable = torch.load(path, map_location="cpu")', False),
+    ],
+)
+def test_what_runs_a_file_leaves_the_choice_of_the_host(tree: Tree, text: str, offers: bool):
+    root = tree(NET | {"train.py": f"import net\n{text}\n{MAIN}"})
+    assert offering(root, "net.py") is offers
+
+
+def test_the_choice_is_that_of_importers_however_far_away_and_of_no_test(tree: Tree) -> None:
+    choice = 'device = "cuda" if torch.cuda.is_available() else "cpu"\n'
+    root = tree(NET | {"parts.py": "import torch\n", "net.py": "import parts\n"})
+    assert not offering(root, "parts.py")
+    tree({"test_parts.py": f"import parts\n{choice}", "helper.py": choice})
+    assert not offering(root, "parts.py")
+    tree({"train.py": f"import net\n{choice}{MAIN}"})
+    assert offering(root, "parts.py")
+    assert not offering(root, "train.py")  # what it chooses itself, the inference sees
+
+
+def test_what_a_file_imports_says_nothing_of_who_runs_it(tree: Tree) -> None:
+    choice = 'device = "cuda" if torch.cuda.is_available() else "cpu"\n'
+    root = tree({"net.py": "import helper\n", "helper.py": choice})
+    assert not offering(root, "net.py")

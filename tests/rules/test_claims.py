@@ -608,7 +608,7 @@ class TestMentions:
 
     def mention(self, text: str, kind: str = "device", **fields: object) -> Mention:
         usual = Mention(self.TEXT.site(text), kind, text, None, False, False, False)
-        usual = usual._replace(near_input=True, weights=kind == "load")
+        usual = usual._replace(serves_host=True, weights=kind == "load")
         return usual._replace(**fields)
 
     def test_one_finding_for_each_cause_with_its_twins(self):
@@ -619,7 +619,7 @@ class TestMentions:
         assert claim.confidence is Confidence.LIKELY
 
     def test_a_file_for_one_kind_of_machine_is_only_possible(self):
-        mention = self.mention("x.cuda()", near_input=False)
+        mention = self.mention("x.cuda()", serves_host=False)
         for shown, confidence in [
             (mention, Confidence.POSSIBLE),
             (mention._replace(in_main=True), Confidence.POSSIBLE),

@@ -37,7 +37,9 @@ CACHE = HEAD + (
 
 def test_a_cache_beside_the_project_s_kernels(tmp_path: Path):
     assert shown(tmp_path, CACHE) == []
-    (found,) = shown(tmp_path, CACHE, setup="")  # the extension is somebody else's
+    code = f"{CACHE}\n\nfast = torch.cuda.is_available()\n"
+    assert shown(tmp_path, code) == []
+    (found,) = shown(tmp_path, code, setup="")  # the extension is somebody else's
     assert found.rule == "DEV501" and "demands an accelerator" in found.message
 
 
@@ -110,7 +112,8 @@ def test_a_script_for_cards(tmp_path: Path, change: dict[str, str]):
             {"DEV501", "DEV502"},
         ),
         ({"first": 'print(os.environ["CUDA_VISIBLE_DEVICES"])'}, set()),
-        ({"begin": "print(torch.ones(3, device='cpu'))"}, {"DEV501", "DEV502"}),
+        ({"begin": "device = 'cuda' if torch.ones(1) else 'cpu'"}, {"DEV501", "DEV502"}),
+        ({"begin": "print(torch.ones(3, device='cpu'))"}, set()),  # a tensor there is no choice
     ],
 )
 def test_a_script_that_serves_another_machine_shows_it(
@@ -123,7 +126,7 @@ def test_a_script_that_serves_another_machine_shows_it(
 
 def test_a_layer_that_is_taken_to_the_card_and_back(tmp_path: Path):
     code = (
-        "import torch\n\n\ndef calibrate(model, x: torch.Tensor):\n"
+        "import torch\n\nfast = torch.cuda.is_available()\n\n\ndef calibrate(model, x):\n"
         "    for layer in model.layers:\n        layer.cuda()\n        x = layer(x)\n"
         "        layer{back}\n    return x\n"
     )
@@ -152,7 +155,8 @@ def start():
         (".eval()", "pass", 1),
         (".cuda()", "pass", 0),
         (".cuda()", "dist.init_process_group('nccl')", 1),
-        (".cuda()", "return torch.ones(3, device='cpu')", 1),
+        (".cuda()", "return 'cuda' if net else 'cpu'", 1),
+        (".cuda()", "return torch.ones(3, device='cpu')", 0),
     ],
 )
 def test_what_loads_and_demands_cuda_finds_the_card_that_saved(

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
-from rule_checking import check_text
+from rule_checking import RULES, check_text
+
+from devlint import engine
+from devlint.config import Config
 
 LONG = "rows_of_" + "_".join(["negative"] * 8)
 
@@ -90,3 +95,96 @@ def start(conf, index):
 def test_what_nobody_holds_is_moved_for_its_effect(moved, count):
     code = f"import torch\n\n\ndef warm(x: torch.Tensor):\n    {moved}\n    return x * 2\n"
     assert [finding.rule for finding in check_text(code)].count("DEV201") == count
+
+
+def discarded(root: Path, code: str) -> list[int]:
+    """The lines of moves whose result is thrown away, at the confidence that users have."""
+    file = root / "work.py"
+    file.write_text(code)
+    report = engine.check([file], Config(root), tuple(RULES.values()))
+    assert not report.errors
+    return [f.location.line for f in report.findings if f.rule == "DEV201"]
+
+
+ROWS = """\
+import torch
+
+
+class Scorer:
+    def __init__(self, net, device):
+        self.device = device
+        self.net = net.to(device)
+
+    def rows_of(self, array):
+        rows = torch.from_numpy(array)
+        rows.to(self.device)
+        {more}return rows
+
+    def score(self, a, b):
+        return self.net(self.rows_of(a).to(self.device), self.rows_of(b){second})
+"""
+
+
+@pytest.mark.parametrize(
+    ("second", "more", "said"),
+    [
+        (".to(self.device)", "", 0),
+        ("", "", 1),  # this call does not move it
+        (".to(self.device)", "self.net(rows)\n        ", 1),  # it is used before
+    ],
+)
+def test_what_all_calls_move_was_not_to_be_moved_before(tmp_path, second, more, said):
+    assert len(discarded(tmp_path, ROWS.format(second=second, more=more))) == said
+
+
+OFFSETS = """\
+import torch
+from torch import nn
+
+
+class Fields(nn.Module):
+    def __init__(self, device):
+        super().__init__()
+        self.embed = nn.Embedding(9, 4).to(device)
+        self.offsets = torch.arange(3)
+        self.offsets.to(device)
+
+    def {method}(self, x: torch.Tensor):
+        self.offsets = self.offsets.to(x.device)
+        return self.embed(x + self.offsets)
+
+    def shifted(self, x: torch.Tensor):
+        return x + self.offsets
+"""
+
+
+@pytest.mark.parametrize(("method", "said"), [("forward", 0), ("move_to_device", 1)])
+def test_what_the_method_that_reads_it_moves_was_not_to_be_moved_before(tmp_path, method, said):
+    assert len(discarded(tmp_path, OFFSETS.format(method=method))) == said
+
+
+BUFFERS = """\
+import torch
+
+
+class Buffers:
+    def __init__(self):
+        self.rows = torch.zeros(9)
+
+    def {method}(self, device):
+        self.rows.to(device)
+
+    def mean(self):
+        return self.rows.mean()
+
+
+if __name__ == "__main__":
+    buffers = Buffers()
+    buffers.place("cuda")
+    print(buffers.mean())
+"""
+
+
+@pytest.mark.parametrize(("method", "said"), [("place", 1), ("place_all", 0)])
+def test_what_nothing_in_an_application_calls_is_not_worth_a_remark(tmp_path, method, said):
+    assert len(discarded(tmp_path, BUFFERS.format(method=method))) == said

@@ -96,3 +96,10 @@ def fit(model, path, device):
 )
 def test_what_the_same_run_has_saved_comes_back_to_where_it_was(tmp_path, first, count):
     assert len(found(tmp_path, RESUMED.format(first=first), "DEV502")) == count
+
+
+@pytest.mark.parametrize("call", ["net", "net.forward"])
+def test_the_parameters_are_those_of_the_module_and_not_of_its_method(tmp_path, call):
+    code = f"net = nn.Linear(3, 3).to('cuda')\nx = torch.ones(3)\nprint({call}(x))\n"
+    (said,) = found(tmp_path, code, "DEV103")
+    assert "next(net.parameters()).device" in said.advice

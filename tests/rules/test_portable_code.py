@@ -226,3 +226,126 @@ def test_a_script_that_trains_on_no_accelerator_loads_what_its_like_have_saved(
     tmp_path, then, found
 ):
     assert said(tmp_path, MERGED.format(then=then)) == found
+
+
+NET = """\
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self, {given}):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+
+    def forward(self, x: torch.Tensor):
+        return {result}
+"""
+USUAL = {"given": "width=4", "result": "self.fc(x) + torch.ones(4).cuda()"}
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        ({}, []),  # that `x` has a device says nothing of the machine
+        ({"given": "device"}, [("DEV501", 11)]),
+        ({"result": "self.fc(x) + torch.ones(4).cuda() * self.scale.to(x.device)"}, []),
+        ({"result": "self.fc(x) + torch.ones(4).cuda().add(args.device)"}, [("DEV501", 11)]),
+        ({"result": "self.fc(x.cuda()).cpu()"}, [("DEV501", 11)]),
+        ({"result": "self.fc(x.cuda())"}, []),
+    ],
+)
+def test_code_for_the_host_shows_it_around_the_accelerator(tmp_path, change, found):
+    assert said(tmp_path, NET.format(**USUAL | change)) == found
+
+
+CHOICE = 'device = "cuda" if torch.cuda.is_available() else "cpu"'
+
+
+@pytest.mark.parametrize(
+    ("program", "found"),
+    [
+        (f"import torch\nfrom work import Net\n{CHOICE}\nnet = Net().to(device)\n", 1),
+        ("import torch\nfrom work import Net\nnet = Net().cuda()\n", 0),
+        (f"import torch\n{CHOICE}\nprint(device)\n", 0),  # which is another program
+    ],
+)
+def test_a_library_is_for_the_machines_of_whoever_imports_it(tmp_path, program, found):
+    (tmp_path / "train.py").write_text(program)
+    assert len(said(tmp_path, NET.format(**USUAL))) == found
+
+
+def test_a_script_chooses_for_itself(tmp_path):
+    code = 'import torch\nimport helper\ndevice = torch.device("cuda")\nprint(device)\n'
+    (tmp_path / "helper.py").write_text(f"import torch\n{CHOICE}\n")
+    assert said(tmp_path, code) == []
+    assert said(tmp_path, code + "fast = torch.cuda.is_available()\n") == [("DEV501", 3)]
+
+
+STATE = """\
+import torch
+from torch import nn
+
+
+class Codes(nn.Module):
+    def __init__(self, device):
+        super().__init__()
+        {made}
+        {reset}
+
+    def reset(self):
+        self.count = torch.zeros(9).cuda()
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "reset", "has_device"),
+    [
+        ("self.fc = nn.Linear(4, 4)", "pass", True),
+        ("self.fc = nn.Linear(4, 4)", "self.reset()", False),  # it is placed nowhere yet
+        ("self.register_buffer('k', torch.ones(3))", "pass", False),  # no parameters
+    ],
+)
+def test_a_module_s_parameters_are_a_device_at_hand_once_it_is_made(
+    tmp_path, made, reset, has_device
+):
+    file = tmp_path / "work.py"
+    file.write_text(STATE.format(made=made, reset=reset))
+    findings = engine.check([file], Config(tmp_path), tuple(RULES.values())).findings
+    (found,) = [each for each in findings if each.rule == "DEV501"]
+    assert ("next(self.parameters())" in found.advice) is has_device
+
+
+@pytest.mark.parametrize(
+    ("code", "others", "said"),
+    [
+        ("def zeros(n):\n    return torch.cuda.FloatTensor(n)\n", "", 0),
+        ("def zeros(n):\n    return torch.cuda.FloatTensor(n)\n", f"import work\n{CHOICE}\n", 1),
+        ("def zeros(n, device):\n    return torch.cuda.FloatTensor(n)\n", "", 1),
+        ("def eye(x: torch.Tensor):\n    return x.type(torch.cuda.FloatTensor)\n", "", 0),
+        ("def eye(x: torch.Tensor):\n    return x.type(torch.FloatTensor)\n", "", 1),
+    ],
+)
+def test_an_old_type_of_cuda_is_told_where_other_machines_are_served(tmp_path, code, others, said):
+    (tmp_path / "train.py").write_text(f"import torch\n{others}")
+    found = said_of(tmp_path, f"import torch\n\n\n{code}", "DEV503")
+    assert len(found) == said
+
+
+def said_of(root: Path, code: str, rule: str) -> list[tuple[str, int]]:
+    return [found for found in said(root, code) if found[0] == rule]
+
+
+@pytest.mark.parametrize(
+    ("name", "found"), [("training_args.bin", 0), ("config.pt", 0), ("model.bin", 1)]
+)
+def test_options_hold_no_tensors(tmp_path, name, found):
+    code = f"""\
+import os
+import torch
+
+
+def options(model_folder):
+    return torch.load(os.path.join(model_folder, "{name}"))
+"""
+    assert len(said_of(tmp_path, code, "DEV502")) == found

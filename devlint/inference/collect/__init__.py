@@ -14,6 +14,8 @@ Its modules:
     plain_attributes: tensors and modules that a module does not register
     hard_coded_accelerators, availability_guards, device_awareness: CUDA by name, and why
     named_cards, legacy_types, mentions, rank_code: what names it, and what is once per process
+    moves_in_vain: lost moves that others make all the same
+    host_offers: signs that code with such names is to run on the host, too
     absent_backends: questions for backends that nothing has imported
     cuda_on_purpose: code that runs on CUDA alone, and says so
     accelerator_calls: `torch.accelerator`, and what it stands in for

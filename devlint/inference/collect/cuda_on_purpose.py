@@ -9,7 +9,7 @@ import libcst as cst
 from devlint.inference.collect.availability_guards import Demands
 from devlint.inference.conventions import found, holds
 from devlint.inference.program.accelerator_notes import MentionNote, Mentions, functions
-from devlint.inference.program.declarations import Function, classes_of
+from devlint.inference.program.declarations import ClassInfo, Function, classes_of
 from devlint.inference.program.units import Unit
 from devlint.inference.syntax.text import code, dotted, every
 from devlint.inference.syntax.words import demonstration
@@ -27,7 +27,7 @@ def reason(unit: Unit, note: MentionNote) -> str:
         return "it makes all its tensors on CUDA by default"
     if beside.tells(note, beside.wrapping):
         return "it wraps its model for several cards"
-    if note.kind == "load" and note.function in beside.demanding and _is_for_one_card(text):
+    if note.kind == "load" and note.function in beside.demanding and _is_for_one_card(unit):
         return "what loads it demands CUDA anyway"
     if importer is not None and importer.needs_cuda(unit.source.path):
         return _BUILT
@@ -79,10 +79,11 @@ class _Unguarded:
         return note.function in functions or None in functions
 
 
-def _is_for_one_card(text: str) -> bool:
+def _is_for_one_card(unit: Unit) -> bool:
     """Nothing in the file serves another machine, or several processes, of which each would put
     what it loads on the card that saved it."""
-    return not holds("host-serving-text", text) and not holds("group-joining-text", text)
+    is_open = unit.kept(Mentions).offers_host
+    return not is_open and not holds("group-joining-text", unit.source.text)
 
 
 def _in_any_case(unit: Unit, note: MentionNote) -> bool:
@@ -140,16 +141,37 @@ def device_at_hand(unit: Unit, note: MentionNote) -> str:
 
 def _of_module(function: Function) -> str:
     """`self.device`, where the class has that, or that of its parameters, if it has any; in a
-    method that runs once the module is placed."""
+    method that runs once the module is placed, and so not while it is made."""
     info = function.info
     assert info is not None
-    if not _is_of_object(function):
+    if not _is_of_object(function) or runs_in_constructor(info, function):
         return ""
     if "self.device" in info.text:
         return "self.device"
-    registers = any(each.registered for each in info.lineage())
     inherits = any(base != "torch.nn.Module" for base in info.library_bases)
-    return "next(self.parameters()).device" if registers or inherits else ""
+    return "next(self.parameters()).device" if inherits or _has_parameters(info) else ""
+
+
+def _has_parameters(info: ClassInfo) -> bool:
+    """It registers a parameter, or a module that has a state: a buffer is no parameter."""
+    return any(
+        kind == "parameter" or (kind == "module" and name not in each.stateless)
+        for each in info.lineage()
+        for name, kind in each.registered.items()
+    )
+
+
+def runs_in_constructor(info: ClassInfo, function: Function) -> bool:
+    """The constructor calls the method, or one that does."""
+    called, waiting = set[str](), ["__init__"]
+    while waiting:
+        method = info.method(waiting.pop())
+        calls = every(method.node.body, cst.Call) if method is not None else ()
+        names = (dotted(call.func).rpartition(".") for call in calls)
+        new = {name for owner, _, name in names if owner == "self"} - called
+        called |= new
+        waiting += new
+    return function.name in called
 
 
 def _is_of_object(function: Function) -> bool:

@@ -14,37 +14,33 @@ from devlint.inference.collect import (
     cuda_on_purpose,
     device_awareness,
     dropped_devices,
+    host_offers,
     invalid_devices,
     legacy_types,
     loads,
     named_cards,
     rank_code,
 )
-from devlint.inference.collect.availability_guards import Demands
 from devlint.inference.collect.mentions import note
 from devlint.inference.collect.workers import Workers
 from devlint.inference.conventions import holds
 from devlint.inference.domain.host import External
 from devlint.inference.domain.provenance import Site
 from devlint.inference.domain.tensors import Tensor
-from devlint.inference.domain.value import alternatives
 from devlint.inference.facts import Mention
 from devlint.inference.interpreter.submodules import has_state
 from devlint.inference.models import optimizers
 from devlint.inference.program.accelerator_notes import (
     MentionNote,
     Mentions,
-    functions,
     named_for_accelerators,
 )
-from devlint.inference.program.declarations import Function
 from devlint.inference.program.events import Called, FunctionCalled
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
 from devlint.inference.program.units import Unit
-from devlint.inference.program.usage import left_over
+from devlint.inference.program.usage import left_over, uncalled
 from devlint.inference.program.values import FunctionValue, Instance
-from devlint.inference.syntax.text import dotted
 
 # Functions of torch.cuda that raise where CUDA is missing: each was called on a build without it.
 _RAISING = frozenset(
@@ -185,8 +181,9 @@ def _mention(unit: Unit, noted: MentionNote) -> Mention:
     if per_rank and not noted.global_rank:
         current = noted.bare and rank_code.sets_card(unit)
         per_rank = not current and not rank_code.under_rank_test(noted)
-    if function is not None and mentions.is_script and not guarded:
-        unused = left_over(function)  # a library's are for others
+    if function is not None and not guarded:
+        # A library's are for others, an application's for itself.
+        unused = left_over(function) if mentions.is_script else uncalled(function)
         if unused:
             unit.facts.left_over[function.node] = unused
     on_purpose = "" if guarded else cuda_on_purpose.reason(unit, noted)
@@ -200,14 +197,12 @@ def _mention(unit: Unit, noted: MentionNote) -> Mention:
         guarded=guarded,
         in_main=in_main,
         per_rank=per_rank or noted.global_rank,
-        serves_host=_offers_host(noted, mentions)
-        if kind == "backend"
-        else holds("host-serving-text", mentions.text) or _is_asked_elsewhere(noted, mentions),
-        near_input=noted.in_module or _has_tensor(function),
+        serves_host=not guarded and host_offers.serves_host(unit, noted),
         weights=kind == "load" and loads.holds_weights(unit, noted),
         moves=noted.moves
         and not noted.joins_host
         and (noted.subject is None or noted.subject.is_sure),
+        to_card=noted.to_card,
         refused=noted.refused,
         global_rank=noted.global_rank,
         returns=noted.returns and noted.guarded and not (meant or in_main),
@@ -242,19 +237,6 @@ def _is_guarded(unit: Unit, noted: MentionNote, meant: bool, per_rank: bool) -> 
     return asked or _has_reason(unit, noted)
 
 
-def _is_asked_elsewhere(noted: MentionNote, mentions: Mentions) -> bool:
-    """The same class moves something else only where a condition asks for the card: where that does
-    not hold, this move fails."""
-    info = noted.function.info if noted.function is not None else None
-    return info is not None and any(
-        other.kind == "device"
-        and other.guarded
-        and other.function is not None
-        and other.function.info is info
-        for other in mentions.notes.values()
-    )
-
-
 def _has_reason(unit: Unit, noted: MentionNote) -> bool:
     """What is around it says why it is for an accelerator, or asks by way of a flag."""
     if noted.kind not in ("device", "backend"):
@@ -266,46 +248,3 @@ def _has_reason(unit: Unit, noted: MentionNote) -> bool:
         return device_awareness.is_beside_host(*at) or device_awareness.is_measured(*at)
     with_tensors = unit.kept(Mentions).with_devices
     return noted.function in with_tensors and device_awareness.is_measured(*at)
-
-
-def _offers_host(noted: MentionNote, mentions: Mentions) -> bool:
-    """The code around a backend's call is given its device, or the call its object's, which its
-    constructor is given; or its file offers the host; and it has not taken CUDA's itself."""
-    around = functions(noted.function)
-    if _asks_about_object(noted, around):
-        around += [f.info.methods["__init__"] for f in around if f.info is not None]
-    if _asks_about_card(noted) or any(
-        holds("cuda-device-text", function.text) for function in around
-    ):
-        return False
-    given = (name for function in around for name in cuda_on_purpose.parameters_of(function))
-    if any(holds("device-name", each) for each in given):
-        return True
-    if noted.node in mentions.unit.kept(Demands).classes.values():
-        return False  # an object with a stream is for CUDA
-    return holds("host-offering-text", mentions.text)
-
-
-def _asks_about_object(noted: MentionNote, around: list[Function]) -> bool:
-    """`torch.cuda.reset_peak_memory_stats(self.device)`, of an object with a constructor."""
-    made = all(f.info is None or "__init__" in f.info.methods for f in around)
-    given = noted.node.args if isinstance(noted.node, cst.Call) else ()
-    own = (dotted(argument.value).rpartition(".") for argument in given)
-    return made and any(owner == "self" and holds("device-name", name) for owner, _, name in own)
-
-
-def _asks_about_card(noted: MentionNote) -> bool:
-    """What a card can do is asked, inside a function, where it is known to be one of CUDA's."""
-    return noted.function is not None and "get_device_capability" in noted.text
-
-
-def _has_tensor(function: Function | None) -> bool:
-    """A parameter is a tensor, or a module: there is a device to go by."""
-    for inner in functions(function):
-        for parameter in inner.summary.parameters if inner.summary is not None else ():
-            for value in alternatives(parameter.value):
-                if (type(value) is Tensor and value.is_sure) or (
-                    type(value) is Instance and value.module
-                ):
-                    return True
-    return False

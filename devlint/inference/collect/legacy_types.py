@@ -12,7 +12,7 @@ from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value
 from devlint.inference.models.devices import place_of
 from devlint.inference.models.unification.authority import mended_place
-from devlint.inference.program.accelerator_notes import Mentions
+from devlint.inference.program.accelerator_notes import MentionNote, Mentions
 from devlint.inference.program.events import TypeNamed
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
@@ -27,7 +27,8 @@ def of_conversion(frame: Frame, node: cst.Call, receiver: Value, arguments: Argu
     name = value.name if type(value) is External else text_of(value)
     if holds("legacy-tensor-type", name):
         frame.unit.kept(Mentions).converts = True
-        _note_conversion(frame, node, subject, _moves(subject, name))
+        noted = _note_conversion(frame, node, subject, _moves(subject, name))
+        noted.to_card = name.startswith("torch.cuda.")
     elif subject is not None and _is_type_of(given):
         assert isinstance(given, cst.Call) and isinstance(given.func, cst.Attribute)
         other = frame.eval(given.func.value)
@@ -36,9 +37,12 @@ def of_conversion(frame: Frame, node: cst.Call, receiver: Value, arguments: Argu
         _note_conversion(frame, node, subject, moves)
 
 
-def _note_conversion(frame: Frame, node: cst.Call, subject: Tensor | None, moves: bool) -> None:
+def _note_conversion(
+    frame: Frame, node: cst.Call, subject: Tensor | None, moves: bool
+) -> MentionNote:
     noted = note(frame, node, "legacy-type")
     noted.subject, noted.moves = subject, moves
+    return noted
 
 
 def _is_type_of(node: cst.CSTNode | None) -> bool:

@@ -45,6 +45,8 @@ def holds_weights(unit: Unit, note: MentionNote) -> bool:
     if dotted(node.func).endswith("jit.load"):
         return True  # a whole model
     path = node.args[0].value if node.args else node
+    if isinstance(path, cst.BaseExpression) and holds("options-file", file_name(path)):
+        return False
     said = words(path) if isinstance(path, cst.BaseExpression) else ""
     if isinstance(path, cst.Name):
         said += " " + scope.place(path, scope.index(node)).partition(OWN_NAME)[0]  # of an open file

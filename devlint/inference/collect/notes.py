@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import libcst as cst
 
-from devlint.inference.collect import call_contexts, invalid_devices
+from devlint.inference.collect import call_contexts, invalid_devices, moves_in_vain
 from devlint.inference.collect.contradictions import FAR
 from devlint.inference.collect.explanation import operand
 from devlint.inference.confidence.policy import strength
@@ -118,6 +118,8 @@ def _settle_move(frame: Frame, note: MoveNote) -> None:
         )
     )
     own(frame, "move", len(facts.moves) - 1)
+    if note.discarded and not of_module:
+        moves_in_vain.note(frame, note, len(facts.moves) - 1)
 
 
 def _loses_nothing(frame: Frame, note: MoveNote, of_module: bool, is_called: bool) -> bool:

@@ -13,7 +13,7 @@ from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.heap import latest
 from devlint.inference.domain.placement import CPU, Variable
 from devlint.inference.domain.provenance import Site, StepKind
-from devlint.inference.domain.tensors import KEPT, MAYBE_SCALAR, PARAMETER, Tensor
+from devlint.inference.domain.tensors import GRAD, KEPT, MAYBE_SCALAR, PARAMETER, Tensor
 from devlint.inference.domain.value import UNKNOWN, Value, alternatives
 from devlint.inference.facts import Meeting, MeetingKind, PlainAttribute
 from devlint.inference.interpreter.kept_tensors import keep_note
@@ -25,6 +25,7 @@ from devlint.inference.interpreter.submodules import (
     modules_in,
     registers_by_name,
 )
+from devlint.inference.program import usage
 from devlint.inference.program.accelerator_notes import MentionNote, Mentions
 from devlint.inference.program.attribute_notes import AttributeNote
 from devlint.inference.program.declarations import ClassInfo, classes_of
@@ -46,6 +47,8 @@ def settle_class(info: ClassInfo, frame: Frame) -> None:
         if note.of_modules and registers_by_name(info):
             continue
         held = operand(frame, note.tensor, note.source_node)
+        if note.method in info.methods:
+            usage.note_function(info.methods[note.method])
         info.unit.facts.plain_attributes.append(
             PlainAttribute(
                 site=frame.site(note.node),
@@ -57,7 +60,7 @@ def settle_class(info: ClassInfo, frame: Frame) -> None:
                 used_at=_meeting_of(info, note),
                 read_at=info.used.get(note.node),
                 excused=moves_plain_attribute(info, note.name)
-                or _moved_elsewhere(info, note.name)
+                or _moved_elsewhere(info, note)
                 or (note.of_modules and _looks_after(info, note.name))
                 or (held.placement is not None and held.placement == info.stands_on)
                 or _by_switch(info.unit, note.tensor)
@@ -67,8 +70,20 @@ def settle_class(info: ClassInfo, frame: Frame) -> None:
                 given=note.given,
                 was_given=note.was_given,
                 only_compared=overwritten and _is_only_compared(info, note.name),
+                in_container=note.in_container,
+                is_trained=bool(note.tensor.traits & GRAD),
+                in_host_script=_is_of_host_script(info),
             )
         )
+
+
+def _is_of_host_script(info: ClassInfo) -> bool:
+    """A class that only the script has which it stands in, and that names no accelerator."""
+    unit = info.unit
+    if unit.accelerated or not unit.is_script:
+        return False
+    importer = unit.context.importer
+    return importer is None or not importer.is_named_elsewhere(info.name, unit.source.path)
 
 
 def meets(frame: Frame, event: KeptMeets) -> None:
@@ -151,10 +166,11 @@ def _looks_after(info: ClassInfo, name: str) -> bool:
     )
 
 
-def _moved_elsewhere(info: ClassInfo, name: str) -> bool:
-    """Some method reads the attribute only to move it, or puts a moved one in its place. The
-    constructor does neither: what it moves stays there, as what it leaves does where a condition
-    is not met."""
+def _moved_elsewhere(info: ClassInfo, note: AttributeNote) -> bool:
+    """Some method reads the attribute only to move it, or the elements of a list, or puts a moved
+    one in its place. The constructor does neither: what it moves stays there, as what it leaves
+    does where a condition is not met."""
+    name = note.name
     for value in alternatives(info.attributes.get(name, UNKNOWN)):
         if type(value) is not Tensor:
             continue
@@ -165,7 +181,9 @@ def _moved_elsewhere(info: ClassInfo, name: str) -> bool:
             continue
         if not _is_in_constructor(info, step.node):
             return True
-    moves = [move for move in info.unit.facts.moves if move.subject.name == f"self.{name}"]
+    names = ((move, move.subject.name) for move in info.unit.facts.moves)
+    whole = ((m, n.partition("[")[0] if note.in_container else n) for m, n in names)
+    moves = [move for move, moved in whole if moved == f"self.{name}"]
     return any(
         not _is_in_constructor(info, move.site.node) and not _is_of_another(info, move.function)
         for move in moves

@@ -240,8 +240,8 @@ MEANINGS: Mapping[AssumptionKind, str] = {
     K.GRADIENTS_ARE_ON: "Gradients are on where a value is made or read.",
     K.RESULT_WAS_WANTED: "Code that has no effect was meant to have one.",
     K.DEVICE_IS_FOR_ALL: "A function that takes a device is to work there with all that it makes.",
-    K.RESULT_IS_MOVED_IN_VAIN: "What a callee makes should be made on the device, though it is "
-    "moved there where it comes back.",
+    K.RESULT_IS_MOVED_IN_VAIN: "What is made or moved in vain should be where it was meant to be, "
+    "though whoever gets or reads it moves it there.",
     K.GRADIENT_IS_WANTED: "A tensor that requires grad and is kept by a module is to be trained.",
     K.GRADIENT_IS_READ_THERE: "The gradient is wanted of a moved tensor, and not of what it was "
     "moved from.",

@@ -21,10 +21,10 @@ class Mention(NamedTuple):
     guarded: bool
     in_main: bool  # in a script's main part or a test
     per_rank: bool  # in code that runs once per rank
-    serves_host: bool = False  # the file elsewhere works without an accelerator, too
-    near_input: bool = False  # a tensor or a module is at hand, with a device to go by
+    serves_host: bool = False  # the code around is to run without an accelerator, too
     weights: bool = False  # of a load: what is loaded are a model's or an optimizer's weights
     moves: bool = False  # of a legacy type: it takes a tensor from where it may be
+    to_card: bool = False  # of a legacy type: it is one of CUDA, under whatever name
     refused: bool = False  # of a legacy type: its `device=` is one that it refuses
     global_rank: bool = False  # the index is the rank among all nodes
     returns: bool = False  # it brings to the current card what some input's device gave

@@ -55,6 +55,9 @@ class PlainAttribute(NamedTuple):
     was_given: bool = False  # the constructor was handed it, and may have got it from anywhere
     read_at: Site | None = None
     only_compared: bool = False  # a registered name of which the class asks how it compares
+    in_container: bool = False  # in a plain list
+    is_trained: bool = False  # it requires grad
+    in_host_script: bool = False  # the class is of a script alone, which names no accelerator
 
 
 class LateMove(NamedTuple):

@@ -205,9 +205,9 @@ def _kept_container(
     if moves_plain_attribute(info, name):
         inner = registered_tensor(info, frame, node, 0)
         return Sequence(None, inner, value.kind)
-    keep_note(
-        info, name, AttributeNote(node, source, name, found[0], False, method_name(frame), "")
-    )
+    note = AttributeNote(node, source, name, found[0], False, method_name(frame), "")
+    note.in_container = True
+    keep_note(info, name, note)
     origin = frame.origin(
         StepKind.ATTRIBUTE, node, found[0].origin, "kept here as a plain attribute"
     )

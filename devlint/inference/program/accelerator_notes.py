@@ -7,7 +7,7 @@ from functools import cached_property
 
 import libcst as cst
 
-from devlint.inference.conventions import holds
+from devlint.inference.conventions import holds, without
 from devlint.inference.domain.placement import CPU
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import Tensor
@@ -30,6 +30,7 @@ class MentionNote:
     bare: bool = False  # the current device, without an index
     moves: bool = False
     refused: bool = False
+    to_card: bool = False  # of a conversion: to a type of CUDA
     global_rank: bool = False
     returns: bool = False
     mapped: bool = False  # mapped into memory, as files of the host are
@@ -63,6 +64,11 @@ class Mentions:
     def meant(self) -> bool:
         """Nothing but an accelerator runs the file."""
         return holds("accelerator-path", self.unit.purpose) or holds("cuda-only-text", self.text)
+
+    @cached_property
+    def offers_host(self) -> bool:
+        """The user, or the file itself, may choose the host."""
+        return holds("host-offering-text", without("comment", self.text))
 
     @cached_property
     def with_devices(self) -> set[Function | None]:

@@ -25,6 +25,7 @@ class AttributeNote:
     overwrites: str
     given: Given | None = None
     was_given: bool = False  # the constructor was handed it
+    in_container: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -37,6 +37,9 @@ class Importer(Protocol):
     def programs_choose_default_device(self, path: str) -> bool:
         """Whether every program that runs a file makes tensors elsewhere by default."""
 
+    def programs_offer_host(self, path: str) -> bool:
+        """Whether what runs a file, by importing it, leaves the choice of the host."""
+
     def is_named_elsewhere(self, name: str, path: str) -> bool:
         """Whether another file of the project names what a file defines."""
 

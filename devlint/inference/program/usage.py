@@ -64,11 +64,15 @@ def _names_to_call(function: Function) -> list[str]:
 
 def note(frame: Frame) -> None:
     """The function, of which something is noted, is called by nobody in sight, if that is so."""
-    function = frame.function
-    if function is not None and not frame.unit.is_test:
-        name = uncalled(function)
-        if name:
-            frame.unit.facts.uncalled[function.node] = name
+    if frame.function is not None:
+        note_function(frame.function)
+
+
+def note_function(function: Function) -> None:
+    """The same, of a function."""
+    name = "" if function.unit.is_test else uncalled(function)
+    if name:
+        function.unit.facts.uncalled[function.node] = name
 
 
 # What `torch.nn.Module` calls of what inherits from it.

@@ -20,7 +20,9 @@ _COMPREHENSIONS = (cst.DictComp, cst.ListComp, cst.GeneratorExp, cst.Dict, cst.L
 
 
 def moved_attribute(target: cst.CSTNode, value: cst.BaseExpression) -> str:
-    """The attribute of `self` that an assignment moves, else ""."""
+    """The attribute of `self` that an assignment moves, or an element of which, else ""."""
+    while isinstance(target, cst.Subscript):
+        target = target.value
     path = dotted(target)
     if not path.startswith("self.") or path.count(".") > 1:
         return ""

@@ -52,6 +52,13 @@ def function_is_called(facts: Facts, site: Site) -> Assumptions:
     return assume_if(bool(name), AssumptionKind.FUNCTION_IS_CALLED, site, message)
 
 
+def called(facts: Facts, site: Site) -> Assumptions:
+    """The same of what is easily left alone there: nobody mends code that nothing calls."""
+    name = _named(facts, facts.uncalled, site)
+    message = f"`{name}`, which nothing in the project calls, is in use"
+    return function_is_called(facts, site) + warm_code(bool(name), site, message)
+
+
 def _is_used(facts: Facts, site: Site) -> Assumptions:
     """The assumption that what nothing in sight calls is called by somebody."""
     name = _named(facts, facts.left_over, site)
@@ -100,10 +107,13 @@ def runs_elsewhere(site: Site, sign: str) -> Assumptions:
     return assume_if(bool(sign), kind, site, f"the code is to run without CUDA, though {sign}")
 
 
+NO_OTHER_MACHINE = "nothing in it, nor in what runs it, serves another machine"
+
+
 def sign_of_cuda(mentions: list[Mention], serves_others: bool) -> str:
     """What shows that some of these are for CUDA on purpose; else that no other machine is served,
     if that is so."""
-    alone = "" if serves_others else "nothing in it serves another machine"
+    alone = "" if serves_others else NO_OTHER_MACHINE
     return next((mention.on_purpose for mention in mentions if mention.on_purpose), alone)
 
 

@@ -172,7 +172,7 @@ def device_expression(operand: Operand) -> str | None:
         if placement.kind is VariableKind.INPUT and is_path(placement.name):
             return f"{placement.name}.device"
         if placement.kind is VariableKind.MODULE and is_path(placement.name):
-            return f"next({placement.name}.parameters()).device"
+            return device_of_module(placement.name)
         return None
     if is_path(operand.name):
         return f"{operand.name}.device"
@@ -188,7 +188,12 @@ def device_there(meeting: Meeting) -> str | None:
     holder = func.value if isinstance(func, cst.Attribute) else func
     if operand.site.node is not func and operand.site.node is not holder:
         return device_expression(operand)
-    return f"next({operand.name}.parameters()).device" if is_path(operand.name) else None
+    return device_of_module(operand.name) if is_path(operand.name) else None
+
+
+def device_of_module(name: str) -> str:
+    """Where a module's parameters are, which is called by this name: `net`, or `net.forward`."""
+    return f"next({name.removesuffix('.forward')}.parameters()).device"
 
 
 def _is_named(operand: Operand, device: str) -> bool:
