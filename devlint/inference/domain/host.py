@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import dataclass
 from typing import Any
 
 from devlint.inference.domain.path_conditions import PathCondition, Sides
@@ -11,13 +12,11 @@ from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value, without
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Const(Value):
     """A Python constant."""
 
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
+    value: Any
 
     def __repr__(self) -> str:
         return f"Const({self.value!r})"
@@ -47,6 +46,7 @@ FALSE = Const(False)
 ASSUMED = Const(True)  # a flag by its name alone: true in the accelerated world, or an index
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Host(Value):
     """A host value that is no tensor: a number, a shape, a NumPy array.
 
@@ -54,14 +54,9 @@ class Host(Value):
     `whole` that it is a shape, not one of its numbers.
     """
 
-    __slots__ = ("array", "sizes", "whole")
-
-    def __init__(
-        self, sizes: Tensor | None = None, array: bool = False, whole: bool = False
-    ) -> None:
-        self.sizes = sizes
-        self.array = array
-        self.whole = whole
+    sizes: Tensor | None = None
+    array: bool = False
+    whole: bool = False
 
     def __repr__(self) -> str:
         return "Host(array)" if self.array else "Host"
@@ -98,22 +93,15 @@ ARRAY = Host(array=True)
 DTYPE = Host()
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class DeviceValue(Value):
     """A `torch.device`, or what stands for one."""
 
-    __slots__ = ("of", "one_of", "place", "sure")
-
-    def __init__(
-        self,
-        place: Placement,
-        of: Tensor | None = None,
-        sure: bool = False,
-        one_of: tuple[tuple[Placement, PathCondition], ...] = (),
-    ) -> None:
-        self.place = place
-        self.of = of  # the tensor whose `.device` it is
-        self.sure = sure  # a `torch.device`, and no string that names one
-        self.one_of = one_of  # of a tensor that is one of several: where each is, and when
+    place: Placement
+    of: Tensor | None = None  # the tensor whose `.device` it is
+    sure: bool = False  # a `torch.device`, and no string that names one
+    # Of a tensor that is one of several: where each is, and when.
+    one_of: tuple[tuple[Placement, PathCondition], ...] = ()
 
     def __repr__(self) -> str:
         return f"DeviceValue({self.place})"
@@ -129,13 +117,11 @@ class DeviceValue(Value):
         )
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class External(Value):
     """A name of a library outside the project, dotted: `torch.nn.functional.relu`."""
 
-    __slots__ = ("name",)
-
-    def __init__(self, name: str) -> None:
-        self.name = name
+    name: str
 
     def __repr__(self) -> str:
         return f"External({self.name})"

@@ -17,6 +17,7 @@ This is the algebra alone: which predicate a test is on is for the interpreter t
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import dataclass
 
 MAX_FACTS = 12  # that one value keeps: the latest
 
@@ -24,6 +25,7 @@ MAX_FACTS = 12  # that one value keeps: the latest
 MAX_AROUND = 16  # that are known of one place in the code
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Predicate:
     """The subject of a test, as it was when the test was made: the same object for the same
     subject, as long as none of its names is bound anew.
@@ -31,19 +33,10 @@ class Predicate:
     `born`: when the last of them was bound; `inner`: a callee made the test.
     """
 
-    __slots__ = ("born", "inner", "names", "subject")
-
-    def __init__(
-        self,
-        born: int = 0,
-        inner: bool = False,
-        subject: Hashable = None,
-        names: tuple[str, ...] = (),
-    ) -> None:
-        self.born = born
-        self.inner = inner
-        self.subject = subject
-        self.names = names
+    born: int = 0
+    inner: bool = False
+    subject: Hashable = None
+    names: tuple[str, ...] = ()
 
 
 Literal = tuple[Predicate, bool, Hashable]  # it was, or was not, this value

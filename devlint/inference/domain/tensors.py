@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from devlint.inference.domain.kinds import Evidence
 from devlint.inference.domain.path_conditions import ALWAYS, PathCondition, Sides, both, either
@@ -81,24 +82,15 @@ _ZERO_DIM = SCALAR | MAYBE_SCALAR
 INHERITED = DEFAULT | LOADED | INDIRECT | KEPT | MATRIX
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Tensor(Value):
     """A tensor, or with `evidence` a value that may be one."""
 
-    __slots__ = ("evidence", "origin", "place", "sizes", "traits")
-
-    def __init__(
-        self,
-        place: Placement,
-        origin: Provenance | None = None,
-        traits: int = 0,
-        evidence: Evidence | None = None,
-        sizes: Tensor | None = None,
-    ) -> None:
-        self.place = place
-        self.origin = origin
-        self.traits = traits
-        self.evidence = evidence
-        self.sizes = sizes
+    place: Placement
+    origin: Provenance | None = None
+    traits: int = 0
+    evidence: Evidence | None = None
+    sizes: Tensor | None = None
 
     def __repr__(self) -> str:
         maybe = "?" if self.evidence is not None else ""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import libcst as cst
 
 from devlint.inference.domain.path_conditions import Sides
@@ -9,14 +11,12 @@ from devlint.inference.domain.value import Value
 from devlint.inference.program.frames import Frame
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class TypeExpression(Value):
     """A type that a name stands for, to be read as an annotation: `Cuda = Annotated[Tensor, …]`."""
 
-    __slots__ = ("frame", "node")
-
-    def __init__(self, node: cst.BaseExpression, frame: Frame) -> None:
-        self.node = node
-        self.frame = frame
+    node: cst.BaseExpression
+    frame: Frame
 
     def merge(self, other: Value, sides: Sides | None) -> Value | None:
         assert type(other) is TypeExpression

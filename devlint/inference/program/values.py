@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from devlint.contracts import Requirement
 from devlint.inference.domain.containers import Mapping, Sequence
@@ -24,13 +25,11 @@ from devlint.inference.program.loops import Environment
 from devlint.inference.program.units import Unit
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class ProjectModule(Value):
     """A Python module of the project."""
 
-    __slots__ = ("unit",)
-
-    def __init__(self, unit: Unit) -> None:
-        self.unit = unit
+    unit: Unit
 
     def merge(self, other: Value, sides: Sides | None) -> Value | None:
         assert type(other) is ProjectModule
@@ -70,20 +69,13 @@ def read(env: Environment, name: str) -> Value | None:
     return value
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class FunctionValue(Value):
     """A function of the project, perhaps bound to an object, perhaps with arguments given."""
 
-    __slots__ = ("bound", "function", "given")
-
-    def __init__(
-        self,
-        function: Function,
-        bound: Value | None = None,
-        given: tuple[list[Value], dict[str, Value]] | None = None,
-    ) -> None:
-        self.function = function
-        self.bound = bound
-        self.given = given
+    function: Function
+    bound: Value | None = None
+    given: tuple[list[Value], dict[str, Value]] | None = None
 
     def merge(self, other: Value, sides: Sides | None) -> Value | None:
         assert type(other) is FunctionValue
@@ -98,13 +90,11 @@ class FunctionValue(Value):
         return self.function.node is other.function.node
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class ClassValue(Value):
     """A class of the project."""
 
-    __slots__ = ("info",)
-
-    def __init__(self, info: ClassInfo) -> None:
-        self.info = info
+    info: ClassInfo
 
     def merge(self, other: Value, sides: Sides | None) -> Value | None:
         assert type(other) is ClassValue
@@ -239,14 +229,12 @@ def self_of(info: ClassInfo) -> Instance:
     return found
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Placed(Value):
     """In an environment under a module object: where the module is now."""
 
-    __slots__ = ("origin", "place")
-
-    def __init__(self, place: Placement, origin: Provenance | None) -> None:
-        self.place = place
-        self.origin = origin
+    place: Placement
+    origin: Provenance | None
 
     def merge(self, other: Value, sides: Sides | None) -> Value:
         assert type(other) is Placed
@@ -258,14 +246,12 @@ class Placed(Value):
         return self if is_accelerated(self.place) and not is_accelerated(other.place) else None
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Optimizer(Value):
     """An optimizer over the parameters of `module`, built at `origin`."""
 
-    __slots__ = ("module", "origin")
-
-    def __init__(self, module: Instance | None, origin: Provenance) -> None:
-        self.module = module
-        self.origin = origin
+    module: Instance | None
+    origin: Provenance
 
     def merge(self, other: Value, sides: Sides | None) -> Value | None:
         assert type(other) is Optimizer
@@ -273,14 +259,12 @@ class Optimizer(Value):
         return self if same else None
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Parameters(Value):
     """`module.parameters()`, or a list made from it."""
 
-    __slots__ = ("module", "tensor")
-
-    def __init__(self, module: Instance | None, tensor: Tensor) -> None:
-        self.module = module
-        self.tensor = tensor
+    module: Instance | None
+    tensor: Tensor
 
     def merge(self, other: Value, sides: Sides | None) -> Value | None:
         assert type(other) is Parameters
@@ -290,14 +274,12 @@ class Parameters(Value):
         return self if tensor is self.tensor else Parameters(self.module, tensor)
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Method(Value):
     """A method of a value, not called yet: `x.to`, `torch.add` bound by getattr."""
 
-    __slots__ = ("name", "receiver")
-
-    def __init__(self, receiver: Value, name: str) -> None:
-        self.receiver = receiver
-        self.name = name
+    receiver: Value
+    name: str
 
     def resolved(self) -> Value:
         """Itself; a method of one of too many values is one of too many."""
@@ -311,43 +293,37 @@ class Method(Value):
         return None if receiver is None else Method(receiver, self.name).resolved()
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Partial(Value):
     """`functools.partial(f, …)` of anything that is no project function."""
 
-    __slots__ = ("args", "callee", "keywords")
-
-    def __init__(self, callee: Value, args: list[Value], keywords: dict[str, Value]) -> None:
-        self.callee = callee
-        self.args = args
-        self.keywords = keywords
+    callee: Value
+    args: list[Value]
+    keywords: dict[str, Value]
 
     def covers(self, other: Value, depth: int) -> bool:
         assert type(other) is Partial
         return covers(self.callee, other.callee, depth - 1)
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Generator(Value):
     """A `torch.Generator`."""
 
-    __slots__ = ("origin", "place")
-
-    def __init__(self, place: Placement, origin: Provenance | None) -> None:
-        self.place = place
-        self.origin = origin
+    place: Placement
+    origin: Provenance | None
 
     def merge(self, other: Value, sides: Sides | None) -> Value | None:
         assert type(other) is Generator
         return self if self.place == other.place else None
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Super(Value):
     """`super()` inside a class."""
 
-    __slots__ = ("info", "instance")
-
-    def __init__(self, info: ClassInfo, instance: Value) -> None:
-        self.info = info
-        self.instance = instance
+    info: ClassInfo
+    instance: Value
 
     def merge(self, other: Value, sides: Sides | None) -> Value | None:
         assert type(other) is Super
@@ -355,13 +331,11 @@ class Super(Value):
         return self if same else None
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Contract(Value):
     """`On("cuda")` or `SameDevice("x")` of devlint.contracts."""
 
-    __slots__ = ("requirement",)
-
-    def __init__(self, requirement: Requirement) -> None:
-        self.requirement = requirement
+    requirement: Requirement
 
     def merge(self, other: Value, sides: Sides | None) -> Value | None:
         assert type(other) is Contract
