@@ -349,6 +349,28 @@ def test_a_call_shows_what_it_hands_in_and_nothing_of_what_is_open(rows, is_met)
     assert [each.rpartition(" ")[2] for each in found] == ["likely" if is_met else "possible"]
 
 
+TRACK = """
+def track(rows, device):
+    with {default}:
+        return through(rows.to(device))
+
+def through(rows: torch.Tensor):
+    return shift(rows)
+"""
+
+
+@pytest.mark.parametrize(
+    ("callers", "expected"),
+    [
+        (TRACK.format(default="torch.device(device)"), OPEN),
+        (TRACK.format(default="torch.no_grad()"), RAISES),
+    ],
+)
+def test_what_a_function_makes_under_its_callers_default_device_is_there(callers, expected):
+    """The default device of a block is that of all that runs in it, however far down."""
+    assert meetings(settled(SHIFT.format(callers=callers)))[0] == expected
+
+
 SIBLINGS = """
 class Attack:
     def perturb(self, x: torch.Tensor):
