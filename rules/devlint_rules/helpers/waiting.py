@@ -43,14 +43,18 @@ def is_only_asked_for(facts: Facts, sync: Sync) -> bool:
     )
 
 
+_WHOLE = frozenset({".tolist()", ".cpu()", ".numpy()"})
+
+
 def wait_in_any_case(facts: Facts, loop: Loop) -> Sync | None:
     """What makes the host wait in every turn of a loop, whatever becomes of its reads of elements:
-    rows that a mask picks, or a callee that waits."""
+    rows that a mask picks, a whole tensor that the host works on with, or a callee that waits."""
     for sync in facts.syncs:
         is_there = sync.loop is not None and sync.loop.site.node is loop.site.node
         is_other = sync.inside is not None or (
             sync.call == MASKED and not is_reduced(facts, sync.site.node)
         )
+        is_other = is_other or (sync.call in _WHOLE and sync.needed and not sync.elementwise)
         if is_there and is_other and not (sync.cold or sync.invariant):
             return sync
     return None
