@@ -309,3 +309,22 @@ def test_advice_of_several_lines_is_written_on_one(tmp_path):
     )
     (said,) = found(tmp_path, code, "DEV304")
     assert said.advice == "make it there: `torch.zeros(x.size(0), 4, device=x.device)`"
+
+
+RANKED = """\
+class Search(nn.Module):
+    def forward(self, rows: torch.Tensor, scores: torch.Tensor):
+        out = []
+        for i in range(rows.size(0)):
+            out.append(self.words({read}))
+            out.append(scores[i].item())
+        return out
+"""
+
+
+@pytest.mark.parametrize(
+    ("read", "count"), [("rows[i, :].tolist()", 1), ("rows[i, : len(out)].tolist()", 0)]
+)
+def test_rows_that_can_be_read_at_once_are_no_wait_that_stays(tmp_path, read, count):
+    said = found(tmp_path, RANKED.format(read=read), "DEV305")
+    assert len([s for s in said if "`scores`" in s.message]) == count
