@@ -49,7 +49,7 @@ def _advice(facts: Facts, meeting: Meeting) -> str:
         made, device = None, device_there(meeting)  # what is called so here has no name there
     if device is None:
         return "make it on the device of the other operand: pass `device=` to the factory"
-    if not left.by_default or made is None or not takes_device(made):
+    if not left.by_default or made is None or not takes_device(left, made):
         return moved(left, device)
     assert isinstance(made.node, cst.Call)
     call = with_argument(made.node, f"device={device}")

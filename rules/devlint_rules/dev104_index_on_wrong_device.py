@@ -52,7 +52,9 @@ def _move(meeting: Meeting) -> str:
     if not _index_to_host(meeting):
         return MOVE
     made, anywhere = sole_factory(meeting.left), isinstance(meeting.right.placement, Variable)
-    if made is not None and anywhere and meeting.left.by_default and takes_device(made):
+    if not (made is not None and anywhere and meeting.left.by_default):
+        return "bring the index to the host"
+    if takes_device(meeting.left, made):
         return "make the tensor where its index lives, or bring the index to the host"
     return "bring the index to the host"
 

@@ -27,7 +27,7 @@ def _fix(facts: Facts, fact: PlainAttribute) -> tuple[Replacement, ...]:
     made, value = factory_of(fact.operand), fact.operand.site
     device = f"self.{fact.attribute}.device"
     if made is not None and made.node is value.node and in_file(facts, value):
-        return add_argument(value, f"device={device}") if takes_device(value) else ()
+        return add_argument(value, f"device={device}") if takes_device(fact.operand, value) else ()
     statement = assignment(facts, fact)
     if statement is None or statement.value is not value.node or fact.overwrites != "buffer":
         return ()

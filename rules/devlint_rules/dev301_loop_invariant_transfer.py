@@ -15,6 +15,7 @@ from devlint_rules.helpers.assumptions import time_matters
 from devlint_rules.helpers.blocks import line_before
 from devlint_rules.helpers.repetition import is_copied_each_step
 from devlint_rules.helpers.rewriting import in_file, receiver, short, text_of
+from devlint_rules.helpers.stretches import Counted
 from devlint_rules.helpers.waiting import busy_at, repeated
 from devlint_rules.helpers.wording import history, loop_note
 
@@ -76,7 +77,8 @@ def _of_kept(facts: Facts, move: Move) -> Claim:
 def _of_data(facts: Facts, copy: DataCopy) -> Claim:
     """`torch.tensor(self.rows, device=x.device)`, wherever one call is one step."""
     made, data = short(copy.site.node), short(copy.data.node)
-    assumed = time_matters(facts, copy.site)
+    around = repeated(copy.loop, copy.function)
+    assumed = time_matters(facts, copy.site) + busy_at(facts, copy.site, around, Counted.ANY)
     buffer = "register it as a buffer (`persistent=False`) in the constructor"
     return Claim(
         copy.site,

@@ -10,10 +10,13 @@ from devlint.findings import Severity
 from devlint.inference.confidence.policy import confidence_of, strength
 from devlint.inference.domain.placement import Variable, VariableKind, may_be_accelerator
 from devlint.inference.facts import Facts, Hotness, Loop, Site, Sync
+from devlint.inference.syntax.text import every
 from devlint.rule import Claim, Note, Rule
 from devlint_rules.helpers.chains import reduction
 from devlint_rules.helpers.needs import MASKED, is_stacking
-from devlint_rules.helpers.uses import Use, use_of
+from devlint_rules.helpers.scopes import function_around, values_of
+from devlint_rules.helpers.stretches import ends_turn
+from devlint_rules.helpers.uses import Use, names_read, use_of
 from devlint_rules.helpers.waiting import assumptions
 from devlint_rules.helpers.wording import WAITS, and_more, loop_note
 
@@ -50,6 +53,24 @@ _BY_USE = {
 }
 
 
+_WHOLE = frozenset({".cpu()", ".numpy()", ".tolist()"})
+
+
+def _is_of_parameter(facts: Facts, sync: Sync) -> bool:
+    """What is asked about is what the caller hands in, and computed of nothing else."""
+    placement, function = sync.operand.placement, function_around(facts, sync.site.node)
+    if not isinstance(placement, Variable) or placement.kind is not VariableKind.INPUT:
+        return False
+    if function is None:
+        return False
+    given = {param.name.value for param in every(function.params, cst.Param)} - {"self"}
+    asked: list[cst.CSTNode] = [sync.operand.site.node]
+    if isinstance(asked[0], cst.Name) and asked[0].value not in given:
+        asked = values_of(function, asked[0].value)
+    names = {name.value for node in asked for name in names_read(node)}
+    return bool(names & given) and names <= given | {"torch"}
+
+
 def _advice(facts: Facts, sync: Sync) -> str:
     """By what becomes of the value."""
     if sync.call == MASKED:
@@ -72,8 +93,7 @@ def _advice(facts: Facts, sync: Sync) -> str:
     if sync.invariant and in_loop:
         return "read it once before the loop, which does not change it"
     if use is Use.TESTED:
-        placement = sync.operand.placement
-        if isinstance(placement, Variable) and placement.kind is VariableKind.INPUT:
+        if _is_of_parameter(facts, sync):
             return (
                 "ask once in the caller and hand the answer in, or let the device decide: "
                 "`torch.where`"
@@ -83,10 +103,14 @@ def _advice(facts: Facts, sync: Sync) -> str:
             "let the device decide: `torch.where`, or an operation that does no harm where it is "
             f"not needed{counter}"
         )
+    if use is Use.KEPT and trains and sync.call in _WHOLE and not sync.operand.scalar:
+        return "keep it detached on the device, and copy all of them at once after the loop"
     if use is Use.SHOWN or (use is Use.KEPT and trains):
-        if trains:
-            return "read it behind `backward` and `step`, and only every n-th step"
-        return "read it every n-th time only, or once after the loop"
+        if loop is None or not trains:
+            return "read it every n-th time only, or once after the loop"
+        if ends_turn(facts, sync.site.node, loop.site.node):
+            return "read it only every n-th step, or keep it detached until the loop is done"
+        return "read it behind `backward` and `step`, and only every n-th step"
     if use is Use.SUMMED and not in_loop:
         return "add up on the device, and read the sum where it is needed"
     if use in _BY_USE:
@@ -267,5 +291,6 @@ Whether the wait costs anything depends on how long the queue is, which only a p
 severity `performance`. A sampling loop that has to read each token is right as it is. It is a
 `possible` one where a `synchronize()` stands right above; where the number picks a layer or an
 element; where only an `isinstance` says that the value is a tensor; where the value is shown in a
-loop that evaluates; and in tests and reference implementations (`attention_ref`).""",
+loop that evaluates; in tests and reference implementations (`attention_ref`); and, as all remarks
+on speed, in a file that turns on anomaly mode, which waits behind each operation of `backward`.""",
 )

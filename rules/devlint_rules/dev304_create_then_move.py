@@ -22,7 +22,9 @@ from devlint_rules.helpers.legacy_types import meaning, of_sizes
 from devlint_rules.helpers.repetition import (
     goes_through_host,
     is_copied_each_step,
+    is_kept_for_later,
     is_set_up,
+    serves_a_loop,
     stands_for_nothing,
 )
 from devlint_rules.helpers.rewriting import (
@@ -38,6 +40,8 @@ from devlint_rules.helpers.rewriting import (
     with_argument,
 )
 from devlint_rules.helpers.scopes import function_around
+from devlint_rules.helpers.sizes import makes_few
+from devlint_rules.helpers.stretches import Counted
 from devlint_rules.helpers.waiting import busy_at, repeated
 from devlint_rules.helpers.wording import loop_note
 
@@ -130,7 +134,7 @@ def _made_there(move: Move, factory: cst.Call) -> str | None:
         if device is None or move.to_tensor:
             return None
         return with_argument(there, f"device={device}")
-    if device is None or move.creation is None or not takes_device(move.creation):
+    if device is None or move.creation is None or not takes_device(move.subject, move.creation):
         return None
     if move.to_tensor and not holds("device-name", device.rpartition(".")[2]):
         return _made_like(factory, device)
@@ -152,7 +156,7 @@ def _filled(factory: cst.Call) -> cst.Call:
 def _told(move: Move, factory: cst.Call) -> str | None:
     """The factory where the tensor is needed, for a reader: a dtype of the move goes along."""
     text, call = _made_there(move, factory), move.site.node
-    if text is not None or move.creation is None or not takes_device(move.creation):
+    if text is not None or move.creation is None or not takes_device(move.subject, move.creation):
         return text
     if move.method == "type_as" and isinstance(call, cst.Call) and len(call.args) == 1:
         return _made_like(factory, text_of(call.args[0].value))
@@ -173,7 +177,7 @@ def _told_behind_condition(facts: Facts, move: Move, factory: cst.Call) -> str |
     around = path_to(tree, move.site.node) if isinstance(tree, cst.Module) else []
     tests = (step.test for step in around if isinstance(step, cst.If))
     asked = [a for test in tests for a in every(test, cst.Attribute) if a.attr.value == "is_cuda"]
-    if not asked or move.creation is None or not takes_device(move.creation):
+    if not asked or move.creation is None or not takes_device(move.subject, move.creation):
         return None
     return with_argument(factory, f"device={text_of(asked[0].value)}.device")
 
@@ -224,7 +228,11 @@ def _assumptions(facts: Facts, move: Move, factory: cst.Call, hot: bool) -> Assu
     copies = _COPYING.fullmatch(_name(factory)) and of_sizes(factory) is None
     written = copies and not _is_literal(factory)
     often = hot or bool(move.in_step)
-    once = (not often and is_set_up(facts, site.node)) or stands_for_nothing(facts, site.node)
+    once = (not often and _is_paid_once(facts, move, factory)) or stands_for_nothing(
+        facts, site.node
+    )
+    few = makes_few(facts, factory)
+    once = once or (few and _is_in_evaluation(move))
     on_host = not trains and goes_through_host(facts, move.loop)
     return (
         time_matters(facts, site)
@@ -236,13 +244,33 @@ def _assumptions(facts: Facts, move: Move, factory: cst.Call, hot: bool) -> Assu
             site,
             "what Python holds can be made on the device",
         )
-        + busy_at(facts, site, repeated(move.loop, move.function))
+        + busy_at(
+            facts,
+            site,
+            repeated(move.loop, move.function),
+            Counted.ANY if few else Counted.NEEDED,
+        )
         + warm_code(
             not runs or once or move.cold or (move.apart and not often),
             site,
             "what runs once or seldom has to be quick, too",
         )
     )
+
+
+def _is_paid_once(facts: Facts, move: Move, factory: cst.Call) -> bool:
+    """What it is made for uses it again and again; a block is more to make than a loop may hide,
+    where that trains."""
+    node = move.site.node
+    if is_set_up(facts, node) or is_kept_for_later(facts, node):
+        return True
+    return (move.evaluates or makes_few(facts, factory)) and serves_a_loop(facts, node)
+
+
+def _is_in_evaluation(move: Move) -> bool:
+    """Each turn of a loop that evaluates makes it: next to a whole pass a few numbers are cheap."""
+    trains = move.loop is not None and move.loop.trains
+    return move.evaluates and move.loop is not None and not (trains or move.in_step)
 
 
 def _is_changing(factory: cst.Call) -> bool:
@@ -280,7 +308,7 @@ def _of_numbers(facts: Facts) -> Iterator[Claim]:
         assumed = (
             time_matters(facts, copy.site)
             + warm_code(_copies_others(facts, node), copy.site, message)
-            + busy_at(facts, copy.site, repeated(copy.loop, copy.function))
+            + busy_at(facts, copy.site, repeated(copy.loop, copy.function), Counted.ANY)
         )
         yield Claim(
             copy.site,
@@ -315,9 +343,21 @@ def _advice(facts: Facts, move: Move, text: str | None) -> str:
         name = maker.name.value if outside and isinstance(maker, cst.FunctionDef) else ""
         given = f"let `{name}` take the device, and pass" if name else "make it there: pass"
         return f"{given} `device=` to each factory that it comes of"
-    if text is not None and "\n" not in text:
-        return f"make it there: `{text}`"
+    if text is not None and (flat := _on_one_line(text)) is not None:
+        return f"make it there: `{flat}`"
     return "make it there: by a factory that is given `device=`"
+
+
+_LONGEST = 120
+
+
+def _on_one_line(text: str) -> str | None:
+    """Code of several lines on one; None where a comment ends a line of it, or it gets long."""
+    if "\n" not in text:
+        return text
+    flat = " ".join(text.split()).replace("( ", "(").replace(", )", ")").replace(" )", ")")
+    is_plain = "#" not in text and "\\" not in text and len(flat) <= _LONGEST
+    return flat if is_plain else None
 
 
 def _of_moves(facts: Facts) -> Iterator[Claim]:
@@ -450,5 +490,6 @@ numbers are moved as they are, which mostly stand for data. What is computed wit
 be a tensor of somebody else's is not. Python data that are written out are `possible` only outside
 of a hot loop, but for one number, unless the function copies other data beside it. So is what a
 script's function makes before its loops, and what a loop makes that works on the host in each
-turn.""",
+turn; a few numbers, one for each row of a batch at most, right beside any other wait, before a loop
+that they serve, or in a loop that evaluates; and what an object keeps for later.""",
 )

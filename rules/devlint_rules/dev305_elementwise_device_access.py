@@ -53,6 +53,7 @@ def _accesses(facts: Facts) -> Iterator[_Access]:
             whole = short(sync.whole.node) if sync.whole else _whole(sync.operand, loop)
             assumed = assumptions(facts, sync) + still_busy(facts, loop)
             of_module = sync.in_module and sync.operand.placement is None
+            of_module = of_module and not _is_kept(sync.operand)
             yield _Access(
                 sync.site,
                 sync.operand,
@@ -64,6 +65,14 @@ def _accesses(facts: Facts) -> Iterator[_Access]:
                 of_module,
                 sync.given,
             )
+
+
+def _is_kept(operand: Operand) -> bool:
+    """`self.bins[i]`: what an object keeps is no output of a module, and may be a list."""
+    node = operand.site.node
+    while isinstance(node, cst.Subscript):
+        node = node.value
+    return isinstance(node, cst.Attribute) and not operand.steps
 
 
 def _message(accesses: list[_Access]) -> str:

@@ -23,6 +23,9 @@ from devlint_rules.helpers.rewriting import (
     with_argument,
 )
 from devlint_rules.helpers.scopes import function_around, method_around
+from devlint_rules.helpers.sizes import makes_few
+from devlint_rules.helpers.stretches import Counted
+from devlint_rules.helpers.waiting import busy_at, repeated
 from devlint_rules.helpers.wording import (
     MAX_TWINS,
     and_more,
@@ -52,7 +55,7 @@ def _advice(facts: Facts, fact: HiddenCopy) -> str:
     if kept:
         return f'let it move with the module: `self.register_buffer("{kept}", …, persistent=False)`'
     made = factory_of(fact.operand)
-    if made is None or not takes_device(made) or not isinstance(made.node, cst.Call):
+    if made is None or not takes_device(fact.operand, made) or not isinstance(made.node, cst.Call):
         return "bring it there once, before it is used"
     if fact.operand.mixed:
         return "make it where it is used: pass `device=` to each factory that it comes from"
@@ -92,15 +95,22 @@ def _assumptions(facts: Facts, fact: HiddenCopy) -> Assumptions:
         or _is_read_by_host(facts, fact)
         or (
             made is not None
-            and (_is_single(made.node) or (fact.what == "assignment" and not takes_device(made)))
+            and (
+                _is_single(made.node)
+                or (fact.what == "assignment" and not takes_device(fact.operand, made))
+            )
         )
     )
     again = bool(fact.in_step) or (loop is not None and loop.hotness is Hotness.HOT)
     once = not again and is_set_up(facts, site.node)
+    few = made is not None and makes_few(facts, made.node)
+    function = function_around(facts, site.node)
+    around = repeated(loop, Site(facts.source, function) if function is not None else None)
     message = f"`{fact.operand.name}` need not be on the host first"
     return (
         time_matters(facts, site)
         + assume_if(needed, AssumptionKind.HOST_CAN_DO_WITHOUT, site, message)
+        + busy_at(facts, site, around, Counted.ANY if few else Counted.NEEDED)
         + warm_code(fact.cold or once, site, "what runs once or seldom has to be quick, too")
     )
 

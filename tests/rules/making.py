@@ -47,8 +47,17 @@ def source(text: str) -> Text:
     return Text("example.py", "example", False, text, cst.parse_module(text))
 
 
-def operand(text: Text, name: str, placement: Placement, made: str = "", **traits: bool) -> Operand:
-    steps = (Step(StepKind.CREATED, text.site(made), "made here"),) if made else ()
+def operand(
+    text: Text,
+    name: str,
+    placement: Placement,
+    made: str = "",
+    takes_device: bool = True,
+    **traits: bool,
+) -> Operand:
+    """A value, made by a call that has a parameter `device`, if it is one that was made."""
+    step = Step(StepKind.CREATED, text.site(made), "made here", takes_device) if made else None
+    steps = (step,) if step is not None else ()
     return Operand(name, placement, text.site(name), steps, **traits)
 
 

@@ -122,7 +122,7 @@ class TestMeetings:
     )
     def test_no_device_is_advised_for_what_takes_none(self, made: str):
         text = source(f"{made} + x\n")
-        left = operand(text, made, CPU, made=made, by_default=True)
+        left = operand(text, made, CPU, made=made, takes_device=False, by_default=True)
         met = meeting(left, operand(text, "x", INPUT), text.site(f"{made} + x"))
         claim = only(claims(RULES["DEV102"], text, meetings=[met]))
         assert "device=" not in claim.advice
@@ -259,9 +259,8 @@ class TestMoves:
     def test_a_tensor_made_to_be_moved_is_made_there(self, code, after, applicability):
         text = source(f"{code}\n")
         factory = code[: code.index(")") + 1]
-        made = move(
-            text, code, operand(text, factory, CPU), target=CHOSEN, creation=text.site(factory)
-        )
+        subject = operand(text, factory, CPU, made=factory)
+        made = move(text, code, subject, target=CHOSEN, creation=text.site(factory))
         claim = only(claims(RULES["DEV304"], text, moves=[made]))
         assert claim.applicability is applicability
         assert (fixed(text, claim) == f"{after}\n") if after else claim.fix == ()

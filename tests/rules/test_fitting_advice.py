@@ -9,7 +9,7 @@ from rule_checking import RULES
 
 from devlint import engine
 from devlint.config import Config
-from devlint.findings import Finding
+from devlint.findings import Confidence, Finding
 
 HEAD = "import torch\nfrom torch import nn\n\n\n"
 
@@ -103,3 +103,36 @@ def test_the_parameters_are_those_of_the_module_and_not_of_its_method(tmp_path, 
     code = f"net = nn.Linear(3, 3).to('cuda')\nx = torch.ones(3)\nprint({call}(x))\n"
     (said,) = found(tmp_path, code, "DEV103")
     assert "next(net.parameters()).device" in said.advice
+
+
+INDEX = """\
+from transformers import AutoTokenizer
+
+
+class Bias(nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.tokenizer = AutoTokenizer.from_pretrained("base")
+        self.table = nn.Parameter(torch.zeros(size))
+
+    def forward(self, x: torch.Tensor):
+        return self.table[x.size(0)] + self.table[{index}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("index", "advice"),
+    [
+        ("torch.arange(x.size(0))", "`torch.arange(x.size(0), device="),
+        ('self.tokenizer.encode("a", return_tensors="pt")', "bring it there once"),
+    ],
+)
+def test_only_a_call_that_has_such_a_parameter_is_given_a_device(tmp_path, index, advice):
+    """By what is known of the call, and not by its name: a tokenizer makes lists on the host."""
+    file = tmp_path / "work.py"
+    file.write_text(HEAD + INDEX.format(index=index))
+    report = engine.check(
+        [file], Config(tmp_path, min_confidence=Confidence.POSSIBLE), tuple(RULES.values())
+    )
+    said = [finding.advice for finding in report.findings if finding.rule == "DEV308"]
+    assert [advice in each for each in said] == [True]

@@ -7,6 +7,7 @@ Its modules:
     under_way: what is noted of functions under way, and the names of what is called
     notes, syncs, rebindings: moves, waits and loops that cost
     data_copies: Python data that each call copies to a device
+    anomaly_mode: a debugger of gradients, which waits behind each operation
     card_wide_calls, kept_graphs: what else a loop pays for: waits for the card, memory that stays
     timings, stream_races, forbidden_waits: waits that are missing, and those that can't be
     call_contexts, module_homes: what calls hand to parameters, and where modules are kept

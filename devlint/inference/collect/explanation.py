@@ -81,5 +81,6 @@ def steps(origin: Provenance | None) -> tuple[Step, ...]:
     chosen = (computed[:1] if computed and computed[0] is chain[0] else []) + telling
     chosen = chosen[:1] + chosen[-(MAX_STEPS - 1) :] if len(chosen) > MAX_STEPS else chosen
     return tuple(
-        Step(o.kind, Site(o.source, o.node), o.note or _VERBS[o.kind]) for o in reversed(chosen)
+        Step(o.kind, Site(o.source, o.node), o.note or _VERBS[o.kind], o.takes_device)
+        for o in reversed(chosen)
     )

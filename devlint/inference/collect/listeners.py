@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from devlint.inference.collect import (
     accelerator_calls,
+    anomaly_mode,
     autocasts,
     availability_guards,
     call_contexts,
@@ -158,6 +159,7 @@ _tell(
     timings.of_call,
     kept_graphs.of_call,
     card_wide_calls.of_call,
+    anomaly_mode.of_call,
     stream_races.of_call,
     forbidden_waits.of_call,
 )

@@ -115,11 +115,17 @@ def _settle_move(frame: Frame, note: MoveNote) -> None:
             cold=note.cold,
             kept="" if note.subject.was_given else kept_attribute(frame, note.subject_node),
             apart=note.apart,
+            evaluates=_evaluates(frame, note),
         )
     )
     own(frame, "move", len(facts.moves) - 1)
     if note.discarded and not of_module:
         moves_in_vain.note(frame, note, len(facts.moves) - 1)
+
+
+def _evaluates(frame: Frame, note: MoveNote | SyncNote) -> bool:
+    """It stands in code that evaluates: in a branch, a function or a loop of that kind."""
+    return note.evaluates or roles.evaluates(frame.function) or in_evaluation(note.loop)
 
 
 def _loses_nothing(frame: Frame, note: MoveNote, of_module: bool, is_called: bool) -> bool:
@@ -147,7 +153,7 @@ def _settle_sync(frame: Frame, note: SyncNote) -> None:
             function=function_site(frame),
             in_module=frame.in_module,
             guards_error=note.guards_error,
-            evaluates=note.evaluates or roles.evaluates(frame.function) or in_evaluation(note.loop),
+            evaluates=_evaluates(frame, note),
             elementwise=part is not None,
             whole=site(part.whole) if part is not None else None,
             of_piece=part is not None and part.is_piece,

@@ -49,6 +49,7 @@ class Step:
     kind: StepKind
     site: Site
     text: str
+    takes_device: bool = False  # a creation by a call that has a parameter `device`
 
 
 class Provenance:
@@ -71,6 +72,7 @@ class Provenance:
         "parent",
         "rival",
         "source",
+        "takes_device",
         "when",
     )
 
@@ -99,6 +101,8 @@ class Provenance:
         self.handed = False
         # Of a computation: another operand, made elsewhere, is where its result is, too.
         self.mixes = False
+        # Of a creation: the call has a parameter `device`.
+        self.takes_device = False
         self.when: PathCondition = ALWAYS if parent is None else parent.when
         self.assumed: PathCondition = ALWAYS if parent is None else parent.assumed
 
@@ -119,7 +123,7 @@ class Provenance:
         """The same step, of a value that comes about under this condition."""
         step = Provenance(self.kind, self.node, self.source, self.parent, self.note, self.before)
         step.rival, step.mended, step.mixes = self.rival, self.mended, self.mixes
-        step.handed = self.handed
+        step.handed, step.takes_device = self.handed, self.takes_device
         step.when, step.assumed = when, self.assumed
         return step
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import libcst as cst
 
 from devlint.inference.call_contexts import Feed
-from devlint.inference.domain.provenance import Source
+from devlint.inference.domain.provenance import Site, Source
 from devlint.inference.facts.autocasts import AutocastElsewhere, MistakenAutocast
 from devlint.inference.facts.device_arguments import DroppedArgument, MistakenDevice, UnreadContract
 from devlint.inference.facts.host_reads import ElementAccess, HostRead, UndetachedRead
@@ -78,6 +78,8 @@ class Facts:
     worker_accesses: list[WorkerAccess] = field(default_factory=list)
     unread_contracts: list[UnreadContract] = field(default_factory=list)
     revealed: list[Placed] = field(default_factory=list)  # arguments of `reveal_device`
+    # Where the file turns on what waits behind each operation of `backward`.
+    anomaly_mode: Site | None = None
     accelerated: bool = False  # the file shows that it is meant for accelerators
     is_script: bool = False  # the file runs itself
     budgets_hit: list[str] = field(default_factory=list)  # honest notes for --verbose

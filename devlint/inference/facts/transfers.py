@@ -38,6 +38,7 @@ class Move(NamedTuple):
     kept: str = ""  # the subject's attribute of the object, which only its constructor sets
     made_elsewhere: str = ""  # with `discarded`: who moves the subject all the same
     apart: bool = False  # other statements stand between the creation and the move
+    evaluates: bool = False  # in code that evaluates: no gradients, or by its name
 
 
 class RoundTrip(NamedTuple):

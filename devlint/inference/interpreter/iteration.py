@@ -180,6 +180,13 @@ def _asks_for_tensor(test: cst.BaseExpression) -> bool:
     return called in ("torch.is_tensor", "is_tensor")
 
 
+def _entries_of(node: cst.BaseExpression) -> cst.BaseExpression | None:
+    """`table` of `table.items()`: its name says how many there are, that of the method does not."""
+    if isinstance(node, cst.Call) and not node.args and isinstance(node.func, cst.Attribute):
+        return node.func.value if node.func.attr.value in ("items", "keys", "values") else None
+    return None
+
+
 def _is_distinct(node: cst.BaseExpression) -> bool:
     """`x.unique()`, `set(x)`: few of many, and to find them the host has waited already."""
     name = node.func if isinstance(node, cst.Call) else None
@@ -219,7 +226,7 @@ def hotness_of(frame: Frame, node: cst.For | cst.While | cst.CompFor, iterable: 
         return Hotness.HOT
 
     target = words(node.target)
-    over = words(node.iter)
+    over = words(_entries_of(node.iter) or node.iter)
     if (
         type(iterable) is Loader
         or names_loader(frame, node.iter)

@@ -100,6 +100,7 @@ def factory_result(
     for value, argument in arguments.positional if last in OF_NUMBERS else ():
         frame.emit(NumberTaken(node, f"{shorten(node.func)}()", value, argument))
     origin = frame.origin(StepKind.CREATED, node, None, said)
+    origin.takes_device = True
     result = Tensor(place, origin, traits, None, sizes)
     frame.emit(TensorMade(node, result))
     generator = arguments.keywords.get("generator")
@@ -172,6 +173,7 @@ def make_like(
     results: list[Value] = []
     for source in sources:
         origin = frame.origin(StepKind.CREATED, node, source.origin)
+        origin.takes_device = "device" in known.params
         made = Tensor(source.place, origin, source.traits & (DEFAULT | LOADED | EMPTY))
         if known.random:
             generators.check(frame, node, made, arguments)

@@ -40,6 +40,7 @@ class MoveNote:
     apart: bool = False
     handed: bool = False  # straight to what is called like a model, as one of its inputs
     result: Tensor | None = None  # what it leaves: a tensor, if that is used as one
+    evaluates: bool = False  # in a branch, or a context, without gradients
 
 
 @dataclass(slots=True, eq=False)

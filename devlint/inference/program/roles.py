@@ -123,7 +123,9 @@ def _is_of_optimizer(info: ClassInfo | None) -> bool:
 
 
 def _runs_rarely(function: Function) -> bool:
-    return is_cold(function) or holds("evaluating-function", function.name)
+    """By its name; a lambda by that of the function that makes it."""
+    named = function.outermost if function.name == "<lambda>" else function
+    return is_cold(named) or holds("evaluating-function", named.name)
 
 
 def _may_run_per_step(function: Function) -> bool:
@@ -264,9 +266,12 @@ def settle(unit: Unit) -> None:
                 or building
                 or (found is None and move.loop is None and _runs_rarely(function)),
             )
-        elif kind == "copy" and found is not None:
+        elif kind == "copy":
             copy = facts.hidden_copies[index]
-            facts.hidden_copies[index] = copy._replace(in_step=function.name)
+            facts.hidden_copies[index] = copy._replace(
+                in_step=function.name if found is not None else "",
+                cold=copy.cold or building or (found is None and is_cold(function)),
+            )
         elif kind == "data":
             data_copy = facts.data_copies[index]
             facts.data_copies[index] = data_copy._replace(

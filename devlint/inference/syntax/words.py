@@ -106,6 +106,8 @@ def _is_once(node: cst.CSTNode) -> bool:
     if type(node) is cst.Comparison and len(node.comparisons) == 1:
         target = node.comparisons[0]
         right = target.comparator
+        if isinstance(right, cst.Name) and right.value == "True":  # `if first_call is True`
+            return _is_once(node.left)
         if none_test(target):
             return isinstance(node.left, cst.Attribute)
         if isinstance(target.operator, cst.Equal) and isinstance(right, cst.Integer):

@@ -33,7 +33,14 @@ def time_matters(facts: Facts, site: Site) -> Assumptions:
     matters = assume(AssumptionKind.TIME_MATTERS, site, "the time that this takes matters")
     shown = "what only shows what the classes of the file do has to be quick, too"
     demonstrates = warm_code(_is_demonstration(facts, site), site, shown)
-    return matters + warm_file(facts, site) + demonstrates
+    return matters + warm_file(facts, site) + demonstrates + _beside_debugging(facts)
+
+
+def _beside_debugging(facts: Facts) -> Assumptions:
+    """The assumption that speed matters beside a wait behind each operation of `backward`."""
+    on = facts.anomaly_mode
+    message = "the code has to be quick, though anomaly mode waits behind each operation"
+    return warm_code(True, on, message) if on is not None else ()
 
 
 def _is_demonstration(facts: Facts, site: Site) -> bool:

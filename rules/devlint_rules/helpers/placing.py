@@ -95,7 +95,7 @@ def _of_registered(facts: Facts, step: Step, place: cst.CSTNode) -> str | None:
 def made_there(facts: Facts, operand: Operand, device: str | None) -> tuple[Replacement, ...]:
     """`device=` at the factory that made an operand on the default device."""
     made = sole_factory(operand)
-    if made is None or device is None or not operand.by_default or not takes_device(made):
+    if made is None or device is None or not operand.by_default or not takes_device(operand, made):
         return ()
     return add_argument(made, f"device={device}") if in_file(facts, made) else ()
 

@@ -8,8 +8,9 @@ import libcst as cst
 
 from devlint.inference.domain.placement import may_be_accelerator
 from devlint.inference.facts import DataCopy, DataKind, Facts, Loop, Site
-from devlint.inference.syntax.text import parts
+from devlint.inference.syntax.text import dotted, parts
 from devlint_rules.helpers.blocks import path_to
+from devlint_rules.helpers.sizes import is_count
 
 _LOOPS = (cst.For, cst.While)
 _COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)
@@ -29,6 +30,45 @@ def is_set_up(facts: Facts, node: cst.CSTNode) -> bool:
     return False
 
 
+def serves_a_loop(facts: Facts, node: cst.CSTNode) -> bool:
+    """A loop behind it in the same function calls something in each turn: `state = torch.zeros(n)`,
+    and then `for t in steps: state = cell(x[t], state)`. It is paid once for all its turns."""
+    tree = getattr(facts.source, "tree", None)
+    inner = node
+    for step in path_to(tree, node) if isinstance(tree, cst.Module) else ():
+        if isinstance(step, (*_LOOPS, *_COMPREHENSIONS, cst.Lambda, cst.ClassDef)):
+            return False
+        if isinstance(step, cst.BaseSuite) and any(map(_works, _behind(step, inner))):
+            return True
+        if isinstance(step, cst.FunctionDef):
+            return False
+        inner = step
+    return False
+
+
+def _behind(block: cst.BaseSuite, statement: cst.CSTNode) -> list[cst.CSTNode]:
+    """The statements of a block behind one of them."""
+    body: list[cst.CSTNode] = list(block.body)
+    return body[body.index(statement) + 1 :] if statement in body else []
+
+
+def _works(statement: cst.CSTNode) -> bool:
+    """There is a loop in a statement, each turn of which calls something."""
+    loops = (each for each in _own(statement) if isinstance(each, _LOOPS))
+    return any(isinstance(part, cst.Call) for loop in loops for part in _own(loop.body))
+
+
+def is_kept_for_later(facts: Facts, node: cst.CSTNode) -> bool:
+    """`self.ids = torch.arange(n).to(d)`: the object keeps it for the steps that use it."""
+    tree = getattr(facts.source, "tree", None)
+    for step in path_to(tree, node) if isinstance(tree, cst.Module) else ():
+        if isinstance(step, (*_LOOPS, *_COMPREHENSIONS, *_SCOPES)):
+            return False
+        if isinstance(step, cst.Assign):
+            return all(isinstance(each.target, cst.Attribute) for each in step.targets)
+    return False
+
+
 def stands_for_nothing(facts: Facts, node: cst.CSTNode) -> bool:
     """It is made where there is nothing to compute with, `if count == 0: z = torch.zeros(8)`, or in
     the first turn of several."""
@@ -36,7 +76,7 @@ def stands_for_nothing(facts: Facts, node: cst.CSTNode) -> bool:
     inner = node
     for step in path_to(tree, node) if isinstance(tree, cst.Module) else ():
         if isinstance(step, cst.If):
-            is_zero = _compares_with_zero(step.test)
+            is_zero = _compares_with_zero(facts, step.test)
             return is_zero is not None and (step.body if is_zero else step.orelse) is inner
         if isinstance(step, (*_LOOPS, *_SCOPES)):
             return False
@@ -44,8 +84,11 @@ def stands_for_nothing(facts: Facts, node: cst.CSTNode) -> bool:
     return False
 
 
-def _compares_with_zero(test: cst.CSTNode) -> bool | None:
-    """True for `x == 0`, False for `x > 0` and `x != 0`, None for any other question."""
+def _compares_with_zero(facts: Facts, test: cst.BaseExpression) -> bool | None:
+    """True for `x == 0`, False for `x > 0` and `x != 0`, and for `if count:`, None for any other
+    question."""
+    if isinstance(test, (cst.Name, cst.Attribute)):
+        return False if is_count(facts, test, dotted(test)) else None
     if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1:
         return None
     (target,) = test.comparisons

@@ -44,10 +44,6 @@ _COMPUTING = (
 _LONGEST = 60
 _COMMENT = re.compile(r"\s#[^\n]*\n")
 
-# Calls that make a tensor and take no `device=` (the legacy types refuse that of an accelerator).
-# What takes no `device=`: classes, and what reads memory that is there.
-_NO_DEVICE = re.compile(r"[A-Z]\w*|from_numpy|from_dlpack|frombuffer|load")
-
 
 def is_path(text: str) -> bool:
     """Whether a text is a name or dotted names: `x`, `self.mask`."""
@@ -187,12 +183,13 @@ def receiver(call: cst.CSTNode) -> cst.BaseExpression | None:
     return None
 
 
-def takes_device(site: Site) -> bool:
-    """Whether `device=` may be added to the factory call at a site."""
-    call = site.node
+def takes_device(operand: Operand, made: Site) -> bool:
+    """Whether `device=` may be added to the factory call that made an operand: the call has such a
+    parameter, and is not given it yet."""
+    call = made.node
     if not isinstance(call, cst.Call) or argument(call, "device"):
         return False
-    return _NO_DEVICE.fullmatch(text_of(call.func).rpartition(".")[2]) is None
+    return any(step.takes_device and step.site.node is call for step in operand.steps)
 
 
 def factory_of(operand: Operand) -> Site | None:
@@ -224,7 +221,7 @@ def moved_to(facts: Facts, operand: Operand, device: str) -> tuple[Replacement, 
     """Move an operand to a device; one that is moved right there goes to this device instead, and
     one that is made right there is made on it: `x + 2 * torch.eye(n, device=x.device)`."""
     moved, made = operand.site.node, factory_of(operand)
-    if operand.by_default and made is not None and takes_device(made):
+    if operand.by_default and made is not None and takes_device(operand, made):
         if made.node is moved:
             return add_argument(made, f"device={device}") if in_file(facts, made) else ()
         if not operand.indirect and not operand.moved and _is_part(facts, made, moved):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import libcst as cst
 
 from devlint.inference.facts import Facts
-from devlint.inference.syntax.text import parts
+from devlint.inference.syntax.text import dotted, every, parts
 from devlint_rules.helpers.blocks import path_to
 from devlint_rules.helpers.rewriting import is_path, text_of
 
@@ -78,6 +78,15 @@ def method_around(facts: Facts, node: cst.CSTNode) -> tuple[cst.ClassDef, cst.Fu
         if isinstance(inner, cst.FunctionDef) and isinstance(outer, cst.ClassDef):
             return outer, inner
     return None
+
+
+def values_of(scope: cst.CSTNode, name: str) -> list[cst.CSTNode]:
+    """What is assigned to a name of a scope: `t.sum()` of `count = t.sum()`."""
+    return [
+        each.value
+        for each in every(scope, cst.Assign)
+        if any(dotted(target.target) == name for target in each.targets)
+    ]
 
 
 def function_around(facts: Facts, node: cst.CSTNode) -> cst.FunctionDef | None:

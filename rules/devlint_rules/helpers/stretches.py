@@ -23,7 +23,7 @@ from typing import NamedTuple
 import libcst as cst
 
 from devlint.inference.conventions import holds
-from devlint.inference.domain.placement import CPU, may_be_accelerator
+from devlint.inference.domain.placement import ACCELERATORS, CPU, may_be_accelerator
 from devlint.inference.facts import Facts, Move, Site, Sync
 from devlint.inference.syntax.evaluation_order import in_order
 from devlint.inference.syntax.loops import targets_of
@@ -69,6 +69,9 @@ class Counted(enum.Enum):
     NEEDED = enum.auto()  # reads that the host needs
     BATCHES = enum.auto()  # those, and the copy of the next batch
     NUMBERS = enum.auto()  # reads of any number, be they needed or DEV303's to mend
+    ANY = (
+        enum.auto()
+    )  # these, and the copies of batches, before it as well: all that drains a queue
 
 
 def waits_anyway(
@@ -80,13 +83,28 @@ def waits_anyway(
     tree = getattr(facts.source, "tree", None)
     if not isinstance(tree, cst.Module):
         return None
-    line = _timeline(facts, tree, around, counted is Counted.NUMBERS)
+    line = _timeline(facts, tree, around, counted in (Counted.NUMBERS, Counted.ANY))
     if node not in line.places:
         return None
-    waits = {Moment.READ, Moment.COPY} if counted is Counted.BATCHES else {Moment.READ}
+    copies = counted in (Counted.BATCHES, Counted.ANY)
+    waits = {Moment.READ, Moment.COPY} if copies else {Moment.READ}
+    drained = waits if counted is Counted.ANY else {Moment.READ}
     repeats = isinstance(around, _LOOPS) and not _fetches(tree, around)
-    found = _behind(line, node, repeats, waits) or _before(line, node)
+    found = _behind(line, node, repeats, waits) or _before(line, node, drained)
     return Site(facts.source, found) if found is not None else None
+
+
+def ends_turn(facts: Facts, node: cst.CSTNode, around: cst.CSTNode) -> bool:
+    """Nothing is queued behind a node in the turn, or the call, that repeats."""
+    tree = getattr(facts.source, "tree", None)
+    if not isinstance(tree, cst.Module):
+        return False
+    line = _timeline(facts, tree, around, reads=False)
+    if node not in line.places:
+        return False
+    number, _ = line.places[node]
+    behind = islice(line.events, bisect_right(line.numbers, number), None)
+    return all(event.moment is not Moment.WORK for event in behind)
 
 
 def _fetches(tree: cst.Module, around: cst.CSTNode) -> bool:
@@ -142,14 +160,14 @@ def _behind(
     return None
 
 
-def _before(line: _Timeline, node: cst.CSTNode) -> cst.CSTNode | None:
+def _before(line: _Timeline, node: cst.CSTNode, waits: set[Moment]) -> cst.CSTNode | None:
     """The wait right before: nothing was queued since then."""
     number, own = line.places[node]
     for at in range(bisect_left(line.numbers, number) - 1, -1, -1):
         event = line.events[at]
         if event.moment is Moment.WORK and not _excludes(own, event):
             return None
-        if event.moment is Moment.READ and _is_sure(own, event):
+        if event.moment in waits and event.node is not node and _is_sure(own, event):
             return event.node
     return None
 
@@ -177,11 +195,11 @@ def _timeline(facts: Facts, tree: cst.Module, around: cst.CSTNode, reads: bool) 
     if reads not in waits:
         waits[reads] = _waits(facts, reads)
     if (around, reads) not in lines:
-        lines[around, reads] = _walked(around, waits[reads])
+        lines[around, reads] = _walked(around, waits[reads], _small(facts, tree))
     return lines[around, reads]
 
 
-def _walked(around: cst.CSTNode, waits: _Waits) -> _Timeline:
+def _walked(around: cst.CSTNode, waits: _Waits, small: _Small) -> _Timeline:
     """The nodes of a body in the order of evaluation: what a node is made of comes before it."""
     events: list[_Event] = []
     numbers: list[int] = []
@@ -192,7 +210,7 @@ def _walked(around: cst.CSTNode, waits: _Waits) -> _Timeline:
         node, branches, is_done = waiting.pop()
         if is_done:
             places[node] = len(places), branches
-            moment = _moment(node, waits, fresh)
+            moment = _moment(node, waits, fresh, small)
             if moment is Moment.COPY and waits.get(node):  # `if cuda: x = x.cuda()`
                 branches = branches[:-1]
             if moment is not Moment.OTHER:
@@ -228,15 +246,49 @@ def _leaves(body: cst.CSTNode) -> bool:
     return isinstance(last, (cst.Break, cst.Continue, cst.Return, cst.Raise))
 
 
-def _moment(node: cst.CSTNode, waits: _Waits, fresh: frozenset[str]) -> Moment:
+class _Small(NamedTuple):
+    """What is neither work nor a wait that stays."""
+
+    criteria: frozenset[str]  # the names that a file binds to losses of `torch.nn`
+    unchanging: frozenset[cst.CSTNode]  # copies of what never changes, which can be avoided, too
+
+
+def _small(facts: Facts, tree: cst.Module) -> _Small:
+    return _Small(_criteria(tree), frozenset(copy.site.node for copy in facts.data_copies))
+
+
+def _moment(node: cst.CSTNode, waits: _Waits, fresh: frozenset[str], small: _Small) -> Moment:
     if node in waits:
         return Moment.READ if waits[node] is None else Moment.COPY
+    if node in small.unchanging:
+        return Moment.OTHER
     if _copies_data(node) or _brings_turn(node, fresh):
         return Moment.COPY
     if not isinstance(node, cst.Call):
         return Moment.OTHER
-    is_light = holds("light-callee", _callee(node)) or _is_for_host(node)
+    name = _callee(node)
+    is_light = holds("light-callee", name) or name in small.criteria or _is_for_host(node)
     return Moment.OTHER if is_light else Moment.WORK
+
+
+@lru_cache(maxsize=1)  # the file under check
+def _criteria(tree: cst.Module) -> frozenset[str]:
+    """The names that a file binds to losses of `torch.nn`, each a few small kernels."""
+    return frozenset(
+        dotted(target.target)
+        for each in every(tree, cst.Assign)
+        if isinstance(each.value, cst.Call) and _makes_criterion(each.value)
+        for target in each.targets
+    )
+
+
+def _makes_criterion(made: cst.Call) -> bool:
+    """`nn.MSELoss()`, `nn.CrossEntropyLoss(weight=w).cuda()`."""
+    name = dotted(made.func)
+    if not name and isinstance(made.func, cst.Attribute):
+        inner = made.func.value
+        return isinstance(inner, cst.Call) and _makes_criterion(inner)
+    return name.endswith("Loss") and name.removeprefix("torch.").startswith("nn.")
 
 
 def _is_for_host(call: cst.Call) -> bool:
@@ -270,15 +322,32 @@ def _copies_data(node: cst.CSTNode) -> bool:
 
 
 def _brings_turn(node: cst.CSTNode, fresh: frozenset[str]) -> bool:
-    """`graph.to(device)`, of what the loop yields in each turn, whatever that is."""
+    """`graph.to(device)`, `to_device(graph, device)`, of whatever the loop yields in each turn."""
     target, moved = move_target(node), receiver(node)
-    if target is None or moved is None or target.strip("'\"") == "cpu":
+    if target is None and isinstance(node, cst.Call) and len(node.args) == 2:
+        moved, target = node.args[0].value, _device_named(node.args[1].value)
+    if target is None or moved is None or target.strip("'\"") == "cpu" or _is_dtype(target):
         return False
     assert isinstance(node, cst.Call)
     if argument(node, "non_blocking") is not None:
         return False
     names = {name.partition(".")[0] for name in names_in(moved)}
     return not names.isdisjoint(fresh) and next(every(moved, cst.Call), None) is None
+
+
+def _device_named(node: cst.BaseExpression) -> str | None:
+    """The text of an expression that by its name is a device: `self.device`, `"cuda"`."""
+    if isinstance(node, cst.SimpleString):
+        kind = str(node.evaluated_value).partition(":")[0]
+        return node.value if kind in ACCELERATORS else None
+    name = dotted(node)
+    return name if holds("device-name", name.rpartition(".")[2]) else None
+
+
+def _is_dtype(target: str) -> bool:
+    """`torch.long`, `x.dtype`: converted where it is."""
+    is_plain = target.startswith("torch.") and "(" not in target
+    return is_plain or target.endswith("dtype")
 
 
 def _waits(facts: Facts, reads: bool) -> _Waits:

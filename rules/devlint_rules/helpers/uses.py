@@ -189,7 +189,7 @@ def _reads_in(tree: cst.Module, scope: cst.CSTNode) -> Reads:
     known = _known_reads(tree)
     if scope not in known:
         known[scope] = {}
-        for read in _reads(scope):
+        for read in names_read(scope):
             known[scope].setdefault(read.value, []).append(read)
     return known[scope]
 
@@ -199,7 +199,7 @@ def _known_reads(tree: cst.Module) -> dict[cst.CSTNode, Reads]:
     return {}
 
 
-def _reads(scope: cst.CSTNode) -> Iterator[cst.Name]:
+def names_read(scope: cst.CSTNode) -> Iterator[cst.Name]:
     waiting = [scope]
     while waiting:
         current = waiting.pop()

@@ -7,6 +7,7 @@ import libcst as cst
 from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.domain.placement import Variable, VariableKind
 from devlint.inference.facts import Facts, Hotness, Loop, Site, Sync
+from devlint.inference.syntax.loops import targets_of
 from devlint.inference.syntax.text import dotted, every, shorten
 from devlint_rules.helpers.assumptions import assume, assume_if, time_matters
 from devlint_rules.helpers.blocks import path_to, statements_before
@@ -43,17 +44,37 @@ def is_only_asked_for(facts: Facts, sync: Sync) -> bool:
     )
 
 
+_WHOLE = frozenset({".tolist()", ".cpu()", ".numpy()"})
+
+
 def wait_in_any_case(facts: Facts, loop: Loop) -> Sync | None:
     """What makes the host wait in every turn of a loop, whatever becomes of its reads of elements:
-    rows that a mask picks, or a callee that waits."""
+    rows that a mask picks, a whole tensor that the host works on with, or a callee that waits."""
     for sync in facts.syncs:
         is_there = sync.loop is not None and sync.loop.site.node is loop.site.node
         is_other = sync.inside is not None or (
             sync.call == MASKED and not is_reduced(facts, sync.site.node)
         )
+        is_whole = sync.call in _WHOLE and sync.needed and not sync.elementwise
+        is_other = is_other or (is_whole and not _is_row(loop, sync.operand.site.node))
         if is_there and is_other and not (sync.cold or sync.invariant):
             return sync
     return None
+
+
+def _is_row(loop: Loop, node: cst.CSTNode) -> bool:
+    """`scores[i]`, `scores[i, :]` of the loop's counter: all rows can be read at once, as well."""
+    while isinstance(node, cst.Attribute):  # `scores[i].data`
+        node = node.value
+    if not isinstance(node, cst.Subscript):
+        return False
+    parts = [element.slice for element in node.slice]
+    indices = [part.value for part in parts if isinstance(part, cst.Index)]
+    slices = [part for part in parts if isinstance(part, cst.Slice)]
+    counted = targets_of(loop.site.node)
+    return all(isinstance(index, cst.Name) and index.value in counted for index in indices) and all(
+        part.lower is None and part.upper is None for part in slices
+    )
 
 
 def still_busy(facts: Facts, loop: Loop) -> Assumptions:

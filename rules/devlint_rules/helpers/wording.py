@@ -65,7 +65,7 @@ def is_made_inside(meeting: Meeting) -> bool:
 def made_inside(meeting: Meeting) -> str:
     """What to do about an operand that the function called makes itself."""
     call, made = meeting.site.node, sole_factory(meeting.left)
-    if made is not None and meeting.left.by_default and takes_device(made):
+    if made is not None and meeting.left.by_default and takes_device(meeting.left, made):
         assert isinstance(made.node, cst.Call)
         return f"make it where the other one lives: pass `device=` to `{text_of(made.node.func)}`"
     around = f"`{short(call.func)}`" if isinstance(call, cst.Call) else "the callee"

@@ -42,6 +42,7 @@ def note_move(
         creation=None,
         guarded=frame.control.guarded,
         cold=frame.control.cold,
+        evaluates=frame.control.evaluating,
     )
     frame.notes.append(note)
     return note
