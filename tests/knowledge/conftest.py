@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from short_stack import on_a_short_stack
+from operator_samples import without_a_test_case
 
 
 @pytest.fixture(scope="session")
@@ -14,4 +14,5 @@ def observed() -> list[Any]:
     pytest.importorskip("torch")
     import device_probe
 
-    return on_a_short_stack(lambda: list(device_probe.observations(limit=4)))
+    with without_a_test_case():
+        return list(device_probe.observations(limit=4))
