@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from operator_samples import without_a_test_case
+from short_stack import on_a_short_stack
 
 
 @pytest.fixture(scope="session")
@@ -14,5 +14,4 @@ def observed() -> list[Any]:
     pytest.importorskip("torch")
     import device_probe
 
-    with without_a_test_case():
-        return list(device_probe.observations(limit=4))
+    return on_a_short_stack(lambda: list(device_probe.observations(limit=4)))

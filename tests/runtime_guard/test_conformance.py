@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 
 import pytest
-from operator_samples import without_a_test_case
+from short_stack import on_a_short_stack
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("numpy")
@@ -35,8 +35,7 @@ TORCH = torch.__version__.partition("+")[0]
 
 def measured() -> dict[str, dict[str, str]]:
     """What every case does in each world."""
-    with without_a_test_case():
-        cases = conformance.all_cases()
+    cases = conformance.all_cases()
     return {name: conformance.run_world(name, cases) for name in ("virtual", "fake")}
 
 
@@ -47,7 +46,7 @@ def outcomes(tmp_path_factory, worker_id):
     kept = (folder if worker_id == "master" else folder.parent) / "conformance.json"
     with filelock.FileLock(kept.with_suffix(".lock")):
         if not kept.exists():
-            kept.write_text(json.dumps(measured()))
+            kept.write_text(json.dumps(on_a_short_stack(measured)))
     return json.loads(kept.read_text())
 
 
@@ -98,8 +97,7 @@ class TestDifferences:
         checked = {name.partition(".")[0] for name in STRUCTURED | UNSTRUCTURED}
         asked = {key.partition("#")[0] for key in DIFFERENCES["cases"]["generated-check"]}
         chosen = {name: op for name, op in conformance.operators().items() if name in asked}
-        with without_a_test_case():
-            cases = conformance.all_cases(chosen)
+        cases = on_a_short_stack(lambda: conformance.all_cases(chosen))
         known = {case.key: (case, op, sample) for case, op, sample in cases}
         refusing = {}
         for key in DIFFERENCES["cases"]["generated-check"]:
