@@ -21,6 +21,10 @@ ENVIRONMENT = ROOT / ".venv-test"
 PYTHON = ENVIRONMENT / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 CPU_TORCH = "https://download.pytorch.org/whl/cpu"
 
+# Tests start some hundred programs. What one of them compiles the next is to read: importing torch
+# takes two seconds, and three more where nothing may be written.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 
 def run(*arguments: str) -> bool:
     """Run a module of the test environment from the repository root; whether it succeeded."""

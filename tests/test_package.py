@@ -76,8 +76,13 @@ class Environment:
         program = self.path / "bin" / command[0]
         clean = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
         return subprocess.run(
-            [str(program), *command[1:]], cwd=self.path, env=clean, capture_output=True, text=True
+            [str(program), *command[1:]], cwd=self.home, env=clean, capture_output=True, text=True
         )
+
+    @property
+    def home(self) -> Path:
+        """Where its programs run: a project with no thousand files of libraries in it."""
+        return self.path.with_name(f"{self.path.name}-home")
 
     def distributions(self) -> set[str]:
         listed = self.run("python", "-m", "pip", "list", "--format=json")
@@ -104,6 +109,7 @@ def installed(
 ) -> Iterator[Environment]:
     """`pip install devlint` in a fresh environment."""
     environment = Environment(tmp_path_factory.mktemp("environment"))
+    environment.home.mkdir()
     venv.create(environment.path, with_pip=True)
     result = environment.run("python", "-m", "pip", "install", "--quiet", str(built.wheel))
     assert result.returncode == 0, result.stderr
@@ -173,7 +179,7 @@ def test_the_installed_rules_are_found_by_their_entry_point(installed: Environme
 
 
 def test_the_installed_command_finds_a_bug(installed: Environment) -> None:
-    bad = installed.path / "bad.py"
+    bad = installed.home / "bad.py"
     bad.write_text("import torch\n\nx = torch.zeros(3).cuda() + torch.ones(3)\n")
     result = installed.run("devlint", "check", "bad.py")
     assert result.returncode == 1, result.stderr
@@ -202,7 +208,7 @@ def test_pytest_still_runs_where_devlint_is_and_torch_is_not(installed: Environm
     """Our pytest plugin is loaded by every pytest of that environment, and must not break it."""
     result = installed.run("python", "-m", "pip", "install", "--quiet", "pytest")
     assert result.returncode == 0, result.stderr
-    (installed.path / "test_user.py").write_text("def test_user():\n    assert 1 + 1 == 2\n")
+    (installed.home / "test_user.py").write_text("def test_user():\n    assert 1 + 1 == 2\n")
     result = installed.run("python", "-m", "pytest", "-q", "test_user.py")
     assert result.returncode == 0, result.stdout + result.stderr
     assert "1 passed" in result.stdout
@@ -211,7 +217,7 @@ def test_pytest_still_runs_where_devlint_is_and_torch_is_not(installed: Environm
 def test_the_guard_says_which_extra_it_needs_where_torch_is_missing(
     installed: Environment,
 ) -> None:
-    (installed.path / "test_user.py").write_text("def test_user():\n    assert 1 + 1 == 2\n")
+    (installed.home / "test_user.py").write_text("def test_user():\n    assert 1 + 1 == 2\n")
     installed.run("python", "-m", "pip", "install", "--quiet", "pytest")
     result = installed.run("python", "-m", "pytest", "-q", "--device-guard", "test_user.py")
     assert result.returncode != 0

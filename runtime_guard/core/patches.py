@@ -41,6 +41,7 @@ class Replacement:
     name: str
     value: Any
     original: Any
+    owner: Any
 
 
 _replaced: dict[tuple[int, str], _Attribute] = {}
@@ -51,6 +52,8 @@ class Patches:
 
     def __init__(self) -> None:
         self._keys: list[tuple[int, str]] = []
+        self.shown: list[Replacement] = []
+        """What was shown where this block's replacements are, in their order."""
 
     def set(self, owner: Any, name: str, value: Any) -> None:
         """Replace ``owner.name`` (of a module or class)."""
@@ -59,6 +62,7 @@ class Patches:
             attribute = _replaced.get(key)
             if attribute is None:
                 attribute = _replaced[key] = _Attribute(owner, name)
+            self.shown.append(Replacement(name, value, vars(owner).get(name), owner))
             attribute.replacements.append((self, value))
             attribute.show_latest()
             self._keys.append(key)
@@ -71,6 +75,7 @@ class Patches:
     def undo(self) -> list[Replacement]:
         """Take this block's replacements out, the latest first; return what they were."""
         undone = []
+        self.shown.clear()
         with _lock:
             while self._keys:
                 key = self._keys.pop()
@@ -81,7 +86,7 @@ class Patches:
                         break
                 attribute.show_latest()
                 shown = vars(attribute.owner).get(attribute.name)
-                undone.append(Replacement(attribute.name, value, shown))
+                undone.append(Replacement(attribute.name, value, shown, attribute.owner))
                 if not attribute.replacements:
                     del _replaced[key]
         return undone

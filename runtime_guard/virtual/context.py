@@ -52,7 +52,7 @@ from runtime_guard.virtual.machine import (
 from runtime_guard.virtual.process_groups import patch_process_groups
 from runtime_guard.virtual.profiler import patch_profiler
 from runtime_guard.virtual.sharing import rebuild, share_between_processes
-from runtime_guard.virtual.stand_ins import give_originals_back
+from runtime_guard.virtual.stand_ins import give_originals_back, hand_out
 from runtime_guard.virtual.storages import patch_storages
 from runtime_guard.virtual.streams import VirtualEvent, VirtualStream
 from runtime_guard.virtual.tensor_patches import (
@@ -265,6 +265,7 @@ class _Installed:
         patches.update(torch._C, parts_that_need_a_driver())
         watch_module_moves(patches, moves.device_of)
         keep_places(patches)
+        hand_out(patches)
 
     def _patch_accelerators(self, base: _Real) -> None:
         """``torch.cuda`` and its siblings."""

@@ -73,7 +73,7 @@ def copy_into(
                 value,
                 source,
                 target,
-                plan.name,
+                "__setitem__" if mode.function_mode.writes_elements else plan.name,
                 # only page-locked memory is copied to behind the host's back
                 non_blocking=bool(non_blocking) and (buffered or target is not CPU),
                 pinned=buffered or moves.is_pinned(value),

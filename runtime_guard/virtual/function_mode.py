@@ -96,6 +96,8 @@ class FunctionMode(FunctionHook):
         """Arguments of the C++ function that is running, for the factories inside composites."""
         self.quiet = 0
         """Above 0 syncs are not recorded: they belong to one that was recorded already."""
+        self.writes_elements = False
+        """Is ``x[i] = value`` running?  What it copies the program does not ask for by name."""
         self.writes_number = False
         """Is ``x[i] = 5.0`` running?  C++ makes a tensor of the number where ``x`` is
         (``scalarToTensorNonNativeDeviceType`` in ``ATen/TensorIndexing.h``)."""

@@ -1,16 +1,45 @@
-"""Stand-ins that a module took by ``from torch import …`` while the block ran.
+"""Stand-ins for what modules took by ``from torch import …``, before the block or in it.
 
-When it ends the module gets the originals, as if it had been imported outside.  Those that went
-elsewhere (into a class, into a default) go on to work.
+While it runs modules that took originals before have the stand-ins, as if they had been imported
+inside; when it ends all have the originals, as if they had been imported outside.  Stand-ins that
+went elsewhere (into a class, into a default) go on to work; originals there stay originals.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Iterable
+from types import ModuleType
 from typing import Any
 
-from runtime_guard.core.patches import Replacement
+from runtime_guard.core.patches import Patches, Replacement
+
+OURS = frozenset({"torch", "functorch", "torchgen", "runtime_guard", "devlint"})
+"""Top packages of PyTorch, which is patched where it asks, and of the guard, which asks for what
+is really there."""
+
+
+def hand_out(patches: Patches) -> None:
+    """Give modules outside of torch the stand-ins for its public functions and classes that they
+    hold the originals of."""
+    stand_ins: dict[int, list[Replacement]] = {}
+    for replaced in list(patches.shown):
+        if callable(replaced.original) and _is_public(replaced):
+            stand_ins.setdefault(id(replaced.original), []).append(replaced)
+    for name, module in list(sys.modules.items()):
+        if not isinstance(module, ModuleType) or name.partition(".")[0] in OURS:
+            continue
+        for attribute, value in list(vars(module).items()):
+            if id(value) in stand_ins:
+                stand_in = _of_one(stand_ins[id(value)], attribute, "value")
+                if stand_in is not None:
+                    patches.set(module, attribute, stand_in)
+
+
+def _is_public(replaced: Replacement) -> bool:
+    owner = replaced.owner
+    named = isinstance(owner, ModuleType) and not replaced.name.startswith("_")
+    return named and owner.__name__.partition(".")[0] == "torch"
 
 
 def give_originals_back(replaced: Iterable[Replacement], before: Collection[str]) -> None:
@@ -24,13 +53,13 @@ def give_originals_back(replaced: Iterable[Replacement], before: Collection[str]
             continue
         names = getattr(module, "__dict__", {})
         for attribute, value in list(names.items()):
-            original = _original(originals.get(id(value), []), attribute)
+            original = _of_one(originals.get(id(value), []), attribute, "original")
             if original is not None:
                 names[attribute] = original
 
 
-def _original(replacements: list[Replacement], attribute: str) -> Any:
-    """What was replaced; where one thing stands for several, that of the attribute's name."""
-    if len({id(r.original) for r in replacements}) > 1:
+def _of_one(replacements: list[Replacement], attribute: str, side: str) -> Any:
+    """One side of what was replaced; where there are several, that of the attribute's name."""
+    if len({id(getattr(r, side)) for r in replacements}) > 1:
         replacements = [r for r in replacements if r.name == attribute]
-    return replacements[0].original if replacements else None
+    return getattr(replacements[0], side) if replacements else None

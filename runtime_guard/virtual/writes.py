@@ -43,11 +43,12 @@ def copying(position: int) -> Handler:
 
     def handler(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:
         value = args[position] if len(args) > position else kwargs.get("other")
+        mode.writes_elements = position == 2
         mode.writes_number = position == 2 and not isinstance(value, torch.Tensor)
         try:
             result = mode.run(func, args, kwargs)
         finally:
-            mode.writes_number = False
+            mode.writes_elements = mode.writes_number = False
         if position == 2 and observers.observing():
             _note_element(args[0], args[1])
         if isinstance(value, torch.Tensor) and value.requires_grad and torch.is_grad_enabled():

@@ -6,6 +6,7 @@ import importlib
 import pkgutil
 import re
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 import devlint_rules
@@ -13,6 +14,9 @@ import devlint_rules
 from devlint import engine
 from devlint.config import Config
 from devlint.findings import Confidence, Finding
+from devlint.inference.confidence.policy import confidence
+from devlint.inference.domain.assumptions import AssumptionKind
+from devlint.report import Report
 from devlint.rule import Rule
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -53,9 +57,24 @@ def check_text(text: str) -> list[Finding]:
 
 def check_files(root: Path, *files: Path) -> list[Finding]:
     """The findings on files of a project."""
+    return report_of(root, *files).findings
+
+
+def report_of(root: Path, *files: Path) -> Report:
+    """What a check of files of a project says, the suppressed findings besides."""
     report = engine.check(list(files), config_for(root), tuple(RULES.values()))
     assert not report.errors, report.errors
-    return report.findings
+    return report
+
+
+def of_another_confidence(findings: Iterable[Finding]) -> list[Finding]:
+    """Those that are surer, or less sure, than what they say they rest on leaves them."""
+    return [
+        finding
+        for finding in findings
+        if finding.confidence
+        is not confidence([AssumptionKind(each.kind) for each in finding.assumptions])
+    ]
 
 
 def lines_of(findings: list[Finding], code: str) -> list[int]:

@@ -3,12 +3,22 @@ a good one gives nothing of the families DEV1 to DEV4."""
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 import pytest
-from rule_checking import FIXTURES, check_files, expected_codes, expected_lines, lines_of
+from rule_checking import (
+    FIXTURES,
+    check_files,
+    expected_codes,
+    expected_lines,
+    lines_of,
+    of_another_confidence,
+    report_of,
+)
 
 from devlint.findings import Finding
+from devlint.report import Report
 
 RULE_FIXTURES = FIXTURES / "rules"
 TEACHING = FIXTURES / "teaching"
@@ -19,8 +29,14 @@ def named(path: Path) -> str:
     return path.relative_to(FIXTURES).as_posix()
 
 
+@functools.cache
+def report(path: Path) -> Report:
+    """What is said of a file, which more than one law is about."""
+    return report_of(path.parent, path)
+
+
 def check(path: Path) -> list[Finding]:
-    return check_files(path.parent, path)
+    return report(path).findings
 
 
 def serious(findings: list[Finding]) -> list[str]:
@@ -63,6 +79,14 @@ def test_a_teaching_example_is_found(path: Path):
 @pytest.mark.parametrize("path", sorted(TEACHING.glob("good_*.py")), ids=named)
 def test_the_right_form_gives_nothing(path: Path):
     assert serious(check(path)) == []
+
+
+@pytest.mark.parametrize("folder", [RULE_FIXTURES, TEACHING], ids=named)
+def test_what_is_less_than_certain_says_what_it_rests_on(folder: Path):
+    reports = [report(path) for path in sorted(folder.rglob("*.py"))]
+    found = [finding for each in reports for finding in (*each.findings, *each.suppressed)]
+    assert len(found) >= 20
+    assert of_another_confidence(found) == []
 
 
 def test_the_planted_bugs_of_the_classifier_are_found():

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import warm_python
 
 torch = pytest.importorskip("torch")
 
@@ -80,7 +80,7 @@ def test_two_ranks_with_gloo_find_a_bug_that_only_rank_1_has(tmp_path, monkeypat
     (tmp_path / "train.py").write_text(PROGRAM)
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    run = subprocess.run(
+    run = warm_python.run(
         [
             sys.executable,
             *("-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"),
@@ -89,7 +89,6 @@ def test_two_ranks_with_gloo_find_a_bug_that_only_rank_1_has(tmp_path, monkeypat
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=240,
     )
     assert run.returncode == 0, run.stderr
     merged = json.loads((tmp_path / "merged.json").read_text())

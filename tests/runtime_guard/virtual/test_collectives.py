@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+import torch_ranks
 
 torch = pytest.importorskip("torch")
 
@@ -310,15 +309,7 @@ def second_rank(tmp_path_factory):
     """What every case gave in rank 1."""
     program = tmp_path_factory.mktemp("ranks") / "program.py"
     program.write_text(PROGRAM)
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        [*command, program.name],
-        cwd=program.parent,
-        env=environment,
-        capture_output=True,
-        text=True,
-    )
+    done = torch_ranks.run(program, 2, {**os.environ, "PYTHONPATH": str(ROOT)})
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

@@ -10,6 +10,7 @@ import threading
 import time
 
 import pytest
+import warm_python
 
 torch = pytest.importorskip("torch")
 
@@ -184,7 +185,7 @@ def test_torch_dynamo_imported_inside_is_the_real_one():
         assert torch._dynamo.compiled_autograd
         print(torch.compile(lambda x: x * 2, backend="eager")(torch.ones(2)).tolist())
     """
-    run = subprocess.run(
+    run = warm_python.run(
         [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True
     )
     assert run.stdout == "[2.0, 2.0]\n", run.stderr

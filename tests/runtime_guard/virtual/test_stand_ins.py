@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+import types
 
 import pytest
 
@@ -59,6 +60,43 @@ def test_a_module_that_asks_inside_of_two_blocks_has_those_of_the_outer_one(tmp_
         assert module.device_count() == 3
     assert module.device_count() == 0
     del sys.modules["imported_in_two"]
+
+
+TAKEN_BEFORE = """
+import torch.cuda
+from torch.cuda import Stream, current_stream, device_count, is_available as has_cuda
+from torch import FloatTensor
+
+ORIGINAL = [torch.cuda.Stream, torch.cuda.device_count, torch.cuda.is_available]
+"""
+
+
+def test_a_module_that_took_originals_before_has_the_stand_ins_inside(tmp_path, monkeypatch):
+    (tmp_path / "imported_before.py").write_text(TAKEN_BEFORE)
+    monkeypatch.syspath_prepend(tmp_path)
+    module = importlib.import_module("imported_before")
+    before, held = dict(vars(module)), [*module.ORIGINAL]
+    with virtual_devices("cuda:3"):
+        assert module.has_cuda()
+        assert isinstance(module.current_stream(), module.Stream)
+        with torch.cuda.stream(module.Stream("cuda:1")):
+            assert module.current_stream("cuda:1") == torch.cuda.current_stream("cuda:1")
+        assert isinstance(torch.ones(1), module.FloatTensor)
+        with virtual_devices("cuda:2"):
+            assert module.device_count() == 2
+        assert module.device_count() == 3
+        assert [*module.ORIGINAL] == held  # what a container holds stays what it is
+    assert dict(vars(module)) == before
+    del sys.modules["imported_before"]
+
+
+def test_torch_itself_keeps_what_its_modules_took(monkeypatch):
+    part = types.ModuleType("torch.part_of_it")
+    part.device_count = took = torch.cuda.device_count
+    monkeypatch.setitem(sys.modules, part.__name__, part)
+    with virtual_devices("cuda:1"):
+        assert torch.cuda.device_count is not took
+        assert part.device_count is took
 
 
 class TestTorchDevice:
