@@ -150,7 +150,7 @@ def _of_function(seen: _Seen, node: cst.Call, function: Function, given: int) ->
 
 def _hands_on(function: Function) -> bool:
     """`def features(self, x): return self.model(x)`: modules and torch are all that it calls."""
-    called = [dotted(call.func) for call in every(function.node.body, cst.Call)]
+    called = function.calls
     models = [name for name in called if _is_named_module(name.rpartition(".")[2])]
     rest = [name for name in called if name not in models]
     return (
@@ -167,9 +167,8 @@ def _may_wait(function: Function, depth: int = _DEPTH) -> bool:
         return True
     if not depth:
         return False
-    called = {dotted(call.func).rpartition(".")[2] for call in every(function.node, cst.Call)}
     return any(
-        each.name in called and each is not function and _may_wait(each, depth - 1)
+        each.name in function.callees and each is not function and _may_wait(each, depth - 1)
         for each in functions_of(function.unit)
     )
 

@@ -55,13 +55,13 @@ def assigned_before(frame: Frame, latest: Assigned) -> Assigned | None:
 
 def _is_read_only_by(frame: Frame, latest: Assigned, reads: int = 1) -> bool:
     """The function reads a name as often as that, and else only to rebind it."""
-    assert frame.function is not None
-    name, known = latest.name, reads
+    function, name, known = frame.function, latest.name, reads
+    assert function is not None
     step: Assigned | None = latest
     while step is not None and step.name == name:
         known += 1 + _mentions(step.value, name)
         step = step.before
-    return _mentions(frame.function.node, name) == known
+    return function.outermost.names.counts(function.node, name)[0] == known
 
 
 def _mentions(node: cst.CSTNode, name: str) -> int:

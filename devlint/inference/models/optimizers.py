@@ -23,7 +23,7 @@ from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
 from devlint.inference.program.units import REFUSED, Unit
 from devlint.inference.program.values import ClassValue, Instance
-from devlint.inference.syntax.text import called_name, dotted, every
+from devlint.inference.syntax.text import called_name, dotted, every, parts
 
 _PARAMETERS = frozenset({"parameters", "named_parameters"})
 
@@ -131,15 +131,15 @@ def _modules_of_name(frame: Frame, node: cst.CSTNode) -> list[str]:
         elif isinstance(statement, cst.For):
             found += _modules_in(statement.iter) if _fills(statement.body, node.value) else []
         elif isinstance(statement, (cst.BaseStatement, cst.BaseSuite, cst.Module, cst.Else)):
-            waiting.extend(statement.children)
+            waiting += parts(statement)
     return found
 
 
 def _fills(suite: cst.BaseSuite, name: str) -> bool:
     """`rows += [row]`, `rows.append(row)`."""
-    grown = {dotted(each.target) for each in every(suite, cst.AugAssign)}
-    called = {dotted(call.func) for call in every(suite, cst.Call)}
-    return name in grown or f"{name}.append" in called
+    if any(dotted(each.target) == name for each in every(suite, cst.AugAssign)):
+        return True
+    return any(dotted(call.func) == f"{name}.append" for call in every(suite, cst.Call))
 
 
 def _same(before: Value | None, now: Value | None) -> bool:

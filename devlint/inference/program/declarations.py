@@ -26,7 +26,7 @@ from devlint.inference.program.loops import LoopState
 from devlint.inference.program.units import Unit
 from devlint.inference.syntax.filled_lists import FilledLists
 from devlint.inference.syntax.names import Names
-from devlint.inference.syntax.text import code
+from devlint.inference.syntax.text import code, dotted, every
 
 MAX_BASES = 12
 
@@ -72,6 +72,17 @@ class Function:
     def names(self) -> Names:
         """Where it uses each name."""
         return Names(self.node)
+
+    @cached_property
+    def calls(self) -> tuple[str, ...]:
+        """What its body calls, by dotted names; "" for what has none."""
+        return tuple(dotted(call.func) for call in every(self.node.body, cst.Call))
+
+    @cached_property
+    def callees(self) -> frozenset[str]:
+        """The last names of what it calls, in its decorators and defaults, too."""
+        called = (dotted(call.func) for call in every(self.node, cst.Call))
+        return frozenset(name.rpartition(".")[2] for name in called)
 
     @cached_property
     def text(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import libcst as cst
@@ -20,6 +21,7 @@ class Moment(NamedTuple):
     loops: Loops
 
 
+@lru_cache(maxsize=1)  # several ask, each about the function that was just left
 def moments(body: cst.CSTNode) -> dict[cst.CSTNode, Moment]:
     """The moment of each node of a body. What nested functions do has another time, and none here.
 

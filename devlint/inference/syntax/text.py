@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import fields
 from functools import cache, lru_cache
 from operator import attrgetter
 from typing import Any, TypeVar
@@ -32,6 +33,9 @@ _PUNCTUATION = frozenset(
     {"lpar", "rpar", "lbracket", "rbracket", "lbrace", "rbrace", "comma", "semicolon", "dot"}
     | {"equal", "colon", "asynchronous"}
 )
+
+
+_TEXT = frozenset({str, bool})  # types of fields that hold no nodes
 
 
 LIMIT = 48
@@ -89,15 +93,16 @@ def names_in(node: cst.CSTNode) -> list[str]:
 
 def every(node: cst.CSTNode, kind: type[Node]) -> Iterator[Node]:
     """The nodes of a kind, this one included, outer ones first."""
-    kinds = _with_subclasses(kind)
+    kinds, closed = _with_subclasses(kind), _without(kind)
     waiting = [node]
     while waiting:
         current = waiting.pop()
         if type(current) in kinds:
             yield current  # type: ignore[misc]  # it is of that kind
-        below = parts(current)
-        below.reverse()
-        waiting += below
+        if type(current) not in closed:
+            below = parts(current)
+            below.reverse()
+            waiting += below
 
 
 def parts(node: cst.CSTNode) -> list[cst.CSTNode]:
@@ -108,8 +113,8 @@ def parts(node: cst.CSTNode) -> list[cst.CSTNode]:
         kind: type[object] = type(held)
         if kind in _NODES:
             found.append(held)
-        elif held and (kind is tuple or kind is list):
-            found += [each for each in held if type(each) in _NODES]
+        elif kind is tuple or kind is list:
+            found += held
     return found
 
 
@@ -128,16 +133,25 @@ def parents_below(root: cst.CSTNode) -> dict[cst.CSTNode, cst.CSTNode]:
 @cache
 def _held(kind: type[cst.CSTNode]) -> Callable[[cst.CSTNode], tuple[Any, ...]]:
     """Gets what a node of the kind holds; all fields in one call."""
-    names = [n for n in kind.__dataclass_fields__ if n not in _PUNCTUATION]
+    names = [f.name for f in fields(kind) if f.type not in _TEXT and f.name not in _PUNCTUATION]
     names = [n for n in names if not ("whitespace" in n or n.endswith(_BLANK))]
-    if len(names) > 1:
-        return attrgetter(*names)  # which gives a tuple for several names only
-    return lambda node: tuple(getattr(node, name) for name in names)
+    if not names:
+        return lambda node: ()
+    get: Callable[[cst.CSTNode], Any] = attrgetter(*names)
+    # it gives a tuple for several names only
+    return get if len(names) > 1 else lambda node: (get(node),)
 
 
 @cache
 def _with_subclasses(kind: type[cst.CSTNode]) -> frozenset[type[object]]:
     return frozenset((kind, *_kinds_of(kind)))
+
+
+@cache
+def _without(kind: type[cst.CSTNode]) -> frozenset[type[object]]:
+    """The kinds of nodes that hold none of a kind: no expression holds a statement."""
+    of_statements = issubclass(kind, (cst.BaseSmallStatement, cst.BaseStatement, cst.BaseSuite))
+    return _with_subclasses(cst.BaseExpression) if of_statements else frozenset()
 
 
 def dotted(node: cst.CSTNode) -> str:
