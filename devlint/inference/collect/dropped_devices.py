@@ -125,7 +125,8 @@ def of_replaced(frame: Frame, event: FunctionReturns) -> None:
     if not isinstance(function.node, cst.FunctionDef) or frame.unit.kept(Mentions).meant:
         return
     names = [p.name for p in function.parameters if p.is_device and p.name != "map_location"]
-    if not names or not function.contains("cuda"):
+    choices = list(every(function.node, cst.IfExp)) if names else []
+    if not choices or not function.contains("cuda"):
         return
     text = without("remark", code(function.node.body))
     for name in names:
@@ -135,7 +136,7 @@ def of_replaced(frame: Frame, event: FunctionReturns) -> None:
         of_kept = len(found("compared-with-host", text, f"self.{name}"))
         if used > kept + asked or not asked + of_kept:
             continue
-        for choice in every(function.node, cst.IfExp):
+        for choice in choices:
             chosen = code(choice)
             named = "cuda:0" in chosen or f"torch.device({chosen}" in text  # no device's type alone
             if named and holds("first-card-or-host", " ".join(chosen.split())):

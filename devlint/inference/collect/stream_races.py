@@ -101,7 +101,7 @@ def _is_plain_module(callee: Value) -> bool:
     if type(callee) is not Instance or not callee.module:
         return False
     forward = callee.info.method("forward") if callee.info is not None else None
-    return forward is None or not holds("waiting-text", forward.text)
+    return forward is None or not forward.says("waiting-text")
 
 
 def _owner(node: cst.CSTNode) -> str:

@@ -69,7 +69,7 @@ def _is_moved_by_base(info: ClassInfo, name: str) -> bool:
     """A base class of the project moves what its subclasses keep under this name, as by
     `self.model.to(self.device)` in a constructor that they call last."""
     bases = (ancestor for ancestor in info.lineage() if ancestor is not info)
-    return any(f"self.{name}.{move}(" in base.text for base in bases for move in ("to", "cuda"))
+    return any(base.contains(f"self.{name}.{m}(") for base in bases for m in ("to", "cuda"))
 
 
 def moved_on_demand(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from devlint.inference.conventions import found, holds
+from devlint.inference.conventions import found
 from devlint.inference.program.declarations import Function, functions_of
 from devlint.inference.program.frames import Frame, closure_of
 from devlint.inference.program.units import Unit
@@ -27,9 +27,9 @@ def runs_in_constructor(frame: Frame) -> bool:
 def _sets_up(function: Function) -> bool:
     """The function registers buffers, which is done before a module moves, and no call of it is in
     sight."""
-    if not function.contains(".register_buffer("):
+    if f".{function.name}(" in function.unit.source.text:
         return False
-    return f".{function.name}(" not in function.unit.source.text
+    return function.contains(".register_buffer(")
 
 
 def _is_of(function: Function, constructors: str) -> bool:
@@ -81,5 +81,5 @@ def _text_of_constructors(unit: Unit) -> str:
 
 def _builds(function: Function) -> bool:
     if function.is_class_method:
-        return not holds("moves-in-text", function.text)
+        return not function.says("moves-in-text")
     return function.name in _BUILDING

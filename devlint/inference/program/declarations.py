@@ -126,7 +126,9 @@ class Function:
         if any(d.rpartition(".")[2].startswith("abstract") for d in self.decorators):
             return True
         lines = [line for line in self.node.body.body if not _is_docstring(line)]
-        return not lines or (len(lines) == 1 and holds("abstract-body", code(lines[0])))
+        if len(lines) != 1 or isinstance(lines[0], cst.BaseCompoundStatement):
+            return not lines
+        return holds("abstract-body", code(lines[0]))
 
     @property
     def is_static(self) -> bool:
@@ -221,6 +223,10 @@ class ClassInfo:
         """A convention holds of its source, which is written only where the file's may have it."""
         whole = self.unit.source.text
         return may_hold(convention, whole, name) and holds(convention, self.text, name)
+
+    def contains(self, written: str) -> bool:
+        """This stands in its source, which is written only where the file's has it."""
+        return self.unit.contains(written) and written in self.text
 
     @property
     def lists(self) -> FilledLists:

@@ -46,8 +46,7 @@ def works_on_device(frame: Frame, tensor: Tensor) -> bool:
     asked = type(tensor.place) is Variable and _is_asked(unit.source.text, tensor.place.name)
     if unit.is_script and not frame.in_module:
         return asked
-    text = function.text
-    if frame.in_module or holds("device-minding-text", text) or holds("model-running-text", text):
+    if frame.in_module or _minds_or_runs(function):
         return True
     if info is not None and "torch.autograd.Function" in info.library_bases:
         return True
@@ -100,14 +99,13 @@ def minds_devices(function: Function, parameter: str) -> bool:
         declares_tensor(function, parameter) or any(c.is_module for c in classes_of(unit))
     ):
         return True
-    texts = [function.text]
-    if function.info is not None:
-        texts.append(code(function.info.node))
-    if any(holds("device-minding-text", text) for text in texts) or holds(
-        "model-running-text", texts[0]
-    ):
-        return True
-    return _is_asked(unit.source.text, parameter)
+    of_class = function.info is not None and function.info.says("device-minding-text")
+    return of_class or _minds_or_runs(function) or _is_asked(unit.source.text, parameter)
+
+
+def _minds_or_runs(function: Function) -> bool:
+    """The function has to do with devices, or runs a model."""
+    return function.says("device-minding-text") or function.says("model-running-text")
 
 
 def declares_tensor(function: Function, parameter: str) -> bool:
@@ -123,12 +121,12 @@ def declares_tensor(function: Function, parameter: str) -> bool:
 
 def asks_for_device(function: Function) -> bool:
     """The function asks one of its values where it is, to bring another there."""
-    return holds("device-asking-text", function.text)
+    return function.says("device-asking-text")
 
 
 def makes_by_device(function: Function) -> bool:
     """The function makes tensors where others are."""
-    return holds("device-following-text", function.text)
+    return function.says("device-following-text")
 
 
 def _is_asked(text: str, name: str) -> bool:

@@ -153,7 +153,7 @@ def _steps_once_per_epoch(function: Function) -> bool:
     calls = function.callers
     in_epochs = (c.loop is not None and c.loop.hotness is Hotness.EPOCHS for c in calls)
     takes_step = bool(calls) and "step" in function.trains and all(in_epochs)
-    return takes_step and not holds("batch-drawing-text", function.text)
+    return takes_step and not function.says("batch-drawing-text")
 
 
 def runs_per_step(function: Function) -> bool:
