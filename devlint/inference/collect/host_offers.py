@@ -94,9 +94,7 @@ def _offers_host(noted: MentionNote, mentions: Mentions) -> bool:
     around = functions(noted.function)
     if _asks_about_object(noted, around):
         around += [f.info.methods["__init__"] for f in around if f.info is not None]
-    if _asks_about_card(noted) or any(
-        holds("cuda-device-text", function.text) for function in around
-    ):
+    if _asks_about_card(noted) or any(each.says("cuda-device-text") for each in around):
         return False
     given = (name for function in around for name in cuda_on_purpose.parameters_of(function))
     if any(holds("device-name", each) for each in given):
