@@ -125,7 +125,9 @@ def of_replaced(frame: Frame, event: FunctionReturns) -> None:
     if not isinstance(function.node, cst.FunctionDef) or frame.unit.kept(Mentions).meant:
         return
     names = [p.name for p in function.parameters if p.is_device and p.name != "map_location"]
-    choices = list(every(function.node, cst.IfExp)) if names else []
+    if not names or not function.unit.contains("cuda"):
+        return
+    choices = list(every(function.node, cst.IfExp))
     if not choices or not function.contains("cuda"):
         return
     text = without("remark", code(function.node.body))
