@@ -135,7 +135,7 @@ class Net(nn.Module):
 if __name__ == "__main__":
     {main}
     net = Net().cuda()
-    print(torch.ones(3, device="cpu"))
+    print(torch.cuda.is_available())
     print(sum(p.numel() for p in net.parameters()))
 """
 
@@ -153,6 +153,7 @@ import argparse
 
 if __name__ == "__main__":
     args = argparse.ArgumentParser().parse_args()
+    print("cuda" if torch.cuda.is_available() else "cpu")
     weights = torch.load(args.old, map_location="cpu")
     torch.save({"weights": weights["model"].cuda()}, args.new)
 """
@@ -167,6 +168,8 @@ def test_a_script_that_converts_runs_once_where_it_was_written(tmp_path, path, s
 
 LEGACY = """\
 import fast_kernels
+
+fast = torch.cuda.is_available()
 
 
 def flag(value):
@@ -232,6 +235,9 @@ class Focal(nn.Module):
 
     def forward(self, rows: torch.Tensor):
         return rows + torch.zeros(3).cuda()
+
+
+fast = torch.cuda.is_available()
 """
     (said,) = [s for s in shown(tmp_path, code) if s.startswith("DEV501")]
     assert advice in said

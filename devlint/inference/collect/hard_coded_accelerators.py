@@ -39,7 +39,7 @@ from devlint.inference.program.events import Called, FunctionCalled
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
 from devlint.inference.program.units import Unit
-from devlint.inference.program.usage import left_over, uncalled
+from devlint.inference.program.usage import left_over
 from devlint.inference.program.values import FunctionValue, Instance
 
 # Functions of torch.cuda that raise where CUDA is missing: each was called on a build without it.
@@ -181,9 +181,8 @@ def _mention(unit: Unit, noted: MentionNote) -> Mention:
     if per_rank and not noted.global_rank:
         current = noted.bare and rank_code.sets_card(unit)
         per_rank = not current and not rank_code.under_rank_test(noted)
-    if function is not None and not guarded:
-        # A library's are for others, an application's for itself.
-        unused = left_over(function) if mentions.is_script else uncalled(function)
+    if function is not None and not guarded and _is_for_itself(unit):
+        unused = left_over(function)
         if unused:
             unit.facts.left_over[function.node] = unused
     on_purpose = "" if guarded else cuda_on_purpose.reason(unit, noted)
@@ -212,6 +211,12 @@ def _mention(unit: Unit, noted: MentionNote) -> Mention:
         stays_on_first=per_rank and noted.bare and rank_code.knows_its_card(unit, noted),
         follows=noted.follows,
     )
+
+
+def _is_for_itself(unit: Unit) -> bool:
+    """What nothing in sight calls is left over: a library's functions are for others."""
+    importer = unit.context.importer
+    return unit.kept(Mentions).is_script or (importer is not None and importer.is_application())
 
 
 def _is_guarded(unit: Unit, noted: MentionNote, meant: bool, per_rank: bool) -> bool:

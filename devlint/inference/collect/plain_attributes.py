@@ -47,8 +47,9 @@ def settle_class(info: ClassInfo, frame: Frame) -> None:
         if note.of_modules and registers_by_name(info):
             continue
         held = operand(frame, note.tensor, note.source_node)
-        if note.method in info.methods:
-            usage.note_function(info.methods[note.method])
+        method = info.methods.get(note.method)
+        if method is not None and usage.left_over(method):  # a file that nobody names may be new
+            usage.note_function(method)
         info.unit.facts.plain_attributes.append(
             PlainAttribute(
                 site=frame.site(note.node),
