@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from devlint.inference.domain.assumptions import AssumptionKind
 
@@ -23,7 +23,7 @@ class Fed(str, enum.Enum):
     HOST = "host"  # made, read or brought there
     DEVICE = "device"  # moved, or where a module is
     TENSOR = "tensor"  # the same, of what is a tensor and nothing else
-    CALLER = "caller"  # the caller's own parameter
+    CALLER = "caller"  # the caller's own parameter, or its own default device
     OPEN = "open"  # a module's own method is called, and nothing shows where that is
     OTHERS = "others"  # the parameter of a function that others import, or that is handed to them
     AROUND = "around"  # nothing is handed in: the call runs under a default device that was chosen
@@ -49,6 +49,7 @@ class Given:
     may_be_array: bool = False  # nothing but a call that hands in a tensor shows that it is one
     inner: bool = False  # of a private function: its calls are all that it is for
     overrides: tuple[str, ...] = ()  # the methods that it stands for where calls name those
+    made: bool = False  # what meets it was made on the default device
 
     @property
     def is_private(self) -> bool:
@@ -98,13 +99,15 @@ class Feeds:
         """What the calls say of a fact that needs this parameter to live on a device."""
         if given.parameter == HOME:
             return self._of_home(given)
-        found = self._sources(given)
         name = given.parameter
-        if not name:
-            if Fed.AROUND not in found:
+        if given.made or not name:
+            if Fed.AROUND in self._sources(replace(given, parameter="", index=-1)):
+                says = "is not only called under a default device that was chosen"
+                message = f"`{given.called}` {says}"
+                return Verdict(((AssumptionKind.DEFAULT_DEVICE_IS_CPU, message),))
+            if not name:
                 return SILENT
-            message = f"`{given.called}` is not only called under a default device that was chosen"
-            return Verdict(((AssumptionKind.DEFAULT_DEVICE_IS_CPU, message),))
+        found = self._sources(given)
         if Fed.DEVICE in found:
             is_tensor = Fed.TENSOR in found or not given.may_be_array
             rises = given.waits and is_tensor and Fed.HOST not in found

@@ -31,6 +31,7 @@ def given(
     waits: bool = False,
     meets: bool = False,
     may_be_array: bool = False,
+    made: bool = False,
 ) -> Given | None:
     """The parameter of a plain function that one of these is where: of no module's own methods,
     since those live where the module does; but for those that only other methods call.
@@ -54,7 +55,8 @@ def given(
         minds = works or minds_devices(function, place.name)
         alone = works or computes_loss(function) or asks_for_device(function)
         inner = meets and found.is_private and not alone
-        return replace(found, minds=minds, waits=waits, inner=inner, may_be_array=may_be_array)
+        told = replace(found, minds=minds, waits=waits, inner=inner, may_be_array=may_be_array)
+        return replace(told, made=made)
     return None
 
 
@@ -111,10 +113,17 @@ def _is_called_object(function: Function) -> bool:
     )
 
 
-def _note_around(frame: Frame, *callees: str) -> None:
-    """A call under a default device that the code chose, of what these are the keys of."""
-    if frame.has_default_device and not frame.unit.is_test:
-        frame.unit.facts.feeds.update(Feed(callee, "", Fed.AROUND) for callee in callees)
+def _note_around(frame: Frame, callee: str) -> None:
+    """A call, by the key of its callee, under a default device that the code chose, or under the
+    one that the caller is called under."""
+    feeds, caller = frame.unit.facts.feeds, frame.function
+    if frame.unit.is_test:
+        return
+    if frame.has_default_device:
+        feeds.add(Feed(callee, "", Fed.AROUND))
+    elif caller is not None and not caller.is_local and caller.name != "<lambda>":
+        through = Given(caller.key, caller.name, caller.name, "", -1)
+        feeds.add(Feed(callee, "", Fed.CALLER, through))
 
 
 def _works_with_module(function: Function) -> bool:

@@ -15,7 +15,7 @@ from devlint.inference.conventions import holds
 from devlint.inference.domain.assumptions import Assumption, AssumptionKind
 from devlint.inference.domain.placement import CPU, Variable, VariableKind
 from devlint.inference.domain.provenance import StepKind
-from devlint.inference.domain.tensors import INDIRECT, Tensor
+from devlint.inference.domain.tensors import DEFAULT, INDIRECT, Tensor
 from devlint.inference.facts import Meeting, MeetingKind, Operand
 from devlint.inference.models.elements import is_given_part
 from devlint.inference.models.unification.batches import (
@@ -87,7 +87,8 @@ def _given(frame: Frame, draft: MeetingDraft) -> Given | None:
     places = {type(draft.left.place), type(draft.right.place)}
     if places == {Variable}:
         return None
-    found = call_contexts.given(frame, draft.right, draft.left, meets=True)
+    made = any(tensor.traits & DEFAULT for tensor in (draft.left, draft.right))
+    found = call_contexts.given(frame, draft.right, draft.left, meets=True, made=made)
     return found if found is not None else _home(frame, draft)
 
 
