@@ -724,3 +724,19 @@ def test_a_constructor_of_a_host_type_is_given_what_is_on_the_host(made, sure):
     scaled = "def scaled(logits: torch.Tensor):\n    return {} / torch.ones(10)\n"
     (found,) = met(scaled.format(made))
     assert found.endswith(sure)
+
+
+def test_a_module_that_is_being_made_is_still_on_the_host():
+    code = """
+    class Schedule(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("betas", torch.linspace(0, 1, 9))
+            self.first = self.betas.cumsum(0).numpy()
+
+        def forward(self, x):
+            return x * {read}
+    """
+    assert host_reads(given(code.format(read="self.first"))) == []
+    found = host_reads(given(code.format(read="self.betas.numpy()")))
+    assert [each.partition(" ")[0] for each in found] == [".numpy()"]

@@ -244,7 +244,7 @@ def read_by_host(frame: Frame, event: HostReads) -> None:
             continue
         if tensor.traits & COPYING:
             late_read(frame, TensorRead(node, tensor, value_node))
-        if on_accelerator(tensor) < 0:
+        if on_accelerator(tensor) < 0 or _is_being_made(frame, tensor):
             continue
         assumed: list[Assumption] = []
         if _is_input(tensor):
@@ -288,6 +288,13 @@ def read_by_host(frame: Frame, event: HostReads) -> None:
         note = HostReadNote(node, sink, tensor, value_node, surmised, caught, is_open, is_list)
         frame.notes.append(note)
         return
+
+
+def _is_being_made(frame: Frame, tensor: Tensor) -> bool:
+    """It is a module's own, and the module is still being made, on the host: it moves later."""
+    place = tensor.place
+    is_own = type(place) is Variable and place.kind is VariableKind.MODULE
+    return is_own and frame.constructing
 
 
 def _is_open(assumed: list[Assumption]) -> bool:
