@@ -405,25 +405,3 @@ def test_a_call_hands_to_the_method_it_names_and_to_its_overrides(base, moved, i
     (meeting,) = facts.meetings
     assert meeting.given is not None
     assert Feeds(facts.feeds).verdict(meeting.given).is_met is is_met
-
-
-TRACK = """
-def track(rows, device):
-    with {default}:
-        return through(rows.to(device))
-
-def through(rows: torch.Tensor):
-    return shift(rows)
-"""
-
-
-@pytest.mark.parametrize(
-    ("callers", "expected"),
-    [
-        (TRACK.format(default="torch.device(device)"), OPEN),
-        (TRACK.format(default="torch.no_grad()"), RAISES),
-    ],
-)
-def test_what_a_function_makes_under_its_callers_default_device_is_there(callers, expected):
-    """The default device of a block is that of all that runs in it, however far down."""
-    assert meetings(settled(SHIFT.format(callers=callers)))[0] == expected
