@@ -14,9 +14,12 @@ from typing import Any
 
 from runtime_guard.core.patches import Patches, Replacement
 
-OURS = frozenset({"torch", "functorch", "torchgen", "runtime_guard", "devlint"})
-"""Top packages of PyTorch, which is patched where it asks, and of the guard, which asks for what
-is really there."""
+APART = frozenset(
+    {"torch", "functorch", "torchgen", "runtime_guard", "devlint", *sys.stdlib_module_names}
+    - {"__main__"}
+)
+"""Top packages of PyTorch, which is patched where it asks, of the guard, which asks for what is
+really there, and of Python, which takes nothing of torch."""
 
 
 def hand_out(patches: Patches) -> None:
@@ -27,8 +30,10 @@ def hand_out(patches: Patches) -> None:
         if callable(replaced.original) and _is_public(replaced):
             stand_ins.setdefault(id(replaced.original), []).append(replaced)
     for name, module in list(sys.modules.items()):
-        if not isinstance(module, ModuleType) or name.partition(".")[0] in OURS:
+        if name.partition(".")[0] in APART or not isinstance(module, ModuleType):
             continue
+        if stand_ins.keys().isdisjoint(map(id, vars(module).values())):
+            continue  # nearly all of them
         for attribute, value in list(vars(module).items()):
             if id(value) in stand_ins:
                 stand_in = _of_one(stand_ins[id(value)], attribute, "value")
