@@ -1,8 +1,8 @@
 """Signs that code which names an accelerator is to run on the host, too.
 
-A tensor whose device could be taken is no such sign: it makes the mending easy, and says nothing
-of what the program is for. A choice is one, that the file leaves, or whoever runs it, or that the
-code around is given and passes by.
+A choice of the device is such a sign, that the file leaves, or whoever runs it, or that the code
+around is given and passes by. So is a device that is taken from a tensor, in the same file, or that
+a module's method could take from its input: beside it the named one is the exception.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ def serves_host(unit: Unit, noted: MentionNote) -> bool:
         return False
     return (
         mentions.offers_host
+        or noted.in_module
+        or holds("device-taking-text", mentions.text)
         or _is_asked_elsewhere(noted, mentions)
         or any(map(_is_given_device, functions(noted.function)))
         or _gives_back_to_host(noted)
