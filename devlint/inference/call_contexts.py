@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from devlint.inference.domain.assumptions import AssumptionKind
 
 HOME = "self"  # in place of a parameter: where a module of a class lives
+PROJECT = ""  # in place of a function: all that the project makes
 MAX_CALLERS = 60  # that hand on what they were handed
 
 
@@ -130,10 +131,16 @@ class Feeds:
         return Verdict(tuple(against))
 
     def _of_home(self, given: Given) -> Verdict:
-        """A module that the project makes, and leaves on the host wherever it does."""
-        if self._homes(given, {given.function}) != {Fed.HOST}:
+        """A module that the project makes, and leaves on the host wherever it does; or any, where
+        it trains and names no accelerator."""
+        if self._homes(given, {given.function}) == {Fed.HOST}:
+            message = (
+                f"`{given.called}` is moved, though nothing in the project that makes one does"
+            )
+        elif {feed.source for feed in self._feeds.get(PROJECT, ())} == {Fed.HOST}:
+            message = f"`{given.called}` is moved, though the project trains and moves nothing"
+        else:
             return SILENT
-        message = f"`{given.called}` is moved, though nothing in the project that makes one does"
         return Verdict(((AssumptionKind.MODULE_LEAVES_HOST, message),))
 
     def _homes(self, given: Given, seen: set[str]) -> set[Fed]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from devlint.inference.call_contexts import HOME, Fed, Feed, Given
+from devlint.inference.call_contexts import HOME, PROJECT, Fed, Feed, Given
 from devlint.inference.program.declarations import ClassInfo, Function
 from devlint.inference.program.events import ModuleMade
 from devlint.inference.program.frames import Frame
@@ -37,6 +37,10 @@ class Homes:
         """Tell the project where they are."""
         if self.unit.is_test:
             return
+        if self.unit.accelerated:
+            self.unit.facts.feeds.add(Feed(PROJECT, HOME, Fed.DEVICE))
+        elif ".backward(" in self.unit.source.text:
+            self.unit.facts.feeds.add(Feed(PROJECT, HOME, Fed.HOST))
         for node, (callee, function) in self.called.items():
             if callee.info is not None and _makes_its_own(callee):
                 self.made[node] = callee.info, function
