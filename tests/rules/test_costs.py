@@ -70,6 +70,7 @@ class Model:
     [
         ("roll_out", "for t in steps: state = self.cell(x, state)", 0),
         ("roll_out", "state = self.cell(x, state)", 1),
+        ("roll_out", "for layer in self.layers: state = layer(state)", 1),  # a few turns
         ("training_step", "for t in steps: state = self.cell(x, state)", 1),  # each step pays it
     ],
 )

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from devlint.inference.conventions import holds
 from devlint.inference.domain.placement import may_be_accelerator
 from devlint.inference.facts import DataCopy, DataKind, Facts, Loop, Site
 from devlint.inference.syntax.text import dotted, parts
+from devlint.inference.syntax.words import words
 from devlint_rules.helpers.blocks import path_to
 from devlint_rules.helpers.sizes import is_count
 
@@ -54,8 +56,14 @@ def _behind(block: cst.BaseSuite, statement: cst.CSTNode) -> list[cst.CSTNode]:
 
 def _works(statement: cst.CSTNode) -> bool:
     """There is a loop in a statement, each turn of which calls something."""
-    loops = (each for each in _own(statement) if isinstance(each, _LOOPS))
+    loops = (each for each in _own(statement) if isinstance(each, _LOOPS) and not _is_short(each))
     return any(isinstance(part, cst.Call) for loop in loops for part in _own(loop.body))
+
+
+def _is_short(loop: cst.For | cst.While) -> bool:
+    """By its names a loop over a few layers or modules: it hides nothing."""
+    heads = (loop.target, loop.iter) if isinstance(loop, cst.For) else ()
+    return any(holds("short-loop", words(head)) for head in heads)
 
 
 def is_kept_for_later(facts: Facts, node: cst.CSTNode) -> bool:

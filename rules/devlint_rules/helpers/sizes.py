@@ -88,7 +88,7 @@ def is_count(facts: Facts, node: cst.CSTNode, name: str) -> bool:
 def _is_size(size: cst.BaseExpression) -> bool:
     if isinstance(size, cst.Call):
         name = called_name(size)
-        return name in ("len", "int", "numel") or (name == "size" and bool(size.args))
+        return name == "len" or (name == "size" and bool(size.args))
     if isinstance(size, cst.Subscript):
         parts = [part.slice for part in size.slice]
         return len(parts) == 1 and isinstance(parts[0], cst.Index)
