@@ -45,6 +45,7 @@ class Loss(nn.Module):
         ("torch.randn(x.shape)", 1),  # filled on the host, and copied: that costs by itself
         ("torch.zeros(x.size(0), width, 3)", 1),
         ("torch.eye(x.size(0))", 1),
+        ("torch.arange(end=width * 9)", 1),  # whatever that is
     ],
 )
 def test_of_a_few_numbers_only_the_wait_costs_and_another_wait_hides_it(tmp_path, made, count):

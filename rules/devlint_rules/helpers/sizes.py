@@ -20,6 +20,7 @@ from devlint_rules.helpers.rewriting import argument
 from devlint_rules.helpers.scopes import function_around
 
 _VECTORS = frozenset({"arange", "range", "linspace", "logspace"})
+_ENDS = ("start", "end", "step", "steps")
 _SHAPED = frozenset({"zeros", "ones", "empty", "rand", "randn"})  # all arguments are sizes
 _LISTED = frozenset({"full", "randint"})  # one argument is the list of them
 _OF_DATA = frozenset({"tensor", "as_tensor", "scalar_tensor", "Tensor", "FloatTensor"})
@@ -33,7 +34,8 @@ def makes_few(facts: Facts, made: cst.CSTNode) -> bool:
         return False
     name = called_name(made)
     if name in _VECTORS:
-        return all(_is_number(facts, made, a.value) for a in made.args if a.keyword is None)
+        ends = [a for a in made.args if a.keyword is None or a.keyword.value in _ENDS]
+        return bool(ends) and all(_is_number(facts, made, end.value) for end in ends)
     if name in _OF_DATA:
         return bool(made.args) and _count(made.args[0].value) <= _MANY
     sizes = _sizes(made) if name in _SHAPED | _LISTED else None
