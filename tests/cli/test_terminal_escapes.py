@@ -29,7 +29,7 @@ import torch
 
 a = torch.ones(3, device="cuda")  # {EVIL}
 b = torch.ones(3, device="cpu")  # devlint: ignore[{EVIL}]
-print(a + b, "{EVIL}")
+print(a + b, b.device, "{EVIL}")
 """
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="such names are none on Windows")

@@ -247,32 +247,42 @@ USUAL = {"given": "width=4", "result": "self.fc(x) + torch.ones(4).cuda()"}
 @pytest.mark.parametrize(
     ("change", "found"),
     [
-        ({}, []),  # that `x` has a device says nothing of the machine
+        ({}, [("DEV501", 11)]),  # a module is where its input is, which has a device to go by
         ({"given": "device"}, [("DEV501", 11)]),
-        ({"result": "self.fc(x) + torch.ones(4).cuda() * self.scale.to(x.device)"}, []),
+        (
+            {"result": "self.fc(x) + torch.ones(4).cuda() * self.scale.to(x.device)"},
+            [("DEV501", 11)],
+        ),
         ({"result": "self.fc(x) + torch.ones(4).cuda().add(args.device)"}, [("DEV501", 11)]),
         ({"result": "self.fc(x.cuda()).cpu()"}, [("DEV501", 11)]),
-        ({"result": "self.fc(x.cuda())"}, []),
+        ({"result": "self.fc(x.cuda())"}, [("DEV501", 11)]),
     ],
 )
 def test_code_for_the_host_shows_it_around_the_accelerator(tmp_path, change, found):
     assert said(tmp_path, NET.format(**USUAL | change)) == found
 
 
+SCALE = """\
+import torch
+
+
+def scale(rows):
+    return rows + torch.ones(4).cuda()
+"""
 CHOICE = 'device = "cuda" if torch.cuda.is_available() else "cpu"'
 
 
 @pytest.mark.parametrize(
     ("program", "found"),
     [
-        (f"import torch\nfrom work import Net\n{CHOICE}\nnet = Net().to(device)\n", 1),
-        ("import torch\nfrom work import Net\nnet = Net().cuda()\n", 0),
+        (f"import torch\nfrom work import scale\n{CHOICE}\nscale(torch.ones(4))\n", 1),
+        ("import torch\nfrom work import scale\nscale(torch.ones(4).cuda())\n", 0),
         (f"import torch\n{CHOICE}\nprint(device)\n", 0),  # which is another program
     ],
 )
 def test_a_library_is_for_the_machines_of_whoever_imports_it(tmp_path, program, found):
     (tmp_path / "train.py").write_text(program)
-    assert len(said(tmp_path, NET.format(**USUAL))) == found
+    assert len(said(tmp_path, SCALE)) == found
 
 
 def test_a_script_chooses_for_itself(tmp_path):

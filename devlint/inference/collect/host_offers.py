@@ -28,10 +28,9 @@ def serves_host(unit: Unit, noted: MentionNote) -> bool:
     return (
         mentions.offers_host
         or noted.in_module
-        or holds("device-taking-text", mentions.text)
+        or mentions.takes_devices
         or _is_asked_elsewhere(noted, mentions)
-        or any(map(_is_given_device, functions(noted.function)))
-        or _gives_back_to_host(noted)
+        or any(map(unit.kept(_GivenDevices).holds, functions(noted.function)))
         or _is_run_on_host(unit, noted)
     )
 
@@ -56,6 +55,18 @@ def _is_asked_elsewhere(noted: MentionNote, mentions: Mentions) -> bool:
     )
 
 
+class _GivenDevices:
+    """Which functions of a file are given a device: asked for at each mention, answered once."""
+
+    def __init__(self, unit: Unit) -> None:
+        self._known: dict[Function, bool] = {}
+
+    def holds(self, function: Function) -> bool:
+        if function not in self._known:
+            self._known[function] = _is_given_device(function)
+        return self._known[function]
+
+
 def _is_given_device(function: Function) -> bool:
     """The function, or the constructor of its class, takes a device; or it reads its object's, or
     the configuration's."""
@@ -71,23 +82,6 @@ def _is_given_device(function: Function) -> bool:
 def _is_owner(name: str) -> bool:
     own = name.rpartition(".")[2]
     return bool(own) and (own == "self" or holds("configuration-owner", own))
-
-
-def _gives_back_to_host(noted: MentionNote) -> bool:
-    """`return self.embed(x.cuda()).cpu()` of a module: what is around it is on the host."""
-    function = noted.function
-    return (
-        noted.in_module
-        and function is not None
-        and any(
-            isinstance(call.func, cst.Attribute)
-            and call.func.attr.value == "cpu"
-            and any(inner is noted.node for inner in every(call.func.value, cst.Call))
-            for returned in every(function.node.body, cst.Return)
-            for call in (returned.value,)
-            if isinstance(call, cst.Call)
-        )
-    )
 
 
 def _offers_host(noted: MentionNote, mentions: Mentions) -> bool:

@@ -71,6 +71,11 @@ class Mentions:
         return holds("host-offering-text", without("comment", self.text))
 
     @cached_property
+    def takes_devices(self) -> bool:
+        """The file goes by the devices of tensors, or of what it is given."""
+        return holds("device-taking-text", self.text)
+
+    @cached_property
     def with_devices(self) -> set[Function | None]:
         """The functions that name a device. To be asked for once the file was walked."""
         return {note.function for note in self.notes.values() if note.kind == "device"}
