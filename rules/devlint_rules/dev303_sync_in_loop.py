@@ -292,5 +292,6 @@ severity `performance`. A sampling loop that has to read each token is right as 
 `possible` one where a `synchronize()` stands right above; where the number picks a layer or an
 element; where only an `isinstance` says that the value is a tensor; where the value is shown in a
 loop that evaluates; in tests and reference implementations (`attention_ref`); and, as all remarks
-on speed, in a file that turns on anomaly mode, which waits behind each operation of `backward`.""",
+on speed, where a file or a function turns on anomaly mode, which waits behind each operation of
+`backward`.""",
 )

@@ -140,6 +140,16 @@ def test_nobody_who_looks_for_nan_behind_each_operation_is_after_speed(tmp_path,
     assert len(found(tmp_path, TRAINED.format(mode=mode), "DEV303")) == count
 
 
+@pytest.mark.parametrize(("name", "count"), [("train", 0), ("check", 1)])
+def test_a_function_that_looks_for_nan_does_so_for_itself(tmp_path, name, count):
+    code = TRAINED.format(mode="pass") + "\n\ndef check(model, x):\n    return model(x)\n"
+    asked = f"def {name}(model, "
+    head, _, tail = code.partition(asked)
+    first, _, rest = tail.partition("\n")
+    on = "    torch.autograd.set_detect_anomaly(True)"
+    assert len(found(tmp_path, f"{head}{asked}{first}\n{on}\n{rest}", "DEV303")) == count
+
+
 ENTRIES = """\
 def gather(losses, model, x):
     model.cuda()

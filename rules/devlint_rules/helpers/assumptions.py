@@ -16,6 +16,7 @@ from devlint.inference.domain.assumptions import Assumption, AssumptionKind, Ass
 from devlint.inference.facts import Facts, Mention, Site
 from devlint.inference.syntax.words import demonstration
 from devlint_rules.helpers.blocks import path_to
+from devlint_rules.helpers.scopes import function_around
 
 
 def assume(kind: AssumptionKind, site: Site, message: str) -> Assumptions:
@@ -33,14 +34,19 @@ def time_matters(facts: Facts, site: Site) -> Assumptions:
     matters = assume(AssumptionKind.TIME_MATTERS, site, "the time that this takes matters")
     shown = "what only shows what the classes of the file do has to be quick, too"
     demonstrates = warm_code(_is_demonstration(facts, site), site, shown)
-    return matters + warm_file(facts, site) + demonstrates + _beside_debugging(facts)
+    return matters + warm_file(facts, site) + demonstrates + _beside_debugging(facts, site)
 
 
-def _beside_debugging(facts: Facts) -> Assumptions:
-    """The assumption that speed matters beside a wait behind each operation of `backward`."""
+def _beside_debugging(facts: Facts, site: Site) -> Assumptions:
+    """The assumption that speed matters beside a wait behind each operation of `backward`: in all
+    of a file that asks for that where it is imported, else in the function that does."""
     on = facts.anomaly_mode
+    if on is None:
+        return ()
+    there = function_around(facts, on.node)
     message = "the code has to be quick, though anomaly mode waits behind each operation"
-    return warm_code(True, on, message) if on is not None else ()
+    in_force = there is None or there is function_around(facts, site.node)
+    return warm_code(in_force, on, message)
 
 
 def _is_demonstration(facts: Facts, site: Site) -> bool:
