@@ -16,6 +16,7 @@ from __future__ import annotations
 import enum
 import re
 from bisect import bisect_left, bisect_right
+from collections.abc import Callable
 from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
@@ -120,10 +121,15 @@ def _fetches(tree: cst.Module, around: cst.CSTNode) -> bool:
 @lru_cache(maxsize=1)  # the file under check
 def _loaders_without_workers(tree: cst.Module) -> frozenset[str]:
     """The names that a file binds to such loaders."""
+    return _names_of(tree, _is_loader_without_workers)
+
+
+def _names_of(tree: cst.Module, made: Callable[[cst.Call], bool]) -> frozenset[str]:
+    """The names that a file binds to what such calls make."""
     return frozenset(
         dotted(target.target)
         for each in every(tree, cst.Assign)
-        if isinstance(each.value, cst.Call) and _is_loader_without_workers(each.value)
+        if isinstance(each.value, cst.Call) and made(each.value)
         for target in each.targets
     )
 
@@ -274,12 +280,7 @@ def _moment(node: cst.CSTNode, waits: _Waits, fresh: frozenset[str], small: _Sma
 @lru_cache(maxsize=1)  # the file under check
 def _criteria(tree: cst.Module) -> frozenset[str]:
     """The names that a file binds to losses of `torch.nn`, each a few small kernels."""
-    return frozenset(
-        dotted(target.target)
-        for each in every(tree, cst.Assign)
-        if isinstance(each.value, cst.Call) and _makes_criterion(each.value)
-        for target in each.targets
-    )
+    return _names_of(tree, _makes_criterion)
 
 
 def _makes_criterion(made: cst.Call) -> bool:
