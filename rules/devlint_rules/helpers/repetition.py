@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 import libcst as cst
 
@@ -40,7 +41,7 @@ def serves_a_loop(facts: Facts, node: cst.CSTNode) -> bool:
     for step in path_to(tree, node) if isinstance(tree, cst.Module) else ():
         if isinstance(step, (*_LOOPS, *_COMPREHENSIONS, cst.Lambda, cst.ClassDef)):
             return False
-        if isinstance(step, cst.BaseSuite) and any(map(_works, _behind(step, inner))):
+        if isinstance(step, cst.BaseSuite) and inner in _before_last_loop(step):
             return True
         if isinstance(step, cst.FunctionDef):
             return False
@@ -48,10 +49,12 @@ def serves_a_loop(facts: Facts, node: cst.CSTNode) -> bool:
     return False
 
 
-def _behind(block: cst.BaseSuite, statement: cst.CSTNode) -> list[cst.CSTNode]:
-    """The statements of a block behind one of them."""
+@lru_cache(maxsize=8)  # the blocks around one place
+def _before_last_loop(block: cst.BaseSuite) -> frozenset[cst.CSTNode]:
+    """The statements of a block with one behind them that has such a loop."""
     body: list[cst.CSTNode] = list(block.body)
-    return body[body.index(statement) + 1 :] if statement in body else []
+    last = next((i for i in reversed(range(len(body))) if _works(body[i])), 0)
+    return frozenset(body[:last])
 
 
 def _works(statement: cst.CSTNode) -> bool:
