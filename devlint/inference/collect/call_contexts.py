@@ -55,8 +55,9 @@ def given(
         minds = works or minds_devices(function, place.name)
         alone = works or computes_loss(function) or asks_for_device(function)
         inner = meets and found.is_private and not alone
-        told = replace(found, minds=minds, waits=waits, inner=inner, may_be_array=may_be_array)
-        return replace(told, made=made)
+        return replace(
+            found, minds=minds, waits=waits, inner=inner, may_be_array=may_be_array, made=made
+        )
     return None
 
 

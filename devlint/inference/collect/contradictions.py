@@ -89,15 +89,7 @@ def _given(frame: Frame, draft: MeetingDraft) -> Given | None:
         return None
     made = any(tensor.traits & DEFAULT for tensor in (draft.left, draft.right))
     found = call_contexts.given(frame, draft.right, draft.left, meets=True, made=made)
-    return found if found is not None else _home(frame, draft)
-
-
-def _home(frame: Frame, draft: MeetingDraft) -> Given | None:
-    """The device of the module whose method this is, where that decides."""
-    info = frame.info
-    if info is None or info.variable not in (draft.left.place, draft.right.place):
-        return None
-    return module_homes.home(info)
+    return found or module_homes.own_home(frame, draft.left, draft.right)
 
 
 def _decide(frame: Frame, meetings: Meetings) -> None:

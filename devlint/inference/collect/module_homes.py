@@ -12,6 +12,7 @@ from __future__ import annotations
 import libcst as cst
 
 from devlint.inference.call_contexts import HOME, PROJECT, Fed, Feed, Given
+from devlint.inference.domain.tensors import Tensor
 from devlint.inference.program.declarations import ClassInfo, Function
 from devlint.inference.program.events import ModuleMade
 from devlint.inference.program.frames import Frame
@@ -123,6 +124,14 @@ def key_of(info: ClassInfo) -> str:
 def home(info: ClassInfo) -> Given:
     """The device of a class's modules, which those have to say who make them."""
     return Given(key_of(info), info.name, info.name, HOME, -1, minds=True, serves=True)
+
+
+def own_home(frame: Frame, *tensors: Tensor) -> Given | None:
+    """The device of the module whose method this is, where one of these tensors lives there."""
+    info = frame.info
+    if info is None or not any(tensor.place is info.variable for tensor in tensors):
+        return None
+    return home(info)
 
 
 def note_made(frame: Frame, event: ModuleMade) -> None:

@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 
 import libcst as cst
 
-from devlint.inference.call_contexts import Given
 from devlint.inference.collect import call_contexts, invalid_devices, module_homes, moves_in_vain
 from devlint.inference.collect.contradictions import FAR
 from devlint.inference.collect.explanation import operand
@@ -252,16 +251,10 @@ def _read(frame: Frame, note: HostReadNote) -> HostRead:
         operand=shown,
         assumptions=assumed,
         caught=note.caught,
-        given=call_contexts.given(frame, note.tensor, waits=note.waits) or _home(frame, note),
+        given=call_contexts.given(frame, note.tensor, waits=note.waits)
+        or module_homes.own_home(frame, note.tensor),
         of_list=note.of_list,
     )
-
-
-def _home(frame: Frame, note: HostReadNote) -> Given | None:
-    """The device of the module whose method reads what lives there."""
-    info = frame.info
-    is_own = info is not None and info.is_module and note.tensor.place is info.variable
-    return module_homes.home(info) if info is not None and is_own else None
 
 
 def _with_siblings(frame: Frame, note: HostReadNote) -> Assumptions:
