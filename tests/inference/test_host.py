@@ -740,3 +740,22 @@ def test_a_module_that_is_being_made_is_still_on_the_host():
     assert host_reads(given(code.format(read="self.first"))) == []
     found = host_reads(given(code.format(read="self.betas.numpy()")))
     assert [each.partition(" ")[0] for each in found] == [".numpy()"]
+
+
+@pytest.mark.parametrize(("caller", "count"), [("__init__", 0), ("forward", 1)])
+def test_a_method_that_constructors_alone_call_runs_while_the_module_is_made(caller, count):
+    code = """
+    class Body(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("pose", torch.zeros(9))
+            self.mean = {__init__}
+
+        def mean_pose(self):
+            return self.pose.numpy()
+
+        def forward(self, x):
+            return {forward}
+    """
+    calls = {"__init__": "None", "forward": "x"} | {caller: "self.mean_pose()"}
+    assert len(host_reads(given(code.format(**calls)))) == count

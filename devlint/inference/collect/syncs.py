@@ -27,6 +27,7 @@ from devlint.inference.program.assumption_sites import (
     is_out_of_sight,
     of_value,
 )
+from devlint.inference.program.constructors import runs_in_constructor
 from devlint.inference.program.device_awareness import is_for_host, works_on_device
 from devlint.inference.program.events import (
     Formatted,
@@ -294,7 +295,7 @@ def _is_being_made(frame: Frame, tensor: Tensor) -> bool:
     """It is a module's own, and the module is still being made, on the host: it moves later."""
     place = tensor.place
     is_own = type(place) is Variable and place.kind is VariableKind.MODULE
-    return is_own and frame.constructing
+    return is_own and (frame.constructing or runs_in_constructor(frame))
 
 
 def _is_open(assumed: list[Assumption]) -> bool:
