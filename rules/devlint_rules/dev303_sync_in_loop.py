@@ -66,7 +66,7 @@ def _is_of_parameter(facts: Facts, sync: Sync) -> bool:
     given = {param.name.value for param in every(function.params, cst.Param)} - {"self"}
     asked: list[cst.CSTNode] = [sync.operand.site.node]
     if isinstance(asked[0], cst.Name) and asked[0].value not in given:
-        asked = values_of(function, asked[0].value)
+        asked = [*values_of(function, asked[0].value)]
     names = {name.value for node in asked for name in names_read(node)}
     return bool(names & given) and names <= given | {"torch"}
 

@@ -267,7 +267,6 @@ _IN_PLACE = {
 
 def run_augmented(frame: Frame, node: cst.AugAssign) -> bool:
     """Run `x += value`."""
-
     before = frame.eval(node.target)
     operator = _IN_PLACE.get(type(node.operator), "+=")
     value = frame.eval(node.value)

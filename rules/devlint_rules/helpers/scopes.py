@@ -80,7 +80,7 @@ def method_around(facts: Facts, node: cst.CSTNode) -> tuple[cst.ClassDef, cst.Fu
     return None
 
 
-def values_of(scope: cst.CSTNode, name: str) -> list[cst.CSTNode]:
+def values_of(scope: cst.CSTNode, name: str) -> list[cst.BaseExpression]:
     """What is assigned to a name of a scope: `t.sum()` of `count = t.sum()`."""
     return [
         each.value

@@ -17,7 +17,7 @@ import libcst as cst
 from devlint.inference.facts import Facts
 from devlint.inference.syntax.text import called_name, dotted, every
 from devlint_rules.helpers.rewriting import argument
-from devlint_rules.helpers.scopes import function_around
+from devlint_rules.helpers.scopes import function_around, values_of
 
 _VECTORS = frozenset({"arange", "range", "linspace", "logspace"})
 _ENDS = ("start", "end", "step", "steps")
@@ -99,16 +99,14 @@ def _is_size(size: cst.BaseExpression) -> bool:
 
 def _bound(scope: cst.CSTNode, name: str) -> list[cst.BaseExpression]:
     """What is bound to a name: of `b, t = x.shape` a size, whichever."""
-    found: list[cst.BaseExpression] = []
-    for each in every(scope, cst.Assign):
-        for target in each.targets:
-            if dotted(target.target) == name:
-                found.append(each.value)
-            elif isinstance(target.target, cst.Tuple) and any(
-                dotted(element.value) == name for element in target.target.elements
-            ):
-                found.append(_part_of(each.value))
-    return found
+    parts = (
+        _part_of(each.value)
+        for each in every(scope, cst.Assign)
+        for target in each.targets
+        if isinstance(target.target, cst.Tuple)
+        and any(dotted(element.value) == name for element in target.target.elements)
+    )
+    return [*values_of(scope, name), *parts]
 
 
 def _part_of(value: cst.BaseExpression) -> cst.BaseExpression:
