@@ -59,8 +59,9 @@ though its rule reports errors. Where a call in sight hands in a tensor on an ac
 kind is turned on, it is an error. These kinds are meant:
 {listed(OF_CALLERS)}.
 
-So it is with what the code in sight leaves open, which branch runs or what becomes of a value in
-code out of sight: in projects that nobody had looked at, few of the errors that rested on it were.
+So it is with what the code in sight leaves open, which branch runs, whether a module is moved or
+what becomes of a value in code out of sight: in projects that nobody had looked at, few of the
+errors that rested on it were.
 These kinds are meant:
 {listed(LEFT_OPEN)}.
 

@@ -132,6 +132,48 @@ def test_what_a_function_moves_itself_may_come_from_anywhere(tree: Tree) -> None
     assert checked(root) == []
 
 
+OVERWRITTEN = """\
+import torch
+from torch import nn
+
+
+class Counter(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("steps", torch.zeros(1))
+
+    def restart(self):
+        self.steps = torch.zeros(1)
+
+    def forward(self, x):
+        return x + self.steps
+"""
+LAYERS = """\
+from torch import nn
+
+
+class Stack(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = [nn.Linear(4, 4) for _ in range(3)]
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x
+"""
+
+
+def test_what_breaks_only_if_a_module_is_moved_is_a_warning(tree: Tree) -> None:
+    (finding,) = checked(tree({"counter.py": OVERWRITTEN}))
+    assert (finding["rule"], finding["severity"]) == ("DEV207", "warning")
+
+
+def test_what_breaks_wherever_a_module_is_moved_trained_or_saved_is_an_error(tree: Tree) -> None:
+    (finding,) = checked(tree({"stack.py": LAYERS}))
+    assert (finding["rule"], finding["severity"]) == ("DEV206", "error")
+
+
 class TestPolicy:
     def test_every_kind_has_a_meaning_and_a_weight(self) -> None:
         assert set(MEANINGS) == set(WEIGHTS) == set(AssumptionKind)

@@ -85,7 +85,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
         statement = assignment(facts, fact)
         wanted = "ModuleList" if statement is None else _container(statement.value)
         assumed = assume(
-            AssumptionKind.MODULE_IS_MOVED, fact.site, "the module is moved or trained"
+            AssumptionKind.MODULE_IS_IN_USE, fact.site, "the module is moved, trained or saved"
         )
         assumed += called(facts, fact.site)
         yield Claim(
