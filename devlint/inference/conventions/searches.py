@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from devlint.inference.conventions.literals import (
     asks_for_no_place,
@@ -65,6 +65,6 @@ def checksum_of(text: str) -> int:
 
 
 @cache
-def _kept() -> Mapping[str, list[object]]:
-    kept: Mapping[str, list[object]] = json.loads(FILE.read_text(encoding="utf-8"))
+def _kept() -> Mapping[str, list[Any]]:
+    kept: Mapping[str, list[Any]] = json.loads(FILE.read_text(encoding="utf-8"))
     return kept
