@@ -1,4 +1,5 @@
-"""From nodes to lines and columns, and from a file to its comments: one pass of code generation.
+"""From nodes to lines and columns, and from a file to its comments: one pass of code generation,
+over the statements of the file that hold the nodes, or where comments are asked for over all.
 
 LibCST's `PositionProvider` computes a position for every node of a file, which takes longer than
 parsing it. Only the nodes of findings need one. So the pass notes at which *token* a wanted node
@@ -21,6 +22,7 @@ import libcst as cst
 
 from devlint.findings import Location
 from devlint.inference.syntax.generating import NOTHING, Generator
+from devlint.inference.syntax.text import LEAVES, parts
 from devlint.project.source import ParsedFile, line_starts
 
 if TYPE_CHECKING:
@@ -61,30 +63,83 @@ def lay_out(
     parsed: ParsedFile, nodes: Iterable[cst.CSTNode] = (), *, comments: bool = False
 ) -> Layout:
     """Place the nodes of one file; with `comments`, find its comments in the same pass."""
+    wanted = [*nodes]
+    spans = None if comments else _spans_by_statement(parsed, wanted)
+    return _of_all(parsed, wanted, comments) if spans is None else Layout(spans, ())
+
+
+def _spans_by_statement(
+    parsed: ParsedFile, nodes: Iterable[cst.CSTNode]
+) -> dict[cst.CSTNode, Span] | None:
+    """The places of nodes by the code of those statements of the file that hold them, found in its
+    text. None where that code stands there twice, or LibCST may drop something of it, and where a
+    node is in no statement of the file."""
+    if _FORM_FEED.search(parsed.text) or not parsed.text.endswith(("\n", "\r")):
+        return None
+    missing = {id(node): node for node in nodes}
+    spans: dict[cst.CSTNode, Span] = {}
+    for statement in parsed.tree.body:
+        if not missing:
+            break
+        held = _held(statement, missing)
+        if not held:
+            continue
+        state = _Tokens(parsed.tree, held)
+        statement._codegen(state)
+        code = "".join(state.tokens)
+        start = parsed.text.find(code)
+        if parsed.text.find(code, start + 1) >= 0:
+            return None
+        offsets = [*accumulate(map(len, state.tokens), initial=start)]
+        span = _spans(parsed.text, offsets.__getitem__)
+        spans |= {state.wanted[key]: span(*place) for key, place in state.places.items()}
+    return None if missing else spans
+
+
+def _held(statement: cst.CSTNode, missing: dict[int, cst.CSTNode]) -> list[cst.CSTNode]:
+    """The nodes of a statement that are missing, and are so no longer."""
+    found = []
+    waiting = [statement]
+    while waiting:
+        node = waiting.pop()
+        if id(node) in missing:
+            found.append(missing.pop(id(node)))
+        if type(node) not in LEAVES:
+            waiting += parts(node)
+    return found
+
+
+def _of_all(parsed: ParsedFile, nodes: list[cst.CSTNode], comments: bool) -> Layout:
+    """The layout by the code of the whole file."""
     state = _Tokens(parsed.tree, nodes)
     parsed.tree._codegen(state)
     tokens = state.tokens
     offsets = [0, *accumulate(map(len, tokens))]
-    remarks = _comments(tokens) if comments else []
-    wanted = [index for place in state.places.values() for index in place]
-    wanted += [index for remark in remarks for index in (remark, remark + 1)]
     shift = _alignment(parsed.text, "".join(tokens))
-    starts = line_starts(parsed.text)
-    points: dict[int, tuple[int, int, int]] = {}
-    for index in set(wanted):
-        offset = shift(offsets[index])
-        line = bisect_right(starts, offset)
-        points[index] = (offset, line, offset - starts[line - 1] + 1)
-
-    def span(first: int, last: int) -> Span:
-        start, line, column = points[first]
-        end, end_line, end_column = points[last]
-        return Span(start, end, line, column, end_line, end_column)
-
+    span = _spans(parsed.text, lambda index: shift(offsets[index]))
+    remarks = _comments(tokens) if comments else []
     return Layout(
         {state.wanted[key]: span(*place) for key, place in state.places.items()},
         tuple(Comment(span(index, index + 1), tokens[index]) for index in remarks),
     )
+
+
+def _spans(text: str, offset_of: Callable[[int], int]) -> Callable[[int, int], Span]:
+    """From the first and the last of some tokens to their span in a text, given where each token
+    begins."""
+    starts = line_starts(text)
+
+    def point(index: int) -> tuple[int, int, int]:
+        offset = offset_of(index)
+        line = bisect_right(starts, offset)
+        return offset, line, offset - starts[line - 1] + 1
+
+    def span(first: int, last: int) -> Span:
+        start, line, column = point(first)
+        end, end_line, end_column = point(last)
+        return Span(start, end, line, column, end_line, end_column)
+
+    return span
 
 
 def _comments(tokens: list[str]) -> list[int]:

@@ -169,6 +169,24 @@ def test_a_byte_order_mark_is_not_a_column() -> None:
     assert lay_out(file, [node]).spans[node].column == 1
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "main()\nx = 1\nmain()\n",
+        "main()\nx = 1\nmain()",
+        "if x:\n    main()\nmain()\n",
+        "def f():\n    y\n    z\nx = 1\ndef f():\n    y\n\f\n    z\n",
+    ],
+    ids=["twice", "no-final-newline", "within-another", "form-feed"],
+)
+def test_a_statement_whose_code_stands_twice_is_where_it_is(text: str) -> None:
+    file = parsed(text)
+    node = cst.ensure_type(file.tree.body[-1], cst.CSTNode)
+    expected = places(file, every_node(file.tree))[node]
+    assert places(file, [node])[node] == expected
+    assert expected[0] > 1
+
+
 def test_a_node_of_another_tree_has_no_place() -> None:
     assert lay_out(FILE, [cst.Name("elsewhere")]).spans == {}
 

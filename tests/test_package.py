@@ -297,6 +297,8 @@ def loaded_by_a_check(folder: Path, *arguments: str) -> set[str]:
         "difflib",
         "devlint.fixing",  # it compares texts and writes files; this check does neither
         "devlint.ignoring",
+        "devlint.project.magics",
+        "devlint.project.notebooks",
         "email",  # with `importlib.metadata`; entry points are found without it
         "libcst.codemod",
         "libcst.matchers",

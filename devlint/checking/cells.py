@@ -16,8 +16,6 @@ Cells = Sequence[Cell]
 def with_cells(outcome: Outcome, cells: Mapping[str, Cells]) -> None:
     """Say of each place in a notebook (given by its path) in which cell it is, and add the cells
     that could not be read."""
-    if not cells:
-        return
     outcome.told = [replace(t, finding=_finding(t.finding, cells)) for t in outcome.told]
     outcome.suppressed = [_finding(finding, cells) for finding in outcome.suppressed]
     for path, those in cells.items():

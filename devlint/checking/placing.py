@@ -28,7 +28,8 @@ def lay_out_claims(parsed: ParsedFile, claims: Iterable[Claim], commented: bool)
             claim.site,
             *(note.site for note in claim.trace),
             *(replacement.site for replacement in claim.fix),
-            *(assumption.site for assumption in claim.assumptions),
+            # one about a whole file is told at the finding
+            *(each.site for each in claim.assumptions if type(each.site.node) is not cst.Module),
         )
         for site in sites:
             if isinstance(site.source, ParsedFile):

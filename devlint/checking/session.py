@@ -10,7 +10,6 @@ from pathlib import Path
 
 from devlint import banned
 from devlint.checking.bans import claims_of_bans
-from devlint.checking.cells import with_cells
 from devlint.checking.fingerprints import with_fingerprints
 from devlint.checking.open_findings import Name, name_of
 from devlint.checking.outcome import STAGES, Outcome, Told, feed_rank
@@ -25,9 +24,8 @@ from devlint.locating import Layout
 from devlint.project.cuda_builds import CudaBuilds
 from devlint.project.imports import TREE_BUDGET, Importer, Project, Trees
 from devlint.project.mentions import Mentions
-from devlint.project.notebooks import OtherLanguage
 from devlint.project.programs import Programs
-from devlint.project.source import ParsedFile, SourceError, lines_of
+from devlint.project.source import OtherLanguage, ParsedFile, SourceError, lines_of
 from devlint.rule import Claim, Rule
 from devlint.suppression import (
     Suppressions,
@@ -253,7 +251,10 @@ class Session:
     def finish(self) -> Outcome:
         """The outcome, with the cells of notebooks, after the last file."""
         outcome = self.outcome
-        with_cells(outcome, self.project.cells)
+        if self.project.cells:
+            from devlint.checking.cells import with_cells  # few checks have notebooks
+
+            with_cells(outcome, self.project.cells)
         outcome.feeds = sorted(self.feeds, key=feed_rank)
         outcome.digests = {str(file): d.hex() for file, d in self.project.digests.items()}
         outcome.seconds = self.seconds

@@ -71,8 +71,10 @@ class ImportGraph:
     def imported_by(self, file: Path) -> frozenset[Path]:
         known = self._imports.get(file)
         if known is None:
-            found = (self.file_of(name, file) for name in self.names(file))
-            known = self._imports[file] = frozenset(each for each in found if each is not None)
+            roots = self.project.search_path(file)
+            found = {self.project.find(roots, name) for name in self.names(file)}
+            known = frozenset(each for each in found if each is not None and each != file)
+            self._imports[file] = known
         return known
 
     def importers_of(self, file: Path) -> set[Path]:

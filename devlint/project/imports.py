@@ -265,8 +265,8 @@ class Project:
         for name in names:
             portions = []
             for directory in directories:
-                inner = directory / name
                 is_directory = self.has_directory(directory, name)
+                inner = directory / name if is_directory else directory
                 if is_directory and self.has_file(inner, "__init__.py"):
                     found, portions = inner / "__init__.py", [inner]
                     break

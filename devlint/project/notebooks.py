@@ -14,15 +14,11 @@ from typing import Any
 
 from devlint.project.magics import blank, python_of
 from devlint.project.parsing import parse, refused_by_python
-from devlint.project.source import SourceError, line_starts
+from devlint.project.source import OtherLanguage, SourceError, line_starts
 
 NBFORMAT = 4
 _SPACE = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()
-
-
-class OtherLanguage(SourceError):
-    """A notebook whose kernel does not run Python: nothing to check."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,11 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from devlint.findings import Location
-from devlint.project.magics import python_of_script
-from devlint.project.notebooks import Cell, Notebook, read_notebook
 from devlint.project.parsing import parse
 from devlint.project.source import (
     Decoded,
@@ -27,7 +26,12 @@ from devlint.project.source import (
     split_lines,
 )
 
+# Few files are notebooks or have cells: what reads those is imported where one does.
+if TYPE_CHECKING:
+    from devlint.project.notebooks import Cell, Notebook
+
 NOTEBOOK = ".ipynb"
+CELL_MARK = "%%"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +128,15 @@ def in_cell(place: Location, cells: Sequence[Cell]) -> Location:
 
 
 def _script(decoded: Decoded) -> PythonText:
+    if CELL_MARK not in decoded.text:
+        return PythonText(decoded, decoded.text, decoded.text)
+    from devlint.project.magics import python_of_script  # see above
+
     return PythonText(decoded, decoded.text, python_of_script(decoded.text))
 
 
 def _notebook(decoded: Decoded) -> PythonText:
+    from devlint.project.notebooks import read_notebook  # see above
+
     notebook = read_notebook(decoded.text)
     return PythonText(decoded, notebook.written, notebook.text, notebook)

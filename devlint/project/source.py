@@ -42,6 +42,10 @@ class SourceError(Exception):
         return FileError(path, self.line, self.column, self.message, cell=self.cell)
 
 
+class OtherLanguage(SourceError):
+    """A notebook whose kernel does not run Python: nothing to check."""
+
+
 @dataclass(slots=True, eq=False)
 class ParsedFile:
     """A file of the project and its tree.

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import devlint_rules
+import generate_conventions
 import libcst as cst
 import pytest
 
@@ -19,6 +20,7 @@ from devlint.inference.conventions import (
     holds,
     may_hold,
     read_conventions,
+    searches,
 )
 from devlint.inference.conventions.literals import asks_for_no_place, is_of_a_line, literals_of
 from devlint.inference.syntax.text import code
@@ -227,3 +229,29 @@ def test_no_other_part_of_the_inference_has_patterns_of_its_own():
         if isinstance(node, ast.Import) and any(alias.name == "re" for alias in node.names)
     ]
     assert others == []
+
+
+def test_the_kept_searches_are_those_of_the_rows():
+    """Run scripts/generate_conventions.py after a change of conventions.toml."""
+    assert searches.FILE.read_text(encoding="utf-8") == generate_conventions.generate()
+
+
+def test_the_search_of_a_row_that_was_changed_is_worked_out_anew(monkeypatch):
+    name = "module-name"
+    kept = searches.worked_out(ROWS[name])
+    assert searches.search_of(name) == kept
+    changed = {name: [searches.checksum_of("another text"), "no such text", False, None, 0, 0]}
+    monkeypatch.setattr(searches, "_kept", lambda: changed)
+    searches.search_of.cache_clear()
+    try:
+        assert searches.search_of(name) == kept
+    finally:
+        searches.search_of.cache_clear()
+
+
+@pytest.mark.parametrize("row", [r for r in ROWS.values() if not r.of], ids=lambda r: r.id)
+def test_a_short_text_gets_the_same_answer(row):
+    regex = row.compiled()
+    for example in (*row.examples, *row.counter_examples):
+        for text in (example, example.upper(), example.lower(), example[1:], example[:-1]):
+            assert holds(row.id, text) == (regex.search(text) is not None)

@@ -10,9 +10,9 @@ import pytest
 
 from devlint.findings import Applicability, Edit, Fix, Location
 from devlint.fixing import fix_bytes
-from devlint.project.notebooks import OtherLanguage, read_notebook
+from devlint.project.notebooks import read_notebook
 from devlint.project.python_text import in_cell, python_text
-from devlint.project.source import SourceError
+from devlint.project.source import OtherLanguage, SourceError
 
 FILE = Path("x.ipynb")
 

@@ -50,13 +50,17 @@ class _Seen:
         self.missing: dict[cst.Attribute, str] = {}
 
 
+def concerns(unit: Unit) -> bool:
+    """Whether the calls in a file are looked at."""
+    return unit.kept(_Seen).calls_cuda or unit.kept(_Seen).names_accelerator
+
+
 def of_call(frame: Frame, event: Called) -> None:
     """Note a call of `torch.cuda` that `torch.accelerator` has a function for, or one of a function
     that `torch.accelerator` does not have."""
     node, callee, arguments = event
     seen, func = frame.unit.kept(_Seen), node.func
-    if type(callee) is not External or not (seen.calls_cuda or seen.names_accelerator):
-        return
+    assert type(callee) is External
     name = callee.name
     if type(func) is cst.Attribute:
         name = f"{name}.{func.attr.value}"

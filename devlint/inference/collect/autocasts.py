@@ -61,12 +61,15 @@ class _Seen:
         self.places: dict[cst.Call, list[_Part]] = {}  # what calls compute with
 
 
+def concerns(unit: Unit) -> bool:
+    """Whether the calls in a file are looked at."""
+    return unit.kept(_Seen).concerned
+
+
 def of_call(frame: Frame, event: Called) -> None:
     """Note how something is autocast or scaled, and what other calls compute with."""
     node, callee, arguments = event
     seen = frame.unit.kept(_Seen)
-    if not seen.concerned:
-        return
     seen.places[node] = [*_parts(frame, node, callee, arguments)]
     if type(callee) is not External:
         return

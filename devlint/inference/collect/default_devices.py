@@ -10,7 +10,7 @@ from __future__ import annotations
 import libcst as cst
 
 from devlint.inference.collect.under_way import library_name
-from devlint.inference.domain.host import NONE, TRUE, Const, External
+from devlint.inference.domain.host import NONE, TRUE, Const
 from devlint.inference.domain.placement import CPU, Device
 from devlint.inference.domain.provenance import Site
 from devlint.inference.domain.value import Value
@@ -40,12 +40,15 @@ class _Seen:
         self.made: dict[Function, cst.Call] = {}  # the first tensor that a function makes
 
 
+def concerns(unit: Unit) -> bool:
+    """Whether the calls in a file are looked at."""
+    return unit.kept(_Seen).concerned
+
+
 def of_call(frame: Frame, event: Called) -> None:
     """Note a loader, a sampler or a split under a default device of CUDA's kind."""
     node, callee, arguments = event
-    seen, default = frame.unit.kept(_Seen), frame.unit.default_device
-    if not seen.concerned or type(callee) is not External:
-        return
+    default = frame.unit.default_device
     if type(default) is not Device or not default.is_accelerator:
         return
     name = library_name(callee, node)

@@ -50,12 +50,15 @@ class _Seen:
         self.moves: dict[cst.CSTNode, DispatchedMove] = {}
 
 
+def concerns(unit: Unit) -> bool:
+    """Whether the calls in a file are looked at."""
+    return unit.kept(_Seen).concerned
+
+
 def of_call(frame: Frame, event: Called) -> None:
     """Note what places the layers of a model, and what moves the model after that."""
     node, callee, arguments = event
     seen, func = frame.unit.kept(_Seen), node.func
-    if not seen.concerned:
-        return
     name = func.attr.value if type(func) is cst.Attribute else dotted(func)
     if name == "from_pretrained":
         _of_loading(frame, node, callee, arguments)

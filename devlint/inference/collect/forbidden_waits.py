@@ -10,7 +10,6 @@ import libcst as cst
 
 from devlint.inference.collect.under_way import UnderWay, library_name
 from devlint.inference.conventions import holds
-from devlint.inference.domain.host import External
 from devlint.inference.domain.placement import CPU
 from devlint.inference.domain.provenance import Site
 from devlint.inference.domain.tensors import Tensor
@@ -57,12 +56,15 @@ class ForbiddenWaits(UnderWay[_Seen]):
         self.bound: dict[Function, tuple[str, cst.CSTNode]] = {}  # to what, and by which call
 
 
+def concerns(unit: Unit) -> bool:
+    """Whether the calls in a file are looked at."""
+    return unit.kept(ForbiddenWaits).concerned
+
+
 def of_call(frame: Frame, event: Called) -> None:
     """Note a capture, and functions that are mapped or compiled as a whole."""
     node, callee, arguments = event
     notes = frame.unit.kept(ForbiddenWaits)
-    if not notes.concerned or type(callee) is not External:
-        return
     name = library_name(callee, node)
     if name == "torch.cuda.graph":
         notes.of(frame).captures.add(node)

@@ -33,11 +33,16 @@ class _Seen:
         self.launches: dict[cst.CSTNode, KernelLaunch] = {}
 
 
+def concerns(unit: Unit) -> bool:
+    """Whether the calls in a file are looked at."""
+    return unit.kept(_Seen).concerned
+
+
 def of_call(frame: Frame, event: Called) -> None:
     """Note a launch with a tensor that is elsewhere, or where nothing chooses the card."""
     node, arguments = event.node, event.arguments
     seen = frame.unit.kept(_Seen)
-    if not seen.concerned or type(node.func) is not cst.Subscript or frame.control.expecting:
+    if type(node.func) is not cst.Subscript or frame.control.expecting:
         return
     name = dotted(node.func.value)
     kernel = frame.lookup(name)

@@ -38,6 +38,7 @@ from devlint.inference.collect import (
     undetached_reads,
     unplaced_factories,
 )
+from devlint.inference.domain.host import External
 from devlint.inference.program.events import (
     AddedUp,
     ArgumentGiven,
@@ -82,6 +83,7 @@ from devlint.inference.program.events import (
     UnknownCalled,
 )
 from devlint.inference.program.frames import Frame
+from devlint.inference.program.units import Unit
 from devlint.inference.summaries.arguments import ArgumentsBound, CallBound
 
 E = TypeVar("E")
@@ -103,6 +105,44 @@ def _operated(frame: Frame, event: Operated) -> None:
         timings.of_product(frame, event.node, event.result)
     else:
         kept_graphs.of_addition(frame, event.node, event.right)
+
+
+# Those who listen to calls, each with those files that concern it: most look for something that
+# few files have. The first look at calls of libraries only.
+_LIBRARY_CALLS: tuple[tuple[Callable[[Frame, Called], None], Callable[[Unit], bool]], ...] = (
+    (accelerator_calls.of_call, accelerator_calls.concerns),
+    (data_copies.of_call, lambda unit: True),
+    (default_devices.of_call, default_devices.concerns),
+    (card_wide_calls.of_call, lambda unit: True),
+    (anomaly_mode.of_call, lambda unit: True),
+    (forbidden_waits.of_call, forbidden_waits.concerns),
+)
+_CALLS: tuple[tuple[Callable[[Frame, Called], None], Callable[[Unit], bool]], ...] = (
+    (hard_coded_accelerators.of_call, lambda unit: True),
+    (autocasts.of_call, autocasts.concerns),
+    (dispatched_models.of_call, dispatched_models.concerns),
+    (kernel_launches.of_call, kernel_launches.concerns),
+    (meta_leftovers.of_call, meta_leftovers.concerns),
+    (timings.of_call, timings.concerns),
+    (kept_graphs.of_call, lambda unit: True),
+    (stream_races.of_call, stream_races.concerns),
+)
+
+
+class _OfCalls:
+    """Who listens to the calls of one file."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.of_own = tuple(listen for listen, concerns in _CALLS if concerns(unit))
+        library = tuple(listen for listen, concerns in _LIBRARY_CALLS if concerns(unit))
+        self.of_libraries = self.of_own + library
+
+
+def _called(frame: Frame, event: Called) -> None:
+    listening = frame.unit.kept(_OfCalls)
+    is_of_library = type(event.callee) is External
+    for listener in listening.of_libraries if is_of_library else listening.of_own:
+        listener(frame, event)
 
 
 def _places_settled(frame: Frame, _: PlacesSettled) -> None:
@@ -146,23 +186,7 @@ _tell(ModuleMade, module_homes.note_made)
 _tell(LoopLeft, rebindings.note)
 
 # Calls.
-_tell(
-    Called,
-    hard_coded_accelerators.of_call,
-    accelerator_calls.of_call,
-    data_copies.of_call,
-    autocasts.of_call,
-    default_devices.of_call,
-    dispatched_models.of_call,
-    kernel_launches.of_call,
-    meta_leftovers.of_call,
-    timings.of_call,
-    kept_graphs.of_call,
-    card_wide_calls.of_call,
-    anomaly_mode.of_call,
-    stream_races.of_call,
-    forbidden_waits.of_call,
-)
+_tell(Called, _called)
 _tell(FunctionCalled, availability_guards.of_call, hard_coded_accelerators.of_function)
 _tell(ArgumentsBound, ignored_devices.of_call, module_homes.note_call)
 _tell(CallBound, call_contexts.note)

@@ -87,12 +87,15 @@ def _under_others(tree: cst.Module) -> Iterator[cst.CSTNode]:
             yield from every(block.body, cst.Call)
 
 
+def concerns(unit: Unit) -> bool:
+    """Whether the calls in a file are looked at."""
+    return unit.kept(_Seen).concerned
+
+
 def of_call(frame: Frame, event: Called) -> None:
     """Follow the modules that are made on meta."""
     node, callee, arguments = event
-    seen, func = frame.unit.kept(_Seen), node.func
-    if not seen.concerned:
-        return
+    func = node.func
     for value, given in arguments.all():
         if type(value) is Instance and not _only_looks(callee):
             story = _story(frame, value, dotted(given))

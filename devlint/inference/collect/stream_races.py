@@ -52,13 +52,15 @@ class StreamRaces(UnderWay[_Seen]):
         super().__init__(_Seen, holds("asynchronous-text", unit.source.text))
 
 
+def concerns(unit: Unit) -> bool:
+    """Whether the calls in a file are looked at."""
+    return unit.kept(StreamRaces).concerned
+
+
 def of_call(frame: Frame, event: Called) -> None:
     """Note copies without waiting, writes in place, streams, and what may wait."""
     node, callee, arguments = event
-    races = frame.unit.kept(StreamRaces)
-    if not races.concerned:
-        return
-    seen = races.of(frame)
+    seen = frame.unit.kept(StreamRaces).of(frame)
     method = method_of(node)
     if type(callee) is External:
         name = library_name(callee, node)

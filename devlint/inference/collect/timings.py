@@ -62,13 +62,15 @@ class Timings(UnderWay[_Seen]):
         super().__init__(_Seen, holds("clock-text", text) and not holds("device-timing-text", text))
 
 
+def concerns(unit: Unit) -> bool:
+    """Whether the calls in a file are looked at."""
+    return unit.kept(Timings).concerned
+
+
 def of_call(frame: Frame, event: Called) -> None:
     """Note a reading of a clock, device work, or a callee that may wait for the device."""
     node, callee, arguments = event
-    timings = frame.unit.kept(Timings)
-    if not timings.concerned:
-        return
-    seen = timings.of(frame)
+    seen = frame.unit.kept(Timings).of(frame)
     name = method_of(node)
     last = name or dotted(node.func)
     if type(callee) is External:

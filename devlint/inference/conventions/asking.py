@@ -6,13 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 
-from devlint.inference.conventions.literals import (
-    Literals,
-    asks_for_no_place,
-    is_of_a_line,
-    literals_of,
-)
-from devlint.inference.conventions.reading import NAME, conventions
+from devlint.inference.conventions.reading import NAME, compiled
+from devlint.inference.conventions.searches import search_of
 
 _NEVER = re.compile(r"(?!)")
 _LONG = 400  # characters: a shorter text is searched in less time than is saved
@@ -42,7 +37,7 @@ def may_hold(convention: str, text: str, name: str = "") -> bool:
     if not (name in text and _may_hold(convention, text, name)):
         return False
     # tabs and line ends are written anew when a part is written by itself
-    if "\t" in text or "\r" in text or not _asks_for_no_place(convention):
+    if "\t" in text or "\r" in text or not search_of(convention).asks_for_no_place:
         return True
     return _searched(convention, text, name)
 
@@ -83,20 +78,20 @@ def leave_out(ids: Iterable[str], held: set[str] | None = None) -> None:
 def _searched(convention: str, text: str, name: str) -> bool:
     if name not in text:
         return False  # every row about a name has it in its patterns
-    if len(text) > _LONG and not name:
-        if not _may_hold(convention, text, name):
-            return False
-        if _is_of_a_line(convention):
-            return next(_in_lines(convention, text), None) is not None
+    if not _may_hold(convention, text, name):
+        return False
+    if len(text) > _LONG and not name and search_of(convention).is_of_a_line:
+        return next(_in_lines(convention, text), None) is not None
     return _pattern(convention, name).search(text) is not None
 
 
 def _may_hold(convention: str, text: str, name: str) -> bool:
     """Whether one of the texts stands there that the pattern can't do without."""
-    texts, ignores_case = _literals(convention)
+    search = search_of(convention)
+    texts = search.literals
     if texts is None:
         return True
-    if ignores_case:
+    if search.ignores_case:
         if name or not text.isascii():
             return True
         text = _lower(text)
@@ -110,7 +105,7 @@ def _may_hold(convention: str, text: str, name: str) -> bool:
 def _in_lines(convention: str, text: str) -> Iterator[re.Match[str]]:
     """The places in a text, looked for only in lines where one of the texts stands that the pattern
     can't do without: to search a whole file takes ten times as long."""
-    texts, _ = _literals(convention)
+    texts = search_of(convention).literals
     assert texts is not None
     lines: set[tuple[int, int]] = set()
     for each in texts:
@@ -125,23 +120,6 @@ def _in_lines(convention: str, text: str) -> Iterator[re.Match[str]]:
         yield from pattern.finditer(text, start, end)
 
 
-@cache
-def _is_of_a_line(convention: str) -> bool:
-    texts, ignores_case = _literals(convention)
-    return bool(texts) and not ignores_case and is_of_a_line(conventions()[convention].regex)
-
-
-@cache
-def _asks_for_no_place(convention: str) -> bool:
-    return asks_for_no_place(conventions()[convention].regex)
-
-
-@cache
-def _literals(convention: str) -> tuple[Literals | None, bool]:
-    row = conventions()[convention]
-    return literals_of(row.regex, re.IGNORECASE if row.ignore_case else 0), row.ignore_case
-
-
 @lru_cache(maxsize=2)
 def _lower(text: str) -> str:
     return text.lower()
@@ -151,7 +129,7 @@ def _lower(text: str) -> str:
 def _found(convention: str, text: str, name: str) -> tuple[str, ...]:
     if name not in text:
         return ()
-    if len(text) > _LONG and not name and _is_of_a_line(convention):
+    if len(text) > _LONG and not name and search_of(convention).is_of_a_line:
         matches = _in_lines(convention, text)
     else:
         matches = _pattern(convention, name).finditer(text)
@@ -164,9 +142,16 @@ def _pattern(convention: str, name: str) -> re.Pattern[str]:
 
 @cache
 def _regex(convention: str) -> re.Pattern[str]:
-    return _NEVER if convention in _left_out else conventions()[convention].compiled()
+    return _compiled(convention, "")
 
 
 @lru_cache(maxsize=1024)
 def _named(convention: str, name: str) -> re.Pattern[str]:
-    return _NEVER if convention in _left_out else conventions()[convention].compiled(name)
+    return _compiled(convention, name)
+
+
+def _compiled(convention: str, name: str) -> re.Pattern[str]:
+    if convention in _left_out:
+        return _NEVER
+    search = search_of(convention)
+    return compiled(search.regex, search.ignores_case, name)

@@ -72,8 +72,12 @@ class Convention:
 
     def compiled(self, name: str = "") -> re.Pattern[str]:
         """Its regular expression, about this name."""
-        regex = self.regex.replace(NAME, re.escape(name))
-        return re.compile(regex, re.IGNORECASE if self.ignore_case else 0)
+        return compiled(self.regex, self.ignore_case, name)
+
+
+def compiled(regex: str, ignore_case: bool, name: str = "") -> re.Pattern[str]:
+    """The regular expression of a row."""
+    return re.compile(regex.replace(NAME, re.escape(name)), re.IGNORECASE if ignore_case else 0)
 
 
 # Where words stand in a text.
@@ -93,10 +97,19 @@ _KEYS = frozenset(
 )
 
 
-@cache
 def conventions() -> Mapping[str, Convention]:
     """All rows, by id. A row is read when it is asked for, and its pattern compiled then: to do so
     for all of them takes longer than a check of a small file, which asks for few."""
+    return _row_by_row()
+
+
+def text_of(convention: str) -> str:
+    """What stands in the row of a convention, as it is written."""
+    return _row_by_row().texts[convention]
+
+
+@cache
+def _row_by_row() -> _RowByRow:
     file = Path(__file__).parents[2] / "knowledge" / "conventions.toml"
     return _RowByRow(file.read_text(encoding="utf-8"))
 
@@ -106,20 +119,20 @@ class _RowByRow(Mapping[str, Convention]):
 
     def __init__(self, text: str) -> None:
         parts = _HEADER.split(text)[1:]  # id, text, id, text, …
-        self._texts = dict(zip(parts[::2], parts[1::2], strict=True))
+        self.texts = dict(zip(parts[::2], parts[1::2], strict=True))
         self._read: dict[str, Convention] = {}
 
     def __getitem__(self, name: str) -> Convention:
         row = self._read.get(name)
         if row is None:
-            row = self._read[name] = _read_row(name, tomllib.loads(self._texts[name]))
+            row = self._read[name] = _read_row(name, tomllib.loads(self.texts[name]))
         return row
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._texts)
+        return iter(self.texts)
 
     def __len__(self) -> int:
-        return len(self._texts)
+        return len(self.texts)
 
 
 def read_conventions(text: str) -> Mapping[str, Convention]:

@@ -18,7 +18,7 @@ from devlint.inference.conventions import holds, without
 from devlint.inference.program.declarations import ClassInfo, Function
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.units import Unit
-from devlint.inference.syntax.text import called_name, every
+from devlint.inference.syntax.text import LEAVES, called_name, parts
 
 _BETWEEN_WORDS = {code: " " for code in range(128) if not f"_{chr(code)}".isidentifier()}
 
@@ -155,15 +155,21 @@ class _Calls:
 
     def __init__(self, unit: Unit) -> None:
         self._by_name: defaultdict[str, list[cst.Call]] = defaultdict(list)
-        self._names: Counter[str] = Counter()
-        self._defined: Counter[str] = Counter()
-        for node in every(unit.tree, cst.CSTNode):  # type: ignore[type-abstract]
-            if type(node) is cst.Name:
-                self._names[node.value] += 1
-            elif type(node) is cst.Call:
-                self._by_name[called_name(node)].append(node)
-            elif type(node) is cst.FunctionDef:
-                self._defined[node.name.value] += 1
+        names: list[str] = []
+        defined: list[str] = []
+        waiting: list[cst.CSTNode] = [unit.tree]
+        while waiting:  # not by `every`: it would give each node to a generator first
+            node = waiting.pop()
+            kind = type(node)
+            if kind is cst.Name:
+                names.append(node.value)  # type: ignore[attr-defined]
+            elif kind not in LEAVES:
+                if kind is cst.Call:
+                    self._by_name[called_name(node)].append(node)  # type: ignore[arg-type]
+                elif kind is cst.FunctionDef:
+                    defined.append(node.name.value)  # type: ignore[attr-defined]
+                waiting += parts(node)
+        self._names, self._defined = Counter(names), Counter(defined)
 
     def all_of(self, name: str) -> list[cst.Call]:
         """The calls of what has this name; none if it is read otherwise: who calls it is open."""

@@ -33,7 +33,8 @@ class Names:
             step += 1
             if isinstance(current, cst.Name):
                 self._uses.setdefault(current.value, []).append(step)
-            elif isinstance(current, cst.Call) and isinstance(current.func, cst.Name):
+                continue
+            if isinstance(current, cst.Call) and isinstance(current.func, cst.Name):
                 self._calls.setdefault(current.func.value, []).append(step)
             elif isinstance(current, (cst.FunctionDef, cst.Lambda)):
                 waiting.append((current, step))

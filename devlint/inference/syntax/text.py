@@ -35,6 +35,12 @@ _PUNCTUATION = frozenset(
 )
 
 
+# Nodes that hold no others: every second one is a name or a literal.
+LEAVES: frozenset[type[object]] = frozenset(
+    {cst.Name, cst.SimpleString, cst.Integer, cst.Float, cst.Pass, cst.Break, cst.Continue}
+)
+
+
 _TEXT = frozenset({str, bool})  # types of fields that hold no nodes
 
 
@@ -126,7 +132,8 @@ def parents_below(root: cst.CSTNode) -> dict[cst.CSTNode, cst.CSTNode]:
         current = waiting.pop()
         for part in parts(current):
             parents[part] = current
-            waiting.append(part)
+            if type(part) not in LEAVES:
+                waiting.append(part)
     return parents
 
 
@@ -151,7 +158,7 @@ def _with_subclasses(kind: type[cst.CSTNode]) -> frozenset[type[object]]:
 def _without(kind: type[cst.CSTNode]) -> frozenset[type[object]]:
     """The kinds of nodes that hold none of a kind: no expression holds a statement."""
     of_statements = issubclass(kind, (cst.BaseSmallStatement, cst.BaseStatement, cst.BaseSuite))
-    return _with_subclasses(cst.BaseExpression) if of_statements else frozenset()
+    return _with_subclasses(cst.BaseExpression) | LEAVES if of_statements else LEAVES
 
 
 def dotted(node: cst.CSTNode) -> str:
