@@ -157,7 +157,7 @@ class _Comments(cst.CSTVisitor):
             self.found.append(node)
 
 
-def _comments_in(node: cst.CSTNode) -> list[cst.Comment]:
+def comments_in(node: cst.CSTNode) -> list[cst.Comment]:
     visitor = _Comments()
     node.visit(visitor)
     return visitor.found
@@ -166,7 +166,7 @@ def _comments_in(node: cst.CSTNode) -> list[cst.Comment]:
 def settle(unit: Unit) -> None:
     """Say what is wrong with the contracts of a file, comments in strange places too."""
     if unit.has_contract_comments:
-        for comment in _comments_in(unit.tree):
+        for comment in comments_in(unit.tree):
             if comment not in unit.contract_comments:
                 unread(unit, comment, "this contract is of nothing: no `def` or assignment here")
     for node, message in unit.unread_contracts.items():
@@ -194,7 +194,7 @@ def _read_signature(frame: Frame, node: cst.FunctionDef, signature: Signature) -
         signature.result = of_annotation(frame, node.returns.annotation)
     if frame.unit.has_contract_comments:
         for name, param in params.items():
-            for comment in _comments_in(param):
+            for comment in comments_in(param):
                 _add_comment(frame, comment, signature, params, name)
         for comment in _header_comments(node):
             _add_comment(frame, comment, signature, params, "")

@@ -68,18 +68,19 @@ class Parameter:
     default: Value | None
     keyword_only: bool
     is_device: bool = False
+    handles_none: bool = False  # a device that may be None, which has a meaning of its own
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Summary:
     """What a function does, in terms of its parameters' devices."""
 
-    parameters: list[Parameter]
+    parameters: tuple[Parameter, ...]
     result: Value
-    pendings: list[Pending] = field(default_factory=list)
-    syncs: list[Site] = field(default_factory=list)
+    pendings: tuple[Pending, ...] = ()
+    syncs: tuple[Site, ...] = ()
     fresh: tuple[Value, ...] = ()  # modules in the result: others with each call
     left_default: Placement = None  # the default device, where the function sets it
     # What a method leaves in the attributes of its object; of some only in some of its branches.
     left: dict[str, Value] = field(default_factory=dict)
-    moved_entries: list[MovedEntry] = field(default_factory=list)  # of its arguments, in place
+    moved_entries: tuple[MovedEntry, ...] = ()  # of its arguments, in place

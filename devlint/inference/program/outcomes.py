@@ -14,7 +14,8 @@ from devlint.inference.domain.value import Value
 from devlint.inference.program.loops import Environment, Flag
 
 
-class MovedEntry(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False)
+class MovedEntry:
     """`batch[key] = batch[key].to(device)`: a container's entry, moved where it is."""
 
     holder: Evidence  # of what may be the container

@@ -71,13 +71,12 @@ class Binding:
             self.values[value.evidence] = actual
         if type(actual) is Instance and actual.module and _moves_parameter(value):
             self.frame.state.env[actual] = Placed(None, None)  # the callee puts it somewhere
-        handled = self.frame.unit.context.none_handled
-        if parameter.is_device and parameter.variable in handled:
+        if parameter.handles_none:
             handed = actual.place if type(actual) is DeviceValue else None
-            if type(handed) is Variable and handed.parameter:
-                handled.add(handed)  # on to a callee that knows what None means
+            if type(handed) is Variable and handed.parameter:  # on to a callee that does
+                self.frame.unit.context.none_handled.add(handed)
         if parameter.variable is not None:
-            stand_in = _stand_in(self.frame, actual, parameter.is_device, parameter.variable)
+            stand_in = _stand_in(self.frame, actual, parameter)
             if parameter.is_device and actual is parameter.default and stand_in.place == CPU:
                 stand_in = stand_in.with_place(CPU, stand_in.origin, add=DEFAULT)  # left out
             self.places[parameter.variable] = stand_in
@@ -95,11 +94,10 @@ class Binding:
             self.nodes[parameter.variable] = node
 
 
-def _stand_in(frame: Frame, actual: Value, is_device: bool, variable: Variable) -> Tensor:
-
-    if is_device:
+def _stand_in(frame: Frame, actual: Value, parameter: Parameter) -> Tensor:
+    if parameter.is_device:
         if type(actual) is Const and actual.value is None:
-            if variable in frame.unit.context.none_handled:
+            if parameter.handles_none:
                 return Tensor(None)
             traits = 0 if frame.has_default_device else DEFAULT
             return Tensor(frame.default_device, None, traits)

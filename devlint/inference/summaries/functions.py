@@ -61,11 +61,14 @@ def summarize(interpreter: Interpreter, function: Function) -> Summary | None:
     function.running = True
     context.depth += 1
     try:
-        function.summary = _infer(interpreter, function)
+        summary = function.summary = _infer(interpreter, function)
     finally:
         context.depth -= 1
         function.running = False
-    return function.summary
+    for parameter in summary.parameters:
+        handled = parameter.variable in context.none_handled
+        parameter.handles_none = parameter.is_device and handled
+    return summary
 
 
 # Methods that run before each test of their class.
@@ -118,7 +121,7 @@ def _infer(interpreter: Interpreter, function: Function) -> Summary:
         )
         frame.kept(Meetings).drafts.clear()
         frame.notes.clear()
-        return Summary(parameters, UNKNOWN)
+        return Summary(tuple(parameters), UNKNOWN)
     finally:
         running.pop()
     for env in frame.outcome.exits:
@@ -139,14 +142,14 @@ def _infer(interpreter: Interpreter, function: Function) -> Summary:
     frame.emit(FunctionLeft())
     pendings = frame.kept(Meetings).pendings.values()
     return Summary(
-        parameters,
+        tuple(parameters),
         result,
-        [pending for pending in pendings if may_meet(pending)],
-        syncs[:1],
+        tuple(pending for pending in pendings if may_meet(pending)),
+        tuple(syncs[:1]),
         _fresh_modules(frame, result),
         frame.outcome.left_default,
         object_state.left_by(frame),
-        frame.outcome.moved_entries,
+        tuple(frame.outcome.moved_entries),
     )
 
 

@@ -255,7 +255,8 @@ def _show_computed(callee: Function, inside: Tensor, handed: Tensor) -> None:
     modules have no arithmetic, and numbers no device. An attribute of it may be a module's."""
     if inside.evidence is None or handed.evidence is None or not was_moved(handed):
         return
-    values = [each.value for each in callee.parameters]
+    parameters = callee.summary.parameters if callee.summary is not None else ()
+    values = [each.value for each in parameters]
     own = [value.evidence for value in values if type(value) is Tensor]
     if any(each in own for each in inside.evidence.ancestry()):
         handed.evidence.mark_tensor()
