@@ -10,10 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from runtime_guard.commands.attribution import meetings_of, span_of
 from runtime_guard.commands.expectations import Finding
 from runtime_guard.commands.line_tracer import LineTracer
 from runtime_guard.commands.program import Outcome, parse_command, require, run_program
-from runtime_guard.commands.verdicts import judge, missed, span_of
+from runtime_guard.commands.verdicts import judge, missed
 from runtime_guard.recording.events import Event
 from runtime_guard.recording.evidence import Evidence, event_to_json
 from runtime_guard.reports.text import page
@@ -53,7 +54,8 @@ def confirm(
     program = parse_command(command)
     require(program)
     lines: dict[str, set[int]] = {}
-    for file, first, last in (span_of(finding, root) for finding in findings):
+    places = [place for finding in findings for place in (finding, *meetings_of(finding))]
+    for file, first, last in (span_of(place, root) for place in places):
         lines.setdefault(file, set()).update(range(first, last + 1))
     root = os.path.abspath(root)
 
