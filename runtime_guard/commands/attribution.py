@@ -56,20 +56,22 @@ def _steps(finding: Finding) -> Sequence[Mapping[str, Any]]:
     return found
 
 
-def evidence_for(finding: Finding, evidence: Evidence, executed: Lines, root: str) -> list[Event]:
+def evidence_for(
+    finding: Finding, evidence: Evidence, executed: Lines, root: str, harm: bool = False
+) -> list[Event]:
     """The events that show what ``finding`` claims; none where that takes more of them.
 
     They happened on the way through its own lines, or to something that comes from there.  At a
     related place they count where the rule says so, and not for a finding that was never reached.
+    ``harm``: what may be well meant does not count.
     """
     expectation = EXPECTATIONS.get(finding["rule"])
     if expectation is None:
         return []
+    kinds = expectation.kinds - expectation.well_meant if harm else expectation.kinds
     own = span_of(finding, root)
     events = [
-        event
-        for event in evidence.events
-        if event.kind in expectation.kinds and expectation.holds(event)
+        event for event in evidence.events if event.kind in kinds and expectation.holds(event)
     ]
     matching = [e for e in events if _touches(e, own) and _is_its_own(e, finding, root)]
     if expectation.related and (matching or ran(own, executed)):

@@ -42,11 +42,14 @@ def confirm(
     virtual: str | None = None,
     root: str = ".",
     keep_going: bool = False,
+    harm: bool = False,
 ) -> Confirmation:
     """Run ``command`` under the guard and judge the findings of ``report`` by it.
 
     ``virtual`` is a machine such as ``"cuda:2"``; None means the real devices.  ``keep_going`` only
     records a mixed-device operation on virtual devices, so that the program goes on behind it.
+    ``harm``: what may be well meant, such as an attribute that a module's move passes by, confirms
+    nothing by itself.
     Raises ``CommandError`` for commands it cannot run and ``ValueError`` for a report that is
     not of ``devlint check --format json``.
     """
@@ -68,7 +71,7 @@ def confirm(
         outcome = run_program(program)
     evidence = watched.evidence(outcome.error)
     return Confirmation(
-        judge(findings, evidence, tracer.lines, root),
+        judge(findings, evidence, tracer.lines, root, harm=harm),
         missed(findings, evidence, tracer.executed, root),
         outcome,
         evidence,

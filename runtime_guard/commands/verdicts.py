@@ -32,6 +32,8 @@ def judge(
     evidence: Evidence,
     executed_lines: Lines | TracedLines,
     root: str = ".",
+    *,
+    harm: bool = False,
 ) -> list[Finding]:
     """Copies of ``findings`` with ``verdict``, ``reason`` and ``evidence`` (matching events).
 
@@ -39,9 +41,10 @@ def judge(
     *Confirmed*: what the rule claims was seen at its lines.  *Refuted*: the lines ran to their end,
     with something on an accelerator, and it was not.  *Not executed*: they did not run there.
     *Undecided*: the rule claims nothing that such a run could show, or nothing on such a machine.
+    ``harm``: what may be well meant confirms nothing, and refutes nothing.
     """
     traced = _traced(executed_lines)
-    shown = [evidence_for(finding, evidence, traced.executed, root) for finding in findings]
+    shown = [evidence_for(finding, evidence, traced.executed, root, harm) for finding in findings]
     shown = each_with_its_own(findings, shown, root)
     return [
         _judge_one(finding, events, evidence, traced, root)
@@ -64,6 +67,9 @@ def _judge_one(
         )
     if shown:
         return _with_verdict(finding, "confirmed", expectation.says, shown)
+    seen = evidence_for(finding, evidence, traced.executed, root)
+    if any(event.kind in expectation.well_meant for event in seen):
+        return _with_verdict(finding, "undecided", f"{expectation.says}, and did no harm there")
     verdict, reason = _not_shown(finding, expectation, evidence, traced, root)
     return _with_verdict(finding, verdict, reason)
 

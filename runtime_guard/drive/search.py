@@ -227,7 +227,7 @@ class Driver:
         evidence = Evidence(own, self.devices)
         sooner = met_sooner(self.finding, own, self.root)
         executed = {file: set(lines) for file, lines in counts.counts.items()}
-        (judged,) = judge([self.finding], evidence, executed, self.root)
+        (judged,) = judge([self.finding], evidence, executed, self.root, harm=True)
         file, first, last = self.span
         ran = any(first <= line <= last for line in executed.get(file, ()))
         return Try(
