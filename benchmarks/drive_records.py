@@ -9,16 +9,22 @@ missed then). Of each record that `devlint check` finds (a rule of `score.py` fo
 its lines) one finding is driven, the first in the labelled lines. What has a result in
 ``results.jsonl`` already is not driven again. It runs the projects' code: in a container, say.
 
-The share is of the records whose file can be imported here.
+A witness is run again on the project after the fix (``TREES/OWNER+NAME/FIX``, where it is there),
+with the finding at the lines that stand for its own there: one that shows the same again is wrong,
+or the fix has left a twin behind. The share is of the records whose file can be imported here.
 """
 
 from __future__ import annotations
 
 import argparse
+import difflib
 import json
 import os
+import random
+import re
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,6 +33,7 @@ from typing import Any
 
 from score import CLAIMS
 
+from runtime_guard.drive.process import ask
 from runtime_guard.drive.verdict import Limits, drive
 
 Record = Mapping[str, Any]
@@ -62,11 +69,70 @@ def lines_of(finding: Mapping[str, Any], path: str) -> Iterator[int]:
     yield from (r["line"] for r in finding.get("related", ()) if r["path"] == path)
 
 
-def tree_of(record: Record, trees: Path) -> Path:
-    """The project before the fix, whose commit may be written in short."""
+def tree_of(record: Record, trees: Path, commit: str = "parent") -> Path:
+    """The project before the fix, or at it; the commit may be written in short."""
     commits = trees / record["repo"].replace("/", "+")
-    whole = commits / record["parent"]
-    return (whole if whole.exists() else commits / record["parent"][:12]).resolve()
+    whole = commits / record[commit]
+    return (whole if whole.exists() else commits / record[commit][:12]).resolve()
+
+
+def moved_to(before: Sequence[str], after: Sequence[str], first: int, last: int) -> tuple[int, int]:
+    """The lines of ``after`` that stand for ``first`` to ``last`` of ``before``.
+
+    Those of a changed block stand for all of the block; of a deleted one its neighbours do.
+    """
+    found: list[int] = []
+    for what, i1, i2, j1, j2 in difflib.SequenceMatcher(None, before, after, False).get_opcodes():
+        low, high = max(first - 1, i1), min(last, i2)
+        if low >= high:
+            continue
+        if what == "equal":
+            found += [j1 + low - i1 + 1, j1 + high - i1]
+        else:
+            found += [min(j1, j2 - 1) + 1, max(j1, j2 - 1) + 1]
+    kept = [max(1, line) for line in found]
+    return min(kept, default=first), max(kept, default=last)
+
+
+def moved_places(finding: Any, tree: Path, fixed: Path) -> Any:
+    """The finding at the lines that stand for its own in ``fixed``, and so its trace."""
+    texts: dict[str, tuple[list[str], list[str]]] = {}
+
+    def moved(place: Any) -> Any:
+        path = place["path"]
+        if path not in texts:
+            files = (tree / path, fixed / path)
+            texts[path] = tuple(  # type: ignore[assignment]
+                file.read_text("utf-8").splitlines() if file.exists() else [] for file in files
+            )
+        first, last = moved_to(*texts[path], place["line"], place.get("end_line") or place["line"])
+        return {**place, "line": first, "end_line": last}
+
+    return {**moved(finding), "related": [moved(place) for place in finding.get("related", ())]}
+
+
+def on_the_fixed_side(finding: Any, witness: Path, tree: Path, fixed: Path, seconds: float) -> str:
+    """What the witness of a finding says of the mended project."""
+    text = witness.read_text(encoding="utf-8").replace(os.fspath(tree), os.fspath(fixed))
+    machine = re.search(r'with virtual_devices\("([^"]+)"\)', text)
+    assert machine is not None
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, witness.name)
+        path.write_text(text, encoding="utf-8")
+        job = {
+            "finding": moved_places(finding, tree, fixed),
+            "root": os.fspath(fixed),
+            "witness": os.fspath(path),
+            "machine": machine[1],
+            "keep_going": 'on_mixed="record"' in text,
+            "seconds": seconds,
+        }
+        said = ask("runtime_guard.drive.replay", job, Limits(seconds).longest, {}).data
+    if "finding" not in said:
+        return "did not end"
+    ended = f"; ends with {said['failure']}" if said["failure"] else ""
+    shown = "confirmed" if said["sooner"] else said["finding"]["verdict"]
+    return f"{shown}{ended}"
 
 
 def of_record(record: Record, tree: Path) -> Any:
@@ -101,9 +167,11 @@ def report(results: Mapping[str, Mapping[str, Any]]) -> str:
     lines = [
         f"{row['id']:9} {row['rule']} {row['verdict']:20} {row['reason'][:150]}" for row in imported
     ]
+    twice = [row["id"] for row in imported if row.get("fixed", "").startswith("confirmed")]
     lines.append(
         f"{len(found)} findings, {len(imported)} in files that can be imported here: "
-        f"{counts['confirmed']} confirmed ({share:.0f}%), {counts['refuted']} refuted"
+        f"{counts['confirmed']} confirmed ({share:.0f}%), {counts['refuted']} refuted; "
+        f"confirmed after the fix, too: {', '.join(twice) or 'none'}"
     )
     return "\n".join(lines)
 
@@ -117,11 +185,15 @@ def main() -> None:
     parser.add_argument("--witnesses", type=Path, default=Path("devlint-witnesses"))
     parser.add_argument("--seconds", type=float, default=30.0)
     parser.add_argument("--only", help="ids, with commas")
+    parser.add_argument("--shuffled", action="store_true", help="in an order drawn once for all")
     options = parser.parse_args()
     only = set(options.only.split(",")) if options.only else None
     results = results_in(options.out)
     with open(options.out, "a", encoding="utf-8") as out:
-        for record in records_of(options.records):
+        records = list(records_of(options.records))
+        if options.shuffled:
+            random.Random(0).shuffle(records)
+        for record in records:
             if record["id"] in results or (only and record["id"] not in only):
                 continue
             tree = tree_of(record, options.trees)
@@ -133,6 +205,10 @@ def main() -> None:
                 judged = drive(finding, os.fspath(tree), folder, Limits(options.seconds))
                 row.update({k: judged[k] for k in ("rule", "line", "verdict", "reason", "witness")})
                 row["seconds"] = round(time.monotonic() - started)
+                fixed = tree_of(record, options.trees, "fix")
+                if judged["verdict"] == "confirmed" and fixed.exists():
+                    kept = Path(judged["witness"])
+                    row["fixed"] = on_the_fixed_side(finding, kept, tree, fixed, options.seconds)
             results[record["id"]] = row
             print(json.dumps(row), file=out, flush=True)
     print(report(results))

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from runtime_guard.agreement import rules
+from runtime_guard.agreement import operators, rules
 
 
 class Treatment(IntEnum):
@@ -115,19 +115,19 @@ def _is_view(schema: Any, tensors: list[Any]) -> bool:
 def make_plan(func: Any) -> Plan:
     """The plan of the overload ``func`` (a ``torch._ops.OpOverload``)."""
     schema = func._schema
-    name = rules.base_name(func)
+    name = operators.base_name(func)
     tensors = [a for a in schema.arguments if "Tensor" in str(a.type)]
     returns_tensor = any("Tensor" in str(r.type) for r in schema.returns)
     fresh = any(r.alias_info is None and "Tensor" in str(r.type) for r in schema.returns)
     namespace = schema.name.partition("::")[0]
-    read = rules.READS[name][0] if namespace == "aten" and name in rules.READS else None
+    read = operators.READS[name][0] if namespace == "aten" and name in operators.READS else None
     if name in ("set_", "set_data"):
         treatment = Treatment.SET
-    elif name in rules.HOST_KERNELS:
+    elif name in operators.HOST_KERNELS:
         treatment = Treatment.HOST
     elif name in ("copy_", "_foreach_copy_"):
         treatment = Treatment.COPY
-    elif namespace == "c10d" or (namespace == "aten" and name in rules.OTHERWISE):
+    elif namespace == "c10d" or (namespace == "aten" and name in operators.OTHERWISE):
         treatment = Treatment.OTHERWISE
     elif namespace == "aten" and _is_composite(func):
         treatment = Treatment.DECOMPOSE
@@ -135,8 +135,8 @@ def make_plan(func: Any) -> Plan:
         treatment = Treatment.FACTORY
     else:
         treatment = Treatment.SAME
-    sync = rules.SYNCS.get(name) if namespace == "aten" else None
-    indexing = name in rules.INDEXING or any(name == op for op, _ in rules.HOST_ONLY)
+    sync = operators.SYNCS.get(name) if namespace == "aten" else None
+    indexing = name in operators.INDEXING or any(name == op for op, _ in rules.HOST_ONLY)
     plain = treatment is Treatment.SAME and not (sync or indexing or read)
     view = namespace == "aten" and plain and _is_view(schema, tensors)
     keyword_tensors = any(a.kwarg_only for a in tensors)
@@ -145,9 +145,9 @@ def make_plan(func: Any) -> Plan:
         treatment=treatment,
         run=func._op if type(func) is torch._ops.OpOverload else func,
         name=name,
-        called=rules.CALLED.get(name, name),
+        called=operators.CALLED.get(name, name),
         sync=sync,
-        no_sync_with=rules.NO_SYNC_WITH.get(name),
+        no_sync_with=operators.NO_SYNC_WITH.get(name),
         reads=next((a.name for a in tensors if a.name == read), None),
         tensors=bool(tensors),
         keyword_tensors=keyword_tensors,
@@ -157,7 +157,7 @@ def make_plan(func: Any) -> Plan:
         indexing=indexing,
         copies=copies,
         chooses_device=any(a.name == "device" for a in schema.arguments),
-        composite=_composite_key(func) if name in rules.COMPOSITES else None,
+        composite=_composite_key(func) if name in operators.COMPOSITES else None,
         foreign=namespace not in KERNELS_IN_CPP,
         host_results=HOST_RESULTS.get(name, frozenset()),
     )

@@ -3,7 +3,8 @@
 The modules:
 
     run, confirm: the commands
-    expectations, verdicts: what findings look like at run time, and what a run says of them
+    expectations, attribution, verdicts: what findings look like at run time, which events they
+        speak of, and what a run says of them
     program, session: a command line run in this process, and the guard around it
     line_tracer, at_hand: the lines that were executed, and whether with something on an accelerator
     children: processes that the program starts

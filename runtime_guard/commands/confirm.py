@@ -10,10 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from runtime_guard.commands.attribution import meetings_of, span_of
 from runtime_guard.commands.expectations import Finding
 from runtime_guard.commands.line_tracer import LineTracer
 from runtime_guard.commands.program import Outcome, parse_command, require, run_program
-from runtime_guard.commands.verdicts import judge, missed, span_of
+from runtime_guard.commands.verdicts import judge, missed
 from runtime_guard.recording.events import Event
 from runtime_guard.recording.evidence import Evidence, event_to_json
 from runtime_guard.reports.text import page
@@ -41,11 +42,14 @@ def confirm(
     virtual: str | None = None,
     root: str = ".",
     keep_going: bool = False,
+    harm: bool = False,
 ) -> Confirmation:
     """Run ``command`` under the guard and judge the findings of ``report`` by it.
 
     ``virtual`` is a machine such as ``"cuda:2"``; None means the real devices.  ``keep_going`` only
     records a mixed-device operation on virtual devices, so that the program goes on behind it.
+    ``harm``: what may be well meant, such as an attribute that a module's move passes by, confirms
+    nothing by itself.
     Raises ``CommandError`` for commands it cannot run and ``ValueError`` for a report that is
     not of ``devlint check --format json``.
     """
@@ -53,7 +57,8 @@ def confirm(
     program = parse_command(command)
     require(program)
     lines: dict[str, set[int]] = {}
-    for file, first, last in (span_of(finding, root) for finding in findings):
+    places = [place for finding in findings for place in (finding, *meetings_of(finding))]
+    for file, first, last in (span_of(place, root) for place in places):
         lines.setdefault(file, set()).update(range(first, last + 1))
     root = os.path.abspath(root)
 
@@ -66,7 +71,7 @@ def confirm(
         outcome = run_program(program)
     evidence = watched.evidence(outcome.error)
     return Confirmation(
-        judge(findings, evidence, tracer.lines, root),
+        judge(findings, evidence, tracer.lines, root, harm=harm),
         missed(findings, evidence, tracer.executed, root),
         outcome,
         evidence,

@@ -21,6 +21,8 @@ class Expectation:
     """How often it has to happen."""
     related: bool = False
     """May it happen at a related location of the finding, once its own lines have run?"""
+    well_meant: frozenset[Kind] = frozenset()
+    """Which of the kinds may do no harm: what a module passes by may be moved by its `forward`."""
     of_own: frozenset[Kind] = frozenset()
     """What shows it as well, where it happens to what comes from the finding's own lines."""
     holds: Callable[[Event], bool] = field(default=lambda event: True)
@@ -118,13 +120,16 @@ EXPECTATIONS: dict[str, Expectation] = {
         frozenset({Kind.OPTIMIZED_MOVE}), says="an optimizer had taken the parameters"
     ),
     "DEV203": Expectation(
-        frozenset({Kind.LEAF_MOVE, Kind.NON_LEAF_MOVE}), says="a leaf that requires grad was moved"
+        frozenset({Kind.LEAF_MOVE, Kind.NON_LEAF_MOVE}),
+        well_meant=frozenset({Kind.LEAF_MOVE}),
+        says="a leaf that requires grad was moved",
     ),
     "DEV204": Expectation(
         frozenset({Kind.DISCARDED_MOVE, Kind.UNUSED_MOVE}), says="the moved tensor was never used"
     ),
     "DEV205": Expectation(
         frozenset({Kind.PASSED_BY, Kind.LEFT_BEHIND}),
+        well_meant=frozenset({Kind.PASSED_BY}),
         of_own=frozenset({Kind.MIXED}),
         related=True,
         says="the attribute stayed where it was",

@@ -133,6 +133,22 @@ def _rank(code: CodeType) -> int:
     return rank
 
 
+Expression = tuple[int, int, int, int]
+"""First line and column, last line and column behind its end; both start at 1."""
+
+
+def expression_of(frame: FrameType) -> Expression | None:
+    """Which expression of its line a live frame is in; None where Python does not know."""
+    if sys.version_info < (3, 11):
+        return None
+    positions = frame.f_code.co_positions()
+    found = next(itertools.islice(positions, frame.f_lasti // 2, None), (None,) * 4)
+    line, end_line, column, end_column = found
+    if line is None or end_line is None or column is None or end_column is None:
+        return None
+    return line, column + 1, end_line, end_column + 1
+
+
 def site_of(frame: FrameType) -> Site:
     """Where a live frame is now."""
     key = (id(frame.f_code), frame.f_lasti)
@@ -245,6 +261,12 @@ def thrown_away_at() -> Site | None:
     if frame is None or frame.f_code.co_code[frame.f_lasti] != _POP_TOP:
         return None
     return site_of(frame)
+
+
+def user_expression() -> Expression | None:
+    """Which expression the user's innermost frame is in."""
+    frame = next(iter(user_frames(1)), None)
+    return None if frame is None else expression_of(frame)
 
 
 def user_stack() -> Stack:

@@ -28,6 +28,7 @@ def main(job_file: str, answer_file: str) -> None:
         virtual=job["machine"],
         root=job["root"],
         keep_going=job["keep_going"],
+        harm=True,
     )
     error = result.outcome.error
     sooner = met_sooner(job["finding"], result.missed, job["root"])

@@ -24,9 +24,10 @@ from typing import Any
 
 import torch
 
+from runtime_guard.commands.attribution import span_of
 from runtime_guard.commands.expectations import EXPECTATIONS, Finding
 from runtime_guard.commands.session import news_of
-from runtime_guard.commands.verdicts import judge, span_of
+from runtime_guard.commands.verdicts import judge
 from runtime_guard.core.sites import is_users
 from runtime_guard.drive.examples import examples_of
 from runtime_guard.drive.plan import Entry
@@ -226,7 +227,7 @@ class Driver:
         evidence = Evidence(own, self.devices)
         sooner = met_sooner(self.finding, own, self.root)
         executed = {file: set(lines) for file, lines in counts.counts.items()}
-        (judged,) = judge([self.finding], evidence, executed, self.root)
+        (judged,) = judge([self.finding], evidence, executed, self.root, harm=True)
         file, first, last = self.span
         ran = any(first <= line <= last for line in executed.get(file, ()))
         return Try(

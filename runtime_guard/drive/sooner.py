@@ -13,24 +13,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from runtime_guard.commands.attribution import causes_of, made_at
 from runtime_guard.commands.expectations import EXPECTATIONS, Finding
-from runtime_guard.commands.verdicts import made_at, span_of
 from runtime_guard.recording.events import Event, Kind
 
 _MEETINGS = frozenset({"DEV101", "DEV102", "DEV103", "DEV104"})
-_CAUSE = "made here on the default device"
-"""The step of a trace that is the cause: the advice is about it."""
 
 
 def met_sooner(finding: Finding, events: Iterable[Event], root: str) -> Event | None:
     """The mixed-device operation that what ``finding`` traces got into, wherever that was."""
     if finding["rule"] not in _MEETINGS or finding["rule"] not in EXPECTATIONS:
         return None
-    causes = [
-        span_of(place, root)
-        for place in finding.get("related", ())
-        if place.get("message", "").endswith(_CAUSE)
-    ]
+    causes = causes_of(finding, root)
     for event in events:
         if event.kind is Kind.MIXED and any(made_at(event, cause) for cause in causes):
             return event

@@ -13,8 +13,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from runtime_guard.commands.attribution import span_of
 from runtime_guard.commands.expectations import EXPECTATIONS, Finding
-from runtime_guard.commands.verdicts import span_of
 from runtime_guard.drive.plan import Entry, NoPlan, Plan, plan
 from runtime_guard.drive.process import Answer, ask
 from runtime_guard.drive.scenario import Scenario, launched, scenarios_of, untested

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from enum import Enum
 
-from runtime_guard.core.sites import Site, Stack, nearest
+from runtime_guard.core.sites import Expression, Site, Stack, nearest
 
 
 class Kind(str, Enum):
@@ -123,6 +123,8 @@ class Event:
     """Up to ``MAX_SHAPES`` different ``float32[64, 10]``."""
     origins: Stack = ()
     """Where the tensors that met were made and last moved (mixed-device operations)."""
+    at: Expression | None = None
+    """Of the innermost line the expression that it is (bugs)."""
 
     @property
     def rule(self) -> str:

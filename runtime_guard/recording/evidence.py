@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from runtime_guard.core.memory import Meter
-from runtime_guard.core.sites import Site
+from runtime_guard.core.sites import Expression, Site
 from runtime_guard.recording.events import Event, Kind
 
 
@@ -94,6 +94,7 @@ def event_to_json(event: Event) -> dict[str, Any]:
         "shapes": list(event.shapes),
         "stack": [_site_to_json(site) for site in event.stack],
         "origins": [_site_to_json(site) for site in event.origins],
+        "at": event.at,
     }
 
 
@@ -113,7 +114,15 @@ def event_from_json(data: dict[str, Any]) -> Event:
         count=data["count"],
         shapes=list(data["shapes"]),
         origins=tuple(Site(**site) for site in data.get("origins", ())),
+        at=_expression_from_json(data.get("at")),
     )
+
+
+def _expression_from_json(data: list[int] | None) -> Expression | None:
+    if data is None:
+        return None
+    line, column, end_line, end_column = data
+    return line, column, end_line, end_column
 
 
 def _site_to_json(site: Site) -> dict[str, Any]:

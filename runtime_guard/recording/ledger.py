@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from runtime_guard.core.sites import Stack
+from runtime_guard.core.sites import Expression, Stack
 from runtime_guard.recording.events import MAX_SHAPES, NOTED, Event, Kind
 
 MAX_EVENTS = 20_000
@@ -43,6 +43,7 @@ class Ledger:
         seconds: float = 0.0,
         shape: str = "",
         origins: Stack = (),
+        at: Expression | None = None,
     ) -> Event:
         """Count one happening and return the event that stands for it.  ``nbytes`` in bytes."""
         key: tuple[Any, ...] = (kind, stack, what, source, target, blocking, pinned, detail)
@@ -55,6 +56,7 @@ class Ledger:
             if event is None:
                 event = Event(kind, stack, what, detail, source, target, blocking, pinned, count=0)
                 event.origins = origins
+                event.at = at
                 self._events[key] = event
             event.count += 1
             event.bytes += nbytes

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from runtime_guard.agreement import rules
+from runtime_guard.agreement import operators
 from runtime_guard.agreement.plans import Plan, plan_of
 from runtime_guard.core.placement import Placement, intern_device, placement_of, storage_of, tag
 from runtime_guard.core.sites import nearest, user_site, user_stack
@@ -175,10 +175,10 @@ class RecordDispatchMode(DispatchHook):  # type: ignore[no-untyped-call]
         tensors = tensors_of(args)
         if plan.reads:
             read = _argument(func, plan.reads, args, kwargs)
-            if isinstance(read, torch.Tensor) and rules.waits_to_read(
+            if isinstance(read, torch.Tensor) and operators.waits_to_read(
                 plan.name, tensors[0].device, read.device
             ):
-                observers.sync(plan.called, rules.READS[plan.name][1], seconds=seconds)
+                observers.sync(plan.called, operators.READS[plan.name][1], seconds=seconds)
         if tensors and tensors[0].device.type not in ("cpu", "meta"):
             if plan.sync is not None:
                 if plan.no_sync_with is not None and plan.no_sync_with(args, kwargs):

@@ -16,7 +16,7 @@ from types import MappingProxyType
 import torch
 
 from runtime_guard.core.placement import PassedBy, placement_of
-from runtime_guard.core.sites import Site, Stack, nearest, user_stack
+from runtime_guard.core.sites import Site, Stack, nearest, user_expression, user_stack
 from runtime_guard.recording.events import Event, Kind, hint_at
 from runtime_guard.recording.ledger import Ledger
 from runtime_guard.recording.policies import Gate, Policy, by_direction, check_policy
@@ -285,6 +285,7 @@ def problem(
     """Record a bug that was seen.  ``declared``: places that belong to it, beside the operands'."""
     if not observing():
         return
+    at = user_expression() if stack is None else None
     stack = user_stack() if stack is None else stack
     origins = (*origins_of(operands), *declared)
     for operand in operands if kind is Kind.MIXED else ():
@@ -301,6 +302,7 @@ def problem(
             target=target,
             shape=shape,
             origins=origins,
+            at=at,
         )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from runtime_guard.agreement import rules
+from runtime_guard.agreement import operators, rules
 from runtime_guard.agreement.plans import Plan, Treatment
 from runtime_guard.core.placement import placement_of
 from runtime_guard.recording import observers
@@ -104,11 +104,11 @@ def _reads(mode: ThreadHook, plan: Plan, operands: list[rules.Operand]) -> None:
     for operand in operands:
         if (
             operand.name == plan.reads
-            and rules.waits_to_read(plan.name, operands[0].device, operand.device)
+            and operators.waits_to_read(plan.name, operands[0].device, operand.device)
             and not mode.function_mode.quiet
         ):
             moves.land_all(operand.device)
-            observers.sync(plan.called, rules.READS[plan.name][1])
+            observers.sync(plan.called, operators.READS[plan.name][1])
 
 
 def _indices(

@@ -200,6 +200,26 @@ class TestJudge:
         assert verdict(kept, event(Kind.MIXED, 5)) == "confirmed"
         assert verdict(kept, ran=(5,)) == "undecided"
 
+    @pytest.mark.parametrize(
+        ("rule", "noted", "harm"),
+        [
+            ("DEV205", Kind.PASSED_BY, Kind.LEFT_BEHIND),
+            ("DEV203", Kind.LEAF_MOVE, Kind.NON_LEAF_MOVE),
+        ],
+    )
+    def test_where_harm_is_asked_for_what_may_be_well_meant_decides_nothing(
+        self, rule, noted, harm
+    ):
+        def of(*events: Event) -> str:
+            lines = {FILE: {5}}
+            evidence = Evidence(events, "cuda:1")
+            (judged,) = judge([finding(rule, 5)], evidence, lines, "/project", harm=True)
+            return judged["verdict"]
+
+        assert of(event(noted, 5)) == "undecided"
+        assert of(event(noted, 5), event(harm, 5)) == "confirmed"
+        assert of() == "refuted"
+
     def test_the_finding_itself_is_kept(self):
         one = finding("DEV101", 5)
         (judged,) = judge([one], Evidence((event(Kind.MIXED, 5),), "cuda:1"), {}, "/project")

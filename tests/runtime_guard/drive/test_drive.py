@@ -90,6 +90,24 @@ class Cached(nn.Module):
         self.network = functools.lru_cache(network)
 
 
+class Fetched(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.shift = torch.ones(8)
+
+    def forward(self, x):
+        return x + self.shift.to(x.device)
+
+
+class Left(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = torch.ones(8)
+
+    def forward(self, x):
+        return x * self.scale
+
+
 def rates(count, positions):
     rate = torch.linspace(1, 2, count)
     return positions[:count, :count] * rate
@@ -244,6 +262,15 @@ def test_a_move_that_does_not_happen_refutes_nothing(tree: Tree) -> None:
 def test_what_a_module_is_given_is_on_the_host_until_it_moves(moves: Path) -> None:
     verdict, reason, _ = driven(moves, finding("moves.py", "DEV206", "lru_cache(", MOVES))
     assert (verdict, reason) == ("confirmed", "the submodule stayed where it was")
+
+
+def test_a_plain_attribute_is_a_bug_where_it_meets_what_was_moved(moves: Path) -> None:
+    verdict, _, witness = driven(moves, finding("moves.py", "DEV205", "self.scale =", MOVES))
+    assert verdict == "confirmed"
+    assert witness is not None and "receiver(x=" in witness.read_text()
+    verdict, reason, _ = driven(moves, finding("moves.py", "DEV205", "self.shift =", MOVES), FEW)
+    assert verdict == NOT_DRIVEN
+    assert reason.endswith("the attribute stayed where it was, and did no harm there")
 
 
 def test_the_traced_tensor_may_meet_a_card_before_the_line(moves: Path) -> None:

@@ -16,7 +16,7 @@ from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 from torch.utils._pytree import tree_leaves  # noqa: E402
 
 from runtime_guard import DeviceGuard, virtual_devices  # noqa: E402
-from runtime_guard.agreement.rules import base_name  # noqa: E402
+from runtime_guard.agreement.operators import base_name  # noqa: E402
 from runtime_guard.core.torch_internals import without_dispatch_modes  # noqa: E402
 from runtime_guard.virtual.dispatch_mode import DispatchMode  # noqa: E402
 from runtime_guard.virtual.single_operations import (  # noqa: E402
