@@ -29,6 +29,7 @@ class Fed(str, enum.Enum):
     HOST = "host"  # made, read or brought there
     DEVICE = "device"  # moved, or where a module is
     TENSOR = "tensor"  # the same, of what is a tensor and nothing else
+    ROW = "row"  # the same, of what `x[i : i + 1]` picks: one number, if `x` has one dimension
     INPUT = "input"  # an input of a module's own method: with the module, unless its calls differ
     PART = "part"  # nothing is handed in: a module keeps the object whose method it is
     CALLER = "caller"  # the caller's own parameter, or its own default device
@@ -55,6 +56,7 @@ class Given:
     serves: bool = False  # of a function that others import
     waits: bool = False  # only a call that hands in something from a device makes it likely
     may_be_array: bool = False  # nothing but a call that hands in a tensor shows that it is one
+    as_index: bool = False  # an array is read at it, which takes one number from anywhere
     inner: bool = False  # of a private function: its calls are all that it is for
     overrides: tuple[str, ...] = ()  # the methods that it stands for where calls name those
     made: bool = False  # what meets it was made on the default device
@@ -117,7 +119,8 @@ class Feeds:
                 return SILENT
         found = self._sources(given)
         if Fed.DEVICE in found.of_calls:
-            is_tensor = Fed.TENSOR in found.of_calls or not given.may_be_array
+            shown = {Fed.TENSOR} if given.as_index else {Fed.TENSOR, Fed.ROW}
+            is_tensor = bool(shown & found.of_calls) or not given.may_be_array
             rises = given.waits and is_tensor and Fed.HOST not in found.all
             return Verdict(is_met=True, rises=rises)
         if Fed.OPEN in found.all or Fed.DEVICE in found.all:

@@ -15,6 +15,7 @@ from devlint.inference.domain.placement import Device, Variable, VariableKind
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import INDIRECT, LITERAL, LOADED, Tensor
 from devlint.inference.domain.value import Value, alternatives, is_untold
+from devlint.inference.models.elements import is_row
 from devlint.inference.models.factories import CONVERTERS
 from devlint.inference.program.declarations import Function, Owners
 from devlint.inference.program.device_awareness import asks_for_device, computes_loss, minds_devices
@@ -33,6 +34,7 @@ def given(
     meets: bool = False,
     may_be_array: bool = False,
     made: bool = False,
+    as_index: bool = False,
 ) -> Given | None:
     """The parameter of a plain function that one of these is where: of no module's own methods,
     since those live where the module does; but for those that only other methods call.
@@ -57,7 +59,13 @@ def given(
         alone = works or computes_loss(function) or asks_for_device(function)
         inner = meets and found.is_private and not alone
         return replace(
-            found, minds=minds, waits=waits, inner=inner, may_be_array=may_be_array, made=made
+            found,
+            minds=minds,
+            waits=waits,
+            inner=inner,
+            may_be_array=may_be_array,
+            made=made,
+            as_index=as_index,
         )
     return None
 
@@ -137,7 +145,7 @@ def _is_static(function: Function) -> bool:
     return function.is_static or function.is_class_method
 
 
-_SHOWN = (Fed.DEVICE, Fed.TENSOR, Fed.INPUT)
+_SHOWN = (Fed.DEVICE, Fed.TENSOR, Fed.ROW, Fed.INPUT)
 
 
 def note(frame: Frame, event: CallBound) -> None:
@@ -273,7 +281,7 @@ def _source(frame: Frame, tensor: Tensor) -> Iterable[tuple[Fed, Given | None]]:
 def _on_device(tensor: Tensor) -> Iterable[tuple[Fed, None]]:
     yield Fed.DEVICE, None
     if tensor.is_sure:
-        yield Fed.TENSOR, None
+        yield Fed.ROW if is_row(tensor) else Fed.TENSOR, None
 
 
 def _was_read(tensor: Tensor) -> bool:
