@@ -3,6 +3,11 @@
 A parameter's device is the callers' to choose. Where calls are in sight, they show what is usual:
 if they hand in what was made, read or brought on the host, and none of them what lives on a device,
 the function works for the host. Where no call tells, the code has to be one that minds devices.
+
+A call of the function itself shows what it gets. A call by name, of a method of an object out of
+sight, may be one of any other function of that name: it tells what is usual where nothing calls
+the function itself, and never shows that the function gets something. Nor does an object's being
+part of a module, where its methods are called in sight.
 """
 
 from __future__ import annotations
@@ -24,6 +29,9 @@ class Fed(str, enum.Enum):
     HOST = "host"  # made, read or brought there
     DEVICE = "device"  # moved, or where a module is
     TENSOR = "tensor"  # the same, of what is a tensor and nothing else
+    ROW = "row"  # the same, of what `x[i : i + 1]` picks: one number, if `x` has one dimension
+    INPUT = "input"  # an input of a module's own method: with the module, unless its calls differ
+    PART = "part"  # nothing is handed in: a module keeps the object whose method it is
     CALLER = "caller"  # the caller's own parameter, or its own default device
     OPEN = "open"  # a module's own method is called, and nothing shows where that is
     OTHERS = "others"  # the parameter of a function that others import, or that is handed to them
@@ -48,6 +56,7 @@ class Given:
     serves: bool = False  # of a function that others import
     waits: bool = False  # only a call that hands in something from a device makes it likely
     may_be_array: bool = False  # nothing but a call that hands in a tensor shows that it is one
+    as_index: bool = False  # an array is read at it, which takes one number from anywhere
     inner: bool = False  # of a private function: its calls are all that it is for
     overrides: tuple[str, ...] = ()  # the methods that it stands for where calls name those
     made: bool = False  # what meets it was made on the default device
@@ -68,7 +77,7 @@ class Feed:
     function: str
     parameter: str | int | None
     source: Fed
-    through: Given | None = None  # with CALLER
+    through: Given | None = None  # with CALLER and INPUT
     one_of: bool = False  # what is handed in is one of several values
 
 
@@ -102,31 +111,32 @@ class Feeds:
             return self._of_home(given)
         name = given.parameter
         if given.made or not name:
-            if Fed.AROUND in self._sources(replace(given, parameter="", index=-1)):
+            if Fed.AROUND in self._sources(replace(given, parameter="", index=-1)).of_calls:
                 says = "is not only called under a default device that was chosen"
                 message = f"`{given.called}` {says}"
                 return Verdict(((AssumptionKind.DEFAULT_DEVICE_IS_CPU, message),))
             if not name:
                 return SILENT
         found = self._sources(given)
-        if Fed.DEVICE in found:
-            is_tensor = Fed.TENSOR in found or not given.may_be_array
-            rises = given.waits and is_tensor and Fed.HOST not in found
+        if Fed.DEVICE in found.of_calls:
+            shown = {Fed.TENSOR} if given.as_index else {Fed.TENSOR, Fed.ROW}
+            is_tensor = bool(shown & found.of_calls) or not given.may_be_array
+            rises = given.waits and is_tensor and Fed.HOST not in found.all
             return Verdict(is_met=True, rises=rises)
-        if Fed.OPEN in found:
+        if Fed.OPEN in found.all or Fed.DEVICE in found.all:
             return SILENT
-        if given.inner and Fed.CALLER not in found:
+        if given.inner and Fed.CALLER not in found.all:
             message = f"a caller out of sight hands in `{name}` on an accelerator"
             return Verdict(((AssumptionKind.NO_CALLER_IN_SIGHT, message),))
         against: list[tuple[AssumptionKind, str]] = []
-        if Fed.HOST in found:
+        if Fed.HOST in found.all:
             message = f"other calls than those in sight hand in `{name}` on an accelerator"
             against.append((AssumptionKind.CALLERS_ARE_NOT_ALL_ON_HOST, message))
         if not given.minds:
             message = f"`{given.called}` is meant for accelerators, though nothing in it says so"
             served = AssumptionKind.FUNCTION_IS_MEANT_FOR_DEVICES
             alone = AssumptionKind.HOST_CODE_GETS_DEVICE_TENSORS
-            serves = given.serves or Fed.OTHERS in found
+            serves = given.serves or Fed.OTHERS in found.all
             against.append((served if serves else alone, message))
         return Verdict(tuple(against))
 
@@ -157,42 +167,84 @@ class Feeds:
                 found |= self._homes(through, seen)
         return found or {Fed.OPEN}
 
-    def _sources(self, given: Given) -> set[Fed]:
+    def _sources(self, given: Given) -> _Sources:
         """Where what is handed in comes from, through callers that were handed it themselves: from
         a caller's own parameter, when anybody may call that."""
-        found: set[Fed] = set()
+        found = _Sources()
         seen = {given.function: {given.parameter}}
-        waiting = [given]
-        for each in waiting:  # grows on the way
-            for feed in self._of(each, exact=given.may_be_array):
+        waiting = [(given, False)]
+        for each, named in waiting:  # grows on the way
+            feeds, by_name = self._of(each, exact=given.may_be_array)
+            named = named or by_name
+            for feed in feeds:
                 if feed.one_of and given.may_be_array:
                     continue  # which of several is handed in may go by what the function asks
                 through = feed.through
                 if through is None:
-                    found.add(feed.source)
+                    found.add(feed.source, named)
+                    continue
+                if feed.source is Fed.INPUT:
+                    found.add(Fed.HOST if self._gets_host(through) else Fed.DEVICE, named)
                     continue
                 if not through.is_private:
-                    found.add(Fed.CALLER)
+                    found.add(Fed.CALLER, named)
                 if through.serves:
-                    found.add(Fed.OTHERS)
+                    found.add(Fed.OTHERS, named)
                 if len(waiting) < MAX_CALLERS:
                     parameters = seen.setdefault(through.function, set())
                     if through.parameter not in parameters:
                         parameters.add(through.parameter)
-                        waiting.append(through)
+                        waiting.append((through, named))
         return found
 
-    def _of(self, given: Given, exact: bool) -> list[Feed]:
-        own = [
+    def _gets_host(self, given: Given, seen: frozenset[str] = frozenset()) -> bool:
+        """Whether all calls in sight of a module's own method hand in this input on the host."""
+        feeds = [
             feed
-            for function in (given.function, *given.overrides)
-            for feed in self._feeds.get(function, ())
-            if feed.parameter is None or feed.parameter == given.parameter
+            for feed in self._feeds.get(given.function, ())
+            if feed.parameter == given.parameter
         ]
-        if own or exact:  # by a name alone many functions may be called
-            return own
-        return [
+        outer = seen | {given.function}
+        return bool(feeds) and all(
+            self._gets_host(feed.through, outer)
+            if feed.source is Fed.INPUT and feed.through and feed.through.function not in outer
+            else feed.source is Fed.HOST
+            for feed in feeds
+        )
+
+    def _of(self, given: Given, exact: bool) -> tuple[list[Feed], bool]:
+        """What calls hand to a parameter, and whether that is known by name alone."""
+        keys = (given.function, *given.overrides)
+        all_of = [feed for key in keys for feed in self._feeds.get(key, ())]
+        own = [feed for feed in all_of if feed.parameter in (None, given.parameter)]
+        # each call tells at least what default device it stands under
+        if exact or any(feed.parameter is not None for feed in all_of):
+            return [feed for feed in own if feed.source is not Fed.PART], False
+        if own:
+            return [_as_kept(feed) for feed in own], False
+        named = [
             feed
             for feed in self._feeds.get(f".{given.called}", ())
             if feed.parameter in (given.index, given.parameter)
         ]
+        return named, True
+
+
+class _Sources:
+    """Where what calls hand in comes from: `of_calls` of the function itself, and of `all`."""
+
+    __slots__ = ("all", "of_calls")
+
+    def __init__(self) -> None:
+        self.of_calls: set[Fed] = set()
+        self.all: set[Fed] = set()
+
+    def add(self, source: Fed, named: bool) -> None:
+        self.all.add(source)
+        if not named:
+            self.of_calls.add(source)
+
+
+def _as_kept(feed: Feed) -> Feed:
+    """The part of a module works where the module does."""
+    return replace(feed, source=Fed.DEVICE) if feed.source is Fed.PART else feed

@@ -405,3 +405,191 @@ def test_a_call_hands_to_the_method_it_names_and_to_its_overrides(base, moved, i
     (meeting,) = facts.meetings
     assert meeting.given is not None
     assert Feeds(facts.feeds).verdict(meeting.given).is_met is is_met
+
+
+def verdicts(facts):
+    """Of each contradiction and host read that rests on callers: whether they show that they hand
+    in what it takes, and what has to be assumed against them."""
+    feeds = Feeds(facts.feeds)
+    facts_of = [*facts.meetings, *facts.host_reads]
+    found = [feeds.verdict(each.given) for each in facts_of if each.given is not None]
+    return [(each.is_met, [kind.value for kind, _ in each.against]) for each in found]
+
+
+HOST_ONLY = (False, ["callers-are-not-all-on-host"])
+NAMED = """
+class Reader:
+    def finish(self, rows: torch.Tensor):
+        return rows.to(rows.device) + torch.arange(4)
+
+{calls}
+"""
+
+
+@pytest.mark.parametrize(
+    ("calls", "expected"),
+    [
+        # a method of an object out of sight may be any of this name
+        ("def run(view, x):\n    return view.finish(x.cuda())", (False, [])),
+        ("def run(view, x):\n    return view.finish(x.cpu())", HOST_ONLY),
+        # nor does it tell of a function that is called in sight
+        (
+            "def run(view, x):\n    view.finish(x.cuda())\n    return Reader().finish(x.cpu())",
+            HOST_ONLY,
+        ),
+        ("def run(x):\n    return Reader().finish(x.cuda())", (True, [])),
+    ],
+)
+def test_a_call_by_name_alone_never_shows_what_a_function_gets(calls, expected):
+    assert verdicts(settled(NAMED.format(calls=calls))) == [expected]
+
+
+FITTED = """
+class Head:
+    def fit(self, rows: torch.Tensor):
+        return rows.to(rows.device) + torch.arange(4)
+
+    {inside}
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.head = Head()
+"""
+
+
+@pytest.mark.parametrize(
+    ("inside", "expected"),
+    [
+        ("pass", (True, [])),
+        ("def all(self, x):\n        return self.fit(x.cpu())", HOST_ONLY),
+        ("def all(self, x):\n        return self.fit(x.cuda())", (True, [])),
+    ],
+)
+def test_what_a_call_of_a_part_hands_in_says_more_than_where_its_module_is(inside, expected):
+    assert verdicts(settled(FITTED.format(inside=inside))) == [expected]
+
+
+PACKED = """
+def pack(rows, lengths: torch.Tensor):
+    return rows.to(rows.device), lengths + torch.arange(4)
+
+class Inner(nn.Module):
+    def forward(self, x, lengths: torch.Tensor):
+        return pack(x, lengths)
+
+class Outer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = Inner()
+
+    def forward(self, x, lengths: torch.Tensor):
+        return self.inner(x, lengths)
+
+def train(loader, sizes):
+    outer = Outer().cuda()
+    for x in loader:
+        outer(x.cuda(), {lengths})
+"""
+
+
+@pytest.mark.parametrize(
+    ("lengths", "expected"),
+    [
+        ("torch.IntTensor([4, 3])", HOST_ONLY),
+        ("torch.IntTensor([4, 3]).cuda()", (True, [])),
+        ("sizes", (True, [])),  # nothing shows that it is not where the module is
+    ],
+)
+def test_an_input_of_a_module_is_where_its_calls_hand_it_in(lengths, expected):
+    assert verdicts(settled(PACKED.format(lengths=lengths))) == [expected]
+
+
+WINDOWS = """
+from torch.utils.data import Dataset
+
+def windows(wave):
+    return torch.cat([torch.zeros(3), wave.to(wave.device)])
+
+class Waves({base}):
+    def __init__(self, files):
+        self.files = files{held}
+
+    def __getitem__(self, index):
+        return windows(read_wave(self.files[index]){moved})
+"""
+
+
+@pytest.mark.parametrize(
+    ("base", "moved", "expected"),
+    [
+        ("Dataset", "", HOST_ONLY),
+        ("object", "", (False, [])),
+        ("Dataset", ".cuda()", (True, [])),
+    ],
+)
+def test_a_data_set_works_on_the_host(base, moved, expected):
+    assert verdicts(settled(WINDOWS.format(base=base, held="", moved=moved))) == [expected]
+
+
+BATCHES = """
+from torch.utils.data import DataLoader
+
+def unroll(rows, mask):
+    return torch.cat([rows.to(rows.device), torch.zeros(3)]), mask
+
+def run(data):
+    for batch in DataLoader(data):
+        {moved}
+        unroll(**batch)
+"""
+
+
+@pytest.mark.parametrize(
+    ("moved", "expected"),
+    [
+        ("pass", HOST_ONLY),
+        ("batch = {key: value.cuda() for key, value in batch.items()}", (True, [])),
+    ],
+)
+def test_a_batch_that_is_spread_gives_what_it_holds(moved, expected):
+    assert verdicts(settled(BATCHES.format(moved=moved))) == [expected]
+
+
+LAYERS = """
+class Cell(nn.Module):
+    def forward(self, x, state, memory):
+        return x * state * memory
+
+class Layer(nn.Module):
+    def forward(self, x, lengths{default}):
+        return x * lengths
+
+class Stack(nn.Module):
+    def __init__(self, steps):
+        super().__init__()
+        self.proj = nn.Linear(3, 3)
+        self.first = Cell() if steps else Layer()
+
+    def forward(self, x):
+        state = self.proj(x)
+        return self.first({arguments})
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "default", "called"),
+    [
+        ("x, state, state", "", {"Cell"}),
+        ("x, state", "", {"Layer"}),
+        ("x, lengths=state", "", {"Layer"}),
+        ("x, *state", "", {"Cell", "Layer"}),
+        ("x, state, state", ", *more", {"Cell", "Layer"}),
+        ("x", "", {"Cell", "Layer"}),  # neither can be called so: which one is meant is open
+    ],
+)
+def test_which_of_several_is_called_goes_by_the_arguments_that_it_takes(arguments, default, called):
+    facts = settled(LAYERS.format(arguments=arguments, default=default))
+    classes = {each: f"main.py::{each}.forward" for each in ("Cell", "Layer")}
+    fed = {feed.function for feed in facts.feeds}
+    assert {name for name, key in classes.items() if key in fed} == called

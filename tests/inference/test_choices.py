@@ -303,6 +303,9 @@ AS_THE_OTHER = """
         ("corpus.device != query.device", "device", False),
         ("not query.device == corpus.device", "device", False),
         ("query.is_cuda != corpus.is_cuda", "device", False),
+        ("query.type() != corpus.type()", "device", False),
+        ("query.data.type() != corpus.data.type()", "device", False),
+        ("query.dim() != corpus.dim()", "device", True),
         ("query.dtype != corpus.dtype", "dtype", True),
     ],
 )

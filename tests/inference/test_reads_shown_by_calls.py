@@ -96,3 +96,50 @@ def test_an_array_takes_indices_of_the_host():
         return COLORS[labels], COLORS[labels.cpu()], COLORS[best]
     """
     assert len(host_reads(settled(code))) == 1
+
+
+PICKED = """
+class Attack:
+    def __init__(self, net):
+        self.net = net.cuda()
+
+    def chances(self, x):
+        return self.net(x).detach().cpu().numpy()
+
+    def loss(self, x, label):
+        return {read}
+
+    def run(self, x, labels: torch.Tensor):
+        labels = labels.cuda()
+        return [self.loss(x, labels[{row}]) for i in range(len(labels))]
+"""
+AT = "self.chances(x)[:, label]"
+
+
+@pytest.mark.parametrize(
+    ("read", "row", "confidence"),
+    [
+        # NumPy takes one number by `Tensor.__index__`
+        (AT, "i : i + 1", "possible"),
+        (AT, "0:1", "possible"),
+        (AT, "i : i + 2", "likely"),
+        (AT, "i:", "likely"),
+        # to read it as an array is another thing
+        ("np.mean(label)", "i : i + 1", "likely"),
+    ],
+)
+def test_an_array_is_read_at_one_number_from_anywhere(read, row, confidence):
+    code = "import numpy as np\n" + PICKED.format(read=read, row=row)
+    (found,) = host_reads(settled(code))
+    assert found.endswith(confidence)
+
+
+def test_one_row_of_a_matrix_is_none():
+    code = """
+    import numpy as np
+    TABLE = np.zeros((4, 3))
+    def read(x, i):
+        one, many = torch.arange(3, device="cuda"), torch.ones(3, 3, device="cuda")
+        return TABLE[one[i : i + 1]], TABLE[many[i : i + 1]]
+    """
+    assert len(host_reads(settled(code))) == 1

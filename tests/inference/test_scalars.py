@@ -511,3 +511,17 @@ def test_an_array_of_a_number_has_no_dimensions(made, found):
         return scores.cuda() * {made}
     """
     assert bool(met(code)) is found
+
+
+@pytest.mark.parametrize(
+    ("rate", "found"), [("torch.tensor(rate)", []), ("torch.ones(3)", ["scaled@cpu"])]
+)
+def test_what_may_be_a_number_does_not_decide_beside_what_may_be_a_tensor(rate, found):
+    """Written in place, the product has to be where the target is: as its other factor may be."""
+    code = f"""
+    def loss(output, target: torch.Tensor, rate):
+        scaled = {rate} * output.variance
+        scaled += target
+        return scaled
+    """
+    assert [m.partition(" ")[0] for m in met(code)] == found

@@ -1,7 +1,7 @@
 """Modules that functions make, wrap and hand back, and modules that hold nothing."""
 
 import pytest
-from given import met
+from given import met, revealed
 
 WRAP = """
 import functools
@@ -248,3 +248,42 @@ def test_the_output_of_a_wrapper_is_where_its_module_is():
     code = SCATTERED.format(made="net = nn.DataParallel(Net().cuda())", target="")
     (meeting,) = met(code)
     assert meeting.startswith("y@cpu F.mse_loss net(x)@cuda")
+
+
+LEARNER = """
+class Base(nn.Module):
+    def __init__(self):
+        super().__init__()
+
+def copied(net: nn.Module, deep):
+    return net if deep else duplicate(net)
+
+class Learner(Base):
+    def __init__(self, net):
+        super().__init__()
+        self.net = net
+
+    def forward(self, *inputs):
+        return self.net(*inputs)
+
+    def again(self, deep):
+        return Learner({made})
+
+def main(deep):
+    learner = Learner(nn.Linear(3, 3).cuda()).again(deep)
+    reveal(learner)
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "place"),
+    [
+        # no constructor of the copy runs: it is where the module is that it is made of
+        ("copied(self.net, deep)", "?"),
+        ("self.net if deep else nn.Linear(3, 3)", "?"),
+        ("nn.Linear(3, 3)", "cpu"),
+        ("nn.Linear(3, 3) if deep else nn.Linear(3, 3, False)", "cpu"),
+    ],
+)
+def test_a_wrapper_is_where_one_of_the_modules_is_that_it_may_be_given(made, place):
+    assert revealed(LEARNER.format(made=made)) == [place]

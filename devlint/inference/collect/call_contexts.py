@@ -14,12 +14,14 @@ from devlint.inference.domain.host import NONE, Const, Host
 from devlint.inference.domain.placement import Device, Variable, VariableKind
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import INDIRECT, LITERAL, LOADED, Tensor
-from devlint.inference.domain.value import Value, alternatives
+from devlint.inference.domain.value import Value, alternatives, is_untold
+from devlint.inference.models.elements import is_row
 from devlint.inference.models.factories import CONVERTERS
 from devlint.inference.program.declarations import Function, Owners
 from devlint.inference.program.device_awareness import asks_for_device, computes_loss, minds_devices
 from devlint.inference.program.events import HandedOver, PartMade, UnknownCalled
 from devlint.inference.program.frames import Frame
+from devlint.inference.program.roles import works_on_host
 from devlint.inference.program.values import FunctionValue, Instance
 from devlint.inference.summaries.arguments import CallBound
 from devlint.inference.syntax.text import called_name, dotted
@@ -32,6 +34,7 @@ def given(
     meets: bool = False,
     may_be_array: bool = False,
     made: bool = False,
+    as_index: bool = False,
 ) -> Given | None:
     """The parameter of a plain function that one of these is where: of no module's own methods,
     since those live where the module does; but for those that only other methods call.
@@ -56,7 +59,13 @@ def given(
         alone = works or computes_loss(function) or asks_for_device(function)
         inner = meets and found.is_private and not alone
         return replace(
-            found, minds=minds, waits=waits, inner=inner, may_be_array=may_be_array, made=made
+            found,
+            minds=minds,
+            waits=waits,
+            inner=inner,
+            may_be_array=may_be_array,
+            made=made,
+            as_index=as_index,
         )
     return None
 
@@ -136,7 +145,7 @@ def _is_static(function: Function) -> bool:
     return function.is_static or function.is_class_method
 
 
-_SHOWN = (Fed.DEVICE, Fed.TENSOR)
+_SHOWN = (Fed.DEVICE, Fed.TENSOR, Fed.ROW, Fed.INPUT)
 
 
 def note(frame: Frame, event: CallBound) -> None:
@@ -147,10 +156,11 @@ def note(frame: Frame, event: CallBound) -> None:
     _note_around(frame, function.key)
     works = _works_with_module(function)
     feeds = frame.unit.facts.feeds
-    for parameter, (value, _) in binding.given.items():
+    for parameter, (bound, _) in binding.given.items():
+        value = binding.spread.get(parameter, bound)
         sources = list(_sources(frame, value))
-        on_host = bool(sources) and all(source is Fed.HOST for source, _ in sources)
-        if works and not on_host and type(value) is not Const:
+        told = bool(sources) and {source for source, _ in sources} <= {Fed.HOST, Fed.INPUT}
+        if works and not told and type(value) is not Const:
             shown = [source for source in sources if source[0] in _SHOWN]
             sources = [*shown, (Fed.OPEN, None)]  # it may well be where the module is
         one_of = _is_one_of_several(value)
@@ -164,7 +174,7 @@ def note_part(frame: Frame, event: PartMade) -> None:
         feeds = frame.unit.facts.feeds
         for each in info.lineage():
             called = (f for name, f in each.methods.items() if not _is_private(name))
-            feeds.update(Feed(f.key, None, Fed.DEVICE) for f in called)
+            feeds.update(Feed(f.key, None, Fed.PART) for f in called)
 
 
 def _is_private(name: str) -> bool:
@@ -223,6 +233,8 @@ def _sources(frame: Frame, value: Value) -> Iterable[tuple[Fed, Given | None]]:
     """Where what is handed in comes from, as far as that is known. What is a tensor, or is made
     one, comes from where it is one: what is no tensor is nowhere."""
     several = alternatives(value)
+    if frame.function is not None and all(map(_is_open, several)) and works_on_host(frame.function):
+        yield Fed.HOST, None  # what nothing says of it: there all is on the host
     for each in several:
         if type(each) is Tensor and each.was_converted and len(several) > 1:
             continue
@@ -234,6 +246,11 @@ def _sources(frame: Frame, value: Value) -> Iterable[tuple[Fed, Given | None]]:
                     yield from _source(frame, part)
         elif type(each) is Tensor:
             yield from _source(frame, each)
+
+
+def _is_open(value: Value) -> bool:
+    """Nothing tells where it is."""
+    return is_untold(value) or (type(value) is Tensor and value.place is None)
 
 
 def _source(frame: Frame, tensor: Tensor) -> Iterable[tuple[Fed, Given | None]]:
@@ -249,21 +266,22 @@ def _source(frame: Frame, tensor: Tensor) -> Iterable[tuple[Fed, Given | None]]:
     assert type(place) is Variable
     if place.kind is not VariableKind.INPUT:
         yield from _on_device(tensor)
-    elif frame.unit.feeds_host:
+        return
+    if frame.unit.feeds_host:
         yield Fed.HOST, None
-    elif frame.in_module and tensor.is_sure:
-        yield Fed.DEVICE, None
-    else:
-        own = frame.unit.context.kept(Owners).functions.get(place)
-        through = _parameter(own, place) if own is not None else None
-        if through is not None:
-            yield Fed.CALLER, through
+        return
+    own = frame.unit.context.kept(Owners).functions.get(place)
+    through = _parameter(own, place) if own is not None else None
+    if frame.in_module and tensor.is_sure:
+        yield (Fed.DEVICE, None) if through is None else (Fed.INPUT, through)
+    elif through is not None:
+        yield Fed.CALLER, through
 
 
 def _on_device(tensor: Tensor) -> Iterable[tuple[Fed, None]]:
     yield Fed.DEVICE, None
     if tensor.is_sure:
-        yield Fed.TENSOR, None
+        yield Fed.ROW if is_row(tensor) else Fed.TENSOR, None
 
 
 def _was_read(tensor: Tensor) -> bool:

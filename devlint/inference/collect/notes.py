@@ -279,7 +279,10 @@ def _waiting_read(frame: Frame, note: HostReadNote) -> Iterator[HostRead]:
     in a tensor on an accelerator decides. `def show(image): plt.imshow(image)`"""
     if not note.waits:
         return
-    given = call_contexts.given(frame, note.tensor, waits=True, may_be_array=True)
+    as_index = isinstance(note.node, cst.Subscript)
+    given = call_contexts.given(
+        frame, note.tensor, waits=True, may_be_array=True, as_index=as_index
+    )
     if given is None:
         return
     message = f"a call hands in a tensor on an accelerator for `{given.parameter}`"

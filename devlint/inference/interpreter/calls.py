@@ -14,7 +14,7 @@ from devlint.inference.domain.kinds import Evidence
 from devlint.inference.domain.path_conditions import PathCondition
 from devlint.inference.domain.placement import Variable
 from devlint.inference.domain.tensors import Tensor, tensor_like
-from devlint.inference.domain.value import PLACED, UNKNOWN, Union, Value, choose, union
+from devlint.inference.domain.value import PLACED, UNKNOWN, Union, Value, choose, union, without
 from devlint.inference.interpreter import contracts, module_attributes
 from devlint.inference.interpreter.attributes import attribute_of
 from devlint.inference.interpreter.class_attributes import attribute_of_class
@@ -253,10 +253,28 @@ def call_value(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments
         )
         return call_value(frame, node, callee.callee, merged)
     if type(callee) is Union:  # which one it is goes with what it is given
+        if any(_takes(each, arguments) for each in callee.alternatives):
+            callee = without(callee, lambda each: not _takes(each, arguments))
+        if type(callee) is not Union:
+            return call_value(frame, node, callee, arguments)
         with frame.under(choosing=True), of_one_module(frame, node, callee):
             results = frame.each(callee, lambda v: call_value(frame, node, v, arguments))
             return _of_either(callee, results)
     return call_unknown(frame, node, callee, arguments)
+
+
+def _takes(callee: Value, arguments: Arguments) -> bool:
+    """A call with these arguments may be one of this callee, as far as its parameters are known."""
+    function = callee.function if type(callee) is FunctionValue else None
+    if type(callee) is Instance and callee.info is not None:
+        function = callee.info.method("forward" if callee.module else "__call__")
+    if function is None or function.decorators:
+        return True
+    if type(callee) is FunctionValue and callee.given is not None:
+        return True
+    if type(callee) is FunctionValue and callee.bound is None and function.info is not None:
+        return True
+    return function.takes(arguments)
 
 
 def _call_instance(frame: Frame, node: cst.Call, callee: Instance, arguments: Arguments) -> Value:

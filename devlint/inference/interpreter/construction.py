@@ -12,7 +12,7 @@ from devlint.inference.domain.host import Const, DeviceValue
 from devlint.inference.domain.placement import Device, Placement
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import Tensor
-from devlint.inference.domain.value import UNKNOWN, Value, is_untold
+from devlint.inference.domain.value import UNKNOWN, Value, alternatives, is_untold
 from devlint.inference.interpreter import contract_checks, declared_fields
 from devlint.inference.interpreter.conditions import asks_for_host
 from devlint.inference.models.devices import place_of
@@ -89,7 +89,8 @@ def _may_be_elsewhere(frame: Frame, info: ClassInfo, arguments: Arguments) -> bo
             or _is_given_module(value)
             or _is_moved(frame, value, node)
             or _is_open_module(value, node)
-            for value, node in arguments.all()
+            for given, node in arguments.all()
+            for value in alternatives(given)
         )
     )
 

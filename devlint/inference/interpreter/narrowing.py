@@ -171,7 +171,8 @@ def _narrow_to_one_device(
     frame: Frame, left: cst.BaseExpression, right: cst.BaseExpression
 ) -> None:
     """Where `a.device == b.device`, the two are where one of them is: the one whose place does not
-    differ from branch to branch, of two such the second."""
+    differ from branch to branch, of two such the second. So they are where `a.type() == b.type()`:
+    `torch.cuda.FloatTensor` is of a device, too."""
     owners = [(_owner_of_device(frame, side), side) for side in (right, left)]
     places = [_one_place(frame, *owner) for owner in owners]
     if owners[0][0] is None and owners[1][0] is None:
@@ -180,8 +181,9 @@ def _narrow_to_one_device(
     for (path, side), place in zip(owners, places, strict=True):
         if path is None or (place is not None and place is given):
             continue
-        assert isinstance(side, cst.Attribute)
-        value = frame.eval(side.value)
+        asked = _asked_for_device(side)
+        assert asked is not None
+        value = frame.eval(asked)
         if any(type(v) is Tensor for v in alternatives(value)):
             frame.state.hold(
                 path, union(_there(frame, v, given, side) for v in alternatives(value))
@@ -194,11 +196,23 @@ def _there(frame: Frame, value: Value, place: Placement, node: cst.CSTNode) -> V
     return value.with_place(place, frame.origin(StepKind.BRANCH, node, value.origin))
 
 
-def _owner_of_device(frame: Frame, node: cst.BaseExpression) -> str | None:
-    """`a` of `a.device`, `a.is_cuda`, where that is or may be a tensor."""
-    if not isinstance(node, cst.Attribute) or node.attr.value not in ("device", "is_cuda"):
+def _asked_for_device(node: cst.BaseExpression) -> cst.BaseExpression | None:
+    """`a` of `a.device`, `a.is_cuda`, `a.type()`, and of `a.data.device`."""
+    if isinstance(node, cst.Call) and not node.args and isinstance(node.func, cst.Attribute):
+        asked = node.func.value if node.func.attr.value == "type" else None
+    elif isinstance(node, cst.Attribute) and node.attr.value in ("device", "is_cuda"):
+        asked = node.value
+    else:
         return None
-    path = dotted(node.value)
+    if isinstance(asked, cst.Attribute) and asked.attr.value == "data":
+        return asked.value
+    return asked
+
+
+def _owner_of_device(frame: Frame, node: cst.BaseExpression) -> str | None:
+    """The name of what is asked for its device, where that is or may be a tensor."""
+    asked = _asked_for_device(node)
+    path = dotted(asked) if asked is not None else ""
     return path if path and path != "self" else None
 
 
@@ -207,8 +221,9 @@ def _one_place(frame: Frame, path: str | None, node: cst.BaseExpression) -> Plac
     if path is None:
         value = frame.eval(node)
         return value.place if type(value) is DeviceValue else None
-    assert isinstance(node, cst.Attribute)
-    found = {v.place for v in alternatives(frame.eval(node.value)) if type(v) is Tensor}
+    asked = _asked_for_device(node)
+    assert asked is not None
+    found = {v.place for v in alternatives(frame.eval(asked)) if type(v) is Tensor}
     return found.pop() if len(found) == 1 else None
 
 

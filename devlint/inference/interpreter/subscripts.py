@@ -37,7 +37,7 @@ from devlint.inference.interpreter.tensor_indices import (
     of_branch,
 )
 from devlint.inference.models import gradients, library_objects, objects
-from devlint.inference.models.elements import told_by_position, under_key
+from devlint.inference.models.elements import is_row, told_by_position, under_key
 from devlint.inference.models.modules import member, parameter_in
 from devlint.inference.models.unification.pending import leave_index_to_callers
 from devlint.inference.program.events import HostReads, HostWaits, NumberTaken
@@ -215,6 +215,8 @@ def _traits_of_item(frame: Frame, node: cst.Subscript, base: Tensor, indices: In
         is_last = all(is_number(v) or is_zero_dim(v) for v, _ in indices)
         # `pairs[i, 1]`: of two dimensions none is left
         return traits | (MAYBE_SCALAR if is_last else 0)
+    if isinstance(node.slice[0].slice, cst.Slice):
+        traits |= base.traits & MATRIX  # all dimensions are left
     if not base.traits & VECTOR:
         # `x[i]`: of one dimension none is left; `table[step]`
         picks = is_integer(node, index) or (base.place == CPU and may_be_number(node, index))
@@ -227,11 +229,13 @@ def _traits_of_item(frame: Frame, node: cst.Subscript, base: Tensor, indices: In
 
 
 def read_array_at(frame: Frame, node: cst.Subscript, indices: Indices) -> None:
-    """`colors[labels]`, of an array of NumPy: that takes an index of the host. An integer without
-    dimensions it reads as a number."""
+    """`colors[labels]`, of an array of NumPy: that takes an index of the host. One integer it reads
+    as a number, `Tensor.__index__`, from wherever it is."""
     for value, expression in indices:
         for index in alternatives(value):
-            if type(index) is Tensor and not index.traits & (SCALAR | MAYBE_SCALAR):
+            if type(index) is not Tensor or is_row(index):
+                continue
+            if not index.traits & (SCALAR | MAYBE_SCALAR):
                 frame.emit(HostReads(node, shorten(node), index, expression))
 
 

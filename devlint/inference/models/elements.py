@@ -121,6 +121,26 @@ def without_a_dimension(tensor: Tensor) -> int:
     return traits | MAYBE_SCALAR
 
 
+def is_row(tensor: Tensor) -> bool:
+    """`x[i : i + 1]`: one row, or one number where `x` has one dimension."""
+    node = tensor.origin.node if tensor.origin is not None else None
+    if tensor.traits & MATRIX or not isinstance(node, cst.Subscript) or len(node.slice) > 1:
+        return False
+    part = node.slice[0].slice
+    if not isinstance(part, cst.Slice) or part.lower is None or part.upper is None or part.step:
+        return False
+    first, end = part.lower, part.upper
+    if isinstance(first, cst.Integer) and isinstance(end, cst.Integer):
+        return int(end.value, 0) - int(first.value, 0) == 1
+    return (
+        isinstance(end, cst.BinaryOperation)
+        and isinstance(end.operator, cst.Add)
+        and isinstance(end.right, cst.Integer)
+        and end.right.value == "1"
+        and end.left.deep_equals(first)
+    )
+
+
 def told_by_position(base: Sequence) -> bool:
     """The elements of a sequence whose order is not known differ: at each position one of them
     stands always, and which one is open. `((hidden,) + rest)[0]`, and `loss, history, output` of a

@@ -21,7 +21,7 @@ from devlint.inference.domain.provenance import Site
 from devlint.inference.domain.value import Value, is_untold
 from devlint.inference.program.attribute_notes import AttributeNote, Written
 from devlint.inference.program.contracts import Declared, Signature
-from devlint.inference.program.functions import Parameter, Summary
+from devlint.inference.program.functions import Arguments, Parameter, Summary
 from devlint.inference.program.loops import LoopState
 from devlint.inference.program.units import Unit
 from devlint.inference.syntax.filled_lists import FilledLists
@@ -116,6 +116,24 @@ class Function:
         params = self.node.params
         names = [p.name.value for p in (*params.posonly_params, *params.params)]
         return names[1:] if self.info is not None and not self.is_static else names
+
+    def takes(self, arguments: Arguments) -> bool:
+        """Python lets a call with these arguments in: each has a parameter, and each parameter
+        without a default has an argument."""
+        params = self.node.params
+        count, names = len(arguments.positional), arguments.keywords.keys()
+        if arguments.open:
+            return True
+        if count > len(self.positional) and not isinstance(params.star_arg, cst.Param):
+            return False
+        keyword_only = {p.name.value: p.default is None for p in params.kwonly_params}
+        known = {*self.positional, *keyword_only}
+        if params.star_kwarg is None and not names <= known:
+            return False
+        listed = {p.name.value: p.default is None for p in (*params.posonly_params, *params.params)}
+        needed = [n for n in self.positional[count:] if listed[n]]
+        needed += [n for n, is_needed in keyword_only.items() if is_needed]
+        return all(name in names for name in needed)
 
     @cached_property
     def is_abstract(self) -> bool:

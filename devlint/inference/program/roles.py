@@ -353,6 +353,27 @@ def _reached(unit: Unit) -> dict[Function, PerStep]:
     return reached
 
 
+# Classes that work on the host, and feed the device.
+_FEEDING = ("Dataset", "DataLoader", "Sampler")
+
+
+def works_on_host(function: Function) -> bool:
+    """What it is given is on the host, and moved later: it is of a data set or a loader, makes the
+    batches of one, or prepares data by its name, or that of the function around it."""
+    info = function.info
+    if info is not None and holds("host-class", info.name):
+        return True
+    if info is not None and any(base.endswith(_FEEDING) for base in info.library_bases):
+        return True
+    return _prepares_data(function) or collates(function)
+
+
+def _prepares_data(function: Function) -> bool:
+    around = function.around
+    named = holds("host-function", function.name)
+    return named or (around is not None and _prepares_data(around))
+
+
 def collates(function: Function) -> bool:
     """A function is some loader's `collate_fn`, or is called by such alone."""
     return function.name in function.unit.kept(_Collation).names

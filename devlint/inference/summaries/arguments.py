@@ -43,6 +43,7 @@ class Binding:
         self.holder: Instance | None = None  # the object of a method, seen from outside
         self.actuals: dict[Variable, Value] = {}  # those that differ from branch to branch
         self.given: dict[str, tuple[Value, cst.CSTNode]] = {}  # by parameter
+        self.spread: dict[str, Value] = {}  # by parameters that `**batch` has to give, what it has
         self.choices: dict[Predicate, Predicate] = {}  # the callee's, in this call
         self.fresh: tuple[Value, ...] = ()
         self.made: dict[Instance, Instance] = {}  # what this call makes, by what any call does

@@ -37,17 +37,13 @@ from devlint.inference.program.frames import (
 )
 from devlint.inference.program.functions import Parameter, Summary
 from devlint.inference.program.meetings import Meetings
-from devlint.inference.program.roles import collates
+from devlint.inference.program.roles import works_on_host
 from devlint.inference.program.values import ClassValue, Imported, Instance, self_of
 from devlint.inference.summaries import object_state, returns, waits
 from devlint.inference.syntax.text import code
 from devlint.knowledge import Result
 
 MAX_DEPTH = 24
-
-
-# Classes that work on the host, and feed the device.
-_FEEDING = ("Dataset", "DataLoader", "Sampler")
 
 
 def summarize(interpreter: Interpreter, function: Function) -> Summary | None:
@@ -186,12 +182,7 @@ def _bind_parameters(frame: Frame, function: Function) -> list[Parameter]:
     params = function.node.params
     found: list[Parameter] = []
     listed = [*params.posonly_params, *params.params]
-    on_host = _works_on_host(function)
-    if function.info is not None and not on_host:
-        on_host = holds("host-class", function.info.name) or any(
-            base.endswith(_FEEDING) for base in function.info.library_bases
-        )
-    on_host = on_host or collates(function)
+    on_host = works_on_host(function)
     shared = _place_in_hook(function)
     for index, param in enumerate(listed):
         name = param.name.value
@@ -222,13 +213,6 @@ def _bind_parameters(frame: Frame, function: Function) -> list[Parameter]:
             {}, Tensor(None if on_host else variable, origin, 0, Evidence())
         )
     return found
-
-
-def _works_on_host(function: Function) -> bool:
-    """By its name, or that of the function around it, it prepares what is moved later."""
-    if holds("host-function", function.name):
-        return True
-    return function.around is not None and _works_on_host(function.around)
 
 
 def _result(frame: Frame) -> Value:

@@ -154,6 +154,8 @@ def _bind(
             frame.emit(DefaultTaken(node, function, parameter, summary))
         else:
             actual, actual_node = UNKNOWN, node
+            if parameter.default is None and "**" in keywords:
+                binding.spread[parameter.name] = keywords["**"][0]
         if parameter.is_device:
             frame.emit(ArgumentGiven(node, actual, actual_node, function))
         binding.put(parameter, actual, actual_node)

@@ -93,7 +93,8 @@ def _together(
         return Tensor(None, anchor.origin)  # each is one of several, and another of them is open
     surest = setter(sure).tensor
     is_kept = known.hints.output and surest.traits & KEPT and is_on_cpu(surest)
-    if is_kept or _follows(surest, operation):
+    may_follow = surest.traits & MAYBE_SCALAR and is_on_cpu(surest)
+    if is_kept or may_follow or _follows(surest, operation):
         return Tensor(None, surest.origin)  # as beside one of unknown place
     found = _computed(frame, operation, sure, surest)
     if found.origin is not None and anchor.place is not surest.place:
