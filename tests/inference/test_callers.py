@@ -1,7 +1,7 @@
 """What callers in sight say of a parameter: that it is on an accelerator, or on the host."""
 
 import pytest
-from given import given, host_reads, meetings, met, settled
+from given import given, host_reads, met, settled
 
 RUNNER = """
 class Runner:
@@ -111,29 +111,3 @@ def test_a_function_within_a_function_gets_what_that_hands_it():
 def test_one_that_is_handed_on_is_called_who_knows_with_what():
     found = met(NESTED.format(use="torch.vmap(joined)(torch.arange(9))"))
     assert [m for m in found if "likely" in m] != []
-
-
-PICK = """
-def _picked(output, places):
-    return torch.gather(output, 1, torch.tensor(places).reshape(len(output), 1))
-
-def scored({parameters}):
-    output = {made}
-    return _picked(output, places)
-"""
-
-
-@pytest.mark.parametrize(
-    ("parameters", "made", "confidence"),
-    [
-        ("predict, x: Tensor, places: list[int]", "predict(x)", "likely"),
-        ("predict, places: list[int]", "predict()", "possible"),
-    ],
-)
-def test_what_a_callers_function_makes_of_its_input_is_handed_in_by_the_caller(
-    parameters, made, confidence
-):
-    """Of what came out of a call without an input nobody knows where it is."""
-    code = "from torch import Tensor\n" + PICK.format(parameters=parameters, made=made)
-    [found] = meetings(settled(code))
-    assert found.endswith(confidence)

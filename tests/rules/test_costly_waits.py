@@ -249,3 +249,9 @@ def test_what_only_the_constructor_makes_the_host_need_not_read_anew_at_each_ste
 @pytest.mark.parametrize("changed", ["self.bounds", "self.bounds[-1]"])
 def test_what_another_method_changes_it_has_to_read(tmp_path, changed):
     assert waits(tmp_path, BLOCKS.format(changed=changed)) == []
+
+
+def test_which_rows_of_it_a_mask_picks_only_the_mask_says(tmp_path):
+    picked = "out + part(x[:, self.bounds[i] : self.bounds[i + 1]])"
+    code = BLOCKS.format(changed="self.last").replace(picked, "self.bounds[x > part(x)]")
+    assert waits(tmp_path, code) == []

@@ -238,10 +238,8 @@ def _sources(frame: Frame, value: Value) -> Iterable[tuple[Fed, Given | None]]:
 
 def _source(frame: Frame, tensor: Tensor) -> Iterable[tuple[Fed, Given | None]]:
     place = tensor.place
-    if place is None:
+    if place is None or tensor.traits & INDIRECT:
         return
-    if tensor.traits & INDIRECT and (type(place) is Device or place.kind is not VariableKind.INPUT):
-        return  # out of a function out of sight: it says whose inputs these were, and no more
     if type(place) is Device:
         if place.is_accelerator:
             yield from _on_device(tensor)

@@ -170,9 +170,12 @@ def _settle_sync(frame: Frame, note: SyncNote) -> None:
 
 
 def _kept(frame: Frame, note: SyncNote) -> str:
-    """The attribute of which the host reads a number, when it is what the constructor made."""
+    """The attribute of which the host reads numbers, when it is what the constructor made. Which
+    rows of it a mask picks, only the mask says."""
     node: cst.CSTNode = note.tensor_node
-    while isinstance(node, cst.Subscript):
+    if "mask" in note.call:
+        return ""
+    while note.call == "slice bound" and isinstance(node, cst.Subscript):
         node = node.value
     return "" if note.tensor.traits & PARAMETER else kept_attribute(frame, node)
 
