@@ -75,6 +75,8 @@ def _advice(facts: Facts, sync: Sync) -> str:
     """By what becomes of the value."""
     if sync.call == MASKED:
         return "let the mask weigh, not select: `(x * mask).sum() / mask.sum()`, or `torch.where`"
+    if sync.kept:
+        return f"keep the numbers of `self.{sync.kept}` in a Python list, beside it or in its place"
     if is_stacking(sync):
         return "put them together where they are: `torch.stack`"
     use, loop = use_of(facts, sync), sync.loop

@@ -463,3 +463,30 @@ def test_what_stands_behind_an_assertion_that_never_holds_does_not_run(test):
     clash = "torch.ones(3) + torch.ones(3).cuda()"
     assert met(f'assert {test}, "left as it was"\n{clash}\n') == []
     assert met(f"assert torch.cuda.is_available()\n{clash}\n")
+
+
+KEPT = """
+class Block(nn.Module):
+    def __init__(self, saves, table):
+        super().__init__()
+        def moved(x):
+            return x + torch.ones(3)
+        {kept}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kept", "count"),
+    [
+        ("self.act = moved", 1),
+        ("self.act = saved if saves else moved", 1),
+        ("self.act = lambda x: x + torch.ones(3)", 1),
+        ("self.act = moved(table)", 0),
+        ("self.rows = [moved(table) for each in saves]", 0),
+    ],
+)
+def test_a_function_that_a_constructor_makes_and_its_object_keeps_runs_later(kept, count):
+    """What it is given then is where the caller has it. One that the constructor calls is given
+    what that has, which is on the host."""
+    use = "\n    def forward(self, x: torch.Tensor):\n        return self.act(x)\n"
+    assert len(met(KEPT.format(kept=kept) + use)) == count

@@ -190,3 +190,18 @@ def test_what_a_caller_may_give_to_write_is_anywhere():
         reveal(torch.randperm(n))
     """
     assert revealed(code) == ["?", "cpu"]
+
+
+@pytest.mark.parametrize(
+    ("device", "confidence"), [("first.device", "likely"), ("torch.device('cpu')", "possible")]
+)
+def test_the_device_of_what_was_made_by_default_is_no_host_on_purpose(device, confidence):
+    """`first.device` says: where the other one is. Nobody chose the host for either."""
+    code = f"""
+    def scaled(x: torch.Tensor):
+        first = torch.arange(3)
+        rest = torch.arange(3, device={device})
+        return x * rest
+    """
+    [found] = met(code)
+    assert found.endswith(confidence)

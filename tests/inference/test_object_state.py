@@ -248,3 +248,31 @@ def test_what_an_override_returns_is_a_tensor_where_it_is_used_as_one(used, coun
             return {used}
     """
     assert len(met(code)) == count
+
+
+STACK = """
+class Stack:
+    def __init__(self, n, device):
+        self.seen = torch.zeros((n, 4), device=device)
+
+    def reset(self, rows):
+        {made}
+        self.seen[:, -1] = rows
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "confidences"),
+    [
+        ("self.seen = torch.zeros(self.seen.shape)", ["likely"]),
+        ("self.seen = torch.zeros(self.seen.size())", ["likely"]),
+        ("self.last = torch.zeros(self.seen.shape)", []),
+        ("self.seen = torch.zeros_like(self.seen)", []),
+        ("self.seen = torch.zeros(self.seen.shape, device=self.seen.device)", []),
+        ("self.seen = torch.zeros(self.seen.shape); self.seen = self.seen.cuda()", []),
+    ],
+)
+def test_what_takes_the_place_of_a_tensor_belongs_where_that_was(made, confidences):
+    """It has its shape and its name: whatever that was for is going to get this one."""
+    found = met(STACK.format(made=made))
+    assert [each.rpartition(" ")[2] for each in found] == confidences

@@ -222,3 +222,36 @@ def test_tensors_that_become_one_tensor_need_no_host(tmp_path, both, advice):
     file.write_text(BOTH.format(both=both))
     report = engine.check([file], Config(tmp_path), tuple(RULES.values()))
     assert [f.advice for f in report.findings if f.rule == "DEV303"] == advice
+
+
+BLOCKS = """\
+class Blocks(nn.Module):
+    def __init__(self, sizes, device):
+        super().__init__()
+        self.bounds = torch.tensor([0, *sizes], device=device).cumsum(0)
+        self.parts = nn.ModuleList(nn.Linear(n, 4) for n in sizes)
+
+    def shift(self, n):
+        {changed} = n
+
+    def forward(self, x):
+        out = 0
+        for i, part in enumerate(self.parts):
+            out = out + part(x[:, self.bounds[i] : self.bounds[i + 1]])
+        return out
+"""
+
+
+def test_what_only_the_constructor_makes_the_host_need_not_read_anew_at_each_step(tmp_path):
+    assert waits(tmp_path, BLOCKS.format(changed="self.last")) == [13]
+
+
+@pytest.mark.parametrize("changed", ["self.bounds", "self.bounds[-1]"])
+def test_what_another_method_changes_it_has_to_read(tmp_path, changed):
+    assert waits(tmp_path, BLOCKS.format(changed=changed)) == []
+
+
+def test_which_rows_of_it_a_mask_picks_only_the_mask_says(tmp_path):
+    picked = "out + part(x[:, self.bounds[i] : self.bounds[i + 1]])"
+    code = BLOCKS.format(changed="self.last").replace(picked, "self.bounds[x > part(x)]")
+    assert waits(tmp_path, code) == []

@@ -19,7 +19,7 @@ from devlint.inference.conventions import found, holds
 from devlint.inference.domain.assumptions import SHOWN_BY_CALLS, AssumptionKind, Assumptions
 from devlint.inference.domain.placement import Variable
 from devlint.inference.domain.provenance import StepKind
-from devlint.inference.domain.tensors import INDIRECT, Tensor
+from devlint.inference.domain.tensors import INDIRECT, PARAMETER, Tensor
 from devlint.inference.facts import (
     CardWideCall,
     DataCopy,
@@ -163,9 +163,21 @@ def _settle_sync(frame: Frame, note: SyncNote) -> None:
             perhaps=note.perhaps,
             is_operand=note.is_operand,
             given=call_contexts.read(frame, note.tensor),
+            kept=_kept(frame, note),
         )
     )
     own(frame, "sync", len(facts.syncs) - 1)
+
+
+def _kept(frame: Frame, note: SyncNote) -> str:
+    """The attribute of which the host reads numbers, when it is what the constructor made. Which
+    rows of it a mask picks, only the mask says."""
+    node: cst.CSTNode = note.tensor_node
+    if "mask" in note.call:
+        return ""
+    while note.call == "slice bound" and isinstance(node, cst.Subscript):
+        node = node.value
+    return "" if note.tensor.traits & PARAMETER else kept_attribute(frame, node)
 
 
 def _settle_host_read(frame: Frame, note: HostReadNote) -> None:

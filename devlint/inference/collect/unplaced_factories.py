@@ -33,7 +33,7 @@ from devlint.inference.program.meetings import (
     UnplacedFactories,
     UnplacedFactory,
 )
-from devlint.inference.syntax.text import shorten
+from devlint.inference.syntax.text import dotted, every, shorten
 
 
 def made(frame: Frame, event: TensorMade) -> None:
@@ -44,8 +44,24 @@ def made(frame: Frame, event: TensorMade) -> None:
         return
     if type(sizes.place) is Variable and not frame.constructing:
         frame.kept(UnplacedFactories).by_call.setdefault(
-            node, UnplacedFactory(node, tensor, sizes, _takes_whole_shape(node))
+            node,
+            UnplacedFactory(
+                node, tensor, sizes, _takes_whole_shape(node), _takes_place(frame.current, node)
+            ),
         )
+
+
+def _takes_place(statement: cst.CSTNode | None, factory: cst.Call) -> bool:
+    """`self.seen = torch.zeros(self.seen.shape)`: what the object kept there was elsewhere, and the
+    methods that it was for get this in its stead."""
+    if not isinstance(statement, cst.Assign) or statement.value is not factory:
+        return False
+    kept = {dotted(target.target) for target in statement.targets}
+    return any(
+        dotted(node.value) in kept and "." in dotted(node.value)
+        for node in every(factory.args[0], cst.Attribute)
+        if node.attr.value in ("shape", "size")
+    )
 
 
 def _takes_whole_shape(factory: cst.Call) -> bool:
@@ -112,7 +128,9 @@ def settle(frame: Frame) -> None:
     makes_others = function is not None and makes_by_device(function)
     for factory in unplaced.values():
         sizes = factory.sizes
-        if factory.settled or not factory.used or factory.node in reported or not sizes.is_sure:
+        if factory.settled or factory.node in reported or not sizes.is_sure:
+            continue
+        if not (factory.used or factory.stands_in):
             continue
         if factory.tensor.place != CPU or frame.unit.is_test:
             continue
@@ -120,7 +138,7 @@ def settle(frame: Frame) -> None:
         said = shorten(factory.node)
         message = f"`{said}` is for what lives where `{shorten(size_node)}` does"
         assumed = [at(frame, AssumptionKind.SHAPE_SAYS_DEVICE, factory.node, message), *on_host]
-        if not (factory.joined or makes_others):
+        if not (factory.joined or factory.stands_in or makes_others):
             message = f"something out of sight brings `{said}` together with its like"
             kind = AssumptionKind.SHAPED_TENSOR_MEETS_INPUT
             assumed.append(at(frame, kind, factory.node, message))

@@ -34,6 +34,7 @@ class Sync(NamedTuple):
     perhaps: bool = False  # the value is a tensor in one of several cases only
     is_operand: bool = False  # given to PyTorch for a number that it only computes with
     given: Given | None = None  # the parameter of a plain function that is read
+    kept: str = ""  # the attribute that is read, or an element of it: only the constructor sets it
 
 
 class LateRead(NamedTuple):

@@ -117,7 +117,10 @@ def _destination(
         # `self.device` only starts with None: others set it. The literal asks for the default.
         device = UNKNOWN if isinstance(device_node, cst.Attribute) else None
     if device is not None:
-        return _place_told(frame, device, device_node), 0, "made here"
+        # on the device of what was made on the default one, it is there by default as well
+        of = device.of if type(device) is DeviceValue else None
+        by_default = of.traits & DEFAULT if of is not None else 0
+        return _place_told(frame, device, device_node), by_default, "made here"
     out = arguments.keywords.get("out")
     if out is not None and out[0] is not NONE:  # where that is, if it is a tensor at all
         return out[0].place if type(out[0]) is Tensor else None, 0, "written here"

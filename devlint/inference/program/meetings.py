@@ -69,6 +69,7 @@ class UnplacedFactory:
     tensor: Tensor
     sizes: Tensor
     whole: bool = False  # with its shape, or most of it: `torch.randn(x.shape)`
+    stands_in: bool = False  # it takes the other's place: `self.x = torch.zeros(self.x.shape)`
     settled: bool = False  # moved, read by the host, or seen to meet another
     used: bool = False  # something computes with it, or it is handed on
     joined: bool = False  # it meets another tensor, of which it is open where that is

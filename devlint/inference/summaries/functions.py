@@ -40,7 +40,7 @@ from devlint.inference.program.meetings import Meetings
 from devlint.inference.program.roles import works_on_host
 from devlint.inference.program.values import ClassValue, Imported, Instance, self_of
 from devlint.inference.summaries import object_state, returns, waits
-from devlint.inference.syntax.text import code
+from devlint.inference.syntax.text import code, dotted, every
 from devlint.knowledge import Result
 
 MAX_DEPTH = 24
@@ -94,7 +94,7 @@ def _infer(interpreter: Interpreter, function: Function) -> Summary:
     if function.info is not None:
         frame.constructing = function.info.is_module and _constructs(function)
     elif outer is not None:
-        frame.constructing = outer.constructing
+        frame.constructing = outer.constructing and not _is_kept(function)
         frame.instance = outer.instance
     parameters = function.parameters = _bind_parameters(frame, function)
     owners = unit.context.kept(Owners).functions
@@ -147,6 +147,22 @@ def _infer(interpreter: Interpreter, function: Function) -> Summary:
         object_state.left_by(frame),
         tuple(frame.outcome.moved_entries),
     )
+
+
+def _is_kept(function: Function) -> bool:
+    """A function that a constructor defines, and that its object keeps: `self.act = lambda x: x`.
+    It runs when the object is at work."""
+    around = function.around
+    for each in every(around.node, cst.Assign) if around is not None else ():
+        if any(dotted(target.target).startswith("self.") for target in each.targets):
+            kept = [each.value]
+            while kept:
+                value = kept.pop()
+                if isinstance(value, cst.IfExp):
+                    kept += [value.body, value.orelse]
+                elif value is function.node or dotted(value) == function.name:
+                    return True
+    return False
 
 
 def _constructs(function: Function) -> bool:

@@ -32,8 +32,8 @@ def is_needed(facts: Facts, sync: Sync) -> bool:
     """The host works on with the number there, or its callee does."""
     if sync.inside is not None:
         return True
-    if sync.elementwise or is_stacking(sync):
-        return False
+    if sync.elementwise or sync.kept or is_stacking(sync):
+        return False  # what the constructor made, the host had then
     if use_of(facts, sync) is Use.INDEX or _ends_loop(facts, sync) or _is_of_written(facts, sync):
         return True
     if sync.call == MASKED:  # rows of which nobody knows how many: the host has to ask
