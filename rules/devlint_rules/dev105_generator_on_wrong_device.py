@@ -24,7 +24,7 @@ from devlint_rules.helpers.rewriting import (
     short,
     text_of,
 )
-from devlint_rules.helpers.scopes import function_around, means_the_same
+from devlint_rules.helpers.scopes import function_around, is_bound, means_the_same
 from devlint_rules.helpers.wording import (
     HIDDEN,
     device_expression,
@@ -106,12 +106,16 @@ def _refused(facts: Facts, move: Move, generator: str) -> Claim:
     )
 
 
-def _advice(meeting: Meeting) -> str:
+def _advice(facts: Facts, meeting: Meeting) -> str:
     if is_host(meeting.right.placement):
         return "make the generator on the host: `torch.Generator()`"
     if meeting.inside:  # where a callee fills it, which is told its device by that name, or by none
         return "make the generator on the device of what it fills: `torch.Generator(device=…)`"
-    device = _device(meeting) or device_expression(meeting.right) or "device"
+    made = factory_of(meeting.left)
+    place = made.node if made is not None else meeting.site.node
+    given = _device(meeting)
+    is_given = given is not None and is_bound(facts, given, place)
+    device = given if is_given else device_expression(facts, meeting.right, place) or "…"
     return f"make the generator there: `torch.Generator(device={device})`"
 
 
@@ -136,7 +140,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
             f"`{left.name}`, which is on {place_of(left)}{HIDDEN if meeting.caught else ''}",
             advice=told(facts, fix, make="make what it fills where the generator is")
             if fix and right.by_default
-            else _advice(meeting),
+            else _advice(facts, meeting),
             trace=meeting_trace(meeting, cause.twins),
             fix=fix,
             applicability=Applicability.UNSAFE,

@@ -45,8 +45,11 @@ def _advice(fact: PlainAttribute) -> str:
             "gets besides has to be made on the module's device"
         )
     if fact.in_container:
-        each = f'self.register_buffer(f"{fact.attribute}_{{i}}", …)'
-        return f"a list is no buffer: register each tensor of it (`{each}`), or move it at its use"
+        each = f'self.register_buffer("{fact.attribute}_0", …)'
+        return (
+            f"a list is no buffer: register each tensor of it by a name (`{each}`), or move it at "
+            "its use"
+        )
     return (
         f'register it: `self.register_buffer("{fact.attribute}", …)`; '
         "`persistent=False` keeps it out of the state_dict"
@@ -106,8 +109,10 @@ def _check(facts: Facts) -> Iterator[Claim]:
         fixed = isinstance(placement, Device) and placement.is_accelerator
         met = fact.used_at is not None
         uses = uses_of(facts, fact)
-        is_shown = met or fixed or fact.read_at is not None
-        if not is_shown and not (fact.operand.by_default or is_host(placement)):
+        numbered = isinstance(placement, Device) and fixed and placement.index is not None
+        is_shown = met or bool(uses) or numbered
+        is_read = fixed or fact.read_at is not None
+        if not (is_shown or is_read or fact.operand.by_default or is_host(placement)):
             continue
         if fact.was_given and not uses:
             continue  # nothing says that it was made on the host, or that it is to follow
@@ -266,5 +271,6 @@ An overridden `_apply` or `to` that may move it, or a `.to(x.device)` at the use
 attribute, and so does a helper that makes it on the accelerator behind a switch (`if USE_CUDA:`),
 which moves the modules, too. A `to` that leaves the attribute alone does not. One that begins
 empty, and whose length the class asks for before it uses what it put there since, is a placeholder.
-Host data that is kept on purpose and never meets the device shows only as a `possible` warning.""",
+What nothing in sight brings together with an input or with a part of the module, host data that is
+kept on purpose perhaps, is a `possible` warning, unless it is fixed to a numbered card.""",
 )
