@@ -24,7 +24,7 @@ from devlint_rules.helpers.rewriting import (
     short,
     text_of,
 )
-from devlint_rules.helpers.scopes import function_around, is_bound, means_the_same
+from devlint_rules.helpers.scopes import function_around, means_the_same
 from devlint_rules.helpers.wording import (
     HIDDEN,
     device_expression,
@@ -58,15 +58,21 @@ def _fix(facts: Facts, meeting: Meeting) -> tuple[Replacement, ...]:
         return brought_there(facts, meeting.right, meeting.left)
     if is_host(meeting.right.placement):
         return ()
-    device = _device(meeting)
-    if device is None or not means_the_same(facts, device, meeting.right.site.node, made.node):
-        device = device_for(facts, meeting.right, made.node)
+    device = _known_there(facts, meeting, made)
     if device is None:
         return ()
     chosen = argument(made.node, "device")
     if chosen is not None:
         return (Replacement(Site(made.source, chosen.value), device),)
     return () if made.node.args else add_argument(made, f"device={device}")
+
+
+def _known_there(facts: Facts, meeting: Meeting, made: Site) -> str | None:
+    """The device of the filled tensor, in words that mean the same where the generator is made."""
+    device = _device(meeting)
+    if device is None or not means_the_same(facts, device, meeting.right.site.node, made.node):
+        device = device_for(facts, meeting.right, made.node)
+    return device
 
 
 def _drawn_for(facts: Facts, move: Move) -> str:
@@ -112,10 +118,10 @@ def _advice(facts: Facts, meeting: Meeting) -> str:
     if meeting.inside:  # where a callee fills it, which is told its device by that name, or by none
         return "make the generator on the device of what it fills: `torch.Generator(device=…)`"
     made = factory_of(meeting.left)
-    place = made.node if made is not None else meeting.site.node
-    given = _device(meeting)
-    is_given = given is not None and is_bound(facts, given, place)
-    device = given if is_given else device_expression(facts, meeting.right, place) or "…"
+    device = _known_there(facts, meeting, made) if made is not None else None
+    if device is None:
+        place = made.node if made is not None else meeting.site.node
+        device = device_expression(facts, meeting.right, place) or "…"
     return f"make the generator there: `torch.Generator(device={device})`"
 
 

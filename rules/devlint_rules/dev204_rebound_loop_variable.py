@@ -36,7 +36,7 @@ def _container(facts: Facts, fact: Rebinding) -> tuple[str, str]:
 def _text_of_move(fact: Rebinding) -> str:
     """`t.to(device)` of `t = t.to(device)`."""
     node = fact.site.node
-    return short(node.value if isinstance(node, (cst.Assign, cst.AnnAssign)) else node)
+    return short(node.value if isinstance(node, cst.Assign) else node)
 
 
 def _moved(facts: Facts, fact: Rebinding) -> str:
