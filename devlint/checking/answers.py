@@ -111,9 +111,6 @@ class Answers:
                 self.programs.offer_host(Path(path)) == was for path, was in asked.hosts.items()
             )
             and all(
-                self.programs.demand_cuda(Path(path)) == was for path, was in asked.demands.items()
-            )
-            and all(
                 self.mentions.elsewhere(name, Path(path)) == was
                 for path, names in asked.named.items()
                 for name, was in names.items()

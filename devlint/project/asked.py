@@ -16,7 +16,6 @@ class Asked:
     cuda: whether nothing but CUDA runs a file.
     defaults: whether the programs that run a file choose another default device.
     hosts: whether what runs a file leaves the choice of the host.
-    demands: whether programs run a file, of a project that leaves the choice of the host nowhere.
     named: by a file, whether another one names what it defines.
     data: whether data sets of the project below a directory move what they hold.
     applications: whether a project is run where it is, and nobody installs it.
@@ -30,7 +29,6 @@ class Asked:
     cuda: dict[str, bool] = field(default_factory=dict)
     defaults: dict[str, bool] = field(default_factory=dict)
     hosts: dict[str, bool] = field(default_factory=dict)
-    demands: dict[str, bool] = field(default_factory=dict)
     named: dict[str, dict[str, bool]] = field(default_factory=dict)
     data: dict[str, bool] = field(default_factory=dict)
     applications: dict[str, bool] = field(default_factory=dict)

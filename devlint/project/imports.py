@@ -327,15 +327,6 @@ class Project:
             found = self.asked.hosts[str(file)] = self._programs.offer_host(file)
         return found
 
-    def programs_demand_cuda(self, file: Path) -> bool:
-        """Whether programs run a file, of a project that leaves the choice of the host nowhere."""
-        found = self.asked.demands.get(str(file))
-        if found is None:
-            if self._programs is None:
-                self._programs = Programs(Project(self.root))
-            found = self.asked.demands[str(file)] = self._programs.demand_cuda(file)
-        return found
-
     def is_named_elsewhere(self, name: str, file: Path) -> bool:
         """Whether another file of the project names what a file defines."""
         known = self.asked.named.setdefault(str(file), {})
@@ -427,10 +418,6 @@ class Importer:
     def programs_offer_host(self, path: str) -> bool:
         """Whether what runs a file, by importing it, leaves the choice of the host."""
         return self.project.programs_offer_host(self.project.root / path)
-
-    def programs_demand_cuda(self, path: str) -> bool:
-        """Whether programs run a file, of a project that leaves the choice of the host nowhere."""
-        return self.project.programs_demand_cuda(self.project.root / path)
 
     def is_named_elsewhere(self, name: str, path: str) -> bool:
         """Whether another file of the project names what a file defines."""

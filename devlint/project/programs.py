@@ -67,20 +67,6 @@ class Programs:
             known = self._open[file] = any(map(self._offers_host, above))
         return known
 
-    def demand_cuda(self, file: Path) -> bool:
-        """Whether programs run a file, or it is one, and no file of the project leaves the choice
-        of the host: none of them is for another machine."""
-        if self._leaves_choice:
-            return False
-        runs_itself = may_set_default(file.name) and is_script(_content(file))
-        return runs_itself or any(map(self._is_program, self.graph.reaching(file)))
-
-    @cached_property
-    def _leaves_choice(self) -> bool:
-        """Some file of the project leaves the choice of the host."""
-        files = (file for file in self.graph.files() if may_set_default(file.name))
-        return any(map(self._offers_host, files))
-
     def _offers_host(self, file: Path) -> bool:
         known = self._offering.get(file)
         if known is None:

@@ -40,7 +40,7 @@ from devlint_rules.helpers.rewriting import (
     with_argument,
 )
 from devlint_rules.helpers.scopes import function_around
-from devlint_rules.helpers.sizes import fills_rows, makes_few
+from devlint_rules.helpers.sizes import makes_few
 from devlint_rules.helpers.stretches import Counted
 from devlint_rules.helpers.waiting import busy_at, repeated
 from devlint_rules.helpers.wording import loop_note
@@ -249,9 +249,6 @@ def _assumptions(facts: Facts, move: Move, factory: cst.Call, hot: bool) -> Assu
             site,
             repeated(move.loop, move.function),
             Counted.ANY if few else Counted.NEEDED,
-        )
-        + warm_code(
-            few and fills_rows(factory), site, "a number for each row is much to make on the host"
         )
         + warm_code(
             not runs or once or move.cold or (move.apart and not often),
@@ -493,8 +490,6 @@ numbers are moved as they are, which mostly stand for data. What is computed wit
 be a tensor of somebody else's is not. Python data that are written out are `possible` only outside
 of a hot loop, but for one number, unless the function copies other data beside it. So is what a
 script's function makes before its loops, and what a loop makes that works on the host in each
-turn; a few numbers right beside any other wait, before a loop that they serve, or in a loop that
-evaluates; what is filled in with a number for each row of a batch (`torch.zeros(x.size(0))`), for
-one number is waited for and one range picks elements, and these are of no weight; and what an
-object keeps for later.""",
+turn; a few numbers, one for each row of a batch at most, right beside any other wait, before a loop
+that they serve, or in a loop that evaluates; and what an object keeps for later.""",
 )

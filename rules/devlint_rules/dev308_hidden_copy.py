@@ -70,6 +70,11 @@ def _advice(facts: Facts, fact: HiddenCopy) -> str:
     if kept:
         return f'let it move with the module: `self.register_buffer("{kept}", …, persistent=False)`'
     made = factory_of(fact.operand)
+    if _is_selection(facts, fact):
+        return (
+            "select by integers that are made there, or let the mask weigh: there each `x[mask]` "
+            "waits for the number of its rows, too"
+        )
     if made is None or not takes_device(fact.operand, made) or not isinstance(made.node, cst.Call):
         return "bring it there once, before it is used"
     if fact.operand.mixed:
@@ -112,10 +117,9 @@ def _assumptions(facts: Facts, fact: HiddenCopy) -> Assumptions:
             made is not None
             and (
                 _is_single(made.node)
-                or not (takes_device(fact.operand, made) or _kept_as(facts, fact))
+                or not (takes_device(fact.operand, made) or _is_attribute(fact))
             )
         )
-        or _is_selection(facts, fact)
     )
     again = bool(fact.in_step) or (loop is not None and loop.hotness is Hotness.HOT)
     once = not again and is_set_up(facts, site.node)
@@ -129,6 +133,11 @@ def _assumptions(facts: Facts, fact: HiddenCopy) -> Assumptions:
         + busy_at(facts, site, around, Counted.ANY if few else Counted.NEEDED)
         + warm_code(fact.cold or once, site, "what runs once or seldom has to be quick, too")
     )
+
+
+def _is_attribute(fact: HiddenCopy) -> bool:
+    """`self.classes`: the object may keep it where it is needed."""
+    return text_of(fact.operand.site.node).startswith("self.")
 
 
 def _is_selection(facts: Facts, fact: HiddenCopy) -> bool:

@@ -96,9 +96,6 @@ class Files:
     def programs_choose_default_device(self, path: str) -> bool:
         return False
 
-    def programs_demand_cuda(self, path: str) -> bool:
-        return False
-
     def programs_offer_host(self, path: str) -> bool:
         return False
 

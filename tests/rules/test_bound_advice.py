@@ -182,6 +182,22 @@ def test_all_factories_of_one_index_are_named():
     assert "`torch.arange(3, device=x.device)`" in advice
 
 
+PICKED = """\
+class Pool(nn.Module):
+    def forward(self, x: torch.Tensor):
+        picked = torch.ones(x.size(0), dtype=torch.bool)
+        {use}
+        return x.sum()
+"""
+
+
+@pytest.mark.parametrize(("use", "selects"), [("x = x[picked]", True), ("x[picked] = 0", False)])
+def test_a_mask_that_selects_waits_on_the_device_too(use, selects):
+    (advice,) = advised(PICKED.format(use=use), "DEV308")
+    assert ("let the mask weigh" in advice) == selects
+    assert ("device=x.device" in advice) != selects
+
+
 FLAG = """\
 class Sparse(nn.Module):
     def __init__(self):

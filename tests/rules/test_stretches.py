@@ -192,7 +192,7 @@ class Heads(nn.Module):
 
 
 @pytest.mark.parametrize(
-    ("number", "count"), [("torch.LongTensor([t])", 0), ("torch.arange(x.size(0))", 1)]
+    ("number", "count"), [("torch.LongTensor([t])", 0), ("torch.zeros(x.size(0))", 1)]
 )
 def test_what_python_holds_anew_in_each_call_is_copied_in_any_case(tmp_path, number, count):
     assert said(tmp_path, TASKS.format(number=number), "DEV304") == ["DEV304"] * count
@@ -240,7 +240,7 @@ class Pool(nn.Module):
             {other}
         return rows + z
 """
-MADE, POOLED = "z = torch.zeros(1).to(rows.device)", "z = rows.mean(0)"
+MADE, POOLED = "z = torch.zeros(8).to(rows.device)", "z = rows.mean(0)"
 
 
 @pytest.mark.parametrize(

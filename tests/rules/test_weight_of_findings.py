@@ -23,50 +23,6 @@ def found(root: Path, code: str, rule: str, **others: str) -> list[Finding]:
     return [finding for finding in report.findings if finding.rule == rule]
 
 
-MADE = """\
-class Loss(nn.Module):
-    def forward(self, x: torch.Tensor, y: torch.Tensor):
-        made = {made}.to(x.device)
-        return (x * made * y).mean()
-"""
-
-
-@pytest.mark.parametrize(
-    ("made", "count"),
-    [
-        ("torch.zeros(x.size(0))", 0),
-        ("torch.rand(len(x), 1)", 0),
-        ("torch.zeros(x.shape)", 1),  # a block
-        ("torch.zeros(1)", 1),  # a number
-        ("torch.arange(x.size(0))", 1),  # it picks elements
-    ],
-)
-def test_a_number_for_each_row_weighs_nothing(tmp_path, made, count):
-    assert len(found(tmp_path, MADE.format(made=made), "DEV304")) == count
-
-
-PICKED = """\
-class Pool(nn.Module):
-    def forward(self, x: torch.Tensor):
-        picked = {picked}
-        {use}
-        return x.sum()
-"""
-MASK, ORDER = "torch.ones(x.size(0), dtype=torch.bool)", "torch.randperm(x.size(0))"
-
-
-@pytest.mark.parametrize(
-    ("picked", "use", "count"),
-    [
-        (MASK, "x = x[picked]", 0),  # on the device, too, the host would wait
-        (MASK, "x[picked] = 0", 1),  # there it need not: the shape stays
-        (ORDER, "x = x[picked]", 1),
-    ],
-)
-def test_a_mask_on_the_host_selects_without_another_wait(tmp_path, picked, use, count):
-    assert len(found(tmp_path, PICKED.format(picked=picked, use=use), "DEV308")) == count
-
-
 def test_an_index_that_numpy_made_comes_from_the_host(tmp_path):
     code = (
         "import numpy as np\n\n\nclass Pool(nn.Module):\n"
@@ -124,75 +80,6 @@ def test_one_file_has_one_habit_of_legacy_types(tmp_path):
     )
     said = found(tmp_path, code, "DEV503")
     assert ["1 more in this file" in each.message for each in said] == [True, True]
-
-
-PARTS = """\
-class Part(nn.Module):
-    def forward(self, x: torch.Tensor):
-        return x * torch.ones(x.shape).to(x.device)
-
-
-class Whole(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.part = Part()
-
-
-class Used(nn.Module):
-    def forward(self, x: torch.Tensor):
-        return x{used}
-"""
-MAIN = "from work import Used\n\nnet = Used()\n"
-
-
-@pytest.mark.parametrize(("used", "count"), [("", 0), (" * Whole().part(x)", 1)])
-def test_what_only_left_over_code_uses_is_left_over(tmp_path, used, count):
-    assert len(found(tmp_path, PARTS.format(used=used), "DEV304", main=MAIN)) == count
-
-
-NET = """\
-class Net(nn.Module):
-    def forward(self, x: torch.Tensor):
-        return x + torch.ones(x.shape).cuda()
-"""
-DEMANDS = (
-    "from work import Net\n\nnet = Net().cuda()\n\nif __name__ == '__main__':\n    print(net)\n"
-)
-CHOOSES = 'DEVICE = "cuda" if torch.cuda.is_available() else "cpu"\n'
-
-
-@pytest.mark.parametrize(
-    ("others", "count"),
-    [
-        ({}, 1),  # who runs it is not in sight
-        ({"main": DEMANDS}, 0),
-        ({"main": DEMANDS, "settings": CHOOSES}, 1),
-    ],
-)
-def test_a_project_that_serves_no_other_machine_demands_cuda_on_purpose(tmp_path, others, count):
-    assert len(found(tmp_path, NET, "DEV501", **others)) == count
-
-
-TRAINS = """\
-{amp}import GradScaler
-
-device = torch.device("cuda")
-net = nn.Linear(3, 3).to(device)
-scaler = GradScaler()
-for x in range(3):
-    loss = net(torch.ones(3, device=device)).sum()
-    scaler.scale(loss).backward()
-    print(torch.zeros(3, device=loss.device))
-
-if __name__ == "__main__":
-    print(net)
-"""
-
-
-@pytest.mark.parametrize(("amp", "count"), [("from torch.cuda.amp ", 0), ("from torch.amp ", 1)])
-def test_a_script_that_trains_in_the_mixed_precision_of_cuda_is_for_cuda(tmp_path, amp, count):
-    others = {"settings": CHOOSES}
-    assert len(found(tmp_path, TRAINS.format(amp=amp), "DEV501", **others)) == count
 
 
 CHECKED = """\

@@ -212,7 +212,7 @@ def test_what_requires_grad_is_a_leaf_only_where_it_was_made(tmp_path, option, c
     code = f"""\
 class Pick(nn.Module):
     def forward(self, rows: torch.Tensor):
-        picked = torch.zeros(rows.shape, requires_grad={option}).to(rows.device)
+        picked = torch.zeros(1, 4, requires_grad={option}).to(rows.device)
         picked[0] = rows[0]
         return picked
 """

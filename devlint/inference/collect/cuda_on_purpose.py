@@ -31,9 +31,6 @@ def reason(unit: Unit, note: MentionNote) -> str:
         return "what loads it demands CUDA anyway"
     if importer is not None and importer.needs_cuda(unit.source.path):
         return _BUILT
-    mentions = unit.kept(Mentions)
-    if mentions.is_script and not mentions.offers_host and holds("cuda-amp-text", text):
-        return "it trains in CUDA's own mixed precision"
     if note.kind == "device" and _is_brought_back(note):
         return "it takes a part of the model to the card and back"
     converts = note.kind != "load" and unit.is_script  # what it loads may come from anywhere

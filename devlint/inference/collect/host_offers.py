@@ -2,8 +2,7 @@
 
 A choice of the device is such a sign, that the file leaves, or whoever runs it, or that the code
 around is given and passes by. So is a device that is taken from a tensor, in the same file, or that
-a module's method could take from its input: beside it the named one is the exception; but not where
-programs run the file, and nothing in the project leaves the choice of the host.
+a module's method could take from its input: beside it the named one is the exception.
 """
 
 from __future__ import annotations
@@ -26,10 +25,10 @@ def serves_host(unit: Unit, noted: MentionNote) -> bool:
         return _offers_host(noted, mentions)
     if noted.kind not in ("device", "legacy-type"):
         return False
-    goes_by_tensors = noted.in_module or mentions.takes_devices
     return (
         mentions.offers_host
-        or (goes_by_tensors and not _is_run_on_cuda(unit))
+        or noted.in_module
+        or mentions.takes_devices
         or _is_asked_elsewhere(noted, mentions)
         or any(map(unit.kept(_GivenDevices).holds, functions(noted.function)))
         or _is_run_on_host(unit, noted)
@@ -54,13 +53,6 @@ def _is_asked_elsewhere(noted: MentionNote, mentions: Mentions) -> bool:
         and other.function.info is info
         for other in mentions.notes.values()
     )
-
-
-def _is_run_on_cuda(unit: Unit) -> bool:
-    """A program runs the file, and none of the project's is for another machine. That a file goes
-    by the devices of tensors, too, says nothing then."""
-    importer = unit.context.importer
-    return importer is not None and importer.programs_demand_cuda(unit.source.path)
 
 
 class _GivenDevices:

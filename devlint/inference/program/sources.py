@@ -40,9 +40,6 @@ class Importer(Protocol):
     def programs_offer_host(self, path: str) -> bool:
         """Whether what runs a file, by importing it, leaves the choice of the host."""
 
-    def programs_demand_cuda(self, path: str) -> bool:
-        """Whether programs run a file, of a project that leaves the choice of the host nowhere."""
-
     def is_named_elsewhere(self, name: str, path: str) -> bool:
         """Whether another file of the project names what a file defines."""
 

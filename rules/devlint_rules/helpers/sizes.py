@@ -47,13 +47,6 @@ def makes_few(facts: Facts, made: cst.CSTNode) -> bool:
     return sum(not _is_one(size) for size in sizes) < 2
 
 
-def fills_rows(made: cst.Call) -> bool:
-    """It fills in a number for each of several rows, `torch.zeros(x.size(0))`: no single number,
-    which computations wait for, and no counting, which picks elements."""
-    sizes = _sizes(made) if called_name(made) in _SHAPED | _LISTED else None
-    return sizes is not None and not all(map(_is_one, sizes))
-
-
 def _sizes(made: cst.Call) -> list[cst.BaseExpression] | None:
     """The sizes that a factory is given, one for each dimension; None where none stand there."""
     named = argument(made, "size")
