@@ -51,6 +51,7 @@ class Seen(nn.Module):
     def __init__(self, device):
         super().__init__()
         self.fc = nn.Linear(3, 3)
+        self.device = device
         self.seen = torch.zeros(3){place}
 
     def forward(self, x: torch.Tensor, rows: list):
@@ -63,6 +64,8 @@ class Seen(nn.Module):
     ("place", "use", "count"),
     [
         (".to(device)", "rows.append(self.seen)", 0),
+        (".to(self.device)", "rows = torch.cat((self.seen, rows[0]))", 0),
+        (".to(device)", "rows = torch.cat((self.seen, self.fc(x)))", 1),
         ("", "rows.append(self.seen)", 0),
         ("", "x = x + self.seen", 1),
         ('.to("cuda:1")', "rows.append(self.seen)", 1),
