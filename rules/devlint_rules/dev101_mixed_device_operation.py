@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from devlint.findings import Severity
 from devlint.inference.facts import Facts, Meeting
@@ -13,10 +14,10 @@ from devlint_rules.helpers.rewriting import where_it_meets
 from devlint_rules.helpers.wording import device_there, moved, sends_to_group
 
 
-def _advice(meeting: Meeting) -> str:
+def _advice(facts: Facts, meeting: Meeting) -> str:
     if sends_to_group(meeting):
         return f"move `{meeting.left.name}` to the card of this process first, or make it there"
-    device = device_there(meeting)
+    device = device_there(facts, meeting, meeting.site.node)
     if device is None:
         return f"move `{meeting.left.name}` to the device of the other operand before they meet"
     return moved(meeting.left, device)
@@ -31,7 +32,8 @@ def _fix(facts: Facts, meeting: Meeting) -> tuple[Replacement, ...]:
 
 def _check(facts: Facts) -> Iterator[Claim]:
     # Where one of two devices is a guess, something out of sight mostly brings them together.
-    return claims(facts, "DEV101", advice=_advice, fix=_fix, assumptions=with_both_meant)
+    advice = partial(_advice, facts)
+    return claims(facts, "DEV101", advice=advice, fix=_fix, assumptions=with_both_meant)
 
 
 RULE = Rule(

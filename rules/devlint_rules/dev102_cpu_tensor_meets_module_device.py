@@ -9,7 +9,7 @@ import libcst as cst
 
 from devlint.findings import Applicability, Severity
 from devlint.inference.domain.placement import Variable, VariableKind
-from devlint.inference.facts import Facts, Meeting, MeetingKind
+from devlint.inference.facts import Facts, Meeting, MeetingKind, Operand
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.helpers.meetings import claims
 from devlint_rules.helpers.placing import (
@@ -26,36 +26,49 @@ from devlint_rules.helpers.rewriting import (
     where_it_meets,
     with_argument,
 )
-from devlint_rules.helpers.scopes import function_around
+from devlint_rules.helpers.scopes import function_around, is_bound
 from devlint_rules.helpers.wording import device_there, moved
 
 
-def _device(meeting: Meeting) -> str | None:
+def _device(facts: Facts, meeting: Meeting, place: cst.CSTNode) -> str | None:
     """The device to make the tensor on, in a name that is bound where it is made."""
     placement = meeting.right.placement
     if (
         isinstance(placement, Variable)
         and placement.kind is VariableKind.INPUT
         and is_path(placement.name)
+        and is_bound(facts, placement.name, place)
     ):
         return f"{placement.name}.device"
-    return device_there(meeting)
+    return device_there(facts, meeting, place)
 
 
 def _advice(facts: Facts, meeting: Meeting) -> str:
-    left, device, made = meeting.left, _device(meeting), sole_factory(meeting.left)
-    here = function_around(facts, meeting.site.node)
-    if made is not None and function_around(facts, made.node) is not here:
-        made, device = None, device_there(meeting)  # what is called so here has no name there
-    if device is None:
+    left, made = meeting.left, sole_factory(meeting.left)
+    here = meeting.site.node
+    if made is not None and function_around(facts, made.node) is not function_around(facts, here):
+        made = None  # what is called so here has no name there
+    if left.by_default and made is not None and takes_device(left, made):
+        device = _device(facts, meeting, made.node)
+        if device is None:
+            return "make it on the device of the other operand: pass `device=` to the factory"
+        assert isinstance(made.node, cst.Call)
+        call = with_argument(made.node, f"device={device}")
+        if call is None or len(call) > 80 or "\n" in call:
+            call = f"{text_of(made.node.func)}(…, device={device})"
+        return f"make it where the other one lives: `{call}`"
+    device = (
+        _device(facts, meeting, here) if made is not None else device_there(facts, meeting, here)
+    )
+    return moved(left, device) if device is not None else _apart(left)
+
+
+def _apart(operand: Operand) -> str:
+    """What to do where nothing at hand has the device of the other operand."""
+    made = sole_factory(operand)
+    if operand.by_default and made is not None and takes_device(operand, made):
         return "make it on the device of the other operand: pass `device=` to the factory"
-    if not left.by_default or made is None or not takes_device(left, made):
-        return moved(left, device)
-    assert isinstance(made.node, cst.Call)
-    call = with_argument(made.node, f"device={device}")
-    if call is None or len(call) > 80 or "\n" in call:
-        call = f"{text_of(made.node.func)}(…, device={device})"
-    return f"make it where the other one lives: `{call}`"
+    return "bring it to the device of the other operand, before they meet"
 
 
 def _fix(facts: Facts, meeting: Meeting) -> tuple[Replacement, ...]:

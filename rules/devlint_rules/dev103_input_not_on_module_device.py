@@ -21,7 +21,13 @@ from devlint_rules.helpers.rewriting import (
     where_it_meets,
 )
 from devlint_rules.helpers.scopes import function_around, means_the_same
-from devlint_rules.helpers.wording import device_of_module, device_there, is_host, module_is
+from devlint_rules.helpers.wording import (
+    device_of_module,
+    device_there,
+    has_methods,
+    is_host,
+    module_is,
+)
 
 
 def _advice(facts: Facts, meeting: Meeting) -> str:
@@ -33,8 +39,8 @@ def _advice(facts: Facts, meeting: Meeting) -> str:
         moved = f"each batch of `{left.name}`" if left.loaded else f"`{left.name}`"
         named = right.name.endswith("device")  # the callee's own device, as it is given here
         return f"move {moved} to {'' if named else 'the device of '}`{right.name}` before the call"
-    device = device_there(meeting)
-    if which == "right" or device is None:
+    device = device_there(facts, meeting, meeting.site.node)
+    if which == "right" or device is None or not has_methods(left):
         return f"move `{left.name}` to the module's device before the call"
     return f"move it before the call: `{name_as_atom(left)}.to({device})`"
 

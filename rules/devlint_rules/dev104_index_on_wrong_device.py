@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from devlint.findings import Severity
 from devlint.inference.domain.placement import Variable
@@ -18,7 +19,13 @@ from devlint_rules.helpers.rewriting import (
     takes_device,
     where_it_meets,
 )
-from devlint_rules.helpers.wording import HIDDEN, device_expression, is_host, place_of
+from devlint_rules.helpers.wording import (
+    HIDDEN,
+    device_expression,
+    has_methods,
+    is_host,
+    place_of,
+)
 
 SUBSCRIPT = "index"  # the operation of `x[i]`; others have the name of the function
 
@@ -37,13 +44,13 @@ def _index_to_host(meeting: Meeting) -> bool:
     return meeting.operation == SUBSCRIPT and is_host(meeting.left.placement)
 
 
-def _advice(meeting: Meeting) -> str:
+def _advice(facts: Facts, meeting: Meeting) -> str:
     left, right = meeting.left, meeting.right
     if _index_to_host(meeting):
         index = name_as_atom(right)
         return f"bring the index to the host, `{index}.cpu()`, or the tensor to the index"
-    device = device_expression(right)
-    if device is None:
+    device = device_expression(facts, right, meeting.site.node)
+    if device is None or not has_methods(left):
         return f"move `{left.name}` to the device of the other one before they meet"
     return f"move it before they meet: `{name_as_atom(left)}.to({device})`"
 
@@ -67,7 +74,8 @@ def _fix(facts: Facts, meeting: Meeting) -> tuple[Replacement, ...]:
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
-    return claims(facts, "DEV104", advice=_advice, fix=_fix, message=_message, move=_move)
+    advice = partial(_advice, facts)
+    return claims(facts, "DEV104", advice=advice, fix=_fix, message=_message, move=_move)
 
 
 RULE = Rule(

@@ -58,15 +58,21 @@ def _fix(facts: Facts, meeting: Meeting) -> tuple[Replacement, ...]:
         return brought_there(facts, meeting.right, meeting.left)
     if is_host(meeting.right.placement):
         return ()
-    device = _device(meeting)
-    if device is None or not means_the_same(facts, device, meeting.right.site.node, made.node):
-        device = device_for(facts, meeting.right, made.node)
+    device = _known_there(facts, meeting, made)
     if device is None:
         return ()
     chosen = argument(made.node, "device")
     if chosen is not None:
         return (Replacement(Site(made.source, chosen.value), device),)
     return () if made.node.args else add_argument(made, f"device={device}")
+
+
+def _known_there(facts: Facts, meeting: Meeting, made: Site) -> str | None:
+    """The device of the filled tensor, in words that mean the same where the generator is made."""
+    device = _device(meeting)
+    if device is None or not means_the_same(facts, device, meeting.right.site.node, made.node):
+        device = device_for(facts, meeting.right, made.node)
+    return device
 
 
 def _drawn_for(facts: Facts, move: Move) -> str:
@@ -106,12 +112,16 @@ def _refused(facts: Facts, move: Move, generator: str) -> Claim:
     )
 
 
-def _advice(meeting: Meeting) -> str:
+def _advice(facts: Facts, meeting: Meeting) -> str:
     if is_host(meeting.right.placement):
         return "make the generator on the host: `torch.Generator()`"
     if meeting.inside:  # where a callee fills it, which is told its device by that name, or by none
         return "make the generator on the device of what it fills: `torch.Generator(device=…)`"
-    device = _device(meeting) or device_expression(meeting.right) or "device"
+    made = factory_of(meeting.left)
+    device = _known_there(facts, meeting, made) if made is not None else None
+    if device is None:
+        place = made.node if made is not None else meeting.site.node
+        device = device_expression(facts, meeting.right, place) or "…"
     return f"make the generator there: `torch.Generator(device={device})`"
 
 
@@ -136,7 +146,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
             f"`{left.name}`, which is on {place_of(left)}{HIDDEN if meeting.caught else ''}",
             advice=told(facts, fix, make="make what it fills where the generator is")
             if fix and right.by_default
-            else _advice(meeting),
+            else _advice(facts, meeting),
             trace=meeting_trace(meeting, cause.twins),
             fix=fix,
             applicability=Applicability.UNSAFE,

@@ -22,10 +22,10 @@ def _indices(meeting: Meeting) -> tuple[int | None, int | None]:
     return left.index, right.index
 
 
-def _advice(meeting: Meeting) -> str:
+def _advice(facts: Facts, meeting: Meeting) -> str:
     left, right = meeting.left, meeting.right
     if strays(meeting):
-        there = device_there(meeting)
+        there = device_there(facts, meeting, meeting.site.node)
         return f"go by the other: `.to({there})`" if there else "go by the other's device"
     if None in _indices(meeting):
         return "name one device once and pass it to both, instead of the current device"
@@ -64,7 +64,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
             severity,
             meeting.confidence,
             clash(meeting) + current,
-            advice=told(facts, fix, move) if fix else _advice(meeting),
+            advice=told(facts, fix, move) if fix else _advice(facts, meeting),
             trace=meeting_trace(meeting, cause.twins),
             fix=fix,
             applicability=Applicability.UNSAFE,

@@ -34,10 +34,10 @@ def _message(meeting: Meeting) -> str:
     return claim + (HIDDEN if meeting.caught else "")
 
 
-def _advice(meeting: Meeting) -> str:
+def _advice(facts: Facts, meeting: Meeting) -> str:
     left, right = meeting.left, meeting.right
     if _declaration(meeting) is None:
-        device = device_expression(right)
+        device = device_expression(facts, right, meeting.site.node)
     else:
         device = f'"{right.placement}"' if isinstance(right.placement, Device) else None
     if device is None or not is_path(left.name):
@@ -64,7 +64,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
             Severity.ERROR,
             meeting.confidence,
             _message(meeting),
-            advice=_advice(meeting),
+            advice=_advice(facts, meeting),
             trace=tuple(_trace(meeting)),
             assumptions=meeting.assumptions,
         )

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+
 from devlint.findings import Applicability, Severity
 from devlint.inference.confidence.policy import confidence_of
 from devlint.inference.domain.assumptions import AssumptionKind
-from devlint.inference.facts import Facts, Move
+from devlint.inference.facts import Facts, Move, StepKind
+from devlint.inference.syntax.text import called_name
 from devlint.rule import Claim, Note, Replacement, Rule
 from devlint_rules.helpers.assumptions import assume_if, called
 from devlint_rules.helpers.causes import uses_of_lost
@@ -21,9 +24,33 @@ _TARGETS = ("Name", "Attribute", "Subscript")
 def _fix(facts: Facts, move: Move) -> tuple[Replacement, ...]:
     """`x.to(d)` on a line of its own becomes `x = x.to(d)`."""
     subject = receiver(move.site.node)
+    if _is_of_parameter(move):
+        return ()
     if subject is None or type(subject).__name__ not in _TARGETS or not in_file(facts, move.site):
         return ()
     return (Replacement(move.site, f"{text_of(subject)} = {text_of(move.site.node)}"),)
+
+
+def _is_of_parameter(move: Move) -> bool:
+    """`self.weight.to(d)`: what it returns is no parameter, and may not take the name of one."""
+    made = [s.site.node for s in move.subject.steps if s.kind is StepKind.REGISTERED]
+    is_attribute = isinstance(receiver(move.site.node), cst.Attribute)
+    return (
+        is_attribute
+        and move.subject.is_parameter
+        and not any(isinstance(m, cst.Call) and called_name(m) == "register_buffer" for m in made)
+    )
+
+
+def _advice(move: Move) -> str:
+    name, call = move.subject.name, short(move.site.node)
+    if _is_of_parameter(move):
+        moved = f"{name}.data{call[len(name) :]}" if call.startswith(name) else ""
+        data = f"`{name}.data = {moved}`" if moved else "its `.data`"
+        return f"move the module that has it (`module.to(device)`), or {data}"
+    if name.endswith(")"):
+        return "keep the result: assign it to the name that is read later"
+    return f"keep the result: `{name} = {call}`"
 
 
 def _uses(facts: Facts, move: Move) -> list[Note]:
@@ -55,11 +82,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
             Severity.ERROR if move.used_later else Severity.WARNING,
             confidence_of(assumed),
             f"`{call}` returns a new tensor, which is thrown away: `{name}` stays where it was",
-            advice=(
-                f"keep the result: `{name} = {call}`"
-                if not name.endswith(")")
-                else "keep the result: assign it to the name that is read later"
-            ),
+            advice=_advice(move),
             trace=(*history(move.subject), *_uses(facts, move)),
             fix=_fix(facts, move),
             applicability=Applicability.SAFE,

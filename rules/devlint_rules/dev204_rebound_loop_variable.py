@@ -5,35 +5,68 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+import libcst as cst
+
 from devlint.findings import Severity
 from devlint.inference.confidence.policy import confidence_of
 from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.inference.facts import Facts, Rebinding
 from devlint.rule import Claim, Rule
 from devlint_rules.helpers.assumptions import assume
-from devlint_rules.helpers.rewriting import short
+from devlint_rules.helpers.blocks import path_to
+from devlint_rules.helpers.rewriting import is_path, short
+from devlint_rules.helpers.scopes import binds, function_around
 
 _VIEW = re.compile(r"(?P<base>.+)\.(?P<view>items|values)\(\)|enumerate\((?P<counted>[\w.]+)\)")
 
 
-def _container(fact: Rebinding) -> tuple[str, str]:
+def _container(facts: Facts, fact: Rebinding) -> tuple[str, str]:
     """The container itself, and how to keep the moved tensors in it."""
     name, seen = fact.variable, _VIEW.fullmatch(fact.container)
     if "," in name:
         return fact.container, "build a new list of the moved ones, and use that"
     if seen is None:
         container = fact.container
-        built = f"[{name}.to(device) for {name} in {container}]"
-        return container, f"build the moved ones: `{container} = {built}`"
+        built = f"[{_moved(facts, fact)} for {name} in {container}]"
+        return container, f"build the moved ones: `{_target(facts, fact)} = {built}`"
     container = seen["base"] or seen["counted"]
-    return container, f"write it back: `{container}[…] = {name}.to(device)`"
+    return container, f"write it back: `{container}[…] = {_text_of_move(fact)}`"
+
+
+def _text_of_move(fact: Rebinding) -> str:
+    """`t.to(device)` of `t = t.to(device)`."""
+    node = fact.site.node
+    return short(node.value if isinstance(node, cst.Assign) else node)
+
+
+def _moved(facts: Facts, fact: Rebinding) -> str:
+    """The element of the new list: where a condition picks what is moved, the others stay."""
+    tree, moved = getattr(facts.source, "tree", None), _text_of_move(fact)
+    around = path_to(tree, fact.site.node) if isinstance(tree, cst.Module) else []
+    for step in around:
+        if isinstance(step, cst.If):
+            test = short(step.test) if step.body in around else f"not ({short(step.test)})"
+            return f"{moved} if {test} else {fact.variable}"
+        if isinstance(step, (cst.For, cst.FunctionDef)):
+            break
+    return moved
+
+
+def _target(facts: Facts, fact: Rebinding) -> str:
+    """The container's own name, where the function has it: that of a function around it would
+    become a local one, which is read before it is bound."""
+    function = function_around(facts, fact.site.node)
+    if not is_path(fact.container):
+        return "moved"
+    is_own = "." in fact.container or function is None or binds(facts, function, fact.container)
+    return fact.container if is_own else "moved"
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
     for fact in facts.rebindings:
         if not fact.used_later:
             continue
-        container, advice = _container(fact)
+        container, advice = _container(facts, fact)
         assumed = assume(
             AssumptionKind.RESULT_WAS_WANTED,
             fact.site,

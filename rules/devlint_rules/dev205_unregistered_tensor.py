@@ -17,7 +17,7 @@ from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.helpers.assumptions import assume, assume_if, called
 from devlint_rules.helpers.attributes import assignment, attribute_trace
 from devlint_rules.helpers.causes import is_unregistered, uses_of
-from devlint_rules.helpers.rewriting import move_target, text_of
+from devlint_rules.helpers.rewriting import argument, move_target, text_of
 from devlint_rules.helpers.wording import is_host
 
 
@@ -45,12 +45,24 @@ def _advice(fact: PlainAttribute) -> str:
             "gets besides has to be made on the module's device"
         )
     if fact.in_container:
-        each = f'self.register_buffer(f"{fact.attribute}_{{i}}", …)'
-        return f"a list is no buffer: register each tensor of it (`{each}`), or move it at its use"
+        each = f'self.register_buffer("{fact.attribute}_0", …)'
+        return (
+            f"a list is no buffer: register each tensor of it by a name (`{each}`), or move it at "
+            "its use"
+        )
     return (
         f'register it: `self.register_buffer("{fact.attribute}", …)`; '
         "`persistent=False` keeps it out of the state_dict"
     )
+
+
+def _is_put_on_own(fact: PlainAttribute) -> bool:
+    """`torch.eye(n).to(self.device)`: the object minds where its tensors are by itself."""
+    nodes = [step.site.node for step in fact.operand.steps]
+    given = [argument(node, "device") for node in nodes if isinstance(node, cst.Call)]
+    told = [move_target(node) or "" for node in nodes]
+    told += [text_of(each.value) for each in given if each is not None]
+    return any(text.startswith("self.") for text in told)
 
 
 def _is_put_on_current_card(facts: Facts, fact: PlainAttribute) -> bool:
@@ -106,8 +118,9 @@ def _check(facts: Facts) -> Iterator[Claim]:
         fixed = isinstance(placement, Device) and placement.is_accelerator
         met = fact.used_at is not None
         uses = uses_of(facts, fact)
-        is_shown = met or fixed or fact.read_at is not None
-        if not is_shown and not (fact.operand.by_default or is_host(placement)):
+        seen = fixed or fact.read_at is not None
+        is_shown = met or bool(uses) or (seen and not _is_put_on_own(fact))
+        if not (is_shown or seen or fact.operand.by_default or is_host(placement)):
             continue
         if fact.was_given and not uses:
             continue  # nothing says that it was made on the host, or that it is to follow
@@ -266,5 +279,7 @@ An overridden `_apply` or `to` that may move it, or a `.to(x.device)` at the use
 attribute, and so does a helper that makes it on the accelerator behind a switch (`if USE_CUDA:`),
 which moves the modules, too. A `to` that leaves the attribute alone does not. One that begins
 empty, and whose length the class asks for before it uses what it put there since, is a placeholder.
-Host data that is kept on purpose and never meets the device shows only as a `possible` warning.""",
+What nothing in sight brings together with an input or with a part of the module, host data that is
+kept on purpose perhaps, is a `possible` warning, unless it is fixed to a card; so is what is put on
+the object's own device (`.to(self.device)`) and read beside values of which no more is known.""",
 )

@@ -19,6 +19,7 @@ from devlint_rules.helpers.rewriting import (
     in_file,
     takes_device,
 )
+from devlint_rules.helpers.scopes import is_bound
 from devlint_rules.helpers.wording import is_host
 
 
@@ -26,6 +27,8 @@ def _fix(facts: Facts, fact: PlainAttribute) -> tuple[Replacement, ...]:
     """`device=self.mean.device` at a factory that stands right in the assignment, else a move."""
     made, value = factory_of(fact.operand), fact.operand.site
     device = f"self.{fact.attribute}.device"
+    if not is_bound(facts, device, fact.site.node):
+        return ()
     if made is not None and made.node is value.node and in_file(facts, value):
         return add_argument(value, f"device={device}") if takes_device(fact.operand, value) else ()
     statement = assignment(facts, fact)
@@ -35,10 +38,16 @@ def _fix(facts: Facts, fact: PlainAttribute) -> tuple[Replacement, ...]:
 
 
 def _advice(facts: Facts, fact: PlainAttribute, fix: tuple[Replacement, ...]) -> str:
-    anew = f"pass `device=self.{fact.attribute}.device`"
+    own, made = f"self.{fact.attribute}", factory_of(fact.operand)
+    if not is_bound(facts, own, fact.site.node):
+        return "bring the new one to where the module is"
     if fix:
         anew = told(facts, fix, "move the new one there", "make the new one there")
-    return f"change it in place (`self.{fact.attribute}.zero_()`, `.copy_(…)`), or {anew}"
+    elif made is not None and takes_device(fact.operand, made):
+        anew = f"pass `device={own}.device`"
+    else:
+        anew = f"move the new one there: `.to({own}.device)`"
+    return f"change it in place, if its shape stays (`{own}.zero_()`, `.copy_(…)`), or {anew}"
 
 
 def _check(facts: Facts) -> Iterator[Claim]:

@@ -67,11 +67,20 @@ def _of_kept(facts: Facts, move: Move) -> Claim:
         Severity.PERFORMANCE,
         confidence_of(assumed),
         f"`{name}` is made once, on the CPU, and transferred in every call of `{move.in_step}`",
-        advice=f'keep it where the module is: `self.register_buffer("{move.kept}", …, '
-        "persistent=False)` in the constructor",
+        advice=_kept_where(move),
         trace=history(move.subject),
         assumptions=assumed,
     )
+
+
+def _kept_where(move: Move) -> str:
+    """Only a module takes its buffers along."""
+    if move.in_module:
+        return (
+            f'keep it where the module is: `self.register_buffer("{move.kept}", …, '
+            "persistent=False)` in the constructor"
+        )
+    return "keep what was moved, and move it again only for another device"
 
 
 def _of_data(facts: Facts, copy: DataCopy) -> Claim:

@@ -10,10 +10,10 @@ from devlint.findings import Severity
 from devlint.inference.confidence.policy import confidence_of, strength
 from devlint.inference.domain.placement import Variable, VariableKind, may_be_accelerator
 from devlint.inference.facts import Facts, Hotness, Loop, Site, Sync
-from devlint.inference.syntax.text import every
+from devlint.inference.syntax.text import dotted, every
 from devlint.rule import Claim, Note, Rule
 from devlint_rules.helpers.chains import reduction
-from devlint_rules.helpers.needs import MASKED, is_stacking
+from devlint_rules.helpers.needs import MASKED, asks_for_error, is_stacking
 from devlint_rules.helpers.scopes import function_around, values_of
 from devlint_rules.helpers.stretches import ends_turn
 from devlint_rules.helpers.uses import Use, names_read, use_of
@@ -49,8 +49,17 @@ _BY_USE = {
     Use.SIZE: "keep the number on the host, where sizes are known, beside the tensor",
     Use.SUMMED: "add up on the device (`total += loss.detach()`) and read the sum once after the "
     "loop",
-    Use.HANDED_ON: "keep the value on the device: a 0-dim tensor serves as a number does",
+    Use.HANDED_ON: "keep the value on the device, if what takes it takes a 0-dim tensor for a "
+    "number",
+    Use.RETURNED: "hand back the tensor, detached, and let callers read it where they show it",
 }
+
+
+def _is_kept_number(sync: Sync) -> bool:
+    """`self.alpha.item()`, `if self.ready`: a buffer or a parameter that stands for one number."""
+    node = sync.operand.site.node
+    is_own = isinstance(node, cst.Attribute) and dotted(node).startswith("self.")
+    return is_own and sync.operand.is_parameter
 
 
 _WHOLE = frozenset({".cpu()", ".numpy()", ".tolist()"})
@@ -94,7 +103,11 @@ def _advice(facts: Facts, sync: Sync) -> str:
         )
     if sync.invariant and in_loop:
         return "read it once before the loop, which does not change it"
+    if _is_kept_number(sync) and use is not Use.SHOWN:
+        return "keep the number on the host as well, beside the tensor that is saved"
     if use is Use.TESTED:
+        if asks_for_error(sync.site.node):
+            return "ask this only now and then, or where a switch for debugging is on"
         if _is_of_parameter(facts, sync):
             return (
                 "ask once in the caller and hand the answer in, or let the device decide: "

@@ -337,7 +337,7 @@ def _copies_others(facts: Facts, number: cst.Call) -> bool:
 
 def _advice(facts: Facts, move: Move, text: str | None) -> str:
     """Where several statements make it, several factories may have part in it."""
-    if move.apart and move.creation is not None:
+    if (move.apart or move.subject.mixed) and move.creation is not None:
         maker = function_around(facts, move.creation.node)
         outside = maker is not function_around(facts, move.site.node)
         name = maker.name.value if outside and isinstance(maker, cst.FunctionDef) else ""

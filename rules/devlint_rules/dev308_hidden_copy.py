@@ -13,6 +13,7 @@ from devlint.inference.facts import Facts, HiddenCopy, Hotness, Site
 from devlint.inference.syntax.text import every
 from devlint.rule import Claim, Note, Rule
 from devlint_rules.helpers.assumptions import assume_if, is_cold_file, time_matters, warm_code
+from devlint_rules.helpers.blocks import path_to
 from devlint_rules.helpers.placing import device_for
 from devlint_rules.helpers.repetition import is_set_up
 from devlint_rules.helpers.rewriting import (
@@ -50,24 +51,43 @@ def _message(fact: HiddenCopy, more: str) -> str:
     )
 
 
+def _told(facts: Facts, fact: HiddenCopy, copies: list[HiddenCopy]) -> str:
+    """The advice for one copy, or for all factories that stand in one index: mended alone, each
+    leaves the others."""
+    beside = [copy for copy in copies if copy.site.node is fact.site.node]
+    each = dict.fromkeys(_advice(facts, copy) for copy in (fact, *beside))
+    made = [text.removeprefix(_MAKE) for text in each if text.startswith(_MAKE)]
+    if len(made) < 2 or len(made) < len(each):
+        return _advice(facts, fact)
+    return f"make them where they are used: {', '.join(made)}"
+
+
+_MAKE = "make it where it is used: "
+
+
 def _advice(facts: Facts, fact: HiddenCopy) -> str:
     kept = _kept_as(facts, fact)
     if kept:
         return f'let it move with the module: `self.register_buffer("{kept}", …, persistent=False)`'
     made = factory_of(fact.operand)
+    if _is_selection(facts, fact):
+        return (
+            "select by integers that are made there, or let the mask weigh: there each `x[mask]` "
+            "waits for the number of its rows, too"
+        )
     if made is None or not takes_device(fact.operand, made) or not isinstance(made.node, cst.Call):
         return "bring it there once, before it is used"
     if fact.operand.mixed:
-        return "make it where it is used: pass `device=` to each factory that it comes from"
+        return f"{_MAKE}pass `device=` to each factory that it comes from"
     device = device_for(facts, fact.base, made.node)
     if device is None and function_around(facts, made.node) is function_around(
         facts, fact.site.node
     ):
-        device = device_expression(fact.base)
+        device = device_expression(facts, fact.base, made.node)
     text = with_argument(made.node, f"device={device}") if device is not None else None
     if text is None or "\n" in text:
-        return "make it where it is used: pass `device=` to the factory"
-    return f"make it where it is used: `{text}`"
+        return f"{_MAKE}pass `device=` to the factory"
+    return f"{_MAKE}`{text}`"
 
 
 def _kept_as(facts: Facts, fact: HiddenCopy) -> str:
@@ -97,7 +117,7 @@ def _assumptions(facts: Facts, fact: HiddenCopy) -> Assumptions:
             made is not None
             and (
                 _is_single(made.node)
-                or (fact.what == "assignment" and not takes_device(fact.operand, made))
+                or not (takes_device(fact.operand, made) or _is_attribute(fact))
             )
         )
     )
@@ -113,6 +133,20 @@ def _assumptions(facts: Facts, fact: HiddenCopy) -> Assumptions:
         + busy_at(facts, site, around, Counted.ANY if few else Counted.NEEDED)
         + warm_code(fact.cold or once, site, "what runs once or seldom has to be quick, too")
     )
+
+
+def _is_attribute(fact: HiddenCopy) -> bool:
+    """`self.classes`: the object may keep it where it is needed."""
+    return text_of(fact.operand.site.node).startswith("self.")
+
+
+def _is_selection(facts: Facts, fact: HiddenCopy) -> bool:
+    """`x[mask]` is read: on the device the host would wait for the number of its rows instead."""
+    tree = getattr(facts.source, "tree", None)
+    if fact.what != "index" or not fact.operand.boolean or not isinstance(tree, cst.Module):
+        return False
+    around = next(iter(path_to(tree, fact.site.node)), None)
+    return not isinstance(around, (cst.AssignTarget, cst.AugAssign))
 
 
 def _is_read_by_host(facts: Facts, fact: HiddenCopy) -> bool:
@@ -168,7 +202,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
             Severity.PERFORMANCE,
             confidence_of(assumed),
             _message(first, and_more(len(others))),
-            advice=_advice(facts, first),
+            advice=_told(facts, first, copies),
             trace=(
                 *history(first.operand),
                 *history(first.base),

@@ -79,29 +79,13 @@ def _is_added_up(facts: Facts, result: cst.CSTNode) -> bool:
 
 
 def _are_worth_it(facts: Facts, move: Move, added: bool) -> Assumptions:
-    """The assumption that answers are: of these only a byte each is copied. Added up on the device
-    they save the wait in every turn, which an evaluation need not be spared."""
-    if not _are_answers(move.subject.site.node):
-        return ()
+    """The assumption that what is copied is large: the host waits for the result either way. Added
+    up on the device it saves the wait in every turn, which an evaluation need not be spared."""
     trains = move.loop is not None and move.loop.trains
     waits = [sync for sync in facts.syncs if sync.site.node is move.site.node]
     seldom = not trains and any(sync.evaluates for sync in waits)
-    message = "a byte for each prediction is too much to copy"
+    message = f"`{move.subject.name}` is too much to copy, though the host waits in any case"
     return warm_code(not added or seldom, move.site, message)
-
-
-def _are_answers(node: cst.CSTNode) -> bool:
-    """Whether predictions agree with labels: `predicted == labels`, `predicted.eq(labels)`."""
-    while isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and not node.args:
-        node = node.func.value  # `(predicted == labels).float()`
-    if isinstance(node, cst.Comparison) and len(node.comparisons) == 1:
-        (target,) = node.comparisons
-        is_equal = isinstance(target.operator, (cst.Equal, cst.NotEqual))
-        return is_equal and not isinstance(target.comparator, cst.BaseNumber)
-    if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute) and node.args:
-        compares = node.func.attr.value in ("eq", "ne")
-        return compares and not isinstance(node.args[0].value, cst.BaseNumber)
-    return False
 
 
 def _advice(move: Move, name: str, added: bool) -> str:
@@ -214,9 +198,9 @@ Exchanges the two: `x.cpu().mean()` becomes `x.mean().cpu()`, and leaves the sum
 added up is there.""",
     twin="The guard sees a transfer to the host of more than one element at the line.",
     limits="""\
-Of answers, `predicted == labels`, a copy takes no time: a `possible` finding, unless a loop that
-trains adds them up and need not wait for that in every turn. A mean of a mask needs `.float()` on
-the device, which NumPy does not ask for. Only chains of calls: a copy that gets a name may be
-needed for something else. A NumPy function around the copy (`np.mean(x.cpu().numpy())`) is not
-reported.""",
+The host waits for the result either way, and mostly copies little: a `possible` finding, unless a
+loop that trains adds the results up and need not wait for them in every turn. A mean of a mask
+needs `.float()` on the device, which NumPy does not ask for. Only chains of calls: a copy that gets
+a name may be needed for something else. A NumPy function around the copy
+(`np.mean(x.cpu().numpy())`) is not reported.""",
 )

@@ -32,12 +32,13 @@ from devlint_rules.helpers.rewriting import (
     receiver,
     text_of,
 )
-from devlint_rules.helpers.scopes import means_the_same
+from devlint_rules.helpers.scopes import function_around, is_bound, means_the_same
 
 _CHOICE = '"cuda" if torch.cuda.is_available() else "cpu"'
 _ADVICE = (
     f"choose the device once (`device = {_CHOICE}`) or let the user, and pass it on",
     "take the device from an input (`x.device`) or as a parameter of the function",
+    "take the device as a parameter, of the constructor or of the function",
 )
 
 
@@ -148,7 +149,7 @@ def _returns(facts: Facts) -> Iterator[Claim]:
             )
 
 
-def _on_purpose(strays: list[Mention]) -> Claim:
+def _on_purpose(facts: Facts, strays: list[Mention]) -> Claim:
     """Code for CUDA: wrong is only what takes another card than the one that it was given."""
     first, *others = strays
     which = "the current card" if first.index is None else f"card {first.index}"
@@ -159,7 +160,7 @@ def _on_purpose(strays: list[Mention]) -> Claim:
         Severity.WARNING,
         confidence_of(assumed),
         f"`{first.text}` takes {which}, which need not be {device}{_more(others)}",
-        advice=_advice(first),
+        advice=_advice(facts, first),
         trace=twins(others),
         assumptions=assumed,
     )
@@ -174,7 +175,7 @@ def _demands(facts: Facts, mentions: list[Mention]) -> Claim:
         Severity.WARNING,
         confidence_of(assumed),
         f"`{first.text}` demands an accelerator, which nothing asks for first{_more(others)}",
-        advice=_told(facts, fix) if fix else _advice(first),
+        advice=_told(facts, fix) if fix else _advice(facts, first),
         trace=twins(others),
         fix=fix,
         applicability=Applicability.UNSAFE,
@@ -194,10 +195,20 @@ def _told(facts: Facts, fix: tuple[Replacement, ...]) -> str:
     return told(facts, fix, by_input, by_input)
 
 
-def _advice(mention: Mention) -> str:
-    if mention.at_hand:
+def _advice(facts: Facts, mention: Mention) -> str:
+    if mention.at_hand and is_bound(facts, mention.at_hand, mention.site.node):
         return f"go by the device that is at hand: `{mention.at_hand}`"
-    return _ADVICE[0] if mention.in_main else _ADVICE[1]
+    if mention.in_main:
+        return _ADVICE[0]
+    return _ADVICE[1] if _is_given_something(facts, mention) else _ADVICE[2]
+
+
+def _is_given_something(facts: Facts, mention: Mention) -> bool:
+    """The function has a parameter that may be an input; an object is none, nor is a class."""
+    function = function_around(facts, mention.site.node)
+    params = function.params if function is not None else None
+    given = (*params.posonly_params, *params.params, *params.kwonly_params) if params else ()
+    return any(each.name.value not in ("self", "cls") for each in given)
 
 
 def _follow(facts: Facts) -> Iterator[Claim]:
@@ -227,7 +238,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
         strays = [mention for mention in meant if mention.strays]
         others = [mention for mention in mentions if not mention.on_purpose]
         if strays:
-            yield _on_purpose(strays)
+            yield _on_purpose(facts, strays)
         elif meant and not others:
             yield _demands(facts, meant)
         if others:

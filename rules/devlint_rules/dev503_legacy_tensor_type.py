@@ -17,6 +17,7 @@ from devlint_rules.helpers.assumptions import (
     runs_elsewhere,
     runs_without_cuda,
 )
+from devlint_rules.helpers.causes import apart
 from devlint_rules.helpers.legacy_types import meaning, of_sizes
 from devlint_rules.helpers.mentions import twins
 from devlint_rules.helpers.ownership import rule_of_mention
@@ -111,11 +112,6 @@ def _is_of_other(mention: Mention) -> bool:
     return is_asked and text_of(node).endswith(".type())")
 
 
-def _is_plain(mention: Mention) -> bool:
-    """The mention says no more than the others of its file: a type of CUDA, unguarded."""
-    return _names_cuda(mention) and not (mention.refused or mention.moves or mention.guarded)
-
-
 def _names_cuda(mention: Mention) -> bool:
     return "torch.cuda." in mention.text or "set_default_tensor_type" in mention.text
 
@@ -131,27 +127,37 @@ def _apart(node: cst.CSTNode) -> str:
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
-    found = [m for m in facts.mentions if rule_of_mention(m) == "DEV503"]
-    plain = [m for m in found if _is_plain(m)]
-    for mention in found:
-        if mention in plain[1:]:
-            continue
-        others = plain[1:] if plain and mention is plain[0] else []
-        modern = _modern(mention.site.node)
-        severity, assumed, harm = _verdict(mention)
+    """One claim for all mentions of a file that do the same harm: they are one habit."""
+    groups: dict[object, list[Mention]] = {}
+    for mention in facts.mentions:
+        if rule_of_mention(mention) == "DEV503":
+            groups.setdefault(_habit(mention), []).append(mention)
+    for first, *others in groups.values():
+        modern = _modern(first.site.node)
+        severity, assumed, harm = _verdict(first)
         shown = modern if modern is not None and "\n" not in modern else None
         yield Claim(
-            mention.site,
+            first.site,
             severity,
             confidence_of(assumed),
-            f"`{mention.text}` {harm}"
+            f"`{first.text}` {harm}"
             + (f" (and {len(others)} more in this file)" if others else ""),
-            advice=f"write `{shown}`" if shown else _apart(mention.site.node),
+            advice=f"write `{shown}`" if shown else _apart(first.site.node),
             trace=twins(others),
-            fix=() if others else _fix(facts, mention, modern),
+            fix=apart(facts, [p for m in (first, *others) for p in _fix_of(facts, m)]),
             applicability=Applicability.UNSAFE,
             assumptions=assumed,
         )
+
+
+def _habit(mention: Mention) -> object:
+    """What a mention does to the code: how bad it is, why, and what that rests on."""
+    severity, assumed, harm = _verdict(mention)
+    return severity, harm, frozenset(each.kind for each in assumed)
+
+
+def _fix_of(facts: Facts, mention: Mention) -> tuple[Replacement, ...]:
+    return _fix(facts, mention, _modern(mention.site.node))
 
 
 RULE = Rule(

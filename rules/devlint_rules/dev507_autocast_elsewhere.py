@@ -12,6 +12,7 @@ from devlint.inference.facts import AutocastElsewhere, Facts
 from devlint.rule import Claim, Rule
 from devlint_rules.helpers.assumptions import assume
 from devlint_rules.helpers.rewriting import is_path
+from devlint_rules.helpers.scopes import is_bound
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
@@ -24,7 +25,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
             Severity.WARNING,
             confidence_of(assumed),
             _message(fact),
-            advice=_advice(fact),
+            advice=_advice(facts, fact),
             assumptions=assumed,
         )
 
@@ -41,11 +42,12 @@ def _message(fact: AutocastElsewhere) -> str:
     )
 
 
-def _advice(fact: AutocastElsewhere) -> str:
+def _advice(facts: Facts, fact: AutocastElsewhere) -> str:
     if isinstance(fact.place, Device):
         return f'`torch.autocast("{fact.place.type}")`, or the move that is missing'
-    subject = fact.subject if is_path(fact.subject) else "x"
-    return f"take the type of its device: `torch.autocast({subject}.device.type)`"
+    if not is_path(fact.subject) or not is_bound(facts, fact.subject, fact.site.node):
+        return "take the type of its device, `torch.autocast(x.device.type)`"
+    return f"take the type of its device: `torch.autocast({fact.subject}.device.type)`"
 
 
 RULE = Rule(

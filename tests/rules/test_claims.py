@@ -40,7 +40,7 @@ from devlint.inference.facts import (
     Sync,
 )
 
-MASKED = source("mask = torch.ones(n)\ny = mask + x\n")
+MASKED = source("x = given\nmask = torch.ones(n)\ny = mask + x\n")
 
 
 def masked_meeting(**fields: object):
@@ -213,8 +213,8 @@ class TestMeetings:
             operation="torch.randn",
         )
         claim = only(claims(RULES["DEV105"], text, meetings=[met]))
-        assert f"torch.Generator(device={device})" in claim.advice
         # A name may not be bound yet where the generator is made.
+        assert f"torch.Generator(device={device if fixable else '…'})" in claim.advice
         assert bool(claim.fix) is fixable
         if fixable:
             assert 'g = torch.Generator(device="cuda")\n' in fixed(text, claim)
@@ -503,7 +503,7 @@ class TestLeaves:
 
 
 class TestAttributes:
-    TEXT = source("self.pe = torch.zeros(8)\nself.layers = [nn.Linear(2, 2)]\n")
+    TEXT = source("self = Encoder()\nself.pe = torch.zeros(8)\nself.layers = [nn.Linear(2, 2)]\n")
 
     def fact(self, **fields: object) -> PlainAttribute:
         usual = PlainAttribute(
@@ -534,7 +534,7 @@ class TestAttributes:
         claim = only(self.check("DEV205"))
         assert claim.applicability is Applicability.UNSAFE
         wanted = 'self.register_buffer("pe", torch.zeros(8), persistent=False)\n'
-        assert fixed(self.TEXT, claim).startswith(wanted)
+        assert wanted in fixed(self.TEXT, claim)
 
     @pytest.mark.parametrize("code", ["DEV205", "DEV206", "DEV207"])
     def test_an_excused_one_is_none(self, code: str):
@@ -588,10 +588,10 @@ class TestOthers:
     @pytest.mark.parametrize(
         ("container", "base", "advice"),
         [
-            ("ts", "ts", "`ts = [t.to(device) for t in ts]`"),
-            ("batch.items()", "batch", "`batch[…] = t.to(device)`"),
-            ("self.state.values()", "self.state", "`self.state[…] = t.to(device)`"),
-            ("enumerate(ts)", "ts", "`ts[…] = t.to(device)`"),
+            ("ts", "ts", "`ts = [t.to(d) for t in ts]`"),
+            ("batch.items()", "batch", "`batch[…] = t.to(d)`"),
+            ("self.state.values()", "self.state", "`self.state[…] = t.to(d)`"),
+            ("enumerate(ts)", "ts", "`ts[…] = t.to(d)`"),
         ],
     )
     def test_how_the_container_is_kept_up(self, container: str, base: str, advice: str):
@@ -643,7 +643,7 @@ class TestMentions:
         mentions = [self.mention("x.cuda()"), self.mention("y.cuda()", in_main=True)]
         library, main = claims(RULES["DEV501"], self.TEXT, mentions=mentions)
         assert library.site == mentions[0].site and main.site == mentions[1].site
-        assert "x.device" in library.advice and "is_available" in main.advice
+        assert "as a parameter" in library.advice and "is_available" in main.advice
 
     @pytest.mark.parametrize("kind", ["device", "backend", "load"])
     def test_a_guarded_one_is_none(self, kind: str):

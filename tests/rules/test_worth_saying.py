@@ -294,11 +294,14 @@ ADDED = "hits += scores.argmax(1).eq(y.to(device)).cpu().sum()"
         ("evaluate", "pass", ADDED, 0),
         ("train", TRAIN, "shares.append((scores.argmax(1) == y.to(device)).cpu().sum())", 0),
         ("train", TRAIN, "shares.append((y.to(device) != scores).float().cpu().mean())", 0),
-        ("train", TRAIN, "shares.append((scores == 0).cpu().sum())", 1),
-        ("evaluate", "pass", "shares.append(scores.cpu().mean())", 1),
+        ("train", TRAIN, "hits += (scores == 0).cpu().sum()", 1),
+        ("train", TRAIN, "shares.append((scores == 0).cpu().sum())", 0),
+        ("evaluate", "pass", "shares.append(scores.cpu().mean())", 0),
     ],
 )
-def test_answers_are_no_more_to_copy_than_their_number(tmp_path, name, work, count, said):
+def test_only_a_copy_that_is_added_up_costs_more_than_the_wait_for_its_result(
+    tmp_path, name, work, count, said
+):
     found = shown(tmp_path, COUNT.format(name=name, work=work, count=count))
     assert len([s for s in found if s[:6] == "DEV309"]) == said
 

@@ -9,6 +9,7 @@ from devlint.inference.domain.tensors import (
     DEFAULT,
     INDIRECT,
     LOADED,
+    MASK,
     PAGEABLE,
     PARAMETER,
     PINNED,
@@ -17,7 +18,7 @@ from devlint.inference.domain.tensors import (
 )
 from devlint.inference.facts import Operand
 from devlint.inference.program.frames import Frame
-from devlint.inference.syntax.text import shorten
+from devlint.inference.syntax.text import called_name, dotted, shorten
 
 MAX_STEPS = 5
 
@@ -38,8 +39,31 @@ def operand(frame: Frame, tensor: Tensor, node: cst.CSTNode) -> Operand:
         pageable=bool(traits & PAGEABLE),
         indirect=bool(traits & INDIRECT),
         converted=tensor.was_converted,
+        boolean=bool(traits & MASK) or _is_made_boolean(tensor.origin),
         mixed=is_mixed(tensor.origin),
     )
+
+
+_TO_NUMBERS = frozenset({"float", "double", "half", "int", "long", "to", "type", "type_as"})
+
+
+def _is_made_boolean(origin: Provenance | None) -> bool:
+    """Its factory was told so, `torch.ones(n, dtype=torch.bool)`, or its last conversion was."""
+    for step in origin.chain() if origin is not None else ():
+        node = step.node
+        name = called_name(node) if isinstance(node, cst.Call) else ""
+        if name == "bool":
+            return True
+        if isinstance(node, cst.Call) and any(_is_dtype_of_masks(arg) for arg in node.args):
+            return True
+        if name in _TO_NUMBERS:
+            return False
+    return False
+
+
+def _is_dtype_of_masks(arg: cst.Arg) -> bool:
+    given = arg.keyword is not None and arg.keyword.value == "dtype"
+    return given and dotted(arg.value).rpartition(".")[2] == "bool"
 
 
 def is_mixed(origin: Provenance | None) -> bool:

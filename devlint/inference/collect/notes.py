@@ -114,6 +114,7 @@ def _settle_move(frame: Frame, note: MoveNote) -> None:
             function=function_site(frame),
             cold=note.cold,
             kept="" if note.subject.was_given else kept_attribute(frame, note.subject_node),
+            in_module=frame.in_module,
             apart=note.apart,
             evaluates=_evaluates(frame, note),
         )

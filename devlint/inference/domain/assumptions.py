@@ -150,9 +150,10 @@ MEANINGS: Mapping[AssumptionKind, str] = {
     "them together.",
     K.DEFAULT_DEVICE_IS_CPU: "A function makes tensors on the CPU by default, though calls of it "
     "stand under another default device, or its programs choose one.",
-    K.CURRENT_DEVICE_IS_ANOTHER: "The current device, `cuda`, is another one than `cuda:1`.",
+    K.CURRENT_DEVICE_IS_ANOTHER: "The current device, `cuda`, is another one than `cuda:1`, "
+    "or than the card of what a caller hands in.",
     K.TWO_ACCELERATORS_MEET: "One machine has accelerators of two types.",
-    K.OTHER_CARDS_ARE_USED: "What a caller hands in, or a module, is on another card than the "
+    K.OTHER_CARDS_ARE_USED: "The code runs on machines with several cards, and on another than the "
     "current one.",
     K.FLAG_MAY_BE_OFF: "Where a flag such as `use_cuda` is on, not everything is on the current "
     "card.",

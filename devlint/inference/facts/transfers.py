@@ -36,6 +36,7 @@ class Move(NamedTuple):
     cold: bool = False  # in code that runs once, or now and then
     to_tensor: bool = False  # `.to(other)`: the target is a tensor, its dtype counts too
     kept: str = ""  # the subject's attribute of the object, which only its constructor sets
+    in_module: bool = False  # inside a method of an nn.Module
     made_elsewhere: str = ""  # with `discarded`: who moves the subject all the same
     apart: bool = False  # other statements stand between the creation and the move
     evaluates: bool = False  # in code that evaluates: no gradients, or by its name

@@ -53,7 +53,7 @@ def strays(frame: Frame, known: Tensor, variable: Tensor) -> Assumptions | None:
             # What is computed with it is where it is: one finding for all that comes of it.
             first = mentions.strayed.setdefault(known.origin.root.node, other)
             message = f"`{other.name}` is on another card than the current one"
-            assumed = at(frame, AssumptionKind.OTHER_CARDS_ARE_USED, step.node, message)
+            assumed = at(frame, AssumptionKind.CURRENT_DEVICE_IS_ANOTHER, step.node, message)
             return (assumed,) if first is other else None
         if step.kind is StepKind.MOVED:
             return None  # to a device that a variable holds

@@ -92,11 +92,11 @@ def _with_places(facts: Facts, first: Claim, others: list[Claim]) -> Claim:
         first,
         message=f"{first.message}{and_more(len(others))}",
         trace=(*first.trace, *notes),
-        fix=_apart(facts, [part for each in (first, *others) for part in each.fix]),
+        fix=apart(facts, [part for each in (first, *others) for part in each.fix]),
     )
 
 
-def _apart(facts: Facts, parts: list[Replacement]) -> tuple[Replacement, ...]:
+def apart(facts: Facts, parts: list[Replacement]) -> tuple[Replacement, ...]:
     """Replacements but for those inside of what another one replaces."""
     tree, replaced = getattr(facts.source, "tree", None), {part.site.node for part in parts}
     if not isinstance(tree, cst.Module):

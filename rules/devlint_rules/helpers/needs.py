@@ -7,7 +7,7 @@ from functools import lru_cache
 import libcst as cst
 
 from devlint.inference.facts import Facts, Sync
-from devlint.inference.syntax.text import every, last_statement
+from devlint.inference.syntax.text import called_name, every, last_statement
 from devlint_rules.helpers.blocks import path_to
 from devlint_rules.helpers.rewriting import text_of
 from devlint_rules.helpers.scopes import function_around
@@ -21,6 +21,14 @@ NUMBERS = frozenset(
     {".item()", "float()", "int()", "bool()", "round()", "if", "while", "assert", "f-string"}
     | {"print()", "str()", ".format()", "%"}
 )
+
+# Questions about values that should not come up.
+_DOUBTS = frozenset({"isnan", "isinf", "isfinite"})
+
+
+def asks_for_error(node: cst.CSTNode) -> bool:
+    """`loss.isnan().any()`: the answer is no, as long as all is well."""
+    return any(called_name(call) in _DOUBTS for call in every(node, cst.Call))
 
 
 def is_stacking(sync: Sync) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import re
 from collections.abc import Iterator
 from functools import lru_cache
@@ -12,7 +13,7 @@ import libcst as cst
 from devlint.inference.facts import Facts
 from devlint.inference.syntax.text import dotted, every, parts
 from devlint_rules.helpers.blocks import path_to
-from devlint_rules.helpers.rewriting import is_path, text_of
+from devlint_rules.helpers.rewriting import is_path, parsed, text_of
 
 _FUNCTIONS = (cst.FunctionDef, cst.Lambda)
 _SCOPES = (*_FUNCTIONS, cst.ClassDef)
@@ -39,6 +40,78 @@ def means_the_same(facts: Facts, text: str, read: cst.CSTNode, there: cst.CSTNod
     if len(bindings) != 1:
         return False
     return isinstance(bindings[0], cst.Param) or _is_before(tree, scope, bindings[0], there)
+
+
+def is_bound(facts: Facts, text: str, place: cst.CSTNode) -> bool:
+    """Whether all that an expression names has a value at a node: a parameter, a name of the
+    function that is bound before it, of one around that, or of the file; and nothing of it was
+    deleted. Of a node of another file nothing is known."""
+    tree = getattr(facts.source, "tree", None)
+    around = path_to(tree, place) if isinstance(tree, cst.Module) else []
+    if not around or not isinstance(tree, cst.Module):
+        return True
+    named = list(_names(parsed(text)))
+    gone = tuple(f"{dotted(each.target)}." for each in _deletes(tree, around, place))
+    if any(f"{dotted(each)}.".startswith(gone) for each in named):
+        return False
+    return all(_has_value(tree, around, dotted(each).partition(".")[0], place) for each in named)
+
+
+def binds(facts: Facts, function: cst.FunctionDef, name: str) -> bool:
+    """Whether a name is the function's own: a parameter, or bound in it."""
+    tree = getattr(facts.source, "tree", None)
+    return isinstance(tree, cst.Module) and name in _bound_in(tree, function).names
+
+
+def _names(expression: cst.CSTNode) -> Iterator[cst.Name | cst.Attribute]:
+    """The names that an expression reads, each with all the attributes behind it."""
+    if isinstance(expression, (cst.Name, cst.Attribute)) and dotted(expression):
+        yield expression
+    elif isinstance(expression, (cst.Arg, cst.Attribute)):
+        yield from _names(expression.value)
+    else:
+        for part in parts(expression):
+            yield from _names(part)
+
+
+def _deletes(tree: cst.Module, around: list[cst.CSTNode], place: cst.CSTNode) -> Iterator[cst.Del]:
+    """The `del` statements of the function around a node that stand before it."""
+    scope = next((step for step in around if isinstance(step, cst.FunctionDef)), tree)
+    return (each for each in every(scope, cst.Del) if _precedes(tree, each, place))
+
+
+def _has_value(tree: cst.Module, around: list[cst.CSTNode], name: str, place: cst.CSTNode) -> bool:
+    inner = True
+    for step in around:
+        if isinstance(step, _COMPREHENSIONS) and name in text_of(step.for_in):
+            return True
+        if isinstance(step, (*_FUNCTIONS, cst.Module)) and name in (
+            names := _bound_in(tree, step).names
+        ):
+            return not inner or any(
+                isinstance(node, cst.Param) or _precedes(tree, node, place) for node in names[name]
+            )
+        inner = inner and not isinstance(step, _FUNCTIONS)
+    return hasattr(builtins, name) or _takes_all(tree)
+
+
+@lru_cache(maxsize=1)  # the file under check
+def _takes_all(tree: cst.Module) -> bool:
+    """`from torch import *`: nobody knows which names."""
+    return any(isinstance(each.names, cst.ImportStar) for each in every(tree, cst.ImportFrom))
+
+
+def _precedes(tree: cst.Module, one: cst.CSTNode, other: cst.CSTNode) -> bool:
+    """Whether the one is done before the other is reached. A name is bound behind its value."""
+    first, second = ([*reversed(path_to(tree, each)), each] for each in (one, other))
+    level = next((i for i, (a, b) in enumerate(zip(first, second, strict=False)) if a is not b), 0)
+    if not level:
+        return False
+    shared = first[level - 1]
+    if isinstance(shared, (cst.Assign, cst.AnnAssign, cst.AugAssign, cst.NamedExpr)):
+        return False
+    order = parts(shared)
+    return order.index(first[level]) < order.index(second[level])
 
 
 class _Bound(NamedTuple):

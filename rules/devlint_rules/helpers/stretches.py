@@ -31,7 +31,7 @@ from devlint.inference.syntax.loops import targets_of
 from devlint.inference.syntax.text import dotted, every, last_statement, names_in
 from devlint.inference.syntax.words import is_cold
 from devlint_rules.helpers.legacy_types import of_sizes
-from devlint_rules.helpers.needs import NUMBERS, is_needed
+from devlint_rules.helpers.needs import NUMBERS, asks_for_error, is_needed
 from devlint_rules.helpers.rewriting import argument, move_target, receiver
 
 
@@ -268,6 +268,8 @@ def _moment(node: cst.CSTNode, waits: _Waits, fresh: frozenset[str], small: _Sma
         return Moment.READ if waits[node] is None else Moment.COPY
     if node in small.unchanging:
         return Moment.OTHER
+    if isinstance(node, cst.Assert) and asks_for_error(node.test):
+        return Moment.READ  # a check stays
     if _copies_data(node) or _brings_turn(node, fresh):
         return Moment.COPY
     if not isinstance(node, cst.Call):
@@ -361,10 +363,11 @@ def _waits(facts: Facts, reads: bool) -> _Waits:
 
 
 def _stays(facts: Facts, sync: Sync, reads: bool) -> bool:
-    """A read that the host needs; where `reads` count, that of any number."""
+    """A read that the host needs, as by a check for an error; where `reads` count, that of any
+    number."""
     if sync.cold or sync.inside is not None or sync.call not in _TAKEN:
         return False
-    return sync.call in NUMBERS if reads else is_needed(facts, sync)
+    return sync.call in NUMBERS if reads else sync.guards_error or is_needed(facts, sync)
 
 
 def _brings_data(move: Move) -> bool:

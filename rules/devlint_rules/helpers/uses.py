@@ -27,6 +27,7 @@ class Use(enum.IntEnum):
     SUMMED = enum.auto()
     KEPT = enum.auto()
     SHOWN = enum.auto()
+    RETURNED = enum.auto()
     OTHER = enum.auto()
 
 
@@ -146,6 +147,8 @@ def _by_place(step: cst.CSTNode, inner: cst.CSTNode) -> Use | None:
         return Use.SIZE
     if isinstance(step, cst.Index):
         return Use.INDEX
+    if isinstance(step, cst.Return):
+        return Use.RETURNED
     if isinstance(step, cst.AugAssign):
         return Use.SUMMED
     if isinstance(step, _HOLDERS):

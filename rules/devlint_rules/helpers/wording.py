@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import libcst as cst
 
 from devlint.inference.domain.placement import CPU, Placement, Variable, VariableKind, describe
-from devlint.inference.facts import Loop, Meeting, MeetingKind, Operand, Site, Step, StepKind
+from devlint.inference.facts import (
+    Facts,
+    Loop,
+    Meeting,
+    MeetingKind,
+    Operand,
+    Site,
+    Step,
+    StepKind,
+)
 from devlint.rule import Note
 from devlint_rules.helpers.rewriting import (
     is_path,
@@ -18,8 +27,11 @@ from devlint_rules.helpers.rewriting import (
     takes_device,
     text_of,
 )
+from devlint_rules.helpers.scopes import is_bound
 
 HIDDEN = "; the `except` around it hides the error"
+# What is no tensor by its form.
+_NO_TENSORS = (cst.BaseNumber, cst.BaseString, cst.BaseList, cst.Tuple, cst.BaseDict, cst.BaseSet)
 MAX_TWINS = 8  # places of one cause that a trace names
 WAITS = "the host waits for all queued kernels"
 
@@ -74,9 +86,15 @@ def made_inside(meeting: Meeting) -> str:
 
 def moved(operand: Operand, device: str) -> str:
     """How to move an operand where it meets another one: a container has no `.to`."""
-    if isinstance(operand.site.node, (cst.List, cst.Tuple)):
+    if not has_methods(operand):
         return f"move what is on {place_of(operand)} before they meet: `.to({device})`"
     return f"move it before they meet: `{name_as_atom(operand)}.to({device})`"
+
+
+def has_methods(operand: Operand) -> bool:
+    """The text of an operand stands for the tensor itself: for no container of it, nor for a number
+    that it was computed with."""
+    return not operand.element and not isinstance(operand.site.node, _NO_TENSORS)
 
 
 def sends_to_group(meeting: Meeting) -> bool:
@@ -155,40 +173,46 @@ def _until(meeting: Meeting, operand: Operand) -> tuple[Note, ...]:
     return _told(operand, steps)
 
 
-def device_expression(operand: Operand) -> str | None:
-    """An expression for the device that an operand is on, in the user's own names.
+def device_expression(facts: Facts, operand: Operand, place: cst.CSTNode) -> str | None:
+    """An expression for the device that an operand is on, in the user's own names, of which each
+    has a value at the place.
 
     A known device without an index is no such: the code may choose it, and we analyse the world in
     which it chose the accelerator.
     """
-    if operand.element:
-        return None
+    told = () if operand.element else _device_texts(operand)
+    return next((text for text in told if is_bound(facts, text, place)), None)
+
+
+def _device_texts(operand: Operand) -> Iterator[str]:
     placement = operand.placement
     if isinstance(placement, Variable):
-        if placement.kind is VariableKind.DEVICE and _is_named(operand, placement.name):
-            return placement.name
+        kind, name = placement.kind, placement.name
+        if kind is VariableKind.DEVICE and _is_named(operand, name):
+            yield name
         if is_path(operand.name):
-            return f"{operand.name}.device"
-        if placement.kind is VariableKind.INPUT and is_path(placement.name):
-            return f"{placement.name}.device"
-        if placement.kind is VariableKind.MODULE and is_path(placement.name):
-            return device_of_module(placement.name)
-        return None
-    if is_path(operand.name):
-        return f"{operand.name}.device"
-    return f'"{placement}"' if placement is not None and placement.index is not None else None
+            yield f"{operand.name}.device"
+        if kind is VariableKind.INPUT and is_path(name):
+            yield f"{name}.device"
+        if kind is VariableKind.MODULE and is_path(name):
+            yield device_of_module(name)
+    elif is_path(operand.name):
+        yield f"{operand.name}.device"
+    elif placement is not None and placement.index is not None:
+        yield f'"{placement}"'
 
 
-def device_there(meeting: Meeting) -> str | None:
+def device_there(facts: Facts, meeting: Meeting, place: cst.CSTNode) -> str | None:
     """The same of what a meeting goes by. A module whose call it lies in has no `.device`."""
     operand, call = meeting.right, meeting.site.node
     if meeting.inside is None or not isinstance(call, cst.Call) or operand.element:
-        return device_expression(operand)
+        return device_expression(facts, operand, place)
     func = call.func
     holder = func.value if isinstance(func, cst.Attribute) else func
-    if operand.site.node is not func and operand.site.node is not holder:
-        return device_expression(operand)
-    return device_of_module(operand.name) if is_path(operand.name) else None
+    if operand.name not in (short(func), short(holder)):
+        return device_expression(facts, operand, place)
+    text = device_of_module(operand.name) if is_path(operand.name) else None
+    return text if text is not None and is_bound(facts, text, place) else None
 
 
 def device_of_module(name: str) -> str:
