@@ -27,12 +27,8 @@ from devlint.inference.program.events import (
     TensorReturned,
 )
 from devlint.inference.program.frames import Frame
-from devlint.inference.program.meetings import (
-    MeetingDraft,
-    Meetings,
-    UnplacedFactories,
-    UnplacedFactory,
-)
+from devlint.inference.program.meetings import MeetingDraft, Meetings
+from devlint.inference.program.unplaced_factories import UnplacedFactories, UnplacedFactory
 from devlint.inference.syntax.text import dotted, every, shorten
 
 

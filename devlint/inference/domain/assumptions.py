@@ -289,8 +289,3 @@ SHOWN_BY_CALLS = frozenset(
 
 
 Assumptions: TypeAlias = tuple[Assumption, ...]
-
-
-def together(*several: Assumptions) -> Assumptions:
-    """All assumptions of several conclusions, each once, in order."""
-    return tuple(dict.fromkeys(each for assumptions in several for each in assumptions))

@@ -248,31 +248,13 @@ def run_annotated(frame: Frame, node: cst.AnnAssign) -> bool:
     return True
 
 
-_IN_PLACE = {
-    cst.AddAssign: "+=",
-    cst.SubtractAssign: "-=",
-    cst.MultiplyAssign: "*=",
-    cst.DivideAssign: "/=",
-    cst.FloorDivideAssign: "//=",
-    cst.ModuloAssign: "%=",
-    cst.PowerAssign: "**=",
-    cst.MatrixMultiplyAssign: "@=",
-    cst.BitAndAssign: "&=",
-    cst.BitOrAssign: "|=",
-    cst.BitXorAssign: "^=",
-    cst.LeftShiftAssign: "<<=",
-    cst.RightShiftAssign: ">>=",
-}
-
-
 def run_augmented(frame: Frame, node: cst.AugAssign) -> bool:
     """Run `x += value`."""
     before = frame.eval(node.target)
-    operator = _IN_PLACE.get(type(node.operator), "+=")
     value = frame.eval(node.value)
-    if operator == "+=":
+    if isinstance(node.operator, cst.AddAssign):
         frame.emit(AddedUp(node, value))
-    result = in_place(frame, node, operator, before, value)
+    result = in_place(frame, node, before, value)
     assign(frame, node.target, result, node.value)
     frame.fresh = None
     return True

@@ -18,8 +18,8 @@ from devlint.inference.conventions import holds
 from devlint.inference.domain.path_conditions import ALWAYS, Predicate
 from devlint.inference.domain.tensors import EMPTY, Tensor
 from devlint.inference.domain.value import Union, Value, choose, under, union
+from devlint.inference.program.control import Flag
 from devlint.inference.program.declarations import ClassInfo
-from devlint.inference.program.loops import Flag
 from devlint.inference.syntax.text import code, dotted
 
 

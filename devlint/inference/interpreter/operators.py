@@ -16,7 +16,7 @@ from devlint.inference.domain.host import (
     Host,
 )
 from devlint.inference.domain.provenance import StepKind
-from devlint.inference.domain.tensors import MASK, Tensor, tensor_like
+from devlint.inference.domain.tensors import GRAD, MASK, Tensor, tensor_like
 from devlint.inference.domain.value import (
     UNKNOWN,
     Value,
@@ -70,6 +70,12 @@ _SYMBOLS: dict[type[cst.CSTNode], str] = {
     cst.LessThanEqual: "<=",
     cst.GreaterThan: ">",
     cst.GreaterThanEqual: ">=",
+}
+
+_IN_PLACE: dict[type[cst.CSTNode], str] = {
+    getattr(cst, f"{kind.__name__}Assign"): f"{symbol}="
+    for kind, symbol in _SYMBOLS.items()
+    if issubclass(kind, cst.BaseBinaryOp)
 }
 
 
@@ -188,26 +194,20 @@ def _sequence_operator(symbol: str, left: Value, right: Value) -> Value:
     return left if type(left) is Sequence else UNKNOWN
 
 
-def in_place(frame: Frame, node: cst.AugAssign, symbol: str, before: Value, value: Value) -> Value:
+def in_place(frame: Frame, node: cst.AugAssign, before: Value, value: Value) -> Value:
     """`a += b`: a tensor stays where it is, a list grows."""
+    symbol = _IN_PLACE[type(node.operator)]
     if type(before) is Sequence and symbol == "+=":
         grown = before.adding(value.any() if type(value) is Sequence else tensor_like(value))
         frame.write(before, grown)
         return grown
     if type(before) is Tensor:
-        operands: list[tuple[Value, cst.CSTNode]] = [
-            (written(before), node.target),
-            (value, node.value),
-        ]
+        operands: list[tuple[Value, cst.CSTNode]] = [(written(before), node.target)]
+        operands.append((value, node.value))
         result = meet(frame, node, symbol, operands, symbol != "@=")
         if before.evidence is None and type(result) is Tensor:
-            return Tensor(
-                before.place,
-                before.origin,
-                before.traits | (result.traits & ~before.traits & 8),
-                None,
-                before.sizes,
-            )
+            traits = before.traits | result.traits & GRAD
+            return Tensor(before.place, before.origin, traits, None, before.sizes)
         return result
     if type(value) in (Host, Const) and all(
         type(v) is Tensor and v.evidence is None for v in alternatives(before)

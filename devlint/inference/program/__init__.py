@@ -4,9 +4,10 @@ Its modules, lowest first: none names, not even in a type, one that stands below
 
     sources, file_text: what the inference needs of a project, and what a text says as a whole
     contracts: what the code declares of its values
-    loops, state: loops being walked, and what else is around a place; names, heap and path there
-    meetings, traffic: operands that are brought together, or are going to be, as factories' shapes
-    say; what is moved and read by the host
+    loops, control, state: loops being walked; what else is around a place; names, heap, path there
+    meetings, unplaced_factories: operands that are brought together, or are going to be, as the
+    shapes of factories say
+    traffic: what is moved and read by the host
     outcomes: what a function leaves
     predicates: what conditions ask
     units: the files being inferred, and the run that they share; know nothing of what is in them

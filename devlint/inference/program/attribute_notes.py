@@ -9,7 +9,7 @@ import libcst as cst
 from devlint.inference.call_contexts import Given
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value
-from devlint.inference.program.loops import Flag
+from devlint.inference.program.control import Flag
 
 
 @dataclass(slots=True, eq=False)

@@ -27,9 +27,10 @@ from devlint.inference.domain.value import (
     possible,
 )
 from devlint.inference.program.contracts import Declared
+from devlint.inference.program.control import ControlContext, Flag
 from devlint.inference.program.declarations import ClassInfo, Function, functions_of
 from devlint.inference.program.functions import Arguments, Summary
-from devlint.inference.program.loops import ControlContext, Environment, Flag, LoopState
+from devlint.inference.program.loops import Environment, LoopState
 from devlint.inference.program.outcomes import Outcome
 from devlint.inference.program.state import State
 from devlint.inference.program.units import REFUSED, Unit

@@ -1,20 +1,15 @@
-"""Loops being walked, environments, and the control context: what else is around a place."""
+"""Loops being walked, and environments: what names and containers hold at a place."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import libcst as cst
 
 from devlint.inference.domain.path_conditions import ALWAYS, PathCondition
-from devlint.inference.domain.placement import Placement
 from devlint.inference.domain.value import Value
 from devlint.inference.facts import Hotness
-from devlint.inference.program.contracts import Declared
-
-Flag = tuple[str, bool]  # a condition on one name, and how it came out
-
 
 # By name, by "self.x", by address (what a container holds) and by module (where it is now).
 Environment = dict[Any, Value]
@@ -52,32 +47,3 @@ class LoopState:
     replacement: Value | None = None
     # Objects of which each turn moves the entry under its own key, as they are behind the loop.
     moved_parts: Environment = field(default_factory=dict)
-
-
-class ControlContext(NamedTuple):
-    """The loops, conditions, handlers and calls around a place.
-
-    `Frame.under` replaces it for what is inside, and only ever adds: what is cold is cold all
-    through, however deep a branch for devices is in it.
-    """
-
-    loops: tuple[LoopState, ...] = ()  # outermost first
-    branches: tuple[Flag, ...] = ()  # the branches of conditions on one name
-    consumers: tuple[cst.Call, ...] = ()  # the calls whose arguments are being evaluated
-    default_devices: tuple[Placement, ...] = ()  # `with torch.device(…)`
-    contract: Declared | None = None  # of the assignment, by its comment
-    guarded: bool = False  # by a condition on availability or on a device
-    cold: bool = False  # by a condition that makes a loop's body run now and then
-    evaluating: bool = False  # `torch.no_grad()`, and branches for evaluation
-    caught: bool = False  # `try … except RuntimeError`
-    retold: bool = False  # such a `try` that raises another error instead
-    expecting: bool = False  # `with pytest.raises(…)`
-    guarding: bool = False  # a test whose branch only raises or warns
-    chained: bool = False  # an `if … elif …` chain
-    choosing: bool = False  # a call that goes another way for a value on the host
-    settling: bool = False  # the first pass over a loop
-
-    @property
-    def loop(self) -> LoopState | None:
-        """The innermost loop."""
-        return self.loops[-1] if self.loops else None

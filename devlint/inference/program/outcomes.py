@@ -11,7 +11,8 @@ from devlint.inference.domain.kinds import Evidence
 from devlint.inference.domain.placement import Placement
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value
-from devlint.inference.program.loops import Environment, Flag
+from devlint.inference.program.control import Flag
+from devlint.inference.program.loops import Environment
 
 
 @dataclass(frozen=True, slots=True, eq=False)

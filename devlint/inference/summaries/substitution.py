@@ -6,7 +6,7 @@ from functools import partial
 
 import libcst as cst
 
-from devlint.inference.domain.assumptions import AssumptionKind
+from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.domain.containers import Loader, Sequence
 from devlint.inference.domain.kinds import Evidence
 from devlint.inference.domain.path_conditions import exclude
@@ -165,9 +165,11 @@ def _bind(
 def _check_pending(
     frame: Frame, node: cst.CSTNode, pending: Pending, binding: Binding, as_module: bool
 ) -> None:
+    """Two operands that the callee brings together, with what this call hands in: they can't meet,
+    or that is for this function's callers to say."""
+    called = pending.called
     if _moves(pending.left) or _moves(pending.right):
         return
-    called = pending.called
     if called is not None:
         handed = binding.handed_in(called)
         if called.effects.moved or called.effects.handed:
@@ -175,14 +177,8 @@ def _check_pending(
         if not _wants_inputs(frame, handed, pending):
             return
         called = handed.evidence if type(handed) is Tensor else None
-    place = pending.right.place
-    of_input = type(place) is Variable and place.kind is VariableKind.INPUT
-    of_batch = of_input and pending.kind is MeetingKind.INPUT and pending.left.traits & LOADED
-    if of_batch and _loader_of(pending.left, binding) is None:
-        return  # what is handed in for the loader may move its batches
-    for when in (pending.when, pending.left.when, pending.right.when):
-        if when and exclude(when, facts_of(binding, when)):
-            return  # this call does not come there
+    if not _comes_there(pending, binding):
+        return
     for a in _operands(pending.left, binding):
         for b in _operands(pending.right, binding):
             if a is b or a.place is None or b.place is None or never_meet(frame, a, b):
@@ -190,46 +186,81 @@ def _check_pending(
             if called is not None:  # a parameter of this function, too: its callers know
                 _pass_on(frame, node, pending, a, b, called)
                 continue
-            contract = pending.kind is MeetingKind.CONTRACT
-            is_index = pending.kind is MeetingKind.INDEX
-            if contract:
-                found = contract_checks.broken(frame, a, b)
-            elif is_index:
-                found = index_contradiction(frame, a, b)
-            else:
-                found = contradiction(frame, a, b, pending.pointwise)
-                if found is not None and is_placeholder(pending.operation, a, b):
-                    continue
-            if found is None:
-                both = type(a.place) is Variable and type(b.place) is Variable
-                if contract_checks.is_open(a) or contract_checks.is_open(b) if contract else both:
-                    _pass_on(frame, node, pending, a, b)
-                continue
-            if pending.kind is MeetingKind.OPERATION:
-                _show_computed(binding.function, pending.left, a)
-                _show_computed(binding.function, pending.right, b)
-            assumed = [*found, *pending.assumptions]
-            for odd, other, inside in ((a, b, pending.left), (b, a, pending.right)):
-                if not is_index and is_left_behind(frame, odd, other):
-                    argument = _argument(inside, binding, node)
-                    assumed += left_behind(frame, odd, argument)
-            if _fed_by_its_holder(a, b, binding) or _fed_by_its_holder(b, a, binding):
-                assumed.append(fed_from_elsewhere(frame, call_name(node)))
-            sides = [(a, _argument(pending.left, binding, node))]
-            sides.append((b, _argument(pending.right, binding, node)))
-            if not (contract or is_index) and authority(a) > authority(b):
-                a, b, sides = b, a, sides[::-1]
-            handed = _handed_to_module(pending, binding) if as_module else None
-            if handed is None or not _is_direct(frame, pending, handed, a, b, binding):
-                message = f"this call comes to `{shorten(pending.node)}` with what it hands in"
-                assumed.append(at(frame, AssumptionKind.CALL_REACHES_OPERATION, node, message))
-            kind, said = pending.kind, pending.operation
-            if as_module and not contract:
-                kind, said = MeetingKind.INPUT, shorten(call_name(node))
-            there = Site(_source_of(pending, frame), pending.node)
-            note(frame, node, kind, said, sides[0], sides[1], tuple(assumed), there)
-            leave_to_callers(frame, node, pending.kind, pending.operation, a, b, pending.pointwise)
-            return
+            found = _contradiction(frame, pending, a, b)
+            if found is None and _is_open(pending, a, b):
+                _pass_on(frame, node, pending, a, b)
+            elif found is not None and not _is_by_placeholder(pending, a, b):
+                _tell(frame, node, pending, binding, a, b, found, as_module)
+                return
+
+
+def _comes_there(pending: Pending, binding: Binding) -> bool:
+    """This call comes to the operation with what it hands in, as far as that is seen from here."""
+    left, right = pending.left, pending.right
+    place = right.place
+    of_input = type(place) is Variable and place.kind is VariableKind.INPUT
+    of_batch = of_input and pending.kind is MeetingKind.INPUT and left.traits & LOADED
+    if of_batch and _loader_of(left, binding) is None:
+        return False  # what is handed in for the loader may move its batches
+    whens = (when for when in (pending.when, left.when, right.when) if when)
+    return not any(exclude(when, facts_of(binding, when)) for when in whens)
+
+
+def _contradiction(frame: Frame, pending: Pending, a: Tensor, b: Tensor) -> Assumptions | None:
+    """What has to be assumed for the two to be on different devices; None where they are not."""
+    if pending.kind is MeetingKind.CONTRACT:
+        return contract_checks.broken(frame, a, b)
+    if pending.kind is MeetingKind.INDEX:
+        return index_contradiction(frame, a, b)
+    return contradiction(frame, a, b, pending.pointwise)
+
+
+def _is_open(pending: Pending, a: Tensor, b: Tensor) -> bool:
+    """The callers of this function decide whether the two can meet."""
+    if pending.kind is MeetingKind.CONTRACT:
+        return contract_checks.is_open(a) or contract_checks.is_open(b)
+    return type(a.place) is Variable and type(b.place) is Variable
+
+
+def _is_by_placeholder(pending: Pending, a: Tensor, b: Tensor) -> bool:
+    checked = pending.kind in (MeetingKind.CONTRACT, MeetingKind.INDEX)
+    return not checked and is_placeholder(pending.operation, a, b)
+
+
+def _tell(
+    frame: Frame,
+    node: cst.CSTNode,
+    pending: Pending,
+    binding: Binding,
+    a: Tensor,
+    b: Tensor,
+    found: Assumptions,
+    as_module: bool,
+) -> None:
+    """Note that the callee brings together what can't meet."""
+    kind, said, left, right = pending.kind, pending.operation, pending.left, pending.right
+    if kind is MeetingKind.OPERATION:
+        _show_computed(binding.function, left, a)
+        _show_computed(binding.function, right, b)
+    assumed = [*found, *pending.assumptions]
+    for odd, other, inside in ((a, b, left), (b, a, right)):
+        if kind is not MeetingKind.INDEX and is_left_behind(frame, odd, other):
+            assumed += left_behind(frame, odd, _argument(inside, binding, node))
+    if _fed_by_its_holder(a, b, binding) or _fed_by_its_holder(b, a, binding):
+        assumed.append(fed_from_elsewhere(frame, call_name(node)))
+    sides = [(a, _argument(left, binding, node)), (b, _argument(right, binding, node))]
+    in_order = kind in (MeetingKind.CONTRACT, MeetingKind.INDEX)
+    if not in_order and authority(a) > authority(b):
+        a, b, sides = b, a, sides[::-1]
+    handed = _handed_to_module(pending, binding) if as_module else None
+    if handed is None or not _is_direct(frame, pending, handed, a, b, binding):
+        message = f"this call comes to `{shorten(pending.node)}` with what it hands in"
+        assumed.append(at(frame, AssumptionKind.CALL_REACHES_OPERATION, node, message))
+    if as_module and kind is not MeetingKind.CONTRACT:
+        kind, said = MeetingKind.INPUT, shorten(call_name(node))
+    there = Site(_source_of(pending, frame), pending.node)
+    note(frame, node, kind, said, sides[0], sides[1], tuple(assumed), there)
+    leave_to_callers(frame, node, pending.kind, pending.operation, a, b, pending.pointwise)
 
 
 def _pass_on(

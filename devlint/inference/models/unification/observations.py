@@ -16,7 +16,7 @@ from devlint.inference.models.unification.operands import Candidate, Operation
 from devlint.inference.program.accelerator_notes import Mentions
 from devlint.inference.program.events import KeptMeets, TensorRead
 from devlint.inference.program.frames import Frame
-from devlint.inference.program.meetings import UnplacedFactories, UnplacedFactory
+from devlint.inference.program.unplaced_factories import UnplacedFactories, UnplacedFactory
 from devlint.inference.syntax.text import dotted
 
 
