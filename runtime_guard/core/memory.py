@@ -22,13 +22,15 @@ GRANULARITY = 512
 class Meter:
     """Bytes allocated on one device, now and at most."""
 
-    __slots__ = ("allocated", "highest", "index", "limit", "noted", "peak", "peak_at")
+    __slots__ = ("allocated", "capacity", "highest", "index", "limit", "noted", "peak", "peak_at")
 
     def __init__(self, index: int = 0, limit: int | None = None) -> None:
         self.index = index
         """Of the device among those of its type."""
         self.limit = limit
-        """The device's memory, where an allocation beyond it raises."""
+        """The memory that may be taken, where an allocation beyond it raises."""
+        self.capacity = limit
+        """The device's memory, of which the program may have allowed itself a part."""
         self.allocated = 0
         self.peak = 0
         """The most since the program last reset it."""
@@ -64,6 +66,11 @@ class Meter:
         if size > 0 and self.limit is not None and self.allocated + size > self.limit:
             raise out_of_memory(self, size)
 
+    def allow(self, part: float, capacity: int) -> None:
+        """``part`` of the device's memory may be taken."""
+        self.capacity = capacity
+        self.limit = int(part * capacity)
+
     def reset_peak(self) -> None:
         """The peak counts from what is allocated now."""
         self.peak = self.allocated
@@ -80,11 +87,13 @@ class Meter:
 def out_of_memory(meter: Meter, size: int) -> BaseException:
     """PyTorch's error (``c10/cuda/CUDACachingAllocator.cpp``), with nothing kept in reserve."""
     kind: type[Exception] = getattr(torch, "OutOfMemoryError", torch.cuda.OutOfMemoryError)
-    limit, used = meter.limit or 0, _size(meter.allocated)
+    capacity, used = meter.capacity or 0, _size(meter.allocated)
+    allowed = f"{_size(meter.limit or 0)} allowed; " if meter.limit != meter.capacity else ""
     return kind(
         f"CUDA out of memory. Tried to allocate {_size(size)}. GPU {meter.index} has a total "
-        f"capacity of {_size(limit)} of which {_size(limit - meter.allocated)} is free. Including "
-        f"non-PyTorch memory, this process has {used} memory in use. Of the allocated memory "
+        f"capacity of {_size(capacity)} of which {_size(capacity - meter.allocated)} is free. "
+        f"Including non-PyTorch memory, this process has {used} memory in use. {allowed}Of the "
+        f"allocated memory "
         f"{used} is allocated by PyTorch, and 0 bytes is reserved by PyTorch but unallocated. If "
         "reserved but unallocated memory is large try setting "
         "PYTORCH_ALLOC_CONF=expandable_segments:True to avoid fragmentation.  See documentation "

@@ -121,6 +121,13 @@ def memory_api(machine: Machine, kind: str) -> dict[str, Callable[..., Any]]:
         figures = meter(device)
         return f"virtual device: {figures.allocated} bytes allocated, {figures.peak} at most"
 
+    def set_fraction(fraction: float, device: Any = None) -> None:
+        if not isinstance(fraction, float):
+            raise TypeError("Invalid type for fraction argument, must be `float`")
+        if not 0 <= fraction <= 1:
+            raise ValueError(f"Invalid fraction value: {fraction}. Allowed range: 0~1")
+        meter(device).allow(fraction, machine.profiles[kind].memory)
+
     return {
         "memory_allocated": allocated,
         "memory_reserved": allocated,
@@ -134,6 +141,7 @@ def memory_api(machine: Machine, kind: str) -> dict[str, Callable[..., Any]]:
         "memory_stats": lambda device=None: meter(device).stats(),
         "memory_summary": summary,
         "mem_get_info": info,
+        "set_per_process_memory_fraction": set_fraction,
         "get_memory_info": info,
     }
 
@@ -243,7 +251,7 @@ def module_api(machine: Machine, kind: str, module: Any) -> dict[str, Any]:
         "get_gencode_flags": lambda: "",
         "ipc_collect": _nothing,
         "Stream": stream_type,
-        "ExternalStream": stream_type,
+        "ExternalStream": lambda stream_ptr, device=None, **_: stream_type(device),
         "Event": VirtualEvent,
         "stream": stream_context,
         "StreamContext": stream_context,
@@ -270,7 +278,6 @@ def module_api(machine: Machine, kind: str, module: Any) -> dict[str, Any]:
         **memory_api(machine, kind),
         "memory_snapshot": lambda *_, **__: [],
         "reset_accumulated_memory_stats": _nothing,
-        "set_per_process_memory_fraction": _nothing,
         "utilization": _zero,
     }
     for name in UNSUPPORTED:

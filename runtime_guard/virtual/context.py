@@ -34,7 +34,7 @@ from runtime_guard.virtual.autograd import patch_backward, patch_functions, patc
 from runtime_guard.virtual.compilers import compiled_code_runs_eagerly, patch_compilers
 from runtime_guard.virtual.grouping import grouped
 from runtime_guard.virtual.handlers import build_handlers
-from runtime_guard.virtual.hook_stacks import ThreadHooks
+from runtime_guard.virtual.hook_stacks import ThreadHooks, is_hooked
 from runtime_guard.virtual.legacy_types import (
     LEGACY_DTYPES,
     legacy_sparse_types,
@@ -58,6 +58,7 @@ from runtime_guard.virtual.streams import VirtualEvent, VirtualStream
 from runtime_guard.virtual.tensor_patches import (
     patch_dlpack,
     patch_nested,
+    patch_origins,
     patch_tensor,
     patch_wrappers,
 )
@@ -251,6 +252,7 @@ class _Installed:
         patch_dlpack(patches)
         patch_tensor(patches, machine, lambda: self.default_type)
         patch_storages(patches, machine)
+        patch_origins(patches)
         self.end_autocast = patch_autocast(machine, patches)
         patch_profiler(patches, machine)
         patch_saved_tensors(patches)
@@ -260,6 +262,7 @@ class _Installed:
         if "cuda" in machine.counts:
             patch_process_groups(patches)
         self._patch_threads()
+        self._patch_futures()
         self.end_sharing = share_between_processes(patches, machine, arrive)
         patches.set(torch._C, "__getattr__", no_such_part)
         patches.update(torch._C, parts_that_need_a_driver())
@@ -328,6 +331,30 @@ class _Installed:
             start(thread)
 
         self.patches.set(threading.Thread, "start", start_hooked)
+
+    def _patch_futures(self) -> None:
+        """What a future calls back may run in a thread that C++ started, such as gloo's."""
+
+        def hooked(register: Callable[..., Any]) -> Callable[..., Any]:
+            @functools.wraps(register)
+            def register_hooked(future: Any, callback: Callable[..., Any]) -> Any:
+                def call(done: Any) -> Any:
+                    if is_hooked():
+                        return callback(done)
+                    hooks = ThreadHooks(self.machine, self.handlers)
+                    hooks.push()
+                    try:
+                        return callback(done)
+                    finally:
+                        hooks.pop()
+
+                return register(future, call)
+
+            return register_hooked
+
+        future = torch._C.Future
+        for name in ("then", "add_done_callback"):
+            self.patches.set(future, name, hooked(getattr(future, name)))
 
     def _set_default_tensor_type(self, wanted: Any) -> None:
         kind, dtype = legacy_type(wanted)

@@ -42,6 +42,12 @@ class ThreadHooks:
         self.outer = []
 
 
+def is_hooked() -> bool:
+    """Is the calling thread on a virtual machine?"""
+    modes = (*function_mode_stack(), *dispatch_mode_stack())
+    return any(isinstance(mode, (FunctionMode, DispatchMode)) for mode in modes)
+
+
 def remove_function_mode(mode: Any) -> None:
     """Take ``mode`` off the stack even when another one was pushed and not yet popped."""
     above = []

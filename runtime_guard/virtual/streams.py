@@ -105,6 +105,11 @@ class VirtualStream:
         self._before: dict[int, list[Any]] = {}
         """What each thread that is in it goes back to."""
 
+    @staticmethod
+    def priority_range() -> tuple[int, int]:
+        """The least and the greatest priority, as PyTorch states it of CUDA's streams."""
+        return 0, -5
+
     def synchronize(self) -> None:
         """A host sync."""
         self._waited_for()

@@ -10,7 +10,8 @@ import torch
 import torch.utils.dlpack
 
 from runtime_guard.core.patches import Patches
-from runtime_guard.core.placement import CPU, intern_device, placement_of
+from runtime_guard.core.placement import CPU, Placement, intern_device, placement_of, tag
+from runtime_guard.core.sites import user_site
 from runtime_guard.core.torch_internals import as_subclass, disable_torch_function, real_device
 from runtime_guard.virtual import moves
 from runtime_guard.virtual.machine import Machine, UnsupportedVirtually
@@ -18,6 +19,31 @@ from runtime_guard.virtual.races import record_stream
 
 _WRAPPED_DEVICE = 6
 """The position of ``device`` in ``_make_wrapper_subclass(cls, size, …)``, behind ``cls``."""
+
+
+def patch_origins(patches: Patches) -> None:
+    """Lines of the host's tensors that come from NumPy, a buffer, a file or another process.
+
+    PyTorch shows none of these calls to a mode.
+    """
+
+    def noted(make: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+        @functools.wraps(make)
+        def made_here(*args: Any, **kwargs: Any) -> torch.Tensor:
+            tensor = make(*args, **kwargs)
+            with disable_torch_function():
+                if placement_of(tensor) is None and real_device(tensor).type == "cpu":
+                    tag(tensor, Placement(CPU, user_site()))
+            return tensor
+
+        return made_here
+
+    for owner, name in (
+        (torch, "from_numpy"),
+        (torch, "frombuffer"),
+        (torch._utils, "_rebuild_tensor"),  # of what is unpickled
+    ):
+        patches.set(owner, name, noted(getattr(owner, name)))
 
 
 def patch_tensor(

@@ -122,3 +122,23 @@ def test_a_peak_that_no_line_of_the_users_brought_about_is_where_its_tensor_is_f
     monkeypatch.setattr(memory, "user_site", lambda: UNKNOWN_SITE)
     meter.add(100)  # a batch that a loader's worker makes
     assert meter.peak_at is made
+
+
+def test_a_part_that_the_program_allows_itself():
+    with virtual_devices("cuda:2", memory="8 MiB"):
+        torch.cuda.set_per_process_memory_fraction(0.5)
+        kept = mebibytes(3)
+        wanted = r"capacity of 8\.00 MiB of which 5\.00 MiB is free\..* 4\.00 MiB allowed; Of the"
+        with pytest.raises(torch.cuda.OutOfMemoryError, match=wanted):
+            mebibytes(2)
+        mebibytes(6, "cuda:1")
+        torch.cuda.set_per_process_memory_fraction(1.0)
+        assert mebibytes(5).numel() + kept.numel() == 8 * MIB
+
+
+def test_parts_that_are_none():
+    with virtual_devices("cuda:1"):
+        with pytest.raises(ValueError, match="Allowed range"):
+            torch.cuda.set_per_process_memory_fraction(1.5)
+        with pytest.raises(TypeError, match="must be `float`"):
+            torch.cuda.set_per_process_memory_fraction(1)
