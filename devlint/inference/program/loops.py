@@ -76,6 +76,7 @@ class ControlContext(NamedTuple):
     chained: bool = False  # an `if … elif …` chain
     choosing: bool = False  # a call that goes another way for a value on the host
     settling: bool = False  # the first pass over a loop
+    receiver: Value | None = None  # whose alternatives are gone through, each on its own
 
     @property
     def loop(self) -> LoopState | None:
